@@ -1,0 +1,2 @@
+//! The command `diskspd`.
+fn main() {}

@@ -1,0 +1,268 @@
+//! What the machine is: read once by `host`, then plain data.
+
+use crate::topology::Topology;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Everything that planning and reports want to know about this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The machine itself.
+    pub system: SystemFacts,
+    /// Each distinct target path of the profile, as the user wrote it.
+    pub targets: BTreeMap<PathBuf, TargetFacts>,
+}
+
+/// The machine without its targets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemFacts {
+    /// Host name.
+    pub computer_name: String,
+    /// Name of the first CPU, blanks collapsed.
+    pub processor_name: Option<String>,
+    /// Name of the frequency governor or platform profile.
+    pub power_scheme: Option<String>,
+    /// Bytes per page.
+    pub page_size_bytes: u64,
+    /// CPUs and caches.
+    pub topology: Topology,
+    /// Kernel release, as in `uname -r`.
+    pub kernel_release: String,
+    /// Whether rings can be made.
+    pub io_uring: IoUring,
+    /// Memory that a run may use, and limits on it.
+    pub memory: Memory,
+    /// Descriptors this process may open (`RLIMIT_NOFILE`, raised to its hard limit).
+    pub open_files_max: u64,
+}
+
+/// Whether `io_uring_setup` works here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum IoUring {
+    /// It does.
+    #[default]
+    Available,
+    /// It does not.
+    Unavailable {
+        /// What the kernel answered and the likely cause, as a sentence without a full stop.
+        cause: String,
+    },
+}
+
+/// Memory limits in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// What the kernel says is available without swapping (`MemAvailable`).
+    pub available_bytes: u64,
+    /// What is left below the tightest limit of our cgroups.
+    pub cgroup_left_bytes: Option<u64>,
+    /// `RLIMIT_MEMLOCK`; `None` = unlimited, or we may lock any amount.
+    pub lock_limit_bytes: Option<u64>,
+}
+
+impl Memory {
+    /// What a run may count on.
+    pub fn free_bytes(&self) -> u64 {
+        self.cgroup_left_bytes.map_or(self.available_bytes, |left| left.min(self.available_bytes))
+    }
+}
+
+/// A target path and what stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// Where the path leads after symbolic links, if it leads through any.
+    pub resolved: Option<PathBuf>,
+    /// What is there.
+    pub kind: TargetKind,
+}
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// Nothing.
+    Missing(MissingFacts),
+    /// A regular file.
+    Regular(RegularFacts),
+    /// A block device.
+    Block(BlockFacts),
+    /// A character device.
+    Character(CharacterDevice),
+    /// Something that can be no target.
+    Unusable {
+        /// "a directory", "a FIFO" ...
+        what: &'static str,
+    },
+    /// It could not be looked at.
+    Inaccessible {
+        /// The kernel's reason.
+        reason: String,
+    },
+}
+
+/// Where a new file would go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissingFacts {
+    /// The nearest directory above that exists.
+    pub existing_parent: PathBuf,
+    /// False if directories between it and the file are missing.
+    pub parent_exists: bool,
+    /// What new files there will need for direct I/O.
+    pub direct_io: DirectIo,
+    /// Its file system.
+    pub file_system: FileSystem,
+}
+
+/// A regular file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegularFacts {
+    /// Which file it is, whatever its name.
+    pub identity: FileIdentity,
+    /// Its length.
+    pub size_bytes: u64,
+    /// What direct I/O on it needs.
+    pub direct_io: DirectIo,
+    /// Its file system.
+    pub file_system: FileSystem,
+    /// Read only if the profile writes or creates it; else [`Origin::NotAsked`].
+    pub origin: Origin,
+    /// Looked for only if the profile writes or creates it; else [`Openers::NotAsked`].
+    pub openers: Openers,
+    /// True if all its blocks are allocated and written; looked at only if it would be created.
+    pub fully_written: Option<bool>,
+    /// Why this process cannot open it for writing, if it cannot.
+    pub not_writable: Option<String>,
+}
+
+/// Identity of an open file: what must still be the same just before the first write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIdentity {
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+/// The file system under a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileSystem {
+    /// `ext4`, `xfs`, `tmpfs`, ... or a hexadecimal magic number.
+    pub name: String,
+    /// True for proc, sysfs, devtmpfs and their kind: files there are no storage.
+    pub is_pseudo: bool,
+    /// Bytes that this user may still write there.
+    pub free_bytes: u64,
+    /// True if mounted read-only.
+    pub read_only: bool,
+}
+
+/// What direct I/O (`O_DIRECT`) needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DirectIo {
+    /// The kernel does not tell.
+    #[default]
+    Unknown,
+    /// The file system refuses it.
+    Unsupported,
+    /// Offsets, lengths and buffers must be multiples of these.
+    Aligned {
+        /// Of buffer addresses, in bytes.
+        memory_bytes: u32,
+        /// Of offsets and lengths, in bytes.
+        offset_bytes: u32,
+    },
+}
+
+/// Who made a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Nothing will be written, so nobody looked.
+    #[default]
+    NotAsked,
+    /// This tool, by its mark (xattr `user.diskspd`).
+    Ours {
+        /// Size at creation.
+        size_bytes: u64,
+        /// Content at creation.
+        fill: Fill,
+    },
+    /// No mark is possible here; every sampled block is a hole, zeros or our fill.
+    LooksLikeOurs,
+    /// Anybody else.
+    Foreign {
+        /// What tells: "it carries no mark of diskspd", "its mark names another size" ...
+        evidence: String,
+    },
+}
+
+/// What a created file is filled with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fill {
+    /// Bytes 00..FF repeating.
+    #[default]
+    Ramp,
+    /// Zeros (`-Z`).
+    Zero,
+    /// Random bytes (`-Zr`, `-Z<size>`).
+    Random,
+}
+
+impl Fill {
+    /// The word in the mark.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ramp => "ramp",
+            Self::Zero => "zero",
+            Self::Random => "random",
+        }
+    }
+
+    /// The fill with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Ramp, Self::Zero, Self::Random].into_iter().find(|fill| fill.name() == name)
+    }
+}
+
+/// Who else has a file open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Openers {
+    /// Nothing will be written, so nobody looked.
+    #[default]
+    NotAsked,
+    /// Nobody: the kernel granted a write lease.
+    None,
+    /// Nobody was found in /proc; a lease was not possible.
+    NoneFoundInProc {
+        /// Why there was no lease.
+        reason: String,
+    },
+    /// Somebody.
+    Some {
+        /// Each as "process 123 (postgres)", "loop device /dev/loop0", "active swap", "a memory
+        /// mapping or another mount namespace" ...
+        who: Vec<String>,
+    },
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockFacts {
+    /// Device number of the device itself.
+    pub device: u64,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Logical sector size.
+    pub logical_block_bytes: u32,
+    /// Why it cannot be opened for reading, if it cannot.
+    pub not_readable: Option<String>,
+}
+
+/// A character device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CharacterDevice {
+    /// /dev/null: writes vanish, reads end.
+    Null,
+    /// /dev/zero.
+    Zero,
+    /// Any other.
+    Other,
+}

@@ -1,0 +1,19 @@
+//! The nouns of diskspd: what a user asks for ([`profile`]), what the machine is ([`facts`],
+//! [`topology`]), what will be done ([`plan`]), what happened ([`record`]) and what it means
+//! ([`result`]).
+//!
+//! Pure data, and the validation of what needs no machine ([`validate`]). This crate does no I/O,
+//! reads no clock and no environment, and knows no file format; everything else may import it and
+//! it imports nothing of ours.
+
+pub mod affinity;
+pub mod facts;
+pub mod limits;
+pub mod note;
+pub mod plan;
+pub mod profile;
+pub mod record;
+pub mod result;
+pub mod topology;
+pub mod units;
+pub mod validate;

@@ -1,0 +1,34 @@
+//! Every maximum in one place, so that a user hears of a limit by its name.
+
+/// Largest block size: one below 2^32 - 1, which `DiskSpd` reserves.
+pub const BLOCK_SIZE_BYTES_MAX: u64 = 0xFFFF_FFFE;
+
+/// Most requests outstanding per thread, or per thread and target (`-o`, `-O`).
+pub const OUTSTANDING_MAX: u32 = 65_536;
+
+/// Most completions taken per dequeue call (`-oc`).
+pub const COMPLETION_DEPTH_MAX: u32 = 16;
+
+/// Largest batch of `-u<n>`.
+pub const IO_RING_BATCH_MAX: u32 = 65_536;
+
+/// CPUs per processor group: the width of a mask.
+pub const CPUS_PER_GROUP: u32 = 64;
+
+/// Largest processor group number.
+pub const GROUP_MAX: u32 = 65_535;
+
+/// Most worker threads in one timespan. Above it the machine runs out of process ids and stacks
+/// long before anything is measured.
+pub const THREADS_MAX: u32 = 65_536;
+
+/// Most targets in one timespan.
+pub const TARGETS_MAX: usize = 65_536;
+
+/// Most intervals of `-D` kept per thread and target.
+pub const INTERVALS_MAX: u64 = 16_777_216;
+
+/// Share of the available memory that a plan may use, in percent.
+pub const MEMORY_PERCENT_MAX: u64 = 90;
+
+const _: () = assert!(CPUS_PER_GROUP == u64::BITS);

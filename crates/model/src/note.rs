@@ -1,0 +1,111 @@
+//! What a user must know beside the figures: every fallback, clamp and ignored option.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A fact about a run that is not an error; shown by every renderer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Registered buffers were wanted and the kernel refused them.
+    BuffersNotRegistered {
+        /// The kernel's reason.
+        reason: String,
+    },
+    /// A ring set-up flag that this kernel does not know was left out.
+    RingFlagsReduced {
+        /// What is missing.
+        missing: String,
+    },
+    /// The target is smaller than the maximum offset asked for.
+    TargetBelowMaximum {
+        /// Which target.
+        path: PathBuf,
+        /// Its size in bytes.
+        size_bytes: u64,
+        /// What `-f` or `-B` asked for.
+        max_offset_bytes: u64,
+    },
+    /// The alignment that direct I/O needs is not known.
+    AlignmentAssumed {
+        /// Which target.
+        path: PathBuf,
+        /// The alignment assumed, in bytes.
+        alignment_bytes: u64,
+    },
+    /// Other processes could only be looked for in /proc.
+    OpenersSearchedInProc {
+        /// Which target.
+        path: PathBuf,
+        /// Why a lease did not do.
+        reason: String,
+    },
+    /// The hypervisor ran something else on our CPUs.
+    CpuStolen {
+        /// Share of all CPU time during the measurement, in hundredths of a percent.
+        percent_hundredths: u32,
+    },
+    /// CPU times could not be read.
+    CpuTimesUnknown {
+        /// Why.
+        reason: String,
+    },
+    /// I/Os that the kernel had not given back when the run ended.
+    IosNeverReturned {
+        /// How many.
+        count: u64,
+    },
+    /// An option that has no effect on Linux.
+    OptionWithoutEffect {
+        /// The option.
+        option: String,
+        /// Why.
+        reason: String,
+    },
+    /// Transfers shorter than the block.
+    ShortTransfers {
+        /// Which target.
+        path: PathBuf,
+        /// How many.
+        count: u64,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuffersNotRegistered { reason } => {
+                write!(f, "I/O buffers are not registered with io_uring: {reason}")
+            }
+            Self::RingFlagsReduced { missing } => write!(f, "this kernel's io_uring lacks {missing}"),
+            Self::TargetBelowMaximum { path, size_bytes, max_offset_bytes } => write!(
+                f,
+                "'{}' has {size_bytes} bytes, less than the maximum offset {max_offset_bytes}; its size is used",
+                path.display()
+            ),
+            Self::AlignmentAssumed { path, alignment_bytes } => write!(
+                f,
+                "the alignment that direct I/O needs on '{}' is not known; {alignment_bytes} bytes assumed",
+                path.display()
+            ),
+            Self::OpenersSearchedInProc { path, reason } => write!(
+                f,
+                "other users of '{}' were looked for in /proc only ({reason}); one in another container would not be seen",
+                path.display()
+            ),
+            Self::CpuStolen { percent_hundredths } => write!(
+                f,
+                "the hypervisor took {}.{:02}% of the CPU time during the measurement (steal); it is in no column",
+                percent_hundredths / 100,
+                percent_hundredths % 100
+            ),
+            Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
+            Self::IosNeverReturned { count } => {
+                write!(f, "{count} I/Os had not come back from the kernel when the run ended; they are not counted")
+            }
+            Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
+            Self::ShortTransfers { path, count } => {
+                write!(f, "{count} transfers on '{}' were shorter than the block size", path.display())
+            }
+        }
+    }
+}

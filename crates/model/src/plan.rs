@@ -1,0 +1,388 @@
+//! What will be done, decided before anything is: every thread, range, buffer and engine.
+//!
+//! A plan is plain data. `plan` makes it, `--plan` prints it, `run` obeys it.
+
+use crate::affinity::AffinityEntry;
+use crate::facts::{FileIdentity, Fill};
+use crate::note::Note;
+use std::path::PathBuf;
+
+/// The whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Files created before the first timespan (XML `PrecreateFiles`).
+    pub precreate: Vec<Preparation>,
+    /// In order of execution.
+    pub time_spans: Vec<TimeSpanPlan>,
+    /// What the user should know about the decisions.
+    pub notes: Vec<Note>,
+}
+
+/// One timespan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeSpanPlan {
+    /// Warm-up in nanoseconds.
+    pub warm_up_ns: u64,
+    /// Measured time in nanoseconds.
+    pub duration_ns: u64,
+    /// Cool-down in nanoseconds.
+    pub cool_down_ns: u64,
+    /// Record latencies in buckets (`-L`).
+    pub measure_latency: bool,
+    /// Width and number of the intervals of `-D`.
+    pub intervals: Option<Intervals>,
+    /// Print a dot per this many I/Os of a thread; 0 = off.
+    pub progress_ios: u32,
+    /// In the profile's order.
+    pub targets: Vec<TargetPlan>,
+    /// One per thread, in order of thread number.
+    pub workers: Vec<WorkerPlan>,
+    /// Number of shared counters for interlocked sequential targets.
+    pub shared_counters: usize,
+    /// Where the threads will run, in thread order, compacted; `None` with `-n`.
+    pub effective_affinity: Option<Vec<AffinityEntry>>,
+    /// Alignment of each I/O buffer in bytes (`-bsp`); 0 = page.
+    pub buffer_separation_bytes: u64,
+    /// Memory by kind.
+    pub memory: MemoryPlan,
+}
+
+/// The intervals of `-D`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intervals {
+    /// Width in nanoseconds.
+    pub width_ns: u64,
+    /// ceil(duration / width).
+    pub count: u64,
+}
+
+/// Memory that a timespan takes, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryPlan {
+    /// I/O buffers of all threads.
+    pub buffers: u64,
+    /// `-Z<size>` sources.
+    pub write_sources: u64,
+    /// Latency buckets, if every page of them were touched.
+    pub latency_buckets: u64,
+    /// Interval records.
+    pub intervals: u64,
+    /// Stacks, rings and slot tables.
+    pub threads: u64,
+}
+
+impl MemoryPlan {
+    /// All kinds together.
+    pub fn total(&self) -> u64 {
+        [self.buffers, self.write_sources, self.latency_buckets, self.intervals, self.threads]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// A target as the threads will open it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetPlan {
+    /// As the user wrote it: the name in reports.
+    pub path: PathBuf,
+    /// Size in bytes that offsets were planned for.
+    pub size_bytes: u64,
+    /// What must happen to it before the run.
+    pub preparation: Preparation,
+    /// What it is, to be compared again when it is opened.
+    pub expect: Expected,
+    /// How it is opened.
+    pub open: OpenPlan,
+    /// `-Z<size>` source shared by the threads: size in bytes and file.
+    pub write_source: Option<WriteSourcePlan>,
+}
+
+/// What must be found when a target is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The file that the preparation left there.
+    Prepared,
+    /// This very file, of exactly the planned size.
+    File(FileIdentity),
+    /// This block device.
+    Block {
+        /// Its device number.
+        device: u64,
+    },
+    /// /dev/zero or /dev/null, whose size is the plan's.
+    Character,
+}
+
+/// What happens to a target before its timespan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Preparation {
+    /// Nothing.
+    Keep,
+    /// An earlier entry of the plan makes this file.
+    MadeBefore,
+    /// It has the right size and content already: said, not done.
+    Reuse {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Write it from start to end.
+    Create(Creation),
+}
+
+/// A file to be written from start to end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation {
+    /// Where.
+    pub path: PathBuf,
+    /// How long, in bytes.
+    pub size_bytes: u64,
+    /// With what.
+    pub fill: Fill,
+    /// The file that may be replaced; `None` = none may exist.
+    pub replaces: Option<FileIdentity>,
+    /// Make missing directories above it.
+    pub make_parents: bool,
+    /// Alignment for direct writes in bytes; `None` = through the cache.
+    pub direct_alignment_bytes: Option<u64>,
+}
+
+/// How a target is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenPlan {
+    /// Open for reading.
+    pub read: bool,
+    /// Open for writing.
+    pub write: bool,
+    /// `O_DIRECT`.
+    pub direct: bool,
+    /// `O_DSYNC`.
+    pub write_through: bool,
+    /// `POSIX_FADV_SEQUENTIAL` (`-fs`).
+    pub advise_sequential: bool,
+    /// `POSIX_FADV_RANDOM` (`-fr`).
+    pub advise_random: bool,
+}
+
+/// A `-Z<size>` source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteSourcePlan {
+    /// Its size.
+    pub size_bytes: u64,
+    /// Its content, repeated if shorter; `None` = random bytes from seed 0.
+    pub file: Option<PathBuf>,
+    /// Pieces start at multiples of this.
+    pub step_bytes: u64,
+}
+
+/// One worker thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerPlan {
+    /// Thread number, from 0.
+    pub thread: u32,
+    /// Kernel CPU number it is bound to; `None` = not bound.
+    pub cpu: Option<u32>,
+    /// How it does I/O.
+    pub engine: EnginePlan,
+    /// The targets it serves.
+    pub targets: Vec<WorkerTarget>,
+    /// How a request finds its target.
+    pub assignment: Assignment,
+    /// Requests outstanding at most.
+    pub slots: u32,
+    /// The generator is seeded with `seed` and jumped `stream` times.
+    pub seed: u64,
+    /// See `seed`.
+    pub stream: u32,
+    /// New random content for every write (`-Zr`).
+    pub randomize_writes: bool,
+}
+
+/// The engine of a thread and why it was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnginePlan {
+    /// Which.
+    pub kind: EngineKind,
+    /// A clause for `--plan`: "one request outstanding".
+    pub reason: &'static str,
+}
+
+/// The ways to do I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineKind {
+    /// `preadv2`/`pwritev2`, one at a time.
+    Synchronous,
+    /// `io_uring`.
+    IoUring,
+    /// Completes at once without the kernel: measures the tool itself.
+    Null,
+}
+
+impl EngineKind {
+    /// The name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Synchronous => "synchronous I/O",
+            Self::IoUring => "io_uring",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// How a request finds its target.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assignment {
+    /// Each slot belongs to one target: the first target's requests, then the second's, ...
+    /// (see [`WorkerTarget::slots`]).
+    Fixed,
+    /// Chosen anew for each I/O, by the targets' weights.
+    Weighted,
+}
+
+/// What one thread does to one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerTarget {
+    /// Index into [`TimeSpanPlan::targets`].
+    pub target: usize,
+    /// Number of this thread among those of the target.
+    pub relative_thread: u32,
+    /// Requests that belong to it ([`Assignment::Fixed`]); with weights, buffers for all.
+    pub slots: u32,
+    /// Share in [`Assignment::Weighted`].
+    pub weight: u32,
+    /// Bytes per I/O.
+    pub block_bytes: u64,
+    /// Where I/Os fall.
+    pub pattern: Pattern,
+    /// Percent of writes, 0..=100.
+    pub write_percent: u32,
+    /// What writes contain.
+    pub content: Content,
+    /// When I/Os may be issued.
+    pub pace: Pace,
+    /// The effective distribution, for the report; `None` = uniform or sequential.
+    pub effective_distribution: Option<EffectiveDistribution>,
+}
+
+/// The area of a target that is used, and its grid of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Added to every offset.
+    pub base_bytes: u64,
+    /// Bytes from base to end (S in the specification).
+    pub size_bytes: u64,
+    /// Distance between possible offsets (A).
+    pub alignment_bytes: u64,
+    /// Number of offsets at which a whole block fits, at least 1 (SA / A).
+    pub positions: u64,
+}
+
+/// Where I/Os fall.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Each thread walks on its own, all its requests sharing one offset.
+    Sequential {
+        /// The area.
+        area: Area,
+        /// First offset, relative to base.
+        start_bytes: u64,
+    },
+    /// All threads of the target claim offsets from one counter.
+    Interlocked {
+        /// The area.
+        area: Area,
+        /// Index of the counter in the timespan.
+        counter: usize,
+    },
+    /// Each request walks on its own.
+    Parallel {
+        /// The area.
+        area: Area,
+        /// First offset, relative to base.
+        start_bytes: u64,
+    },
+    /// Uniform, or by ranges.
+    Random {
+        /// The area.
+        area: Area,
+        /// Weighted ranges in positions; empty = uniform over the area.
+        ranges: Vec<WeightedRange>,
+    },
+    /// Random jumps with sequential runs between.
+    Mixed {
+        /// The area.
+        area: Area,
+        /// As in `Random`, for the jumps.
+        ranges: Vec<WeightedRange>,
+        /// Chance of a jump in percent, 1..=99.
+        random_percent: u32,
+    },
+}
+
+/// A range of positions that receives a share of the random I/Os.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightedRange {
+    /// Its share; shares need not add up to 100.
+    pub weight: u32,
+    /// Offset of its first position in bytes, relative to base; a range that does not start on
+    /// the grid keeps its own phase.
+    pub start_bytes: u64,
+    /// Number of positions, each one alignment further.
+    pub positions: u64,
+}
+
+/// The effective distribution as the report shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EffectiveDistribution {
+    /// Sum of the shares; below 100 the list was truncated and shares are relative to it.
+    pub io_span: u32,
+    /// In order, holes left out.
+    pub ranges: Vec<EffectiveRange>,
+}
+
+/// One range of an effective distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EffectiveRange {
+    /// Position on the percent axis.
+    pub io_start: u32,
+    /// Share of the I/Os.
+    pub io_percent: u32,
+    /// Bytes relative to base.
+    pub start_bytes: u64,
+    /// Length in bytes.
+    pub length_bytes: u64,
+}
+
+/// What writes contain, by precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Bytes 00..FF repeating.
+    Ramp,
+    /// Zeros.
+    Zero,
+    /// New random bytes for every write.
+    RandomEach,
+    /// A random piece of the target's source.
+    Source,
+}
+
+/// When I/Os may be issued.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// Whenever a request is free.
+    Unlimited,
+    /// `-g`: the k-th I/O no earlier than k × `ios` -> `per_ns` after the start:
+    /// one I/O every `interval_numerator / interval_denominator` nanoseconds, exactly.
+    Throughput {
+        /// Nanoseconds per I/O, numerator.
+        interval_numerator: u64,
+        /// Denominator.
+        interval_denominator: u64,
+    },
+    /// `-i`, `-j`.
+    Burst {
+        /// I/Os per burst, at least 1.
+        ios: u32,
+        /// Pause after each in nanoseconds.
+        pause_ns: u64,
+    },
+}

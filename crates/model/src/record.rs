@@ -1,0 +1,165 @@
+//! What happened, raw: counts, buckets, intervals, CPU times. Figures are made from it by `stats`.
+//!
+//! Records of several runs merge by adding counts and buckets and aligning intervals by index.
+
+use crate::note::Note;
+use crate::units::UnixTime;
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// When the first timespan was about to start.
+    pub started_at: UnixTime,
+    /// One per timespan of the profile, those that were not run included.
+    pub time_spans: Vec<TimeSpanRecord>,
+}
+
+/// One timespan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeSpanRecord {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Measured time in nanoseconds; 0 if nothing was measured.
+    pub elapsed_ns: u64,
+    /// One per thread and target, in thread order, then target order.
+    pub rows: Vec<RowRecord>,
+    /// One per thread.
+    pub threads: Vec<ThreadRecord>,
+    /// CPU times over the measurement, one per online CPU, ascending.
+    pub cpus: Vec<CpuTimes>,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+}
+
+/// How a timespan ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was not run, because an earlier one failed or the run was stopped.
+    #[default]
+    NotRun,
+    /// As planned.
+    Completed,
+    /// Ctrl+C or a stop event; measured if [`TimeSpanRecord::elapsed_ns`] is above 0.
+    Stopped,
+    /// An error.
+    Failed {
+        /// Every message, once per thread and target.
+        errors: Vec<String>,
+    },
+}
+
+/// What one thread did to one target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowRecord {
+    /// Thread number.
+    pub thread: u32,
+    /// Index of the target in the timespan.
+    pub target: usize,
+    /// Reads completed while measuring.
+    pub read: DirectionRecord,
+    /// Writes completed while measuring.
+    pub write: DirectionRecord,
+    /// Non-empty intervals (`-D`), ascending.
+    pub intervals: Vec<IntervalRecord>,
+}
+
+/// Reads or writes of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectionRecord {
+    /// Completed I/Os and their latencies.
+    pub tally: Tally,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Latency buckets that are not empty, ascending: index (`hot::buckets`) and count. Empty
+    /// without `-L`.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+/// Count and moments of latencies. Without `-L` and `-D` only the count is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Number of I/Os.
+    pub count: u64,
+    /// Sum of latencies in nanoseconds.
+    pub sum_ns: u128,
+    /// Sum of squared latencies in square nanoseconds.
+    pub sum_squares_ns2: f64,
+    /// Smallest latency in nanoseconds; meaningless if `count` is 0.
+    pub min_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+impl Tally {
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.sum_squares_ns2 += other.sum_squares_ns2;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// One interval of one row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IntervalRecord {
+    /// floor((completion - start of measurement) / width).
+    pub index: u64,
+    /// Reads.
+    pub read: Tally,
+    /// Writes.
+    pub write: Tally,
+}
+
+/// One thread's own counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadRecord {
+    /// Thread number.
+    pub thread: u32,
+    /// True if any of its targets has a rate or burst limit and its engine waits for completions.
+    pub throttled: bool,
+    /// Submissions while measuring (system calls that submitted something).
+    pub submits: u64,
+    /// Waits over the whole run.
+    pub waits: WaitCounts,
+}
+
+/// How a thread waited, over warm-up, measurement and cool-down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// Waits for a completion.
+    pub wait: u64,
+    /// Waits for a completion or the next permitted start.
+    pub throttle_wait: u64,
+    /// Sleeps until the next permitted start with nothing in flight.
+    pub throttle_sleep: u64,
+    /// Looks for completions without waiting.
+    pub lookaside: u64,
+    /// How many waits brought 0, 1, ... 6, 7 or more completions.
+    pub wait_completions: [u64; 8],
+    /// The same for lookasides.
+    pub lookaside_completions: [u64; 8],
+}
+
+/// CPU time spent during the measurement, in clock ticks of /proc/stat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// Kernel CPU number.
+    pub cpu: u32,
+    /// user + nice
+    pub user: u64,
+    /// system + irq + softirq
+    pub kernel: u64,
+    /// idle + iowait
+    pub idle: u64,
+    /// Time that the hypervisor gave to somebody else.
+    pub steal: u64,
+}

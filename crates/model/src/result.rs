@@ -1,0 +1,232 @@
+//! What a run means: every figure that any report shows.
+//!
+//! Made by `stats` from a record; renderers print it and compute nothing.
+
+use crate::affinity::AffinityEntry;
+use crate::facts::SystemFacts;
+use crate::note::Note;
+use crate::plan::{EffectiveDistribution, EngineKind};
+use crate::profile::Profile;
+use crate::record::WaitCounts;
+use crate::units::UnixTime;
+use std::path::PathBuf;
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunResult {
+    /// The command line, arguments joined by single blanks, program name first.
+    pub command_line: String,
+    /// What was asked for.
+    pub profile: Profile,
+    /// The machine.
+    pub system: SystemFacts,
+    /// When the first timespan was about to start.
+    pub started_at: UnixTime,
+    /// One per timespan of the profile.
+    pub time_spans: Vec<TimeSpanResult>,
+    /// Sums over the measured timespans; only if the profile has several.
+    pub totals: Option<Totals>,
+    /// Notes of the plan; those of a timespan are with it.
+    pub notes: Vec<Note>,
+}
+
+/// One timespan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeSpanResult {
+    /// Errors that ended it.
+    pub errors: Vec<String>,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+    /// The engine of each target's threads, in target order: what the profile echo prints.
+    pub engines: Vec<EngineKind>,
+    /// The figures; `None` if the test was interrupted before the measurements began.
+    pub measured: Option<Measured>,
+}
+
+/// The figures of a timespan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Measured time in nanoseconds.
+    pub elapsed_ns: u64,
+    /// True if an error or a stop ended it before its planned time.
+    pub is_partial: bool,
+    /// `-F`, or the number of threads.
+    pub thread_count: u32,
+    /// `-O`, if it was in effect.
+    pub request_count: Option<u32>,
+    /// Where the threads ran; `None` with `-n`.
+    pub effective_affinity: Option<Vec<AffinityEntry>>,
+    /// P-cores and E-cores used, if both were.
+    pub mixed_cores: Option<MixedCores>,
+    /// One per online CPU, ascending.
+    pub cpus: Vec<CpuUsage>,
+    /// Mean of each column over the CPUs.
+    pub cpu_average: CpuUsage,
+    /// Effective distributions in order of their ranges, each once.
+    pub distributions: Vec<DistributionUse>,
+    /// One per thread and target.
+    pub rows: Vec<Row>,
+    /// All rows together.
+    pub total: Directions<Figures>,
+    /// One per distinct path in target order, if there is more than one path. Only with `-L`.
+    pub target_latencies: Vec<(PathBuf, Directions<Option<LatencyDistribution>>)>,
+    /// All targets together. Only with `-L`.
+    pub total_latency: Option<Directions<Option<LatencyDistribution>>>,
+    /// Submissions per thread; only for threads on `io_uring` with `-u`.
+    pub submissions: Option<Submissions>,
+    /// Wait statistics per thread (`-vs`).
+    pub waits: Vec<ThreadWaits>,
+    /// True if `-L` or `-D` was in effect.
+    pub is_latency_run: bool,
+}
+
+/// One value for reads, one for writes, one for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Directions<T> {
+    /// Reads.
+    pub read: T,
+    /// Writes.
+    pub write: T,
+    /// Both.
+    pub total: T,
+}
+
+/// Usage of one CPU in percent of the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuUsage {
+    /// Kernel CPU number.
+    pub cpu: u32,
+    /// Kernel plus user.
+    pub usage_percent: f64,
+    /// User.
+    pub user_percent: f64,
+    /// Kernel without idle.
+    pub kernel_percent: f64,
+    /// Idle.
+    pub idle_percent: f64,
+}
+
+/// CPUs of different core types that were used together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MixedCores {
+    /// CPUs of the highest class, effective order, compacted.
+    pub performance: Vec<AffinityEntry>,
+    /// All others.
+    pub efficiency: Vec<AffinityEntry>,
+}
+
+/// An effective distribution and who used it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DistributionUse {
+    /// The list.
+    pub distribution: EffectiveDistribution,
+    /// Paths in byte order, each with its threads, ascending.
+    pub users: Vec<(PathBuf, Vec<u32>)>,
+}
+
+/// What one thread did to one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Thread number.
+    pub thread: u32,
+    /// Index of the target in the timespan.
+    pub target: usize,
+    /// Its path.
+    pub path: PathBuf,
+    /// Size of the whole target in bytes.
+    pub target_size_bytes: u64,
+    /// The figures.
+    pub figures: Directions<Figures>,
+    /// Interval series (`-D`), one entry per interval that counts, empty ones included.
+    pub intervals: Vec<Directions<IntervalFigures>>,
+}
+
+/// The cells of one table row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// MiB per second.
+    pub mib_per_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Latency, if it was measured and there were I/Os.
+    pub latency: Option<LatencyFigures>,
+    /// Standard deviation of the I/Os per second over the intervals (`-D`).
+    pub iops_std_dev: Option<f64>,
+}
+
+/// Latency in a few numbers, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencyFigures {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Population standard deviation.
+    pub std_dev_ns: f64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// One interval of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IntervalFigures {
+    /// I/Os completed in it.
+    pub ios: u64,
+    /// Their latency.
+    pub latency: Option<LatencyFigures>,
+}
+
+/// Latencies of many I/Os.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LatencyDistribution {
+    /// Number of I/Os.
+    pub count: u64,
+    /// Moments and extremes.
+    pub figures: LatencyFigures,
+    /// Every percentile that a report may show: the 108 of the XML result, ascending.
+    pub percentiles: Vec<Percentile>,
+    /// The buckets themselves: index (`hot::buckets`) and count.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+/// A percentile and its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percentile {
+    /// Rank in parts per billion: `500_000_000` is the median.
+    pub rank_ppb: u64,
+    /// Upper edge of the bucket that holds it, clipped to the extremes, in nanoseconds.
+    pub value_ns: u64,
+}
+
+/// Submissions while measuring.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Submissions {
+    /// Thread number, count, count per second.
+    pub threads: Vec<(u32, u64, f64)>,
+    /// All threads per second.
+    pub total_per_s: f64,
+}
+
+/// How a thread waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadWaits {
+    /// Thread number.
+    pub thread: u32,
+    /// Shows throttle columns.
+    pub throttled: bool,
+    /// The counters.
+    pub counts: WaitCounts,
+}
+
+/// Sums over timespans.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Sum of the measured times in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Bytes, I/Os and rates.
+    pub figures: Directions<Figures>,
+}

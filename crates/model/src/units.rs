@@ -1,0 +1,82 @@
+//! Quantities with their unit in the type.
+
+use std::fmt;
+
+/// A number of bytes: a size, a length or an offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// `n` KiB (1024 bytes each).
+    pub const fn from_kib(n: u64) -> Self {
+        Self(n << 10)
+    }
+
+    /// `n` MiB.
+    pub const fn from_mib(n: u64) -> Self {
+        Self(n << 20)
+    }
+
+    /// `n` GiB.
+    pub const fn from_gib(n: u64) -> Self {
+        Self(n << 30)
+    }
+
+    /// The plain number of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Number and unit as two strings: `("1.25", "MiB")`, for columns that align the number.
+    ///
+    /// The rule of `DiskSpd` 2.3: the largest unit not above the value, whole multiples as
+    /// integers, others with at most two decimals and no trailing zeros.
+    pub fn parts(self) -> (String, &'static str) {
+        const UNITS: [(&str, u32); 5] = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        for (unit, shift) in UNITS {
+            let size = 1u64 << shift;
+            if self.0 >= size {
+                if self.0 % size == 0 {
+                    return ((self.0 / size).to_string(), unit);
+                }
+                let text = format!("{:.2}", self.0 as f64 / size as f64);
+                let text = text.trim_end_matches('0').trim_end_matches('.');
+                return (text.to_owned(), unit);
+            }
+        }
+        (self.0.to_string(), "B")
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, unit) = self.parts();
+        f.pad(&format!("{number}{unit}"))
+    }
+}
+
+/// A point in time as nanoseconds since the Unix epoch, read once at the program's edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnixTime(pub i128);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_print_as_diskspd_2_3_prints_them() {
+        for (bytes, text) in [
+            (0, "0B"),
+            (512, "512B"),
+            (1536, "1.5KiB"),
+            (65_536, "64KiB"),
+            (1_310_720, "1.25MiB"),
+            (1_048_575, "1024KiB"),
+            ((1 << 30) + 1, "1GiB"),
+            (1 << 50, "1PiB"),
+            (u64::MAX, "16384PiB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Every raw system call, ioctl, mapping and clock read of diskspd, each behind a safe function.
+//!
+//! Nothing here knows what a profile is or decides anything; errors are `std::io::Error` and the
+//! caller says what they mean. `unsafe` lives here and in `engine` only.
+
+pub mod clock;
+pub mod direct_io;
+pub mod extents;
+pub mod io_uring_probe;
+pub mod lease;
+pub mod limits;
+pub mod mapping;
+pub mod thread;
+pub mod xattr;

@@ -1,0 +1,2 @@
+//! The project's own scripts.
+fn main() {}
