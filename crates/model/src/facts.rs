@@ -1,6 +1,7 @@
 //! What the machine is: read once by `host`, then plain data.
 
 use crate::topology::Topology;
+use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -11,6 +12,19 @@ pub struct Facts {
     pub system: SystemFacts,
     /// Each distinct target path of the profile, as the user wrote it.
     pub targets: BTreeMap<PathBuf, TargetFacts>,
+}
+
+/// What must be found out about a target path before a plan can be made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TargetQuestion {
+    /// The path, as the user wrote it.
+    pub path: PathBuf,
+    /// True if any I/O of the profile writes to it.
+    pub writes: bool,
+    /// Largest size and the fill that the profile would create it with.
+    pub creates: Option<(Bytes, Fill)>,
+    /// True if it is opened past the cache (`-Su`), so that its alignment matters.
+    pub direct: bool,
 }
 
 /// The machine without its targets.
