@@ -21,7 +21,7 @@ const _: () = assert!(TABLE_BYTES == 440 * 1024);
 #[inline]
 pub const fn index(latency_ns: u64) -> usize {
     // The highest bit is treated as at least bit 10, so small values map to themselves.
-    let magnitude = 63 - (latency_ns | (1 << SUB_BITS)).leading_zeros();
+    let magnitude = (latency_ns | (1 << SUB_BITS)).ilog2();
     let shift = magnitude - SUB_BITS;
     ((shift as usize) << SUB_BITS) + (latency_ns >> shift) as usize
 }

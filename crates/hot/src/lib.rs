@@ -4,3 +4,12 @@
 //! nothing and reads no clock: time comes in as a number.
 
 pub mod buckets;
+pub mod clock;
+pub mod counters;
+pub mod fill;
+pub mod mix;
+pub mod pace;
+pub mod rng;
+pub mod slots;
+pub mod stream;
+pub mod weighted;

@@ -1,1 +1,184 @@
-//! See the crate's head.
+//! Anonymous memory: I/O buffers with a wanted alignment, and tables that cost nothing until they
+//! are touched.
+//!
+//! Buffers are memory that the kernel reads and writes behind the compiler's back, so no slice of
+//! one is ever handed out; bytes go in and out by copy.
+
+use rustix::mm::{MapFlags, ProtFlags};
+use std::ffi::c_void;
+use std::io;
+use std::ptr;
+use std::sync::atomic::AtomicU64;
+
+/// A private anonymous mapping, zero at first.
+#[derive(Debug)]
+pub struct Mapping {
+    reserved: *mut c_void,
+    reserved_bytes: usize,
+    start: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: the mapping is plain memory owned by this value alone; no part of it is tied to a thread.
+unsafe impl Send for Mapping {}
+// SAFETY: through a shared reference memory is only read (`read`), never written.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// `bytes` of memory whose address is a multiple of `alignment` (0 = page).
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or `InvalidInput` if the sizes do not fit into the address space.
+    pub fn new(bytes: u64, alignment: u64) -> io::Result<Self> {
+        let too_large = || io::Error::new(io::ErrorKind::InvalidInput, "a buffer that large has no address");
+        let page = rustix::param::page_size();
+        let bytes = usize::try_from(bytes).map_err(|_| too_large())?.max(1);
+        let alignment = usize::try_from(alignment).map_err(|_| too_large())?.max(page);
+        let padding = if alignment > page { alignment } else { 0 };
+        let reserved_bytes = bytes.checked_add(padding).filter(|&n| n <= isize::MAX as usize).ok_or_else(too_large)?;
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice; nothing else can
+        // refer to it. Reserved without swap so that padding costs address space only.
+        let reserved = unsafe {
+            rustix::mm::mmap_anonymous(
+                ptr::null_mut(),
+                reserved_bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )?
+        };
+        let skip = reserved.cast::<u8>().align_offset(alignment);
+        debug_assert!(skip <= padding);
+        // SAFETY: `skip` is at most the padding that was mapped beyond `bytes`.
+        let start = unsafe { reserved.cast::<u8>().add(skip) };
+        Ok(Self { reserved, reserved_bytes, start, bytes })
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// True never: a mapping has at least one byte.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Address of the first byte, for the kernel.
+    pub fn address(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Copies `source` to `offset`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit.
+    pub fn write(&mut self, offset: u64, source: &[u8]) {
+        let at = self.checked(offset, source.len());
+        // SAFETY: `checked` proved that the destination lies inside the mapping; the source is a
+        // live slice that cannot overlap memory which no reference points into.
+        unsafe { ptr::copy_nonoverlapping(source.as_ptr(), at, source.len()) }
+    }
+
+    /// Copies bytes from `offset` into `target`. Bytes that the kernel is writing at the moment
+    /// may be old or new.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit.
+    pub fn read(&self, offset: u64, target: &mut [u8]) {
+        let at = self.checked(offset, target.len());
+        // SAFETY: as in `write`, with the roles exchanged.
+        unsafe { ptr::copy_nonoverlapping(at, target.as_mut_ptr(), target.len()) }
+    }
+
+    /// Fills `length` bytes from `offset` with what `fill` puts into pieces of at most 4 KiB; its
+    /// second argument is the piece's offset in the mapping.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit.
+    pub fn fill(&mut self, offset: u64, length: u64, mut fill: impl FnMut(&mut [u8], u64)) {
+        let mut piece = [0u8; 4096];
+        let mut done = 0;
+        while done < length {
+            let part = &mut piece[..(length - done).min(4096) as usize];
+            fill(part, offset + done);
+            self.write(offset + done, part);
+            done += part.len() as u64;
+        }
+    }
+
+    /// Touches every page, so that the first I/O does not pay for it.
+    pub fn touch(&mut self) {
+        let page = rustix::param::page_size();
+        for offset in (0..self.bytes).step_by(page) {
+            // SAFETY: `offset` is below the mapping's length. Volatile, so that the store is made.
+            unsafe { self.start.add(offset).write_volatile(0) }
+        }
+    }
+
+    fn checked(&self, offset: u64, length: usize) -> *mut u8 {
+        let end = offset.checked_add(length as u64);
+        assert!(end.is_some_and(|end| end <= self.len()), "{offset}+{length} is outside a buffer of {}", self.bytes);
+        // SAFETY: just asserted to be inside the mapping.
+        unsafe { self.start.add(offset as usize) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that `new` mapped, and the value that owned it is gone. Whoever
+        // gave the address to the kernel keeps the value alive until the kernel is done.
+        let unmapped = unsafe { rustix::mm::munmap(self.reserved, self.reserved_bytes) };
+        debug_assert!(unmapped.is_ok());
+    }
+}
+
+/// `count` zero cells in memory that is not touched until it is used.
+pub fn untouched_cells(count: usize) -> Box<[AtomicU64]> {
+    let cells = Box::<[AtomicU64]>::new_zeroed_slice(count);
+    // SAFETY: all-zero bytes are a valid AtomicU64 (the value 0).
+    unsafe { cells.assume_init() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_aligned_and_bytes_come_back() {
+        for alignment in [0, 4096, 16 << 20] {
+            let mut mapping = Mapping::new(10_000, alignment).expect("10 kB fit");
+            assert_eq!(mapping.address() as u64 % alignment.max(4096), 0);
+            mapping.touch();
+            mapping.write(9_997, b"end");
+            mapping.fill(0, 9_000, |part, at| part.iter_mut().zip(at..).for_each(|(byte, n)| *byte = n as u8));
+            let mut back = [0u8; 3];
+            mapping.read(9_997, &mut back);
+            assert_eq!(&back, b"end");
+            mapping.read(8_999, &mut back);
+            assert_eq!(back, [(8_999 % 256) as u8, 0, 0]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "outside a buffer")]
+    fn nothing_is_written_past_the_end() {
+        Mapping::new(100, 0).expect("100 bytes fit").write(99, b"ab");
+    }
+
+    #[test]
+    fn impossible_sizes_are_errors() {
+        assert!(Mapping::new(u64::MAX, 0).is_err());
+        assert!(Mapping::new(1 << 62, 1 << 30).is_err());
+    }
+
+    #[test]
+    fn cells_start_at_zero() {
+        use std::sync::atomic::Ordering::Relaxed;
+        let cells = untouched_cells(100_000);
+        assert!(cells.iter().all(|cell| cell.load(Relaxed) == 0));
+    }
+}

@@ -1,1 +1,100 @@
-//! See the crate's head.
+//! Threads as the kernel knows them: binding to a CPU, and waking one out of a system call.
+
+use rustix::thread::CpuSet;
+use std::io;
+
+/// Binds the calling thread to one CPU.
+pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
+    let cpu = cpu as usize;
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// The kernel's number of the calling thread.
+pub fn current_id() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// The signal that takes a worker out of a wait. Its default action is to be ignored, so that it
+/// can hurt nobody who gets it by mistake.
+const WAKE_SIGNAL: libc::c_int = libc::SIGURG;
+
+extern "C" fn on_wake(_: libc::c_int) {}
+
+/// Makes [`wake`] end the system call that its thread waits in. Once per process is enough.
+pub fn prepare_wake() -> io::Result<()> {
+    // SAFETY: the handler does nothing, so it is safe at any point of any thread; the structure is
+    // fully initialised (zero mask and flags: without SA_RESTART, so that system calls return).
+    let installed = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_wake as *const () as libc::sighandler_t;
+        libc::sigaction(WAKE_SIGNAL, &raw const action, std::ptr::null_mut())
+    };
+    if installed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Interrupts the system call that a thread of this process waits in; it returns `EINTR`. Nothing
+/// happens if the thread has ended.
+pub fn wake(thread_id: i32) {
+    // SAFETY: tgkill takes three integers. A stale thread id of this process is answered ESRCH.
+    unsafe {
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), thread_id, WAKE_SIGNAL);
+    }
+}
+
+/// Blocks the signals that end a program in the calling thread and those it starts, so that they
+/// reach the main thread, which waits for them.
+pub fn block_ending_signals() -> io::Result<()> {
+    // SAFETY: the set is initialised by sigemptyset before it is used, and pthread_sigmask only
+    // reads it.
+    let failed = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
+    };
+    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_woken_thread_leaves_its_sleep() {
+        prepare_wake().expect("a handler can be installed");
+        let (send, receive) = mpsc::channel();
+        let sleeper = std::thread::spawn(move || {
+            send.send(current_id()).expect("the test waits");
+            // Without the wake this would outlast the test run.
+            crate::clock::sleep_until_ns(crate::clock::monotonic_ns() + 600_000_000_000);
+        });
+        let id = receive.recv().expect("the thread sends its number");
+        while !sleeper.is_finished() {
+            wake(id);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn binding_shows_in_the_kernels_view() {
+        std::thread::spawn(|| {
+            let allowed = rustix::thread::sched_getaffinity(None).expect("our own mask");
+            let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).expect("at least one CPU");
+            bind_to_cpu(cpu as u32).expect("an allowed CPU");
+            let status = std::fs::read_to_string("/proc/thread-self/status").expect("our own status");
+            let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(str::trim);
+            assert_eq!(line, Some(cpu.to_string().as_str()));
+        })
+        .join()
+        .expect("the thread's assertions hold");
+        assert!(bind_to_cpu(u32::MAX).is_err());
+    }
+}

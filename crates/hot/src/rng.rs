@@ -1,0 +1,113 @@
+//! The random generator: xoshiro256++ (Blackman and Vigna, <https://prng.di.unimi.it/>).
+//!
+//! Written here and not taken from a crate because the same seed must mean the same sequence of
+//! I/Os for years; the tests compare it with `rand_xoshiro`.
+
+/// One generator. Streams of different threads are 2^128 draws apart ([`Rng::stream`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rng {
+    state: [u64; 4],
+}
+
+impl Rng {
+    /// The generator for `seed`, its state filled by splitmix64 as the authors advise.
+    pub fn new(seed: u64) -> Self {
+        let mut filler = seed;
+        let mut next = || {
+            filler = filler.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut z = filler;
+            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            z ^ (z >> 31)
+        };
+        Self { state: [next(), next(), next(), next()] }
+    }
+
+    /// The generator for `seed`, jumped `stream` times: threads never share numbers.
+    pub fn stream(seed: u64, stream: u32) -> Self {
+        let mut rng = Self::new(seed);
+        for _ in 0..stream {
+            rng.jump();
+        }
+        rng
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        let s = &mut self.state;
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// A number below `bound`, by multiplication and shift: no division, and a bias of at most
+    /// `bound` / 2^64.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Moves 2^128 draws ahead.
+    fn jump(&mut self) {
+        const JUMP: [u64; 4] =
+            [0x180E_C6D3_3CFD_0ABA, 0xD5A6_1266_F0C9_392C, 0xA958_2618_E03F_C9AA, 0x39AB_DC45_29B1_661C];
+        let mut sum = [0u64; 4];
+        for word in JUMP {
+            for bit in 0..64 {
+                if word >> bit & 1 == 1 {
+                    for (total, part) in sum.iter_mut().zip(self.state) {
+                        *total ^= part;
+                    }
+                }
+                self.next_u64();
+            }
+        }
+        self.state = sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+
+    #[test]
+    fn draws_are_those_of_the_reference() {
+        for seed in [0, 1, 42, u64::MAX] {
+            let mut ours = Rng::new(seed);
+            let mut reference = Xoshiro256PlusPlus::seed_from_u64(seed);
+            for _ in 0..1000 {
+                assert_eq!(ours.next_u64(), reference.next_u64());
+            }
+        }
+    }
+
+    #[test]
+    fn streams_are_jumps_of_the_reference() {
+        let mut reference = Xoshiro256PlusPlus::seed_from_u64(7);
+        reference.jump();
+        reference.jump();
+        let mut ours = Rng::stream(7, 2);
+        assert_eq!(ours.next_u64(), reference.next_u64());
+    }
+
+    #[test]
+    fn bounded_draws_are_uniform_and_reach_both_ends() {
+        let mut rng = Rng::new(3);
+        let mut seen = [0u32; 10];
+        for _ in 0..100_000 {
+            seen[rng.below(10) as usize] += 1;
+        }
+        // Standard deviation of each cell is 95.
+        assert!(seen.iter().all(|&count| (9_500..10_500).contains(&count)), "{seen:?}");
+        assert_eq!(rng.below(1), 0);
+    }
+}

@@ -1,0 +1,259 @@
+//! Where the next I/O falls.
+//!
+//! Offsets come out absolute, base included. No pattern divides per I/O: sequences compare and
+//! wrap, random positions are drawn by multiplication.
+
+use crate::rng::Rng;
+use crate::weighted::Weighted;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The grid of offsets that a pattern uses, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Added to every offset.
+    pub base: u64,
+    /// Largest offset, relative to base, at which a block still fits.
+    pub last: u64,
+    /// Distance between offsets.
+    pub alignment: u64,
+    /// Number of offsets, at least 1.
+    pub positions: u64,
+}
+
+/// A range of positions for random I/Os.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Share of the I/Os.
+    pub weight: u32,
+    /// Offset of the first position, relative to base.
+    pub start: u64,
+    /// Number of positions.
+    pub positions: u64,
+}
+
+/// An offset and whether it goes on from the one before (then a mixed load keeps its direction).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// Absolute offset in bytes.
+    pub offset: u64,
+    /// True for the sequential part of a mixed pattern.
+    pub continues: bool,
+}
+
+/// A source of offsets, owned by one thread.
+#[derive(Debug)]
+pub struct OffsetStream {
+    grid: Grid,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Sequential { next: u64, wrap: u64 },
+    Interlocked { counter: Arc<AtomicU64>, lap: u64 },
+    Parallel { next: Box<[u64]>, wrap: u64 },
+    Uniform,
+    Ranges(Ranges),
+    Mixed { jumps: Option<Ranges>, jump_below: u64, next: u64 },
+}
+
+/// Weighted ranges of positions.
+#[derive(Debug)]
+struct Ranges {
+    table: Weighted,
+    ranges: Box<[Range]>,
+}
+
+impl Ranges {
+    fn new(ranges: &[Range]) -> Option<Self> {
+        let weights: Vec<u64> = ranges.iter().map(|range| u64::from(range.weight)).collect();
+        Some(Self { table: Weighted::new(&weights)?, ranges: ranges.into() })
+    }
+
+    #[inline]
+    fn draw(&self, rng: &mut Rng, alignment: u64) -> u64 {
+        let range = &self.ranges[self.table.draw(rng)];
+        range.start + rng.below(range.positions) * alignment
+    }
+}
+
+impl OffsetStream {
+    /// Each call one alignment further; past the end back to `start` modulo the alignment.
+    pub fn sequential(grid: Grid, start: u64) -> Self {
+        Self { grid, kind: Kind::Sequential { next: start, wrap: start % grid.alignment } }
+    }
+
+    /// Offsets claimed from a counter that other threads claim from too.
+    pub fn interlocked(grid: Grid, counter: Arc<AtomicU64>) -> Self {
+        Self { grid, kind: Kind::Interlocked { counter, lap: 0 } }
+    }
+
+    /// Each of `requests` requests walks on its own from `start`.
+    pub fn parallel(grid: Grid, start: u64, requests: usize) -> Self {
+        let next = vec![start; requests].into_boxed_slice();
+        Self { grid, kind: Kind::Parallel { next, wrap: start % grid.alignment } }
+    }
+
+    /// Random: uniform over the grid, or over `ranges` by weight if there are any.
+    pub fn random(grid: Grid, ranges: &[Range]) -> Self {
+        let kind = Ranges::new(ranges).map_or(Kind::Uniform, Kind::Ranges);
+        Self { grid, kind }
+    }
+
+    /// Random jumps in `random_percent` of the calls, sequential runs between them. The first run
+    /// starts at a random offset.
+    pub fn mixed(grid: Grid, ranges: &[Range], random_percent: u32, rng: &mut Rng) -> Self {
+        let jumps = Ranges::new(ranges);
+        let next = random_offset(jumps.as_ref(), &grid, rng);
+        Self { grid, kind: Kind::Mixed { jumps, jump_below: percent_threshold(random_percent), next } }
+    }
+
+    /// The next offset for request `request` (its number inside the target).
+    #[inline]
+    pub fn next(&mut self, rng: &mut Rng, request: usize) -> Next {
+        let grid = &self.grid;
+        let mut continues = false;
+        let relative = match &mut self.kind {
+            Kind::Uniform => rng.below(grid.positions) * grid.alignment,
+            Kind::Sequential { next, wrap } => advance(next, *wrap, grid),
+            Kind::Ranges(ranges) => ranges.draw(rng, grid.alignment),
+            Kind::Mixed { jumps, jump_below, next } => {
+                if (rng.next_u64() >> 32) < *jump_below {
+                    *next = random_offset(jumps.as_ref(), grid, rng);
+                } else {
+                    continues = true;
+                }
+                advance(next, 0, grid)
+            }
+            Kind::Parallel { next, wrap } => advance(&mut next[request], *wrap, grid),
+            Kind::Interlocked { counter, lap } => {
+                let claimed = counter.fetch_add(1, Relaxed);
+                if claimed - *lap >= grid.positions {
+                    // Once a lap, not once an I/O.
+                    *lap = claimed - claimed % grid.positions;
+                }
+                (claimed - *lap) * grid.alignment
+            }
+        };
+        Next { offset: grid.base + relative, continues }
+    }
+}
+
+/// Takes `next`, or `wrap` if no block fits there, and moves on.
+#[inline]
+fn advance(next: &mut u64, wrap: u64, grid: &Grid) -> u64 {
+    let offset = if *next > grid.last { wrap } else { *next };
+    *next = offset + grid.alignment;
+    offset
+}
+
+#[inline]
+fn random_offset(ranges: Option<&Ranges>, grid: &Grid, rng: &mut Rng) -> u64 {
+    match ranges {
+        Some(ranges) => ranges.draw(rng, grid.alignment),
+        None => rng.below(grid.positions) * grid.alignment,
+    }
+}
+
+/// A 32-bit draw is below this with the given probability; 100 % is always, 0 % never.
+pub(crate) const fn percent_threshold(percent: u32) -> u64 {
+    ((percent as u64) << 32) / 100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(base: u64, alignment: u64, block: u64, file: u64) -> Grid {
+        let last = file - base - block;
+        Grid { base, last, alignment, positions: last / alignment + 1 }
+    }
+
+    fn take(stream: &mut OffsetStream, count: usize) -> Vec<u64> {
+        let mut rng = Rng::new(0);
+        (0..count).map(|_| stream.next(&mut rng, 0).offset).collect()
+    }
+
+    #[test]
+    fn sequential_threads_wrap_to_their_phase_not_to_their_start() {
+        for (stride, alignment, block, thread, expected) in [
+            (250, 500, 1000, 0, vec![0, 500, 1000, 1500, 2000, 0, 500]),
+            (250, 500, 1000, 1, vec![250, 750, 1250, 1750, 250, 750]),
+            (750, 500, 1000, 1, vec![750, 1250, 1750, 250, 750, 1250]),
+            (500, 250, 1000, 1, vec![500, 750, 1000, 1250, 1500, 1750, 2000, 0, 250]),
+        ] {
+            let mut stream = OffsetStream::sequential(grid(0, alignment, block, 3000), thread * stride);
+            assert_eq!(take(&mut stream, expected.len()), expected);
+        }
+        let mut stream = OffsetStream::sequential(grid(0, 200, 200, 3000), 500);
+        assert_eq!(take(&mut stream, 15)[9..], [2300, 2500, 2700, 100, 300, 500]);
+    }
+
+    #[test]
+    fn interlocked_threads_claim_disjoint_offsets() {
+        let counter = Arc::new(AtomicU64::new(0));
+        let area = grid(1000, 500, 1000, 3000);
+        let mut first = OffsetStream::interlocked(area, Arc::clone(&counter));
+        let mut second = OffsetStream::interlocked(area, counter);
+        let mut rng = Rng::new(0);
+        let order: Vec<u64> =
+            [1, 1, 2, 1, 2].map(|n| if n == 1 { &mut first } else { &mut second }.next(&mut rng, 0).offset).to_vec();
+        assert_eq!(order, [1000, 1500, 2000, 1000, 1500]);
+    }
+
+    #[test]
+    fn an_interlocked_thread_that_slept_for_laps_finds_its_place() {
+        let counter = Arc::new(AtomicU64::new(0));
+        let mut stream = OffsetStream::interlocked(grid(0, 500, 1000, 3000), Arc::clone(&counter));
+        counter.store(1_000_001, Relaxed);
+        // Five positions: 1,000,001 mod 5 = 1.
+        assert_eq!(take(&mut stream, 2), [500, 1000]);
+    }
+
+    #[test]
+    fn parallel_requests_walk_alone() {
+        let mut stream = OffsetStream::parallel(grid(1000, 500, 1000, 3000), 0, 2);
+        let mut rng = Rng::new(0);
+        let offsets: Vec<u64> = [0, 0, 1, 0, 0, 1].map(|request| stream.next(&mut rng, request).offset).to_vec();
+        assert_eq!(offsets, [1000, 1500, 1000, 2000, 1000, 1500]);
+    }
+
+    #[test]
+    fn random_offsets_reach_every_position_and_no_other() {
+        let mut stream = OffsetStream::random(grid(1000, 500, 1000, 3000), &[]);
+        let mut seen = take(&mut stream, 1000);
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, [1000, 1500, 2000]);
+    }
+
+    #[test]
+    fn ranges_receive_their_shares() {
+        let ranges =
+            [Range { weight: 90, start: 0, positions: 10 }, Range { weight: 10, start: 40_960, positions: 15 }];
+        let mut stream = OffsetStream::random(grid(0, 4096, 4096, 102_400), &ranges);
+        let offsets = take(&mut stream, 100_000);
+        let low = offsets.iter().filter(|&&offset| offset < 40_960).count();
+        assert!((89_500..90_500).contains(&low), "{low}");
+        assert!(offsets.iter().all(|offset| offset % 4096 == 0 && *offset <= 98_304));
+    }
+
+    #[test]
+    fn mixed_runs_have_geometric_length() {
+        let area = grid(0, 4096, 4096, 4096 * 1_000_000);
+        let mut rng = Rng::new(5);
+        let mut stream = OffsetStream::mixed(area, &[], 25, &mut rng);
+        let mut last = None;
+        let mut jumps = 0;
+        for _ in 0..100_000 {
+            let next = stream.next(&mut rng, 0);
+            if let (Some(last), true) = (last, next.continues) {
+                assert!(next.offset == last + 4096 || next.offset == 0);
+            }
+            jumps += u32::from(!next.continues);
+            last = Some(next.offset);
+        }
+        assert!((24_300..25_700).contains(&jumps), "{jumps}");
+    }
+}
