@@ -118,6 +118,8 @@ pub enum TargetKind {
 pub struct MissingFacts {
     /// The nearest directory above that exists.
     pub existing_parent: PathBuf,
+    /// Device number of that directory: files of one device share its free space.
+    pub device: u64,
     /// False if directories between it and the file are missing.
     pub parent_exists: bool,
     /// What new files there will need for direct I/O.

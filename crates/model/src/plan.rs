@@ -138,7 +138,8 @@ pub struct Creation {
     pub size_bytes: u64,
     /// With what.
     pub fill: Fill,
-    /// The file that may be replaced; `None` = none may exist.
+    /// The file that may be replaced; `None` = none may exist, unless an earlier entry of this
+    /// plan made it.
     pub replaces: Option<FileIdentity>,
     /// Make missing directories above it.
     pub make_parents: bool,
