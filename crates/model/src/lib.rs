@@ -9,6 +9,7 @@
 pub mod affinity;
 pub mod facts;
 pub mod limits;
+pub mod mark;
 pub mod note;
 pub mod plan;
 pub mod profile;
@@ -17,3 +18,4 @@ pub mod result;
 pub mod topology;
 pub mod units;
 pub mod validate;
+pub mod version;

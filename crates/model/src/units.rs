@@ -36,7 +36,7 @@ impl Bytes {
         for (unit, shift) in UNITS {
             let size = 1u64 << shift;
             if self.0 >= size {
-                if self.0 % size == 0 {
+                if self.0.is_multiple_of(size) {
                     return ((self.0 / size).to_string(), unit);
                 }
                 let text = format!("{:.2}", self.0 as f64 / size as f64);

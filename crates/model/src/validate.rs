@@ -1,1 +1,177 @@
-//! What can be wrong with a profile whatever the machine (rules V0, V4-V16 of the specification).
+//! What a profile may not say, as far as no machine is needed to know it.
+//!
+//! All faults are collected, in the order in which `DiskSpd` reports them. Checks against the
+//! machine's CPUs belong to the planner.
+
+mod distribution;
+mod target;
+
+use crate::limits::{COMPLETION_DEPTH_MAX, INTERVALS_MAX, OUTSTANDING_MAX, TARGETS_MAX, THREADS_MAX};
+use crate::profile::{BypassIo, Profile, Target, TimeSpan};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the profile is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be shown (`-Rp`): templates and targets of other systems are welcome.
+    Show,
+    /// To be run.
+    Run,
+}
+
+/// What is wrong with a profile: whole sentences without a prefix or full stop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// With one of these nothing is run or shown.
+    pub errors: Vec<String>,
+    /// These the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Checks a whole profile.
+///
+/// A target that differs from the one before it in nothing but its path, as on a command line, is
+/// not reported again. Messages name timespan and target where there are several.
+pub fn validate(profile: &Profile, purpose: Purpose) -> Findings {
+    let mut findings = Findings::default();
+    if profile.time_spans.is_empty() {
+        findings.errors.push("the profile has no timespan; at least one is needed".to_owned());
+    }
+    let several = profile.time_spans.len() > 1;
+    for (index, span) in profile.time_spans.iter().enumerate() {
+        let place = if several { format!("timespan {}: ", index + 1) } else { String::new() };
+        check_time_span(span, purpose, &mut Report { findings: &mut findings, place });
+    }
+    findings
+}
+
+/// Where the checks write, with the place that messages name.
+struct Report<'a> {
+    findings: &'a mut Findings,
+    place: String,
+}
+
+impl Report<'_> {
+    fn error(&mut self, message: impl AsRef<str>) {
+        self.findings.errors.push(format!("{}{}", self.place, message.as_ref()));
+    }
+
+    fn warning(&mut self, message: impl AsRef<str>) {
+        self.findings.warnings.push(format!("{}{}", self.place, message.as_ref()));
+    }
+
+    fn at_target(&mut self, path: &Path) -> Report<'_> {
+        Report { place: format!("{}target '{}': ", self.place, path.display()), findings: self.findings }
+    }
+}
+
+fn check_time_span(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
+    check_completion_depth(span, report);
+    check_affinity(span, report);
+    if span.io_ring.is_some() && span.completion_routines {
+        report.error("IoRing (-u) cannot be used with completion routines (-x)");
+    }
+    if span.request_count > OUTSTANDING_MAX {
+        report.error(format!("{} outstanding I/Os (-O) exceed the maximum {OUTSTANDING_MAX}", span.request_count));
+    }
+    check_times(span, purpose, report);
+    check_targets(span, purpose, report);
+    check_same_path_bypass(span, report);
+    if purpose == Purpose::Run {
+        check_limits(span, report);
+    }
+}
+
+fn check_completion_depth(span: &TimeSpan, report: &mut Report<'_>) {
+    let Some(depth) = span.completion_depth else { return };
+    if depth == 0 || depth > COMPLETION_DEPTH_MAX {
+        report.error(format!("the completion depth (-oc) must be 1 to {COMPLETION_DEPTH_MAX}, not {depth}"));
+    }
+    if span.completion_routines {
+        report.error("a completion depth (-oc) cannot be used with completion routines (-x)");
+    }
+    if !span.targets.is_empty() && span.targets.iter().all(|target| target.memory_mapped) {
+        report.error("a completion depth (-oc) cannot be used when all targets are memory mapped (-Sm)");
+    }
+}
+
+fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
+    let affinity = &span.affinity;
+    let ordered = affinity.traversal.is_some() || affinity.group_span.is_some() || affinity.efficiency.is_some();
+    if affinity.disabled && (ordered || !affinity.listed.is_empty()) {
+        report.error("-n and -a cannot be used together: -n leaves threads unbound, -a says where they run");
+    }
+}
+
+fn check_times(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
+    if purpose == Purpose::Run && span.duration_s == 0 {
+        report.error("nothing can be measured in 0 seconds (-d); the duration must be at least 1");
+    }
+    if span.calculate_iops_std_dev && span.interval_ms == 0 {
+        report.error("the interval of the I/O rate statistics (-D) must be at least 1 ms");
+    }
+}
+
+/// Checks each target that is not a twin of the one before it.
+fn check_targets(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
+    let Some(first) = span.targets.first() else {
+        report.error("there is no target; at least one is needed");
+        return;
+    };
+    let all_alike = span.targets.iter().all(|target| target::is_twin(first, target));
+    let mut before: Option<&Target> = None;
+    for target in &span.targets {
+        if before.is_none_or(|before| !target::is_twin(before, target)) {
+            if all_alike {
+                target::check_settings(span, target, report);
+            } else {
+                target::check_settings(span, target, &mut report.at_target(&target.path));
+            }
+        }
+        if purpose == Purpose::Run {
+            target::check_path(target, report);
+        }
+        before = Some(target);
+    }
+}
+
+/// A thread opens each file once, so all targets on a path need the same bypass mode.
+fn check_same_path_bypass(span: &TimeSpan, report: &mut Report<'_>) {
+    let mut modes: BTreeMap<&Path, (Option<BypassIo>, bool)> = BTreeMap::new();
+    for target in &span.targets {
+        let (mode, reported) = modes.entry(&target.path).or_insert((target.bypass_io, false));
+        if *mode != target.bypass_io && !*reported {
+            *reported = true;
+            report.error(format!(
+                "conflicting BypassIO modes for '{}': all targets with this path need the same (-Sy, -SY or neither)",
+                target.path.display()
+            ));
+        }
+    }
+}
+
+fn check_limits(span: &TimeSpan, report: &mut Report<'_>) {
+    if span.targets.len() > TARGETS_MAX {
+        report.error(format!("{} targets exceed the maximum {TARGETS_MAX}", span.targets.len()));
+    }
+    let threads = match span.thread_count {
+        0 => span.targets.iter().map(|target| u64::from(target.threads)).sum(),
+        count => u64::from(count),
+    };
+    if threads > u64::from(THREADS_MAX) {
+        report.error(format!("{threads} threads (-t, -F) exceed the maximum {THREADS_MAX}"));
+    }
+    if span.calculate_iops_std_dev && span.interval_ms > 0 {
+        let intervals = (u64::from(span.duration_s) * 1000).div_ceil(u64::from(span.interval_ms));
+        if intervals > INTERVALS_MAX {
+            report.error(format!(
+                "{intervals} intervals of {} ms (-D) exceed the maximum {INTERVALS_MAX}; use longer intervals",
+                span.interval_ms
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

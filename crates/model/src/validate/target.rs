@@ -1,0 +1,266 @@
+//! Checks of one target within its timespan.
+
+use super::{Report, distribution};
+use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX};
+use crate::profile::{CacheMode, Target, Throughput, TimeSpan};
+use crate::units::Bytes;
+use std::path::PathBuf;
+
+/// True if two targets say the same about everything but the path.
+pub(super) fn is_twin(a: &Target, b: &Target) -> bool {
+    // Destructured so that a new field cannot be forgotten here.
+    let Target {
+        path: _,
+        block_size,
+        base_offset,
+        max_offset,
+        create_size,
+        random_percent,
+        alignment,
+        interlocked,
+        parallel,
+        distribution,
+        outstanding,
+        threads,
+        thread_stride,
+        write_percent,
+        burst_ios,
+        think_time_ms,
+        throughput,
+        cache_mode,
+        write_through,
+        memory_mapped,
+        flush,
+        bypass_io,
+        sequential_scan_hint,
+        random_access_hint,
+        temporary_hint,
+        large_pages,
+        zero_write_buffers,
+        write_source,
+        io_priority,
+        weight,
+        thread_targets,
+    } = a;
+    *block_size == b.block_size
+        && *base_offset == b.base_offset
+        && *max_offset == b.max_offset
+        && *create_size == b.create_size
+        && *random_percent == b.random_percent
+        && *alignment == b.alignment
+        && *interlocked == b.interlocked
+        && *parallel == b.parallel
+        && *distribution == b.distribution
+        && *outstanding == b.outstanding
+        && *threads == b.threads
+        && *thread_stride == b.thread_stride
+        && *write_percent == b.write_percent
+        && *burst_ios == b.burst_ios
+        && *think_time_ms == b.think_time_ms
+        && *throughput == b.throughput
+        && *cache_mode == b.cache_mode
+        && *write_through == b.write_through
+        && *memory_mapped == b.memory_mapped
+        && *flush == b.flush
+        && *bypass_io == b.bypass_io
+        && *sequential_scan_hint == b.sequential_scan_hint
+        && *random_access_hint == b.random_access_hint
+        && *temporary_hint == b.temporary_hint
+        && *large_pages == b.large_pages
+        && *zero_write_buffers == b.zero_write_buffers
+        && *write_source == b.write_source
+        && *io_priority == b.io_priority
+        && *weight == b.weight
+        && *thread_targets == b.thread_targets
+}
+
+/// Everything that does not depend on the path.
+pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    check_counts(span, target, report);
+    check_rates(span, target, report);
+    check_pool(span, target, report);
+    if target.random_percent > 0 {
+        check_random(target, report);
+    } else {
+        check_sequential(span, target, report);
+    }
+    if let Some(fault) = target.distribution.as_ref().and_then(|ranges| distribution::fault(ranges, target)) {
+        report.error(fault);
+    }
+    check_write_source(target, report);
+    check_memory_mapped(span, target, report);
+    check_bypass(target, report);
+    check_bounds(target, report);
+}
+
+/// What only a real run minds about the path.
+pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
+    if target.path == PathBuf::new() {
+        report.error("a target is an empty string; give the path of a file or device");
+    }
+    if target.is_template() {
+        report.error(format!(
+            "template target '{}' was not substituted; templates can only be shown (-Rp) or filled in beside a profile (-X)",
+            target.path.display()
+        ));
+    }
+}
+
+fn check_counts(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    let block = target.block_size.get();
+    if block == 0 || block > BLOCK_SIZE_BYTES_MAX {
+        report.error(format!("the block size (-b) must be 1 to {BLOCK_SIZE_BYTES_MAX} bytes, not {block}"));
+    }
+    if target.threads == 0 {
+        report.error("the number of threads (-t) must be at least 1");
+    }
+    if target.outstanding == 0 {
+        report.error("the number of outstanding I/Os (-o) must be at least 1");
+    }
+    if target.outstanding > OUTSTANDING_MAX {
+        report.error(format!("{} outstanding I/Os (-o) exceed the maximum {OUTSTANDING_MAX}", target.outstanding));
+    }
+    if target.write_percent > 100 {
+        report.error(format!("the percentage of writes (-w) must be 0 to 100, not {}", target.write_percent));
+    }
+    if span.thread_count > 0 && target.threads > 1 {
+        report.error("-F and -t cannot be used together: -F is the total number of threads, -t threads per target");
+    }
+}
+
+fn check_rates(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    if target.throughput != Throughput::Unlimited && span.completion_routines {
+        report.error("throughput control (-g) cannot be used with completion routines (-x)");
+    }
+    let bursts = target.burst_ios.unwrap_or(0) > 0;
+    let pauses = target.think_time_ms.unwrap_or(0) > 0;
+    if bursts != pauses {
+        report.error("a burst size (-i<n>) and a think time (-j<ms>) need each other");
+    }
+}
+
+/// What a pool of threads with its own queue depth (`-F` with `-O`) excludes, and what needs it.
+fn check_pool(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    if !span.is_pool_with_requests() {
+        if !target.thread_targets.is_empty() {
+            report.error("ThreadTargets can only be used with both a ThreadCount (-F) and a RequestCount (-O)");
+        }
+        return;
+    }
+    if target.throughput != Throughput::Unlimited {
+        report.error("throughput control (-g) cannot be used with -O, outstanding I/Os per thread");
+    }
+    if target.think_time_ms.unwrap_or(0) > 0 {
+        report.error("a think time (-j) cannot be used with -O, outstanding I/Os per thread");
+    }
+    if target.parallel {
+        report.error("parallel I/O (-p) cannot be used with -O, outstanding I/Os per thread");
+    }
+    if target.weight == 0 {
+        report.error("with ThreadCount (-F) and RequestCount (-O) the Weight of a target must be above 0");
+    }
+    for thread_target in &target.thread_targets {
+        if thread_target.thread >= span.thread_count {
+            report.error(format!(
+                "ThreadTarget names thread {}; with {} threads (-F) the last is {}",
+                thread_target.thread,
+                span.thread_count,
+                span.thread_count - 1
+            ));
+        }
+    }
+}
+
+fn check_random(target: &Target, report: &mut Report<'_>) {
+    if target.thread_stride > Bytes(0) {
+        report.error("-T conflicts with -r: random I/O has no starting offsets");
+    }
+    if target.interlocked {
+        report.error("-si conflicts with -r: only sequential I/O can be interlocked");
+    }
+    if target.parallel {
+        report.error("-p conflicts with -r: only sequential I/O can be parallel");
+    }
+}
+
+fn check_sequential(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    if target.distribution.is_some() {
+        report.error("a random distribution (-rd) needs random I/O; add -r or -rs");
+    }
+    if target.parallel && target.outstanding == 1 {
+        report.warning("-p has no effect unless more than one I/O is outstanding (-o)");
+    }
+    let several_threads = span.threads_on(target) > 1;
+    let has_stride = target.thread_stride > Bytes(0);
+    if target.interlocked {
+        if has_stride {
+            report.error("-si conflicts with -T: interlocked threads share one offset");
+        }
+        if target.parallel {
+            report.error("-si conflicts with -p: interlocked threads share one offset");
+        }
+        if !several_threads {
+            report.warning("-si is ignored: there is only one thread per target");
+        }
+    } else if several_threads && !has_stride {
+        report.warning(
+            "several threads read or write the same offsets, so the access pattern will not be sequential; consider -si",
+        );
+    } else if !several_threads && has_stride {
+        report.error("-T has no effect unless several threads per target are used (-t, -F)");
+    }
+}
+
+fn check_write_source(target: &Target, report: &mut Report<'_>) {
+    if let Some(source) = &target.write_source
+        && source.size < target.block_size
+    {
+        report.error(format!(
+            "the write source (-Z<size>) of {} bytes is smaller than the block size (-b) of {} bytes",
+            source.size.get(),
+            target.block_size.get()
+        ));
+    }
+}
+
+fn check_memory_mapped(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    if target.memory_mapped {
+        if span.completion_routines {
+            report.error("completion routines (-x) cannot be used with memory mapped I/O (-Sm)");
+        }
+        if target.cache_mode == CacheMode::Unbuffered {
+            report.error("unbuffered I/O (-Su, -Sh, -h) cannot be memory mapped (-Sm)");
+        }
+        if span.io_ring.is_some() {
+            report.error("IoRing (-u) cannot be used with memory mapped I/O (-Sm)");
+        }
+    } else if target.flush.is_some() {
+        report.error("a flush mode (-N) can only be used with memory mapped I/O (-Sm)");
+    }
+}
+
+fn check_bypass(target: &Target, report: &mut Report<'_>) {
+    if target.bypass_io.is_none() {
+        return;
+    }
+    if target.cache_mode != CacheMode::Unbuffered {
+        report.error("BypassIO (-Sy, -SY) requires unbuffered I/O (-Su)");
+    }
+    if target.writes() {
+        report.error("BypassIO (-Sy, -SY) cannot be used with writes (-w)");
+    }
+    if target.memory_mapped {
+        report.error("BypassIO (-Sy, -SY) cannot be used with memory mapped I/O (-Sm)");
+    }
+}
+
+fn check_bounds(target: &Target, report: &mut Report<'_>) {
+    let maximum = target.max_offset;
+    if maximum > Bytes(0) && maximum <= target.base_offset {
+        report.error(format!(
+            "the maximum offset (-f, -B<base>:<length>) of {} bytes must be greater than the base offset (-B) of {} bytes",
+            maximum.get(),
+            target.base_offset.get()
+        ));
+    }
+}

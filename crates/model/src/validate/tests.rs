@@ -1,0 +1,224 @@
+use super::*;
+use crate::affinity::AffinityEntry;
+use crate::profile::*;
+use crate::units::Bytes;
+
+fn profile(change: impl FnOnce(&mut TimeSpan, &mut Target)) -> Profile {
+    let mut span = TimeSpan::default();
+    let mut target = Target::new("f");
+    change(&mut span, &mut target);
+    span.targets.push(target);
+    Profile { time_spans: vec![span], ..Profile::default() }
+}
+
+fn findings(change: impl FnOnce(&mut TimeSpan, &mut Target)) -> Findings {
+    validate(&profile(change), Purpose::Run)
+}
+
+/// The one error or warning that the change causes, which must name every word of `words`.
+fn assert_one(found: &[String], words: &[&str]) {
+    assert_eq!(found.len(), 1, "{found:?} should be one message with {words:?}");
+    for word in words {
+        assert!(found[0].contains(word), "{:?} should name {word}", found[0]);
+    }
+}
+
+#[test]
+fn the_default_profile_has_no_findings() {
+    assert_eq!(findings(|_, _| {}), Findings::default());
+}
+
+#[test]
+fn a_profile_needs_a_timespan_and_a_target() {
+    assert_one(&validate(&Profile::default(), Purpose::Show).errors, &["timespan"]);
+    let without = Profile { time_spans: vec![TimeSpan::default()], ..Profile::default() };
+    assert_one(&validate(&without, Purpose::Show).errors, &["target"]);
+}
+
+#[test]
+fn no_affinity_excludes_lists_and_orders() {
+    type Change = fn(&mut Affinity);
+    let changes: [Change; 4] = [
+        |a| a.listed.push(AffinityEntry { group: 0, mask: 1 }),
+        |a| a.traversal = Some(Traversal::CoreAware),
+        |a| a.group_span = Some(GroupSpan::Span),
+        |a| a.efficiency = Some(EfficiencyOrder::Unordered),
+    ];
+    for change in changes {
+        let found = findings(|span, _| {
+            span.affinity.disabled = true;
+            change(&mut span.affinity);
+        });
+        assert_one(&found.errors, &["-n", "-a"]);
+    }
+}
+
+#[test]
+fn each_conflict_is_found_alone() {
+    type Change = fn(&mut TimeSpan, &mut Target);
+    let cases: &[(Change, &[&str])] = &[
+        (|s, t| (s.thread_count, t.threads, t.thread_stride) = (4, 2, Bytes(65536)), &["-F", "-t"]),
+        (|s, t| (s.completion_routines, t.throughput) = (true, Throughput::Iops(10)), &["-g", "-x"]),
+        (|_, t| t.burst_ios = Some(10), &["-i", "-j"]),
+        (|_, t| t.think_time_ms = Some(10), &["-i", "-j"]),
+        (|s, t| (s.thread_count, s.request_count, t.throughput) = (1, 8, Throughput::BytesPerMs(1)), &["-g", "-O"]),
+        (
+            |s, t| (s.thread_count, s.request_count, t.think_time_ms, t.burst_ios) = (1, 8, Some(1), Some(1)),
+            &["-j", "-O"],
+        ),
+        (|s, t| (s.thread_count, s.request_count, t.parallel) = (1, 8, true), &["-p", "-O"]),
+        (|s, t| (s.thread_count, s.request_count, t.weight) = (1, 8, 0), &["Weight"]),
+        (
+            |s, t| {
+                (s.thread_count, s.request_count) = (1, 8);
+                t.thread_targets.push(ThreadTarget { thread: 1, weight: 0 });
+            },
+            &["thread 1", "last is 0"],
+        ),
+        (|_, t| t.thread_targets.push(ThreadTarget { thread: 0, weight: 0 }), &["ThreadTargets", "-F", "-O"]),
+        (|_, t| (t.random_percent, t.thread_stride) = (100, Bytes(1)), &["-T", "-r"]),
+        (|_, t| (t.random_percent, t.interlocked) = (50, true), &["-si", "-r"]),
+        (|_, t| (t.random_percent, t.parallel) = (50, true), &["-p", "-r"]),
+        (|_, t| (t.interlocked, t.threads, t.thread_stride) = (true, 2, Bytes(1)), &["-si", "-T"]),
+        (|_, t| (t.interlocked, t.threads, t.parallel) = (true, 2, true), &["-si", "-p"]),
+        (|_, t| t.thread_stride = Bytes(1), &["-T"]),
+        (|_, t| t.write_source = Some(WriteSource { size: Bytes(4096), file: None }), &["-Z", "4096", "65536"]),
+        (|s, t| (s.completion_routines, t.memory_mapped) = (true, true), &["-x", "-Sm"]),
+        (|_, t| (t.cache_mode, t.memory_mapped) = (CacheMode::Unbuffered, true), &["-Su", "-Sm"]),
+        (|_, t| t.flush = Some(FlushMode::ViewOfFile), &["-N", "-Sm"]),
+        (|_, t| (t.base_offset, t.max_offset) = (Bytes(5), Bytes(5)), &["-f", "-B"]),
+        (|_, t| t.block_size = Bytes(0), &["-b"]),
+        (|_, t| t.threads = 0, &["-t"]),
+        (|_, t| t.outstanding = 0, &["-o"]),
+        (|_, t| t.outstanding = 65_537, &["-o", "65537", "65536"]),
+        (|_, t| (t.random_percent, t.outstanding) = (100, 65_537), &["-o"]),
+        (|s, _| (s.thread_count, s.request_count) = (1, 65_537), &["-O"]),
+        (|s, _| s.duration_s = 0, &["-d"]),
+        (|s, _| (s.calculate_iops_std_dev, s.interval_ms) = (true, 0), &["-D"]),
+        (|s, _| (s.io_ring, s.completion_routines) = (Some(IoRing::default()), true), &["-u", "-x"]),
+        (|s, t| (s.io_ring, t.memory_mapped) = (Some(IoRing::default()), true), &["-u", "-Sm"]),
+        (|s, _| (s.completion_depth, s.completion_routines) = (Some(4), true), &["-oc", "-x"]),
+        (|s, t| (s.completion_depth, t.memory_mapped) = (Some(4), true), &["-oc", "-Sm"]),
+        (|s, _| s.completion_depth = Some(17), &["-oc", "16"]),
+        (|_, t| t.bypass_io = Some(BypassIo::Partial), &["-Sy", "-Su"]),
+        (
+            |_, t| (t.bypass_io, t.cache_mode, t.write_percent) = (Some(BypassIo::Full), CacheMode::Unbuffered, 1),
+            &["-SY", "-w"],
+        ),
+        (|s, _| (s.calculate_iops_std_dev, s.interval_ms, s.duration_s) = (true, 1, 1_000_000), &["-D", "16777216"]),
+        (|_, t| (t.threads, t.random_percent) = (65_537, 100), &["-t", "65536"]),
+    ];
+    for (change, words) in cases {
+        assert_one(&findings(*change).errors, words);
+    }
+}
+
+#[test]
+fn sequential_patterns_that_surprise_are_warned_of() {
+    assert_one(&findings(|_, t| (t.parallel, t.outstanding) = (true, 1)).warnings, &["-p", "-o"]);
+    assert_one(&findings(|_, t| t.interlocked = true).warnings, &["-si"]);
+    assert_one(&findings(|_, t| t.threads = 4).warnings, &["-si"]);
+    assert_one(&findings(|s, _| s.thread_count = 2).warnings, &["-si"]);
+    let silent: [fn(&mut TimeSpan, &mut Target); 4] = [
+        |_, t| (t.threads, t.interlocked) = (4, true),
+        |_, t| (t.threads, t.thread_stride) = (4, Bytes(1)),
+        |_, t| (t.threads, t.random_percent) = (4, 1),
+        |s, _| s.thread_count = 1,
+    ];
+    for change in silent {
+        assert_eq!(findings(change), Findings::default());
+    }
+}
+
+#[test]
+fn ioring_and_a_completion_depth_go_together() {
+    let found = findings(|s, _| (s.io_ring, s.completion_depth) = (Some(IoRing::default()), Some(1)));
+    assert_eq!(found, Findings::default());
+}
+
+#[test]
+fn distributions_need_random_io() {
+    let full = || Distribution::Percent(vec![DistributionRange { io_percent: 100, length: 100 }]);
+    assert_one(&findings(|_, t| t.distribution = Some(full())).errors, &["-rd", "-r"]);
+    assert_eq!(findings(|_, t| (t.distribution, t.random_percent) = (Some(full()), 1)), Findings::default());
+}
+
+fn ranges(list: &[(u32, u64)]) -> Vec<DistributionRange> {
+    list.iter().map(|&(io_percent, length)| DistributionRange { io_percent, length }).collect()
+}
+
+fn distribution_errors(distribution: Distribution) -> Vec<String> {
+    findings(|_, t| (t.distribution, t.random_percent, t.block_size) = (Some(distribution), 100, Bytes(4096))).errors
+}
+
+#[test]
+fn percent_distributions_cover_the_target_exactly() {
+    for good in [&[(90, 10), (10, 90)][..], &[(10, 10), (0, 10), (90, 80)], &[(100, 100)], &[(100, 50), (0, 50)]] {
+        assert_eq!(distribution_errors(Distribution::Percent(ranges(good))), Vec::<String>::new(), "{good:?}");
+    }
+    for (bad, word) in [
+        (&[(10, 50), (10, 50)][..], "80%"),
+        (&[(10, 50), (10, 60)], "60%"),
+        (&[(60, 10), (60, 10)], "60%"),
+        (&[(100, 50)], "50%"),
+        (&[(50, 100)], "50%"),
+        (&[(1, u64::MAX), (1, u64::MAX)], "at most 100%"),
+        (&[(u32::MAX, 10), (u32::MAX, 10)], "at most 100%"),
+    ] {
+        assert_one(&distribution_errors(Distribution::Percent(ranges(bad))), &["-rd", word]);
+    }
+}
+
+#[test]
+fn absolute_distributions_hold_whole_blocks_and_end_open() {
+    for good in [&[(90, 4096), (10, 0)][..], &[(10, 1 << 30), (0, 100 << 30), (90, 0)], &[(100, 4096)]] {
+        assert_eq!(distribution_errors(Distribution::Absolute(ranges(good))), Vec::<String>::new(), "{good:?}");
+    }
+    for (bad, word) in
+        [(&[(10, 4095), (90, 0)][..], "4095"), (&[(10, 0), (90, 0)], "last"), (&[(60, 4096), (60, 4096)], "60%")]
+    {
+        assert_one(&distribution_errors(Distribution::Absolute(ranges(bad))), &["-rd", word]);
+    }
+}
+
+#[test]
+fn templates_and_empty_paths_can_be_shown_but_not_run() {
+    for (path, word) in [("*1", "'*1'"), ("", "empty")] {
+        let with_path = profile(|_, t| t.path = path.into());
+        assert_one(&validate(&with_path, Purpose::Run).errors, &[word]);
+        assert_eq!(validate(&with_path, Purpose::Show), Findings::default());
+    }
+}
+
+#[test]
+fn targets_that_differ_only_in_their_path_are_reported_once_and_not_named() {
+    let mut twins = profile(|_, t| t.burst_ios = Some(1));
+    let mut second = twins.time_spans[0].targets[0].clone();
+    second.path = "g".into();
+    twins.time_spans[0].targets.push(second);
+    let errors = validate(&twins, Purpose::Run).errors;
+    assert_one(&errors, &["-i"]);
+    assert!(!errors[0].contains("target '"), "{errors:?}");
+}
+
+#[test]
+fn messages_name_timespan_and_target_where_there_are_several() {
+    let mut two = profile(|_, t| t.burst_ios = Some(1));
+    two.time_spans[0].targets.insert(0, Target::new("good"));
+    two.time_spans.insert(0, profile(|_, _| {}).time_spans.remove(0));
+    assert_one(&validate(&two, Purpose::Run).errors, &["timespan 2: target 'f': "]);
+}
+
+#[test]
+fn one_path_has_one_bypass_mode() {
+    let with = |first: Option<BypassIo>, second: Option<BypassIo>| {
+        let mut two = profile(|_, t| (t.bypass_io, t.cache_mode) = (first, CacheMode::Unbuffered));
+        let mut other = two.time_spans[0].targets[0].clone();
+        other.bypass_io = second;
+        two.time_spans[0].targets.push(other);
+        validate(&two, Purpose::Run).errors
+    };
+    assert_one(&with(Some(BypassIo::Partial), Some(BypassIo::Full)), &["'f'", "BypassIO"]);
+    assert_one(&with(Some(BypassIo::Partial), None), &["'f'", "BypassIO"]);
+    assert_eq!(with(Some(BypassIo::Full), Some(BypassIo::Full)), Vec::<String>::new());
+}
