@@ -3,9 +3,11 @@
 //! Nothing here knows what a profile is or decides anything; errors are `std::io::Error` and the
 //! caller says what they mean. `unsafe` lives here and in `engine` only.
 
+pub mod block;
 pub mod clock;
 pub mod direct_io;
 pub mod extents;
+pub mod file;
 pub mod io_uring_probe;
 pub mod lease;
 pub mod limits;

@@ -1,1 +1,40 @@
-//! See the crate's head.
+//! Limits of this process.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Bytes that this process may lock in memory (`RLIMIT_MEMLOCK`); `None` = any amount.
+pub fn locked_memory_bytes() -> Option<u64> {
+    getrlimit(Resource::Memlock).current
+}
+
+/// Raises the number of descriptors that may be open to the hard limit, and returns what it is
+/// then; `u64::MAX` = unlimited. A refusal leaves the limit as it was.
+pub fn raise_open_files() -> u64 {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let limit = if raised.is_ok() { maximum } else { current };
+    limit.unwrap_or(u64::MAX)
+}
+
+/// Bytes per page of memory.
+pub fn page_size_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soft_limit_becomes_the_hard_one() {
+        let raised = raise_open_files();
+        let now = getrlimit(Resource::Nofile);
+        assert_eq!(now.current, now.maximum);
+        assert_eq!(raised, now.maximum.unwrap_or(u64::MAX));
+    }
+
+    #[test]
+    fn pages_are_a_power_of_two() {
+        assert!(page_size_bytes().is_power_of_two());
+    }
+}

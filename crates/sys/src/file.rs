@@ -1,0 +1,107 @@
+//! Opening without side effects, and what the kernel tells about the place of a file.
+
+use rustix::fs::{AtFlags, CWD, OFlags, StatVfsMountFlags};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Flags of every look at somebody's file: never wait for the other end of a FIFO or for the
+/// holder of a lease, never become a terminal's session.
+const LOOK: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+fn open(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
+    // Open flags fit into an int on every architecture.
+    options.custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// Opens what exists at `path` for reading; does not block.
+pub fn open_to_look(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().read(true), LOOK)
+}
+
+/// Opens what exists at `path` for writing, without creating or truncating anything; does not
+/// block.
+pub fn open_to_try_writing(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().write(true), LOOK)
+}
+
+/// Makes a regular file without a name in `directory`; it vanishes when it is closed.
+pub fn create_unnamed(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE.union(OFlags::EXCL);
+    open(directory, OpenOptions::new().read(true).write(true).mode(0o600), flags)
+}
+
+/// Whether this process may write to `path`, by its effective ids; also refused for read-only
+/// file systems and immutable files. Opens nothing.
+pub fn may_write(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::accessat(CWD, path, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+/// A file system as the kernel describes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileSystemStat {
+    /// The magic number of its kind.
+    pub magic: u64,
+    /// Bytes free for users without special rights.
+    pub free_bytes: u64,
+    /// True if mounted read-only.
+    pub read_only: bool,
+}
+
+/// The file system that `file` (or an open directory) lies on.
+pub fn file_system(file: impl AsFd) -> io::Result<FileSystemStat> {
+    let kind = rustix::fs::fstatfs(&file)?;
+    let space = rustix::fs::fstatvfs(&file)?;
+    Ok(FileSystemStat {
+        // The type of this field differs between architectures; magic numbers are 32 bits wide.
+        #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
+        magic: (kind.f_type as u64) & 0xFFFF_FFFF,
+        free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        read_only: space.f_flag.contains(StatVfsMountFlags::RDONLY),
+    })
+}
+
+/// A device number as major and minor.
+pub fn major_minor(device: u64) -> (u32, u32) {
+    (rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_at_a_fifo_does_not_block_and_trying_to_write_creates_nothing() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let fifo = directory.path().join("fifo");
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).expect("a FIFO");
+        open_to_look(&fifo).expect("opens at once");
+        let missing = directory.path().join("missing");
+        assert_eq!(open_to_try_writing(&missing).expect_err("is not there").kind(), io::ErrorKind::NotFound);
+        assert!(!missing.exists());
+    }
+
+    #[test]
+    fn trying_to_write_keeps_the_content() {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        std::fs::write(file.path(), "content").expect("written");
+        open_to_try_writing(file.path()).expect("opens");
+        may_write(file.path()).expect("our own file");
+        assert_eq!(std::fs::read(file.path()).expect("read"), b"content");
+    }
+
+    #[test]
+    fn proc_has_the_magic_number_of_proc() {
+        let stat = file_system(File::open("/proc").expect("proc is mounted")).expect("a file system");
+        assert_eq!(stat.magic, 0x9FA0);
+        assert_eq!(stat.free_bytes, 0);
+    }
+
+    #[test]
+    fn device_numbers_split_as_the_kernel_splits_them() {
+        assert_eq!(major_minor(rustix::fs::makedev(259, 300)), (259, 300));
+        assert_eq!(major_minor(0x0103), (1, 3));
+    }
+}
