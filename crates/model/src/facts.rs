@@ -201,7 +201,8 @@ pub enum Origin {
         /// Content at creation.
         fill: Fill,
     },
-    /// No mark is possible here; every sampled block is a hole, zeros or our fill.
+    /// No mark is possible here and every sampled block is a hole, zeros or our fill; or the file
+    /// is empty, so that there is nothing to lose.
     LooksLikeOurs,
     /// Anybody else.
     Foreign {
