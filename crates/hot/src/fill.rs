@@ -39,7 +39,9 @@ mod tests {
         let mut buffer = [0u8; 4099];
         random(&mut buffer, &mut Rng::new(1));
         let mut seen = [false; 256];
-        buffer.iter().for_each(|&byte| seen[usize::from(byte)] = true);
+        for &byte in &buffer {
+            seen[usize::from(byte)] = true;
+        }
         assert!(seen.iter().all(|&seen| seen));
         assert_ne!(buffer[4096..], [0, 0, 0]);
     }

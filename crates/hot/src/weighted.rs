@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn draws_follow_the_weights() {
+        const DRAWS: u64 = 1_000_000;
         let weights = [10u64, 0, 70, 15, 5];
         let table = Weighted::new(&weights).expect("weights are not all zero");
         let mut rng = Rng::new(1);
         let mut seen = [0u64; 5];
-        const DRAWS: u64 = 1_000_000;
         for _ in 0..DRAWS {
             seen[table.draw(&mut rng)] += 1;
         }

@@ -1,0 +1,75 @@
+//! Buffer regions: memory that an engine may give to the kernel.
+
+use crate::Op;
+use std::io;
+use std::sync::Arc;
+use sys::mapping::Mapping;
+
+/// Memory for reads and writes.
+#[derive(Debug)]
+pub enum Region {
+    /// Of this thread alone.
+    Own(Mapping),
+    /// Read by several threads, written by none.
+    Shared(Arc<Mapping>),
+}
+
+impl Region {
+    /// The memory.
+    pub fn mapping(&self) -> &Mapping {
+        match self {
+            Self::Own(mapping) => mapping,
+            Self::Shared(mapping) => mapping,
+        }
+    }
+}
+
+/// The regions of one engine.
+#[derive(Debug, Default)]
+pub struct Regions {
+    regions: Vec<Region>,
+}
+
+impl Regions {
+    /// Takes the regions of an engine.
+    pub fn new(regions: Vec<Region>) -> Self {
+        Self { regions }
+    }
+
+    /// The address that `op` reads into or writes from.
+    ///
+    /// # Panics
+    ///
+    /// If the operation leaves its region, or would read into a shared one: the address goes to
+    /// the kernel, so this is checked in every build.
+    #[inline]
+    pub(crate) fn address(&self, op: &Op) -> *mut u8 {
+        let region = &self.regions[op.region as usize];
+        let mapping = region.mapping();
+        let fits = op.region_offset.checked_add(u64::from(op.length)).is_some_and(|end| end <= mapping.len());
+        assert!(fits, "an operation leaves its buffer");
+        assert!(op.write || matches!(region, Region::Own(_)), "a read into shared memory");
+        mapping.address().wrapping_add(op.region_offset as usize)
+    }
+
+    pub(crate) fn get_mut(&mut self, region: u32) -> Option<&mut Mapping> {
+        match self.regions.get_mut(region as usize) {
+            Some(Region::Own(mapping)) => Some(mapping),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mapping> {
+        self.regions.iter().map(Region::mapping)
+    }
+}
+
+/// A transfer's result as a system call gives it: bytes, or the error as a negative number.
+pub(crate) fn raw_result(result: isize) -> i32 {
+    if result >= 0 {
+        // A transfer is at most `Op::length` bytes long, and the kernel stops at 2^31 - 4096.
+        i32::try_from(result).unwrap_or(i32::MAX)
+    } else {
+        -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+    }
+}

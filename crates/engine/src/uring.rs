@@ -1,0 +1,246 @@
+//! `io_uring`: many requests, one system call per turn.
+
+use crate::buffers::{Region, Regions};
+use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, OwnedFd};
+use sys::mapping::Mapping;
+
+/// Largest buffer that the kernel registers (`io_buffer_validate` in `io_uring/rsrc.c`).
+const REGISTERED_BYTES_MAX: u64 = 1 << 30;
+
+/// Marks the completion of a cancellation, which belongs to no request.
+const CANCEL: u64 = u64::MAX;
+
+/// What a ring could not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Why the buffers are not registered, if they are not.
+    pub buffers: Option<String>,
+    /// Set-up flags that this kernel does not know, if any were left out.
+    pub flags: Option<&'static str>,
+}
+
+/// A ring of one thread, with its targets and buffers.
+pub struct UringEngine {
+    ring: ManuallyDrop<IoUring>,
+    files: ManuallyDrop<Vec<OwnedFd>>,
+    regions: ManuallyDrop<Regions>,
+    /// The kernel knows each region by its index.
+    registered: bool,
+    /// Operations staged or in flight.
+    outstanding: u32,
+    /// Cancellations in flight.
+    cancelling: u32,
+}
+
+impl UringEngine {
+    /// A ring for `slots` requests. Call it on the thread that will use it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, if it gives no ring at all or does not take the files. What can be done
+    /// without is in the [`Shortfall`].
+    pub fn new(slots: u32, files: Vec<OwnedFd>, regions: Vec<Region>) -> io::Result<(Self, Shortfall)> {
+        let (ring, flags) = build(slots)?;
+        let descriptors: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
+        ring.submitter().register_files(&descriptors)?;
+        let regions = Regions::new(regions);
+        let buffers = register(&ring, &regions).err().map(|error| registration_error(&error, &regions));
+        let engine = Self {
+            ring: ManuallyDrop::new(ring),
+            files: ManuallyDrop::new(files),
+            regions: ManuallyDrop::new(regions),
+            registered: buffers.is_none(),
+            outstanding: 0,
+            cancelling: 0,
+        };
+        Ok((engine, Shortfall { buffers, flags }))
+    }
+
+    #[inline]
+    fn entry(&self, slot: SlotId, op: &Op) -> squeue::Entry {
+        let address = self.regions.address(op);
+        let file = Fixed(op.file);
+        let (offset, length, index) = (op.offset, op.length, op.region as u16);
+        let entry = match (self.registered, op.write) {
+            (true, false) => opcode::ReadFixed::new(file, address, length, index).offset(offset).build(),
+            (true, true) => opcode::WriteFixed::new(file, address, length, index).offset(offset).build(),
+            (false, false) => opcode::Read::new(file, address, length).offset(offset).build(),
+            (false, true) => opcode::Write::new(file, address, length).offset(offset).build(),
+        };
+        entry.user_data(u64::from(slot))
+    }
+
+    fn enter(&self, wait: Wait) -> io::Result<usize> {
+        let submitter = self.ring.submitter();
+        match wait {
+            Wait::ForOne => submitter.submit_and_wait(1),
+            Wait::Until { deadline_ns } => {
+                let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
+                let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
+                submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
+            }
+            Wait::Poll => {
+                // Deferred completions are only delivered by a call that asks for events.
+                const GET_EVENTS: u32 = 1;
+                // SAFETY: no argument is passed, and every submitted operation's buffers and files
+                // are owned by this engine until the operation has been reaped.
+                unsafe { submitter.enter::<libc::sigset_t>(self.staged(), 0, GET_EVENTS, None) }
+            }
+        }
+    }
+
+    fn staged(&self) -> u32 {
+        // SAFETY: this engine is not shared, and no other submission queue handle is alive here.
+        unsafe { self.ring.submission_shared() }.len() as u32
+    }
+}
+
+/// Makes a ring, leaving out flags that the kernel does not know, newest first.
+fn build(slots: u32) -> io::Result<(IoUring, Option<&'static str>)> {
+    let entries = slots.clamp(1, 32_768);
+    let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
+    let attempts: [(Option<&str>, u8); 4] = [
+        (None, 3),
+        (Some("NO_SQARRAY (Linux 6.6)"), 2),
+        (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1),
+        (Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"), 0),
+    ];
+    let mut last_error = io::Error::from_raw_os_error(libc::EINVAL);
+    for (missing, level) in attempts {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp().setup_cqsize(completions);
+        if level >= 1 {
+            builder.setup_coop_taskrun();
+        }
+        if level >= 2 {
+            builder.setup_single_issuer().setup_defer_taskrun();
+        }
+        if level >= 3 {
+            builder.setup_no_sqarray();
+        }
+        match builder.build(entries) {
+            Ok(ring) => return Ok((ring, missing)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last_error = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last_error)
+}
+
+/// Registers all regions, each under its own index.
+fn register(ring: &IoUring, regions: &Regions) -> io::Result<()> {
+    if regions.iter().count() > usize::from(u16::MAX) {
+        return Err(io::Error::from_raw_os_error(libc::E2BIG));
+    }
+    if regions.iter().any(|mapping| mapping.len() > REGISTERED_BYTES_MAX) {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    }
+    let buffers: Vec<libc::iovec> = regions
+        .iter()
+        .map(|mapping| libc::iovec { iov_base: mapping.address().cast(), iov_len: mapping.len() as usize })
+        .collect();
+    if buffers.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: the addresses and lengths are those of mappings that the engine owns, and keeps until
+    // the ring is gone (see `Drop`).
+    unsafe { ring.submitter().register_buffers(&buffers) }
+}
+
+fn registration_error(error: &io::Error, regions: &Regions) -> String {
+    let bytes: u64 = regions.iter().map(Mapping::len).sum();
+    match error.raw_os_error() {
+        Some(libc::ENOMEM) => {
+            format!("{} KiB of one thread exceed the memory that may be locked (ulimit -l)", bytes.div_ceil(1024))
+        }
+        Some(libc::EFBIG) => "a buffer is larger than the 1 GiB that the kernel registers".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl Engine for UringEngine {
+    const STAMPS: bool = false;
+
+    #[inline]
+    fn stage(&mut self, slot: SlotId, op: &Op) {
+        let entry = self.entry(slot, op);
+        // SAFETY: the entry's buffer lies in a region of this engine (`Regions::address` checked
+        // it), which outlives the operation; the file is one of the registered ones.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            // Only with more requests than a ring has entries (32768): hand over what is there.
+            // Errors come back with the next `push`.
+            if self.ring.submit().is_err() {
+                std::thread::yield_now();
+            }
+        }
+        self.outstanding += 1;
+    }
+
+    #[inline]
+    fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
+        match self.enter(wait) {
+            Ok(submitted) => Ok(Pushed { submitted: submitted as u32 }),
+            Err(error) => match error.raw_os_error() {
+                // A signal, the deadline, or a full house: reap, and submit again next time.
+                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(Pushed::default()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut DoneBatch) {
+        let mut completions = self.ring.completion();
+        while !done.is_full() {
+            let Some(completion) = completions.next() else { break };
+            if completion.user_data() == CANCEL {
+                self.cancelling -= 1;
+                continue;
+            }
+            self.outstanding -= 1;
+            let slot = completion.user_data() as SlotId;
+            done.push(Done { slot, result: completion.result(), begun_ns: 0, ended_ns: 0 });
+        }
+    }
+
+    fn cancel_all(&mut self) {
+        if self.cancelling > 0 {
+            return;
+        }
+        let entry = opcode::AsyncCancel2::new(CancelBuilder::any()).build().user_data(CANCEL);
+        // SAFETY: a cancellation uses no memory of ours.
+        if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+            self.cancelling += 1;
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.outstanding
+    }
+
+    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
+        self.regions.get_mut(region)
+    }
+}
+
+impl Drop for UringEngine {
+    fn drop(&mut self) {
+        if self.outstanding > 0 {
+            // The kernel may still write into the buffers: ring, files and memory stay until the
+            // process ends.
+            return;
+        }
+        // SAFETY: each is dropped once, here; the ring first, so that nothing is registered any
+        // more when the memory goes.
+        unsafe {
+            ManuallyDrop::drop(&mut self.ring);
+            ManuallyDrop::drop(&mut self.files);
+            ManuallyDrop::drop(&mut self.regions);
+        }
+    }
+}
