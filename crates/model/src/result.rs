@@ -39,6 +39,8 @@ pub struct TimeSpanResult {
     pub notes: Vec<Note>,
     /// The engine of each target's threads, in target order: what the profile echo prints.
     pub engines: Vec<EngineKind>,
+    /// Alignment of each I/O buffer in bytes; 0 = system default.
+    pub buffer_separation_bytes: u64,
     /// The figures; `None` if the test was interrupted before the measurements began.
     pub measured: Option<Measured>,
 }
