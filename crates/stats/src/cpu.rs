@@ -1,0 +1,106 @@
+//! CPU columns from clock ticks.
+
+use model::note::Note;
+use model::record::CpuTimes;
+use model::result::CpuUsage;
+
+/// Usage of each CPU. Stolen time is in no column and not in the whole.
+pub(crate) fn usages(times: &[CpuTimes]) -> Vec<CpuUsage> {
+    times.iter().map(usage).collect()
+}
+
+fn usage(times: &CpuTimes) -> CpuUsage {
+    let total = u128::from(times.user) + u128::from(times.kernel) + u128::from(times.idle);
+    if total == 0 {
+        return CpuUsage { cpu: times.cpu, idle_percent: 100.0, ..CpuUsage::default() };
+    }
+    let percent = |ticks: u64| 100.0 * ticks as f64 / total as f64;
+    let (user_percent, kernel_percent) = (percent(times.user), percent(times.kernel));
+    CpuUsage {
+        cpu: times.cpu,
+        usage_percent: user_percent + kernel_percent,
+        user_percent,
+        kernel_percent,
+        idle_percent: percent(times.idle),
+    }
+}
+
+/// The arithmetic mean of each column; zeros without CPUs.
+pub(crate) fn average(usages: &[CpuUsage]) -> CpuUsage {
+    if usages.is_empty() {
+        return CpuUsage::default();
+    }
+    let mean = |column: fn(&CpuUsage) -> f64| usages.iter().map(column).sum::<f64>() / usages.len() as f64;
+    CpuUsage {
+        cpu: 0,
+        usage_percent: mean(|usage| usage.usage_percent),
+        user_percent: mean(|usage| usage.user_percent),
+        kernel_percent: mean(|usage| usage.kernel_percent),
+        idle_percent: mean(|usage| usage.idle_percent),
+    }
+}
+
+/// What must be said about CPU times beside the columns.
+pub(crate) fn note(times: &[CpuTimes], said: &[Note]) -> Option<Note> {
+    if times.is_empty() {
+        let known = said.iter().any(|note| matches!(note, Note::CpuTimesUnknown { .. }));
+        return (!known).then(|| Note::CpuTimesUnknown { reason: "none were read".to_owned() });
+    }
+    let sum = |column: fn(&CpuTimes) -> u64| times.iter().map(|times| u128::from(column(times))).sum::<u128>();
+    let steal = sum(|times| times.steal);
+    let total = sum(|times| times.user) + sum(|times| times.kernel) + sum(|times| times.idle) + steal;
+    let hundredths = |parts: u128| u32::try_from(parts / total).unwrap_or(u32::MAX);
+    // At least 0.01 %, then rounded to the nearest hundredth.
+    (steal > 0 && steal * 10_000 >= total)
+        .then(|| Note::CpuStolen { percent_hundredths: hundredths(steal * 10_000 + total / 2) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(user: u64, kernel: u64, idle: u64, steal: u64) -> CpuTimes {
+        CpuTimes { cpu: 3, user, kernel, idle, steal }
+    }
+
+    fn columns(usage: CpuUsage) -> String {
+        let CpuUsage { usage_percent, user_percent, kernel_percent, idle_percent, .. } = usage;
+        format!("{usage_percent:.2} {user_percent:.2} {kernel_percent:.2} {idle_percent:.2}")
+    }
+
+    #[test]
+    fn columns_are_shares_of_the_time_that_was_ours() {
+        assert_eq!(columns(usage(&times(25, 90, 285, 0))), "28.75 6.25 22.50 71.25");
+        assert_eq!(columns(usage(&times(25, 90, 285, 400))), "28.75 6.25 22.50 71.25");
+        assert_eq!(usage(&times(0, 0, 5, 0)).cpu, 3);
+    }
+
+    #[test]
+    fn a_cpu_without_any_time_was_idle() {
+        assert_eq!(columns(usage(&times(0, 0, 0, 9))), "0.00 0.00 0.00 100.00");
+    }
+
+    #[test]
+    fn the_average_is_the_mean_of_the_columns() {
+        // The table of the specification.
+        let table = usages(&[times(25, 90, 285, 0), times(24, 87, 289, 0), times(2, 3, 395, 0), times(0, 0, 7, 0)]);
+        assert_eq!(columns(average(&table)), "14.44 3.19 11.25 85.56");
+        assert_eq!(average(&[]), CpuUsage::default());
+    }
+
+    #[test]
+    fn steal_is_noted_from_a_hundredth_of_a_percent_on() {
+        assert_eq!(note(&[times(0, 0, 9_999, 1)], &[]), Some(Note::CpuStolen { percent_hundredths: 1 }));
+        assert_eq!(note(&[times(0, 0, 10_000, 1)], &[]), None);
+        assert_eq!(note(&[times(50, 0, 25, 25)], &[]), Some(Note::CpuStolen { percent_hundredths: 2500 }));
+        assert_eq!(note(&[times(0, 0, 19_997, 3)], &[]), Some(Note::CpuStolen { percent_hundredths: 2 }));
+        assert_eq!(note(&[times(0, 0, 0, 0)], &[]), None);
+    }
+
+    #[test]
+    fn missing_times_are_noted_once() {
+        let unread = Note::CpuTimesUnknown { reason: "/proc is not mounted".to_owned() };
+        assert!(matches!(note(&[], &[]), Some(Note::CpuTimesUnknown { .. })));
+        assert_eq!(note(&[], &[unread]), None);
+    }
+}

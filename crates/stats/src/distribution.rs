@@ -1,0 +1,36 @@
+//! Effective distributions: each list once, with everybody who used it.
+
+use model::plan::{EffectiveDistribution, EffectiveRange, TimeSpanPlan};
+use model::result::DistributionUse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Lists in the order of their ranges.
+type Lists<'a> = BTreeMap<(&'a [EffectiveRange], u32), Users<'a>>;
+
+/// Threads by path; keyed by bytes, because paths themselves compare by component.
+type Users<'a> = BTreeMap<&'a [u8], (&'a PathBuf, BTreeSet<u32>)>;
+
+/// Groups the lists of all threads and targets.
+pub(crate) fn uses(plan: &TimeSpanPlan) -> Vec<DistributionUse> {
+    let mut lists = Lists::new();
+    for worker in &plan.workers {
+        for served in &worker.targets {
+            let (Some(distribution), Some(target)) = (&served.effective_distribution, plan.targets.get(served.target))
+            else {
+                continue;
+            };
+            let users = lists.entry((&distribution.ranges, distribution.io_span)).or_default();
+            let bytes = target.path.as_os_str().as_encoded_bytes();
+            users.entry(bytes).or_insert_with(|| (&target.path, BTreeSet::new())).1.insert(worker.thread);
+        }
+    }
+    lists.into_iter().map(|((ranges, io_span), users)| in_order(ranges, io_span, users)).collect()
+}
+
+fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> DistributionUse {
+    DistributionUse {
+        distribution: EffectiveDistribution { io_span, ranges: ranges.to_vec() },
+        users: users.into_values().map(|(path, threads)| (path.clone(), threads.into_iter().collect())).collect(),
+    }
+}

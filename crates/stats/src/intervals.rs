@@ -1,0 +1,175 @@
+//! Interval series (`-D`) and the deviation of the I/Os per second.
+
+use crate::latency;
+use model::plan::Intervals;
+use model::record::{IntervalRecord, Tally};
+use model::result::{Directions, IntervalFigures};
+
+/// How many intervals count: those planned, as far as the measurement reached, empty or not.
+///
+/// A last interval that was reached in part counts as a whole one.
+pub(crate) fn counted(intervals: Intervals, elapsed_ns: u64) -> u64 {
+    if intervals.width_ns == 0 { 0 } else { intervals.count.min(elapsed_ns.div_ceil(intervals.width_ns)) }
+}
+
+/// Completed I/Os per interval, of one row or of many merged index by index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    width_ns: u64,
+    per_interval: Vec<(u64, u64)>,
+}
+
+impl Counts {
+    pub(crate) fn new(intervals: Intervals, elapsed_ns: u64) -> Self {
+        let counted = counted(intervals, elapsed_ns) as usize;
+        Self { width_ns: intervals.width_ns, per_interval: vec![(0, 0); counted] }
+    }
+
+    /// Adds a row; intervals that do not count are left out.
+    pub(crate) fn add(&mut self, records: &[IntervalRecord]) {
+        for record in records {
+            let Some(cell) = usize::try_from(record.index).ok().and_then(|index| self.per_interval.get_mut(index))
+            else {
+                continue;
+            };
+            cell.0 = cell.0.saturating_add(record.read.count);
+            cell.1 = cell.1.saturating_add(record.write.count);
+        }
+    }
+
+    /// Population deviation of the I/Os per second.
+    pub(crate) fn std_devs(&self) -> Directions<f64> {
+        let width_s = self.width_ns as f64 / 1e9;
+        let of = |count: fn(&(u64, u64)) -> u64| population_std_dev(self.per_interval.iter().map(count)) / width_s;
+        if self.per_interval.is_empty() {
+            return Directions::default();
+        }
+        Directions {
+            read: of(|cell| cell.0),
+            write: of(|cell| cell.1),
+            total: of(|cell| cell.0.saturating_add(cell.1)),
+        }
+    }
+}
+
+/// In two passes, so that large counts with small differences lose nothing.
+fn population_std_dev(counts: impl ExactSizeIterator<Item = u64> + Clone) -> f64 {
+    let n = counts.len() as f64;
+    let sum: u128 = counts.clone().map(u128::from).sum();
+    let mean = sum as f64 / n;
+    let squares: f64 = counts.map(|count| (count as f64 - mean).powi(2)).sum();
+    (squares / n).sqrt()
+}
+
+/// One row's series, one entry per interval that counts.
+pub(crate) fn series(
+    records: &[IntervalRecord],
+    intervals: Intervals,
+    elapsed_ns: u64,
+) -> Vec<Directions<IntervalFigures>> {
+    let mut series = vec![Directions::default(); counted(intervals, elapsed_ns) as usize];
+    for record in records {
+        let Some(cell) = usize::try_from(record.index).ok().and_then(|index| series.get_mut(index)) else { continue };
+        let mut both = record.read;
+        both.merge(&record.write);
+        *cell = Directions { read: figures(&record.read), write: figures(&record.write), total: figures(&both) };
+    }
+    series
+}
+
+fn figures(tally: &Tally) -> IntervalFigures {
+    IntervalFigures { ios: tally.count, latency: latency::figures(tally) }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "the figures compared are exact")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn seconds(count: u64) -> Intervals {
+        Intervals { width_ns: SECOND_NS, count }
+    }
+
+    fn tally(count: u64) -> Tally {
+        Tally { count, sum_ns: 100 * u128::from(count), sum_squares_ns2: 1e4 * count as f64, min_ns: 100, max_ns: 100 }
+    }
+
+    fn record(index: u64, reads: u64, writes: u64) -> IntervalRecord {
+        IntervalRecord { index, read: tally(reads), write: tally(writes) }
+    }
+
+    fn std_devs(records: &[IntervalRecord], intervals: Intervals, elapsed_ns: u64) -> Directions<f64> {
+        let mut counts = Counts::new(intervals, elapsed_ns);
+        counts.add(records);
+        counts.std_devs()
+    }
+
+    #[test]
+    fn intervals_count_as_far_as_planned_and_reached() {
+        for (planned, elapsed_ns, expected) in
+            [(10, 10 * SECOND_NS, 10), (10, 10 * SECOND_NS + 1, 10), (10, 4 * SECOND_NS + 1, 5), (10, 1, 1), (10, 0, 0)]
+        {
+            assert_eq!(counted(seconds(planned), elapsed_ns), expected, "{elapsed_ns}");
+        }
+        assert_eq!(counted(Intervals { width_ns: 0, count: 3 }, 1), 0);
+    }
+
+    #[test]
+    fn one_and_two_ios_deviate_by_a_half() {
+        let both = std_devs(&[record(0, 1, 0), record(1, 2, 0)], seconds(2), 2 * SECOND_NS);
+        assert_eq!(both, Directions { read: 0.5, write: 0.0, total: 0.5 });
+    }
+
+    #[test]
+    fn the_deviation_is_of_ios_per_second() {
+        let quarter = Intervals { width_ns: SECOND_NS / 4, count: 2 };
+        assert_eq!(std_devs(&[record(0, 1, 0), record(1, 2, 0)], quarter, SECOND_NS / 2).read, 2.0);
+    }
+
+    #[test]
+    fn empty_intervals_count_wherever_they_are() {
+        let stalled_at_the_end = std_devs(&[record(0, 4, 0)], seconds(4), 4 * SECOND_NS);
+        let stalled_at_the_start = std_devs(&[record(3, 4, 0)], seconds(4), 4 * SECOND_NS);
+        assert_eq!(stalled_at_the_end, stalled_at_the_start);
+        // 4 0 0 0: mean 1, variance (9 + 1 + 1 + 1) / 4 = 3
+        assert!((stalled_at_the_end.read - 3f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_completes_after_the_last_interval_is_left_out() {
+        let late = std_devs(&[record(0, 5, 0), record(1, 5, 0), record(2, 1, 0)], seconds(2), 2 * SECOND_NS + 7);
+        assert_eq!(late.read, 0.0);
+    }
+
+    #[test]
+    fn reads_and_writes_merge_before_they_deviate() {
+        let swapping = std_devs(&[record(0, 10, 0), record(1, 0, 10)], seconds(2), 2 * SECOND_NS);
+        assert_eq!(swapping, Directions { read: 5.0, write: 5.0, total: 0.0 });
+    }
+
+    #[test]
+    fn a_series_has_an_entry_for_each_interval() {
+        let series = series(&[record(1, 2, 3), record(9, 1, 0)], seconds(3), 3 * SECOND_NS);
+        assert_eq!(series.iter().map(|cell| cell.total.ios).collect::<Vec<_>>(), [0, 5, 0]);
+        assert_eq!(series[1].read.latency.expect("there were reads").max_ns, 100);
+        assert_eq!(series[0].total.latency, None);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_merge_in_any_order(rows in prop::collection::vec(prop::collection::vec((0u64..6, 0u64..1000, 0u64..1000), 0..6), 0..5)) {
+            let rows: Vec<Vec<IntervalRecord>> = rows.into_iter()
+                .map(|row| row.into_iter().map(|(index, reads, writes)| record(index, reads, writes)).collect())
+                .collect();
+            let add_all = |rows: &mut dyn Iterator<Item = &Vec<IntervalRecord>>| {
+                let mut counts = Counts::new(seconds(5), 5 * SECOND_NS);
+                rows.for_each(|row| counts.add(row));
+                counts
+            };
+            prop_assert_eq!(add_all(&mut rows.iter()), add_all(&mut rows.iter().rev()));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One timespan: its rows, their sums, and everything beside them.
+
+use crate::intervals::{self, Counts};
+use crate::latency::{self, Merged};
+use crate::rate::{self, Volume};
+use crate::{affinity, cpu, distribution};
+use model::plan::{EngineKind, TimeSpanPlan};
+use model::profile::TimeSpan;
+use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
+use model::result::{
+    Directions, Figures, LatencyDistribution, Measured, Row, Submissions, ThreadWaits, TimeSpanResult,
+};
+use model::topology::Topology;
+use std::path::{Path, PathBuf};
+
+/// What the figures of one timespan are made of.
+pub(crate) struct Sources<'a> {
+    pub(crate) span: &'a TimeSpan,
+    pub(crate) verbose_stats: bool,
+    pub(crate) topology: &'a Topology,
+    pub(crate) plan: &'a TimeSpanPlan,
+    pub(crate) record: &'a TimeSpanRecord,
+}
+
+pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
+    let record = sources.record;
+    let was_measured = record.elapsed_ns > 0 && record.outcome != Outcome::NotRun;
+    let mut notes = record.notes.clone();
+    if was_measured {
+        notes.extend(cpu::note(&record.cpus, &record.notes));
+    }
+    TimeSpanResult {
+        errors: match &record.outcome {
+            Outcome::Failed { errors } => errors.clone(),
+            Outcome::NotRun | Outcome::Completed | Outcome::Stopped => Vec::new(),
+        },
+        notes,
+        engines: engines(sources.plan),
+        buffer_separation_bytes: sources.plan.buffer_separation_bytes,
+        measured: was_measured.then(|| measured(sources)),
+    }
+}
+
+/// The engine of each target: that of the first thread that serves it.
+fn engines(plan: &TimeSpanPlan) -> Vec<EngineKind> {
+    let engine = |target: usize| {
+        let serves = plan.workers.iter().find(|worker| worker.targets.iter().any(|served| served.target == target));
+        serves.map_or(EngineKind::Synchronous, |worker| worker.engine.kind)
+    };
+    (0..plan.targets.len()).map(engine).collect()
+}
+
+fn measured(sources: &Sources<'_>) -> Measured {
+    let Sources { span, plan, record, .. } = *sources;
+    let cpus = cpu::usages(&record.cpus);
+    let measures_latency = plan.measure_latency;
+    Measured {
+        elapsed_ns: record.elapsed_ns,
+        is_partial: record.outcome != Outcome::Completed && record.elapsed_ns < plan.duration_ns,
+        thread_count: if span.thread_count > 0 { span.thread_count } else { plan.workers.len() as u32 },
+        request_count: span.is_pool_with_requests().then_some(span.request_count),
+        effective_affinity: plan.effective_affinity.clone(),
+        mixed_cores: plan
+            .effective_affinity
+            .as_ref()
+            .and_then(|effective| affinity::mixed_cores(effective, sources.topology)),
+        cpu_average: cpu::average(&cpus),
+        cpus,
+        distributions: distribution::uses(plan),
+        rows: record.rows.iter().map(|row| summarise_row(row, plan, record.elapsed_ns)).collect(),
+        total: total(sources),
+        target_latencies: if measures_latency { target_latencies(sources) } else { Vec::new() },
+        total_latency: measures_latency.then(|| latencies(record.rows.iter())),
+        submissions: span.io_ring.map(|_| submissions(record)),
+        waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
+        is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
+    }
+}
+
+fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, elapsed_ns: u64) -> Row {
+    let target = plan.targets.get(row.target);
+    let deviations = plan.intervals.map(|intervals| {
+        let mut counts = Counts::new(intervals, elapsed_ns);
+        counts.add(&row.intervals);
+        counts.std_devs()
+    });
+    Row {
+        thread: row.thread,
+        target: row.target,
+        path: target.map(|target| target.path.clone()).unwrap_or_default(),
+        target_size_bytes: target.map_or(0, |target| target.size_bytes),
+        figures: figures(std::iter::once(row), plan.measure_latency, deviations, elapsed_ns),
+        intervals: plan
+            .intervals
+            .map(|intervals| intervals::series(&row.intervals, intervals, elapsed_ns))
+            .unwrap_or_default(),
+    }
+}
+
+/// All rows together. Latency and deviation come from the merged data, not from the rows' figures.
+fn total(sources: &Sources<'_>) -> Directions<Figures> {
+    let Sources { plan, record, .. } = *sources;
+    let deviations = plan.intervals.map(|intervals| {
+        let mut counts = Counts::new(intervals, record.elapsed_ns);
+        record.rows.iter().for_each(|row| counts.add(&row.intervals));
+        counts.std_devs()
+    });
+    figures(record.rows.iter(), plan.measure_latency, deviations, record.elapsed_ns)
+}
+
+fn figures<'a>(
+    rows: impl Iterator<Item = &'a RowRecord>,
+    measures_latency: bool,
+    deviations: Option<Directions<f64>>,
+    elapsed_ns: u64,
+) -> Directions<Figures> {
+    let mut volumes = Directions::<Volume>::default();
+    let mut tallies = Directions::<Tally>::default();
+    for row in rows {
+        for (volume, tally, record) in
+            [(&mut volumes.read, &mut tallies.read, &row.read), (&mut volumes.write, &mut tallies.write, &row.write)]
+        {
+            volume.add(volume_of(record));
+            tally.merge(&record.tally);
+        }
+    }
+    volumes.total.add(volumes.read);
+    volumes.total.add(volumes.write);
+    tallies.total.merge(&tallies.read);
+    tallies.total.merge(&tallies.write);
+    let cells = |volume: Volume, tally: &Tally, deviation: Option<f64>| Figures {
+        latency: if measures_latency { latency::figures(tally) } else { None },
+        iops_std_dev: deviation,
+        ..volume.figures(elapsed_ns)
+    };
+    Directions {
+        read: cells(volumes.read, &tallies.read, deviations.map(|deviations| deviations.read)),
+        write: cells(volumes.write, &tallies.write, deviations.map(|deviations| deviations.write)),
+        total: cells(volumes.total, &tallies.total, deviations.map(|deviations| deviations.total)),
+    }
+}
+
+fn volume_of(record: &DirectionRecord) -> Volume {
+    Volume { bytes: record.bytes, ios: record.tally.count }
+}
+
+/// One distribution per distinct path in target order, if there is more than one path.
+fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<LatencyDistribution>>)> {
+    let Sources { plan, record, .. } = *sources;
+    let mut paths: Vec<&Path> = Vec::new();
+    for target in &plan.targets {
+        if !paths.contains(&target.path.as_path()) {
+            paths.push(&target.path);
+        }
+    }
+    if paths.len() < 2 {
+        return Vec::new();
+    }
+    let on = |path: &Path, row: &RowRecord| plan.targets.get(row.target).is_some_and(|target| target.path == path);
+    paths.into_iter().map(|path| (path.to_owned(), latencies(record.rows.iter().filter(|row| on(path, row))))).collect()
+}
+
+fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {
+    let (mut read, mut write) = (Merged::default(), Merged::default());
+    for row in rows {
+        read.add(&row.read);
+        write.add(&row.write);
+    }
+    let mut total = read.clone();
+    total.merge(&write);
+    Directions { read: read.distribution(), write: write.distribution(), total: total.distribution() }
+}
+
+fn submissions(record: &TimeSpanRecord) -> Submissions {
+    let submits = record.threads.iter().fold(0u64, |sum, thread| sum.saturating_add(thread.submits));
+    let rate = |submits| rate::per_second(submits, record.elapsed_ns);
+    Submissions {
+        threads: record.threads.iter().map(|thread| (thread.thread, thread.submits, rate(thread.submits))).collect(),
+        total_per_s: rate(submits),
+    }
+}
+
+fn waits(record: &TimeSpanRecord) -> Vec<ThreadWaits> {
+    let waits = record.threads.iter();
+    waits.map(|t| ThreadWaits { thread: t.thread, throttled: t.throttled, counts: t.waits }).collect()
+}
