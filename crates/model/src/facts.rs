@@ -50,6 +50,20 @@ pub struct SystemFacts {
     pub open_files_max: u64,
 }
 
+impl SystemFacts {
+    /// The alignment that gives every I/O buffer a cache line of page-directory entries of its
+    /// own (`-bsp`), in bytes: 16 MiB with pages of 4 KiB and cache lines of 64 bytes.
+    pub fn buffer_separation_bytes(&self) -> u64 {
+        const ENTRY_BYTES: u64 = 8;
+        let page_bytes = if self.page_size_bytes > 0 { self.page_size_bytes } else { 4096 };
+        let largest_line = self.topology.caches.iter().map(|cache| cache.line_bytes).max().unwrap_or(0);
+        let line_bytes = if largest_line > 0 { u64::from(largest_line) } else { 64 };
+        // What one page of page-table entries maps.
+        let reach_bytes = (page_bytes / ENTRY_BYTES).saturating_mul(page_bytes);
+        (line_bytes / ENTRY_BYTES).saturating_mul(reach_bytes)
+    }
+}
+
 /// Whether `io_uring_setup` works here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IoUring {
@@ -282,4 +296,23 @@ pub enum CharacterDevice {
     Zero,
     /// Any other.
     Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Cache, CacheKind};
+
+    #[test]
+    fn buffers_are_separated_by_page_and_cache_line() {
+        for (page_kib, line_bytes, mib) in
+            [(4, 64, 16), (4, 0, 16), (4, 128, 32), (4, 32, 8), (16, 64, 256), (16, 128, 512), (64, 64, 4096)]
+        {
+            let kind = CacheKind::Unified;
+            let cache = Cache { level: 1, kind, size_bytes: 0, line_bytes, associativity: 8, cpus: vec![0] };
+            let topology = Topology { caches: vec![cache], ..Topology::default() };
+            let system = SystemFacts { page_size_bytes: page_kib << 10, topology, ..SystemFacts::default() };
+            assert_eq!(system.buffer_separation_bytes(), mib << 20, "{page_kib} KiB, {line_bytes}");
+        }
+    }
 }
