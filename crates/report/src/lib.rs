@@ -1,1 +1,84 @@
-//! placeholder
+//! Figures become text: `DiskSpd`'s report in the layout of version 2.3.
+//!
+//! Pure functions of what they are given; nothing is computed here, no file, clock or environment
+//! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
+//! the order of lines are part of the contract.
+
+mod cache_table;
+mod cpu_table;
+mod distribution_list;
+mod echo;
+mod echo_target;
+mod foreign;
+mod io_table;
+mod latency_table;
+mod numbers;
+mod system;
+mod time_span;
+mod totals;
+mod wait_table;
+
+use echo::Mechanism;
+use model::facts::SystemFacts;
+use model::profile::Profile;
+use model::result::RunResult;
+use model::units::UnixTime;
+use std::io::{self, Write};
+
+/// Writes the whole report.
+pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    let several_groups = result.system.topology.group_count() > 1;
+    echo::head(out, &result.command_line, &result.profile)?;
+    for (index, span) in result.profile.time_spans.iter().enumerate() {
+        let happened = result.time_spans.get(index);
+        let engines = happened.map_or(&[][..], |happened| &happened.engines);
+        let mechanism = |target: usize| match engines.get(target) {
+            Some(&engine) => Mechanism::of(engine),
+            None => Mechanism::expected(span, &span.targets[target]),
+        };
+        let separation_bytes = happened.map_or(0, |happened| happened.buffer_separation_bytes);
+        let decisions = echo::Decisions {
+            mechanisms: (0..span.targets.len()).map(mechanism).collect(),
+            buffer_separation_bytes: separation_bytes,
+            several_groups,
+        };
+        echo::time_span(out, index + 1, span, &decisions)?;
+    }
+    system_text(&result.system, result.started_at, out)?;
+    for (index, happened) in result.time_spans.iter().enumerate() {
+        let Some(span) = result.profile.time_spans.get(index) else { break };
+        // Notes of the plan belong to the one timespan there is, else to the end of the report.
+        let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
+        time_span::results(
+            out,
+            &time_span::Shown { number: index + 1, span, happened, run_notes, topology: &result.system.topology },
+        )?;
+    }
+    if let Some(totals) = &result.totals {
+        totals::table(out, totals)?;
+        time_span::remarks(out, &[], &result.notes)?;
+    }
+    Ok(())
+}
+
+/// Writes the profile alone (`-Rptext`): the command line and the input parameters, as far as
+/// they follow from the profile and the machine. Nothing was planned, so it tells which mechanism
+/// would be used.
+pub fn profile_text(
+    command_line: &str,
+    profile: &Profile,
+    system: &SystemFacts,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    echo::head(out, command_line, profile)?;
+    for (index, span) in profile.time_spans.iter().enumerate() {
+        let decisions = echo::Decisions::expected(span, system);
+        echo::time_span(out, index + 1, span, &decisions)?;
+    }
+    Ok(())
+}
+
+/// Writes the system block alone (`-Rs`).
+pub fn system_text(system: &SystemFacts, started_at: UnixTime, out: &mut dyn Write) -> io::Result<()> {
+    system::block(out, system, started_at)
+}

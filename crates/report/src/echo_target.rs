@@ -1,0 +1,177 @@
+//! What was asked of one target.
+
+use crate::echo::Mechanism;
+use crate::foreign;
+use crate::numbers::{range_bytes, range_start};
+use model::profile::{
+    BypassIo, CacheMode, Distribution, FlushMode, IoPriority, Target, Throughput, TimeSpan, WriteSource,
+};
+use model::units::Bytes;
+use std::io::{self, Write};
+
+pub(crate) fn lines(out: &mut dyn Write, span: &TimeSpan, target: &Target, mechanism: Mechanism) -> io::Result<()> {
+    path(out, target)?;
+    writeln!(out, "      think time: {}ms", target.think_time_ms.unwrap_or(0))?;
+    writeln!(out, "      burst size: {}", target.burst_ios.unwrap_or(0))?;
+    caching(out, target)?;
+    content(out, target)?;
+    if target.parallel {
+        writeln!(out, "      using parallel async I/O")?;
+    }
+    match target.write_percent {
+        0 => writeln!(out, "      performing read test")?,
+        100 => writeln!(out, "      performing write test")?,
+        writes => {
+            let reads = 100u32.saturating_sub(writes);
+            writeln!(out, "      performing mix test (read/write ratio: {reads}/{writes})")?;
+        }
+    }
+    writeln!(out, "      block size: {}", target.block_size)?;
+    pattern(out, target)?;
+    depth(out, span, target)?;
+    for (label, bytes) in [
+        ("base file offset", target.base_offset),
+        ("max file size", target.max_offset),
+        ("thread stride size", target.thread_stride),
+    ] {
+        if bytes != Bytes(0) {
+            writeln!(out, "      {label}: {bytes}")?;
+        }
+    }
+    hints(out, target)?;
+    if span.thread_count == 0 {
+        writeln!(out, "      threads per file: {}", target.threads)?;
+        if span.io_ring.is_none() {
+            self::mechanism(out, mechanism)?;
+        }
+    }
+    let priority = match target.io_priority {
+        IoPriority::VeryLow => "very low",
+        IoPriority::Low => "low",
+        IoPriority::Normal => "normal",
+    };
+    writeln!(out, "      IO priority: {priority}")?;
+    match target.throughput {
+        Throughput::Unlimited => {}
+        Throughput::BytesPerMs(rate) => writeln!(out, "      throughput rate-limited to {rate} B/ms")?,
+        Throughput::Iops(rate) => writeln!(out, "      throughput rate-limited to {rate} IOPS")?,
+    }
+    target.distribution.as_ref().map_or(Ok(()), |distribution| self::distribution(out, distribution))
+}
+
+fn path(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+    let bytes = target.path.as_os_str().as_encoded_bytes();
+    let (label, shown) = bytes.strip_prefix(b"*").map_or(("path: '", bytes), |name| ("path: template target '", name));
+    write!(out, "    {label}")?;
+    foreign::write_bytes(out, shown)?;
+    writeln!(out, "'")
+}
+
+fn caching(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+    let software = match target.cache_mode {
+        CacheMode::Cached => "using software cache",
+        CacheMode::NoLocalCache => "local software cache disabled, remote cache enabled",
+        CacheMode::Unbuffered => "software cache disabled",
+    };
+    writeln!(out, "      {software}")?;
+    let hardware = match (target.write_through, target.cache_mode) {
+        (false, _) => "using hardware write cache, writethrough off",
+        (true, CacheMode::Unbuffered) => "hardware write cache disabled, writethrough on",
+        (true, _) => "hardware and software write caches disabled, writethrough on",
+    };
+    writeln!(out, "      {hardware}")?;
+    if target.memory_mapped {
+        let flush = match target.flush {
+            None => "",
+            Some(FlushMode::ViewOfFile) => ", flush mode: FlushViewOfFile",
+            Some(FlushMode::NonVolatileMemory) => ", flush mode: FlushNonVolatileMemory",
+            Some(FlushMode::NonVolatileMemoryNoDrain) => ", flush mode: FlushNonVolatileMemory with no drain",
+        };
+        writeln!(out, "      memory mapped I/O enabled{flush}")?;
+    }
+    match target.bypass_io {
+        None => Ok(()),
+        Some(BypassIo::Partial) => writeln!(out, "      using BypassIO (allow partial)"),
+        Some(BypassIo::Full) => writeln!(out, "      using BypassIO (full bypass)"),
+    }
+}
+
+fn content(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+    if target.zero_write_buffers {
+        writeln!(out, "      zeroing write buffers")?;
+    }
+    let Some(WriteSource { size, file }) = &target.write_source else { return Ok(()) };
+    writeln!(out, "      write buffer size: {size}")?;
+    match file {
+        None => writeln!(out, "      write buffer source: random fill"),
+        Some(file) => {
+            write!(out, "      write buffer source: '")?;
+            foreign::write_path(out, file)?;
+            writeln!(out, "'")
+        }
+    }
+}
+
+fn pattern(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+    let alignment = target.effective_alignment();
+    match target.random_percent {
+        0 if target.interlocked => writeln!(out, "      using interlocked sequential I/O (stride: {alignment})"),
+        0 => writeln!(out, "      using sequential I/O (stride: {alignment})"),
+        100 => writeln!(out, "      using random I/O (alignment: {alignment})"),
+        percent => {
+            writeln!(out, "      using mixed random/sequential I/O ({percent}% random) (alignment/stride: {alignment})")
+        }
+    }
+}
+
+fn depth(out: &mut dyn Write, span: &TimeSpan, target: &Target) -> io::Result<()> {
+    if span.is_pool_with_requests() {
+        writeln!(out, "      relative IO weight in thread pool: {}", target.weight)
+    } else {
+        writeln!(out, "      number of outstanding I/O operations per thread: {}", target.outstanding)
+    }
+}
+
+/// What the hints for the cache do here; a temporary file means nothing to Linux.
+fn hints(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+    for (given, line) in [
+        (target.sequential_scan_hint, "using POSIX_FADV_SEQUENTIAL hint"),
+        (target.random_access_hint, "using POSIX_FADV_RANDOM hint"),
+        (target.temporary_hint, "temporary file hint has no effect"),
+    ] {
+        if given {
+            writeln!(out, "      {line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn mechanism(out: &mut dyn Write, mechanism: Mechanism) -> io::Result<()> {
+    match mechanism {
+        Mechanism::OneAtATime => Ok(()),
+        Mechanism::IoUring => writeln!(out, "      using io_uring"),
+        Mechanism::LinuxAio => writeln!(out, "      using Linux AIO"),
+        Mechanism::Null => writeln!(out, "      using no device (null engine)"),
+    }
+}
+
+/// The list as it was given, holes and the automatic last range included.
+fn distribution(out: &mut dyn Write, distribution: &Distribution) -> io::Result<()> {
+    writeln!(out, "      IO Distribution:")?;
+    let mut start = 0u64;
+    for range in distribution.ranges() {
+        let end = start.saturating_add(range.length);
+        let io_percent = range.io_percent;
+        match distribution {
+            Distribution::Percent(_) => {
+                writeln!(out, "         {io_percent:3}% of IO => [{start:2}% - {end:3}%) of target")?;
+            }
+            Distribution::Absolute(_) => {
+                let end = if range.length == 0 { "      end".to_owned() } else { range_bytes(end) };
+                writeln!(out, "         {io_percent:3}% of IO => [{} - {end})", range_start(start))?;
+            }
+        }
+        start = end;
+    }
+    Ok(())
+}

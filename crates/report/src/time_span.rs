@@ -1,0 +1,113 @@
+//! The results of one timespan.
+
+use crate::io_table::{Columns, Kind};
+use crate::{cpu_table, distribution_list, foreign, io_table, latency_table, wait_table};
+use model::affinity::list_text;
+use model::note::Note;
+use model::profile::TimeSpan;
+use model::result::{Measured, MixedCores, TimeSpanResult};
+use model::topology::Topology;
+use std::io::{self, Write};
+
+/// A timespan and what is shown with it.
+pub(crate) struct Shown<'a> {
+    /// From 1.
+    pub(crate) number: usize,
+    pub(crate) span: &'a TimeSpan,
+    pub(crate) happened: &'a TimeSpanResult,
+    /// Notes on the whole run that are shown here.
+    pub(crate) run_notes: &'a [Note],
+    pub(crate) topology: &'a Topology,
+}
+
+/// The whole section, beginning with an empty line.
+pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
+    writeln!(out, "\nResults for timespan {}:", shown.number)?;
+    writeln!(out, "{}", "*".repeat(79))?;
+    let happened = shown.happened;
+    match &happened.measured {
+        None => {
+            writeln!(out, "The test was interrupted before the measurements began. No results are displayed.")?;
+        }
+        Some(measured) => {
+            mark(out, happened, measured)?;
+            tables(out, shown, measured)?;
+        }
+    }
+    let notes: Vec<Note> = shown.run_notes.iter().chain(&happened.notes).cloned().collect();
+    remarks(out, &happened.errors, &notes)
+}
+
+/// Says of a failed timespan that its figures are not what was asked for.
+fn mark(out: &mut dyn Write, happened: &TimeSpanResult, measured: &Measured) -> io::Result<()> {
+    if happened.errors.is_empty() {
+        return Ok(());
+    }
+    if measured.is_partial {
+        writeln!(
+            out,
+            "The test was interrupted by an error after {:.2}s. The figures below cover that time only.",
+            measured.elapsed_ns as f64 / 1e9
+        )
+    } else {
+        writeln!(out, "The test was interrupted by an error after the measurements. The figures below are complete.")
+    }
+}
+
+fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Result<()> {
+    let several_groups = shown.topology.group_count() > 1;
+    writeln!(out, "\nactual test time:\t{:.2}s", measured.elapsed_ns as f64 / 1e9)?;
+    writeln!(out, "thread count:\t\t{}", measured.thread_count)?;
+    if let Some(requests) = measured.request_count {
+        writeln!(out, "request count:\t\t{requests}")?;
+    }
+    if let Some(affinity) = &measured.effective_affinity {
+        let form = if several_groups { "group/cpu" } else { "cpu" };
+        writeln!(out, "\neffective affinity ({form}): {}", list_text(affinity, several_groups))?;
+    }
+    if let Some(mixed) = &measured.mixed_cores {
+        mixed_cores(out, mixed, several_groups)?;
+    }
+    cpu_table::table(out, measured, shown.topology)?;
+    distribution_list::block(out, &measured.distributions)?;
+    let columns = Columns { latency: shown.span.measure_latency, deviation: shown.span.calculate_iops_std_dev };
+    for kind in [Kind::Total, Kind::Read, Kind::Write] {
+        io_table::table(out, measured, kind, columns)?;
+    }
+    if let Some(submissions) = &measured.submissions {
+        wait_table::submissions(out, submissions)?;
+    }
+    latency_table::tables(out, measured)?;
+    if !measured.waits.is_empty() {
+        wait_table::waits(out, &measured.waits, measured.is_latency_run)?;
+    }
+    Ok(())
+}
+
+fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {
+    writeln!(out, "\nNOTE: thread assignment spans different core types (P-core and E-core).")?;
+    writeln!(out, "      Performance results may reflect mixed core capabilities.")?;
+    writeln!(out, "      P-core cpus: {}", list_text(&mixed.performance, several_groups))?;
+    writeln!(out, "      E-core cpus: {}", list_text(&mixed.efficiency, several_groups))
+}
+
+/// Errors and notes, beginning with an empty line; nothing if there are none.
+pub(crate) fn remarks(out: &mut dyn Write, errors: &[String], notes: &[Note]) -> io::Result<()> {
+    if errors.is_empty() && notes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for error in errors {
+        remark(out, "ERROR", error)?;
+    }
+    for note in notes {
+        remark(out, "NOTE", &note.to_string())?;
+    }
+    Ok(())
+}
+
+fn remark(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    write!(out, "{label}: ")?;
+    foreign::write_bytes(out, text.as_bytes())?;
+    writeln!(out)
+}
