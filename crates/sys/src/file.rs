@@ -1,9 +1,9 @@
 //! Opening without side effects, and what the kernel tells about the place of a file.
 
-use rustix::fs::{AtFlags, CWD, OFlags, StatVfsMountFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatVfsMountFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -25,6 +25,12 @@ pub fn open_to_look(path: &Path) -> io::Result<File> {
 /// block.
 pub fn open_to_try_writing(path: &Path) -> io::Result<File> {
     open(path, OpenOptions::new().write(true), LOOK)
+}
+
+/// A descriptor that stands for a place alone: it needs no rights on what is there and opens
+/// nothing.
+pub fn open_place(path: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// Makes a regular file without a name in `directory`; it vanishes when it is closed.

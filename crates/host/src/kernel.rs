@@ -1,0 +1,122 @@
+//! The kernel: its release, this process's standing with it, and whether `io_uring` works.
+
+use crate::root::Root;
+use crate::syntax::labelled;
+use model::facts::IoUring;
+use std::io;
+
+const ENOSYS: i32 = 38;
+const EPERM: i32 = 1;
+const ENOMEM: i32 = 12;
+/// `CAP_IPC_LOCK`.
+const CAPABILITY_IPC_LOCK: u32 = 14;
+
+/// Host name.
+pub(crate) fn computer_name(root: &Root) -> String {
+    root.word("/proc/sys/kernel/hostname").or_else(|| root.word("/etc/hostname")).unwrap_or_default()
+}
+
+/// As `uname -r` says.
+pub(crate) fn release(root: &Root) -> String {
+    root.word("/proc/sys/kernel/osrelease").unwrap_or_default()
+}
+
+/// True if limits on locked memory do not bind this process. Capabilities in a user namespace of
+/// its own do not count: the kernel asks for those of the first one.
+pub(crate) fn locks_any_memory(root: &Root) -> bool {
+    let status = root.text("/proc/self/status").unwrap_or_default();
+    let effective = labelled(&status, "CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
+    let first_namespace = root.text("/proc/self/uid_map").is_none_or(|map| {
+        let words: Vec<&str> = map.split_whitespace().collect();
+        words == ["0", "0", "4294967295"]
+    });
+    first_namespace && effective >> CAPABILITY_IPC_LOCK & 1 == 1
+}
+
+/// What the outcome of making a ring means here.
+pub(crate) fn io_uring(root: &Root, outcome: io::Result<()>) -> IoUring {
+    match outcome {
+        Ok(()) => IoUring::Available,
+        Err(error) => IoUring::Unavailable { cause: cause(root, &error) },
+    }
+}
+
+fn cause(root: &Root, error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(ENOSYS) if is_filtered(root) => "io_uring_setup answers ENOSYS: the seccomp filter of a container or \
+             service hides it, or the kernel is older than 5.1 or built without it"
+            .to_owned(),
+        Some(ENOSYS) => {
+            "io_uring_setup answers ENOSYS: the kernel is older than 5.1 or built without CONFIG_IO_URING".to_owned()
+        }
+        Some(EPERM) => format!("io_uring_setup answers EPERM: {}", who_forbids(root)),
+        Some(ENOMEM) => "io_uring_setup answers ENOMEM: on kernels before 5.12 rings count as locked memory; raise \
+             the limit with ulimit -l"
+            .to_owned(),
+        _ => format!("io_uring_setup fails: {error}"),
+    }
+}
+
+fn who_forbids(root: &Root) -> &'static str {
+    match root.number("/proc/sys/kernel/io_uring_disabled") {
+        Some(2) => {
+            "kernel.io_uring_disabled is 2, which forbids it to everybody; sysctl kernel.io_uring_disabled=0 allows it"
+        }
+        Some(1) => {
+            "kernel.io_uring_disabled is 1, which forbids it to processes without CAP_SYS_ADMIN outside the group \
+             kernel.io_uring_group; sysctl kernel.io_uring_disabled=0 allows it"
+        }
+        _ if is_filtered(root) => {
+            "the seccomp filter of a container or service forbids it; Docker's default profile does, and a profile \
+             that allows the io_uring_* system calls mends it"
+        }
+        _ => "a security module forbids it",
+    }
+}
+
+/// True if this process runs under a seccomp filter.
+fn is_filtered(root: &Root) -> bool {
+    labelled(&root.text("/proc/self/status").unwrap_or_default(), "Seccomp") == Some("2")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn cause_of(errno: i32, sysctl: Option<&str>, seccomp: &str) -> String {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(directory.path().join("proc/sys/kernel")).expect("made");
+        fs::create_dir_all(directory.path().join("proc/self")).expect("made");
+        fs::write(directory.path().join("proc/self/status"), format!("Seccomp:\t{seccomp}\n")).expect("written");
+        if let Some(value) = sysctl {
+            fs::write(directory.path().join("proc/sys/kernel/io_uring_disabled"), value).expect("written");
+        }
+        let outcome = io_uring(&Root::recorded(directory.path()), Err(io::Error::from_raw_os_error(errno)));
+        let IoUring::Unavailable { cause } = outcome else { panic!("available in spite of an error") };
+        cause
+    }
+
+    #[test]
+    fn a_refusal_names_its_likely_cause() {
+        for (errno, sysctl, seccomp, words) in [
+            (ENOSYS, None, "0", "without CONFIG_IO_URING"),
+            (ENOSYS, None, "2", "seccomp filter"),
+            (EPERM, Some("2\n"), "2", "kernel.io_uring_disabled is 2"),
+            (EPERM, Some("1\n"), "0", "kernel.io_uring_disabled is 1"),
+            (EPERM, Some("0\n"), "2", "seccomp filter"),
+            (EPERM, None, "0", "security module"),
+            (ENOMEM, None, "0", "ulimit -l"),
+            (24, None, "0", "os error 24"),
+        ] {
+            let cause = cause_of(errno, sysctl, seccomp);
+            assert!(cause.contains(words), "{errno}, {sysctl:?}, {seccomp}: {cause}");
+            assert!(!cause.ends_with('.') && !cause.contains("  "), "{cause}");
+        }
+    }
+
+    #[test]
+    fn a_ring_that_was_made_is_available() {
+        assert_eq!(io_uring(&Root::machine(), Ok(())), IoUring::Available);
+    }
+}

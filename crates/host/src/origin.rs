@@ -1,0 +1,177 @@
+//! Who made a file: this tool, by the mark it left, or anybody else.
+
+use model::facts::Origin;
+use model::mark::{ATTRIBUTE, Mark};
+use std::fs::File;
+use std::io;
+use std::iter;
+use std::os::unix::fs::FileExt;
+
+/// Bytes per sample.
+const SAMPLE_BYTES: u64 = 4096;
+/// Most samples taken of one file.
+const SAMPLES_MAX: u64 = 1000;
+/// Most separate stretches of data that are told apart.
+const SEGMENTS_MAX: usize = 10_000;
+
+/// Finds out who made `file`, which is `size_bytes` long.
+pub(crate) fn of(file: &File, size_bytes: u64) -> Origin {
+    if size_bytes == 0 {
+        return Origin::LooksLikeOurs;
+    }
+    match sys::xattr::get(file, ATTRIBUTE) {
+        Ok(Some(value)) => by_mark(&value, size_bytes),
+        Ok(None) => foreign("it carries no mark of diskspd"),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => by_content(file, size_bytes),
+        Err(error) => foreign(format!("its mark cannot be read: {error}")),
+    }
+}
+
+fn foreign(evidence: impl Into<String>) -> Origin {
+    Origin::Foreign { evidence: evidence.into() }
+}
+
+fn by_mark(value: &[u8], size_bytes: u64) -> Origin {
+    let text = String::from_utf8_lossy(value);
+    match text.parse::<Mark>() {
+        Ok(mark) if mark.size_bytes == size_bytes => Origin::Ours { size_bytes, fill: mark.fill },
+        Ok(mark) => foreign(format!(
+            "its mark names {} bytes but it has {size_bytes}, so something else has changed it since",
+            mark.size_bytes
+        )),
+        Err(why) => foreign(format!("its mark is not understood: {why}")),
+    }
+}
+
+/// Looks at samples spread over all that is not a hole, since a sparse file of somebody's may
+/// be holes nearly everywhere.
+fn by_content(file: &File, size_bytes: u64) -> Origin {
+    match first_foreign_sample(file, size_bytes) {
+        Ok(None) => Origin::LooksLikeOurs,
+        Ok(Some(offset)) => foreign(format!(
+            "its file system keeps no marks, and the data at offset {offset} is not what diskspd fills files with"
+        )),
+        Err(error) => foreign(format!("its file system keeps no marks, and its content cannot be read: {error}")),
+    }
+}
+
+fn first_foreign_sample(file: &File, size_bytes: u64) -> io::Result<Option<u64>> {
+    let mut sample = [0; SAMPLE_BYTES as usize];
+    for offset in sample_offsets(file, size_bytes) {
+        let length = SAMPLE_BYTES.min(size_bytes - offset) as usize;
+        let bytes = &mut sample[..length];
+        match file.read_exact_at(bytes, offset) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Some(offset)),
+            Err(error) => return Err(error),
+        }
+        if !is_ours(bytes) {
+            return Ok(Some(offset));
+        }
+    }
+    Ok(None)
+}
+
+/// Zeros, or 00..FF repeating from an offset that is a multiple of 256.
+fn is_ours(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0) || bytes.iter().enumerate().all(|(index, byte)| *byte == index as u8)
+}
+
+/// Offsets of the samples, ascending: all blocks with data if they are few, else blocks spread
+/// evenly over them, the first and the last among them.
+fn sample_offsets(file: &File, size_bytes: u64) -> Vec<u64> {
+    // Where holes cannot be told, all is data.
+    let segments = sys::extents::data_segments(file, size_bytes, SEGMENTS_MAX)
+        .unwrap_or_else(|_| iter::once(0..size_bytes).collect());
+    let blocks: Vec<(u64, u64)> =
+        segments.iter().map(|segment| (segment.start / SAMPLE_BYTES, segment.end.div_ceil(SAMPLE_BYTES))).collect();
+    let count: u64 = blocks.iter().map(|(first, end)| end - first).sum();
+    let samples = count.min(SAMPLES_MAX);
+    let mut offsets = Vec::new();
+    let (mut segment, mut before) = (0, 0);
+    for sample in 0..samples {
+        let last = u128::from(count - 1);
+        let wanted = (u128::from(sample) * last / u128::from((samples - 1).max(1))) as u64;
+        while let Some((first, end)) = blocks.get(segment) {
+            if wanted - before < end - first {
+                offsets.push((first + wanted - before) * SAMPLE_BYTES);
+                break;
+            }
+            before += end - first;
+            segment += 1;
+        }
+    }
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn file(size_bytes: u64, pieces: &[(u64, &[u8])]) -> File {
+        let file = tempfile::tempfile().expect("a temporary file");
+        file.set_len(size_bytes).expect("set");
+        for (offset, bytes) in pieces {
+            file.write_all_at(bytes, *offset).expect("written");
+        }
+        file
+    }
+
+    fn ramp(length: u64) -> Vec<u8> {
+        (0..length).map(|index| index as u8).collect()
+    }
+
+    #[test]
+    fn holes_zeros_and_the_ramp_look_like_ours() {
+        for (size, pieces) in [
+            (MIB, vec![]),
+            (MIB, vec![(0, vec![0; MIB as usize])]),
+            (MIB + 77, vec![(0, ramp(MIB + 77))]),
+            (100 * MIB, vec![(50 * MIB, ramp(MIB)), (0, vec![0; 4096])]),
+        ] {
+            let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(offset, bytes)| (*offset, &bytes[..])).collect();
+            assert_eq!(by_content(&file(size, &pieces), size), Origin::LooksLikeOurs);
+        }
+    }
+
+    #[test]
+    fn any_other_sample_is_foreign_and_says_where() {
+        let shifted: Vec<u8> = ramp(4097)[1..].to_vec();
+        for (size, offset, bytes) in [
+            (4096, 0, &b"x"[..]),
+            (MIB, MIB - 1, b"x"),
+            (MIB, 8192, &shifted),
+            // One block of data in a sparse file of 1 TiB is found.
+            (1 << 40, 123 << 30, b"x"),
+        ] {
+            let Origin::Foreign { evidence } = by_content(&file(size, &[(offset, bytes)]), size) else {
+                panic!("not found at {offset} of {size}");
+            };
+            let block = offset / SAMPLE_BYTES * SAMPLE_BYTES;
+            assert!(evidence.contains(&format!("offset {block} ")), "{evidence}");
+        }
+    }
+
+    #[test]
+    fn a_large_file_is_sampled_from_its_first_to_its_last_block() {
+        let size = 16 * MIB + 1;
+        let offsets = sample_offsets(&file(size, &[(0, &vec![1; size as usize])]), size);
+        assert_eq!(offsets.len() as u64, SAMPLES_MAX);
+        assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&(16 * MIB))));
+        assert!(offsets.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn marks_must_fit_the_file() {
+        let ours = Origin::Ours { size_bytes: 100, fill: model::facts::Fill::Zero };
+        assert_eq!(by_mark(b"v1 size=100 fill=zero", 100), ours);
+        for (mark, words) in
+            [(&b"v1 size=100 fill=zero"[..], "names 100 bytes but it has 99"), (b"\xff", "not understood")]
+        {
+            let Origin::Foreign { evidence } = by_mark(mark, 99) else { panic!("taken for ours") };
+            assert!(evidence.contains(words), "{evidence}");
+        }
+    }
+}

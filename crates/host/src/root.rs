@@ -1,0 +1,75 @@
+//! The directory under which /sys and /proc are read.
+
+use crate::syntax;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Most bytes read of one file: kernel files are small, and a recorded one may be anything.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Where the machine is described: `/`, or a recorded tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    directory: PathBuf,
+}
+
+impl Default for Root {
+    fn default() -> Self {
+        Self::machine()
+    }
+}
+
+impl Root {
+    /// This machine.
+    pub fn machine() -> Self {
+        Self::recorded("/")
+    }
+
+    /// A tree that holds copies of the kernel's files.
+    pub fn recorded(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// Where `path`, absolute on the machine, lies.
+    pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.directory.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The file's content; bytes that are no UTF-8 are replaced. `None` if it cannot be read.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        let mut bytes = Vec::new();
+        File::open(self.path(path)).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The file's content without blanks, line ends and NULs around it; `None` if nothing is
+    /// left.
+    pub(crate) fn word(&self, path: impl AsRef<Path>) -> Option<String> {
+        let text = self.text(path)?;
+        let word = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!word.is_empty()).then(|| word.to_owned())
+    }
+
+    /// The file's content as a decimal number.
+    pub(crate) fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.word(path)?.parse().ok()
+    }
+
+    /// The file's content as a list of CPUs.
+    pub(crate) fn cpu_list(&self, path: impl AsRef<Path>) -> Option<Vec<u32>> {
+        syntax::cpu_list(&self.text(path)?)
+    }
+
+    /// Names in a directory that are `prefix` and a decimal number, as those numbers, ascending.
+    pub(crate) fn numbered(&self, directory: impl AsRef<Path>, prefix: &str) -> Vec<u32> {
+        let Ok(entries) = fs::read_dir(self.path(directory)) else { return Vec::new() };
+        let mut numbers: Vec<u32> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}

@@ -1,0 +1,191 @@
+//! What stands at the paths of a profile's targets.
+
+use crate::root::Root;
+use crate::{file_system, openers, origin, resolve};
+use model::facts::{
+    BlockFacts, CharacterDevice, FileIdentity, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts,
+    TargetKind, TargetQuestion,
+};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Looks at each distinct path once; questions about the same path are taken together.
+pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, TargetFacts> {
+    let mut merged: BTreeMap<&Path, TargetQuestion> = BTreeMap::new();
+    for question in questions {
+        let all = merged.entry(&question.path).or_insert_with(|| question.clone());
+        all.writes |= question.writes;
+        all.direct |= question.direct;
+        all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
+    }
+    merged.into_iter().map(|(path, question)| (path.to_owned(), look(root, &question))).collect()
+}
+
+fn look(root: &Root, question: &TargetQuestion) -> TargetFacts {
+    let resolved = resolve::through_links(&question.path);
+    let place = resolved.as_deref().unwrap_or(&question.path);
+    TargetFacts { kind: kind(root, place, question), resolved }
+}
+
+fn inaccessible(reason: impl Into<String>) -> TargetKind {
+    TargetKind::Inaccessible { reason: reason.into() }
+}
+
+fn kind(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
+    if place.as_os_str().is_empty() {
+        return inaccessible("the path is empty");
+    }
+    // The type comes first, without opening: merely opening some devices does something.
+    let metadata = match fs::metadata(&question.path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return missing(root, place, question),
+        Err(error) => return inaccessible(error.to_string()),
+    };
+    let file_type = metadata.file_type();
+    if file_type.is_file() {
+        regular(root, place, question)
+    } else if file_type.is_block_device() {
+        TargetKind::Block(block(root, place, metadata.rdev()))
+    } else if file_type.is_char_device() {
+        TargetKind::Character(character(metadata.rdev()))
+    } else {
+        TargetKind::Unusable { what: unusable(&metadata) }
+    }
+}
+
+fn unusable(metadata: &Metadata) -> &'static str {
+    let file_type = metadata.file_type();
+    if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else {
+        "neither a file nor a device"
+    }
+}
+
+fn character(device: u64) -> CharacterDevice {
+    match sys::file::major_minor(device) {
+        (1, 3) => CharacterDevice::Null,
+        (1, 5) => CharacterDevice::Zero,
+        _ => CharacterDevice::Other,
+    }
+}
+
+fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
+    let read_by_ioctl = |file: File| -> io::Result<BlockFacts> {
+        Ok(BlockFacts {
+            device,
+            size_bytes: sys::block::size_bytes(&file)?,
+            logical_block_bytes: sys::block::logical_block_bytes(&file)?,
+            not_readable: None,
+        })
+    };
+    sys::file::open_to_look(path).and_then(read_by_ioctl).unwrap_or_else(|error| {
+        // /sys counts in units of 512 bytes, whatever the sector size.
+        let units = root.number(format!("{}/size", file_system::block_directory(device))).unwrap_or(0);
+        BlockFacts {
+            device,
+            size_bytes: units.saturating_mul(512),
+            logical_block_bytes: file_system::logical_block_bytes(root, device).unwrap_or(0),
+            not_readable: Some(error.to_string()),
+        }
+    })
+}
+
+fn missing(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
+    if place.as_os_str().as_bytes().ends_with(b"/") {
+        return TargetKind::Unusable { what: "the name of a directory (it ends with '/')" };
+    }
+    let Some(existing) = resolve::existing_directory(place) else {
+        return inaccessible("no directory above it exists");
+    };
+    let parent_exists = place.parent() == Some(&existing);
+    let existing_parent = if existing.as_os_str().is_empty() { PathBuf::from(".") } else { existing };
+    let described = || -> io::Result<(u64, FileSystem)> {
+        // A directory that may be entered but not read cannot be opened; its metadata can be had.
+        let device = fs::metadata(&existing_parent)?.dev();
+        let stat = sys::file::file_system(&sys::file::open_place(&existing_parent)?)?;
+        Ok((device, file_system::describe(root, device, stat)))
+    };
+    let (device, file_system) = match described() {
+        Ok(described) => described,
+        Err(error) => return inaccessible(format!("{}: {error}", existing_parent.display())),
+    };
+    let is_asked = question.direct || question.writes || question.creates.is_some();
+    let mut direct_io = model::facts::DirectIo::Unknown;
+    if is_asked && !file_system.is_pseudo {
+        direct_io = match sys::file::create_unnamed(&existing_parent) {
+            Ok(file) => file_system::direct_io(root, &file, device),
+            Err(_) => file_system::direct_io_of_device(root, device),
+        };
+    }
+    TargetKind::Missing(MissingFacts { existing_parent, device, parent_exists, direct_io, file_system })
+}
+
+fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
+    // Facts are those of one opened file, whatever happens to its name meanwhile. A file that may
+    // only be written can still be a target.
+    let opened = sys::file::open_to_look(path).or_else(|error| sys::file::open_to_try_writing(path).map_err(|_| error));
+    let looked = || -> io::Result<(File, Metadata, sys::file::FileSystemStat)> {
+        let file = opened?;
+        let metadata = file.metadata()?;
+        let stat = sys::file::file_system(&file)?;
+        Ok((file, metadata, stat))
+    };
+    let (file, metadata, stat) = match looked() {
+        Ok((_, metadata, _)) if !metadata.is_file() => return inaccessible("it was replaced while it was looked at"),
+        Ok(looked) => looked,
+        Err(error) => return inaccessible(error.to_string()),
+    };
+    let device = metadata.dev();
+    let mut facts = RegularFacts {
+        identity: FileIdentity { device, inode: metadata.ino() },
+        size_bytes: metadata.len(),
+        direct_io: file_system::direct_io(root, &file, device),
+        file_system: file_system::describe(root, device, stat),
+        ..RegularFacts::default()
+    };
+    if question.writes || question.creates.is_some() {
+        guard(root, &file, path, question.creates.is_some(), &mut facts);
+    }
+    TargetKind::Regular(facts)
+}
+
+/// What must be known before anything is written to a file.
+fn guard(root: &Root, file: &File, path: &Path, is_created: bool, facts: &mut RegularFacts) {
+    if facts.file_system.is_pseudo {
+        let name = &facts.file_system.name;
+        facts.origin = Origin::Foreign { evidence: format!("it is on {name}, whose files are no storage") };
+        facts.openers = Openers::NoneFoundInProc { reason: format!("it is on {name}, so nobody looked") };
+        facts.not_writable = Some(format!("it is on {name}, whose files are no storage"));
+        return;
+    }
+    facts.origin = origin::of(file, facts.size_bytes);
+    let is_ours = matches!(facts.origin, Origin::Ours { .. } | Origin::LooksLikeOurs);
+    if is_created && is_ours {
+        facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
+    }
+    facts.openers = openers::of(root, file, path);
+    facts.not_writable = not_writable(path, &facts.file_system, &facts.openers);
+}
+
+fn not_writable(path: &Path, file_system: &FileSystem, openers: &Openers) -> Option<String> {
+    if file_system.read_only {
+        return Some("its file system is mounted read-only".to_owned());
+    }
+    let allowed = sys::file::may_write(path);
+    // Opening tells more (a program that is running, for one), but would break another user's
+    // lease on the file; and while somebody uses it nothing is written anyway.
+    let tried = match openers {
+        Openers::Some { .. } => allowed,
+        _ => allowed.and_then(|()| sys::file::open_to_try_writing(path).map(drop)),
+    };
+    tried.err().map(|error| error.to_string())
+}
