@@ -235,6 +235,8 @@ pub enum Fill {
     Zero,
     /// Random bytes (`-Zr`, `-Z<size>`).
     Random,
+    /// Made by us and since written over by a test with other content; no file is made like this.
+    Mixed,
 }
 
 impl Fill {
@@ -244,12 +246,13 @@ impl Fill {
             Self::Ramp => "ramp",
             Self::Zero => "zero",
             Self::Random => "random",
+            Self::Mixed => "mixed",
         }
     }
 
     /// The fill with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Ramp, Self::Zero, Self::Random].into_iter().find(|fill| fill.name() == name)
+        [Self::Ramp, Self::Zero, Self::Random, Self::Mixed].into_iter().find(|fill| fill.name() == name)
     }
 }
 

@@ -25,7 +25,7 @@ pub struct NotAMark;
 
 impl fmt::Display for NotAMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it is not of the form 'v1 size=<bytes> fill=<ramp|zero|random>'")
+        f.write_str("it is not of the form 'v1 size=<bytes> fill=<ramp|zero|random|mixed>'")
     }
 }
 

@@ -1,1 +1,55 @@
-//! placeholder
+//! Threads and phases: a plan becomes a record.
+//!
+//! The calling thread is the control thread: it prepares the targets, starts one worker per
+//! planned thread, keeps the phases, reads the CPU times and collects what the workers counted.
+//! It neither parses nor renders; whoever wants to see the run as it goes passes an [`Observer`].
+
+mod clock;
+mod control;
+mod cpu;
+mod create;
+mod crew;
+mod gate;
+pub mod observer;
+pub mod phase;
+mod prepare;
+pub mod recorder;
+mod setup;
+mod work;
+pub mod worker;
+#[cfg(test)]
+mod worker_tests;
+
+use crate::observer::{Event, Observer};
+use crate::prepare::Preparer;
+use model::plan::Plan;
+use model::record::{Outcome, Record, TimeSpanRecord};
+use model::units::UnixTime;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Runs a plan. `interrupt` asks for a graceful end (Ctrl+C); the first failure ends the run, and
+/// later timespans are recorded as not run.
+pub fn run(plan: &Plan, interrupt: &AtomicBool, observer: &mut dyn Observer) -> Record {
+    let mut preparer = Preparer::default();
+    if let Err(error) = preparer.prepare_first(plan, interrupt, observer) {
+        let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
+        if let Some(first) = time_spans.first_mut() {
+            first.outcome = Outcome::Failed { errors: vec![error] };
+        }
+        return Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans };
+    }
+    let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans: Vec::new() };
+    let mut go_on = true;
+    for (index, time_span) in plan.time_spans.iter().enumerate() {
+        if !go_on {
+            record.time_spans.push(TimeSpanRecord::default());
+            continue;
+        }
+        observer.observe(&Event::TimeSpan { number: index + 1 });
+        let result = control::run_time_span(&Arc::new(time_span.clone()), &mut preparer, interrupt, observer);
+        go_on = result.outcome == Outcome::Completed;
+        record.time_spans.push(result);
+    }
+    record
+}

@@ -5,6 +5,7 @@
 
 pub mod block;
 pub mod clock;
+pub mod create;
 pub mod direct_io;
 pub mod extents;
 pub mod file;

@@ -6,7 +6,9 @@
 
 use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::AtomicU64;
 
@@ -108,6 +110,36 @@ impl Mapping {
             self.write(offset + done, part);
             done += part.len() as u64;
         }
+    }
+
+    /// Writes `length` bytes from `offset` to `file` at `file_offset`, however many calls it takes.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's; `WriteZero` if it takes nothing.
+    ///
+    /// # Panics
+    ///
+    /// If they are not inside the mapping.
+    pub fn write_to(&self, file: &File, offset: u64, length: u64, file_offset: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < length {
+            let left = (length - done) as usize;
+            let at = self.checked(offset + done, left).cast::<c_void>();
+            let place = (file_offset + done).cast_signed();
+            // SAFETY: `checked` proved that `left` bytes from `at` lie inside the mapping; the kernel
+            // only reads them.
+            let written = unsafe { libc::pwrite64(file.as_raw_fd(), at, left, place) };
+            match written {
+                -1 => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+                0 => return Err(io::Error::from(io::ErrorKind::WriteZero)),
+                count => done += count.cast_unsigned() as u64,
+            }
+        }
+        Ok(())
     }
 
     /// Touches every page, so that the first I/O does not pay for it.

@@ -1,0 +1,256 @@
+//! The control thread's part of a timespan: phases, CPU times, live figures, and the end.
+
+use crate::cpu;
+use crate::crew::Crew;
+use crate::gate::Signal;
+use crate::observer::{Event, Live, Observer, Phase};
+use crate::phase::Phases;
+use crate::prepare::Preparer;
+use model::note::Note;
+use model::plan::TimeSpanPlan;
+use model::record::{CpuTimes, Outcome, TimeSpanRecord};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+
+/// How often control looks for Ctrl+C and prints dots.
+const TICK_NS: u64 = 100_000_000;
+
+/// How often live figures are told.
+const LIVE_NS: u64 = 1_000_000_000;
+
+/// What the workers get between the signal and the start, to be awake when it comes.
+const LEAD_NS: u64 = 1_000_000;
+
+/// Runs one timespan from preparation to record.
+pub(crate) fn run_time_span(
+    plan: &Arc<TimeSpanPlan>,
+    preparer: &mut Preparer,
+    interrupt: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> TimeSpanRecord {
+    let failed =
+        |error| TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() };
+    let ready = match preparer.prepare(plan, interrupt, observer) {
+        Ok(ready) => Arc::new(ready),
+        Err(error) => return failed(error),
+    };
+    for worker in &plan.workers {
+        observer.observe(&Event::Thread { worker, plan });
+    }
+    let mut crew = match Crew::start(plan, &ready) {
+        Ok(crew) => crew,
+        Err(error) => return failed(error),
+    };
+    if !crew.gate.all_ready(plan.workers.len()) {
+        crew.gate.signal(Signal::Abandon);
+        crew.join();
+        let errors = crew.gate.errors();
+        return TimeSpanRecord { outcome: Outcome::Failed { errors }, ..TimeSpanRecord::default() };
+    }
+    let mut control = Control::new(plan, &crew, observer);
+    control.keep_phases(interrupt);
+    let Control { phases, cpu_before, cpu_after, .. } = control;
+    let all_ended = crew.wait_for_end();
+    observer.observe(&Event::Finished);
+    let record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
+    if all_ended {
+        crew.join();
+    }
+    record
+}
+
+/// The state of the control thread while workers work.
+struct Control<'a> {
+    plan: &'a TimeSpanPlan,
+    crew: &'a Crew,
+    observer: &'a mut dyn Observer,
+    phases: Phases,
+    cpu_before: Result<Vec<CpuTimes>, String>,
+    cpu_after: Result<Vec<CpuTimes>, String>,
+    seen: Seen,
+    dots: u64,
+}
+
+/// Sums over all workers at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    at_ns: u64,
+    ios: u64,
+    bytes: u64,
+    latency_sum_ns: u64,
+}
+
+impl<'a> Control<'a> {
+    /// Gives the start signal.
+    fn new(plan: &'a TimeSpanPlan, crew: &'a Crew, observer: &'a mut dyn Observer) -> Self {
+        let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
+        crew.gate.signal(Signal::Start { start_ns });
+        observer.observe(&Event::Started);
+        let unread = || Err("the measurement was not reached".to_owned());
+        Self {
+            plan,
+            crew,
+            observer,
+            phases: Phases::new(plan, start_ns),
+            cpu_before: unread(),
+            cpu_after: unread(),
+            seen: Seen { at_ns: start_ns, ..Seen::default() },
+            dots: 0,
+        }
+    }
+
+    /// Walks through warm-up, measurement and cool-down; ends early if the run is stopped.
+    fn keep_phases(&mut self, interrupt: &AtomicBool) {
+        let Phases { measure_ns, cool_down_ns, end_ns, .. } = self.phases;
+        if self.plan.warm_up_ns > 0 {
+            self.enter(Phase::WarmUp { length_ns: self.plan.warm_up_ns }, measure_ns, interrupt);
+        }
+        if self.crew.stop.at_ns() <= measure_ns {
+            return;
+        }
+        self.sleep_until(measure_ns, interrupt);
+        self.cpu_before = self.read_cpus();
+        self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns, interrupt);
+        self.cpu_after = self.read_cpus();
+        self.observer.observe(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
+        if self.plan.cool_down_ns > 0 && self.crew.stop.at_ns() == u64::MAX {
+            self.enter(Phase::CoolDown { length_ns: self.plan.cool_down_ns }, end_ns, interrupt);
+        }
+    }
+
+    fn read_cpus(&mut self) -> Result<Vec<CpuTimes>, String> {
+        let times = cpu::read();
+        let cpus = times.as_ref().map_or(0, Vec::len);
+        self.observer.observe(&Event::CpuTimesRead { cpus });
+        times
+    }
+
+    /// Stays in a phase until its end or a stop.
+    fn enter(&mut self, phase: Phase, until_ns: u64, interrupt: &AtomicBool) {
+        self.observer.observe(&Event::Phase(phase));
+        self.seen = self.look();
+        while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS), interrupt) {
+            self.tell_dots();
+            let now = sys::clock::monotonic_ns();
+            if now >= until_ns {
+                break;
+            }
+            if now >= self.seen.at_ns + LIVE_NS {
+                self.tell_live(phase, until_ns.saturating_sub(now));
+            }
+        }
+    }
+
+    /// Sleeps; false if the run was stopped meanwhile.
+    fn sleep_until(&mut self, until_ns: u64, interrupt: &AtomicBool) -> bool {
+        loop {
+            let now = sys::clock::monotonic_ns();
+            if interrupt.load(Relaxed) && self.crew.stop.at_ns() == u64::MAX {
+                self.crew.stop.request(now);
+                self.observer.observe(&Event::Interrupted);
+            }
+            if self.crew.stop.at_ns() != u64::MAX {
+                return false;
+            }
+            if now >= until_ns {
+                return true;
+            }
+            sys::clock::sleep_until_ns(until_ns.min(now + TICK_NS));
+        }
+    }
+
+    fn tell_dots(&mut self) {
+        let every = u64::from(self.plan.progress_ios);
+        if every == 0 {
+            return;
+        }
+        let due: u64 = self.crew.recorders.iter().map(|recorder| recorder.completed.get() / every).sum();
+        if due > self.dots {
+            self.observer.observe(&Event::Dots { count: due - self.dots });
+            self.dots = due;
+        }
+    }
+
+    fn tell_live(&mut self, phase: Phase, left_ns: u64) {
+        let now = self.look();
+        // Workers forget the warm-up when the measurement begins, so sums may fall once.
+        let since =
+            if now.ios >= self.seen.ios { self.seen } else { Seen { at_ns: self.seen.at_ns, ..Seen::default() } };
+        self.observer.observe(&Event::Live(Live {
+            phase,
+            left_ns,
+            stretch_ns: now.at_ns - since.at_ns,
+            ios: now.ios - since.ios,
+            bytes: now.bytes.saturating_sub(since.bytes),
+            latency_sum_ns: now.latency_sum_ns.saturating_sub(since.latency_sum_ns),
+        }));
+        self.seen = now;
+    }
+
+    fn look(&self) -> Seen {
+        let mut seen = Seen { at_ns: sys::clock::monotonic_ns(), ..Seen::default() };
+        for row in self.crew.recorders.iter().flat_map(|recorder| &recorder.rows) {
+            for direction in [&row.read, &row.write] {
+                let tally = direction.tally.values();
+                seen.ios += tally.count;
+                seen.latency_sum_ns = seen.latency_sum_ns.wrapping_add(tally.sum_ns);
+                seen.bytes += direction.bytes.get();
+            }
+        }
+        seen
+    }
+}
+
+/// Measured time: from the begin of the measurement to its end or the stop.
+fn elapsed_ns(phases: &Phases, stopped_at_ns: u64) -> u64 {
+    phases.cool_down_ns.min(stopped_at_ns).saturating_sub(phases.measure_ns)
+}
+
+fn record(
+    plan: &TimeSpanPlan,
+    crew: &Crew,
+    phases: &Phases,
+    cpu_before: &Result<Vec<CpuTimes>, String>,
+    cpu_after: &Result<Vec<CpuTimes>, String>,
+) -> TimeSpanRecord {
+    let elapsed_ns = elapsed_ns(phases, crew.stop.at_ns());
+    let errors = crew.gate.errors();
+    let mut notes = crew.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    notes.extend(short_transfers(plan, crew));
+    let stuck: u64 = crew.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
+    if stuck > 0 {
+        notes.push(Note::IosNeverReturned { count: stuck });
+    }
+    let cpus = match (cpu_before, cpu_after) {
+        (Ok(before), Ok(after)) => cpu::difference(before, after),
+        (Err(reason), _) | (_, Err(reason)) => {
+            if elapsed_ns > 0 {
+                notes.push(Note::CpuTimesUnknown { reason: reason.clone() });
+            }
+            Vec::new()
+        }
+    };
+    let outcome = match crew.stop.at_ns() {
+        _ if crew.stop.is_failure() => Outcome::Failed { errors },
+        u64::MAX => Outcome::Completed,
+        _ => Outcome::Stopped,
+    };
+    TimeSpanRecord {
+        outcome,
+        elapsed_ns,
+        rows: crew.recorders.iter().flat_map(|recorder| recorder.row_records()).collect(),
+        threads: crew.recorders.iter().map(|recorder| recorder.thread_record()).collect(),
+        cpus,
+        notes,
+    }
+}
+
+/// One note per target that gave less than it was asked for.
+fn short_transfers(plan: &TimeSpanPlan, crew: &Crew) -> Vec<Note> {
+    let mut counts = vec![0; plan.targets.len()];
+    for row in crew.recorders.iter().flat_map(|recorder| &recorder.rows) {
+        counts[row.target()] += row.short_transfers.get();
+    }
+    let short = plan.targets.iter().zip(counts).filter(|&(_, count)| count > 0);
+    short.map(|(target, count)| Note::ShortTransfers { path: target.path.clone(), count }).collect()
+}

@@ -1,0 +1,87 @@
+//! The phases of a timespan as points in time.
+
+use model::plan::TimeSpanPlan;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// When each phase begins, in nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phases {
+    /// Warm-up, or the measurement if there is none.
+    pub start_ns: u64,
+    /// Measurement.
+    pub measure_ns: u64,
+    /// Cool-down.
+    pub cool_down_ns: u64,
+    /// Nothing more is issued.
+    pub end_ns: u64,
+}
+
+impl Phases {
+    /// The phases of a timespan that starts at `start_ns`.
+    pub fn new(plan: &TimeSpanPlan, start_ns: u64) -> Self {
+        let measure_ns = start_ns.saturating_add(plan.warm_up_ns);
+        let cool_down_ns = measure_ns.saturating_add(plan.duration_ns);
+        Self { start_ns, measure_ns, cool_down_ns, end_ns: cool_down_ns.saturating_add(plan.cool_down_ns) }
+    }
+}
+
+/// A request to end early, seen by every worker at its next turn.
+#[derive(Debug)]
+pub struct Stop {
+    /// `u64::MAX` = go on.
+    at_ns: AtomicU64,
+    failed: AtomicBool,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self { at_ns: AtomicU64::new(u64::MAX), failed: AtomicBool::new(false) }
+    }
+}
+
+impl Stop {
+    /// Nothing that completes from `now_ns` on counts; the first request wins.
+    pub fn request(&self, now_ns: u64) {
+        // Whoever comes second finds a time already set, and leaves it.
+        let _ = self.at_ns.compare_exchange(u64::MAX, now_ns, Relaxed, Relaxed);
+    }
+
+    /// As [`request`](Self::request), because of an error.
+    pub fn fail(&self, now_ns: u64) {
+        self.failed.store(true, Relaxed);
+        self.request(now_ns);
+    }
+
+    /// When the run was stopped; `u64::MAX` if it was not.
+    #[inline]
+    pub fn at_ns(&self) -> u64 {
+        self.at_ns.load(Relaxed)
+    }
+
+    /// True if an error stopped it.
+    pub fn is_failure(&self) -> bool {
+        self.failed.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_stop_counts_and_an_error_is_remembered() {
+        let stop = Stop::default();
+        assert_eq!(stop.at_ns(), u64::MAX);
+        stop.request(5);
+        stop.fail(9);
+        assert_eq!(stop.at_ns(), 5);
+        assert!(stop.is_failure());
+    }
+
+    #[test]
+    fn phases_follow_each_other() {
+        let plan = TimeSpanPlan { warm_up_ns: 5, duration_ns: 10, cool_down_ns: 2, ..TimeSpanPlan::default() };
+        let phases = Phases::new(&plan, 100);
+        assert_eq!((phases.measure_ns, phases.cool_down_ns, phases.end_ns), (105, 115, 117));
+    }
+}

@@ -1,0 +1,192 @@
+//! What happens to targets before a timespan: they are made, reused, or looked at once more.
+
+use crate::create;
+use crate::observer::{Event, Observer};
+use hot::fill;
+use hot::rng::Rng;
+use model::facts::{FileIdentity, Fill};
+use model::mark::{self, Mark};
+use model::plan::{
+    Content, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
+};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use sys::mapping::Mapping;
+
+/// What workers find prepared.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    files: Vec<TargetFile>,
+    write_sources: Vec<Option<(Arc<Mapping>, u64)>>,
+    counters: Vec<Arc<AtomicU64>>,
+}
+
+/// Which file stands where a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TargetFile {
+    /// Whatever the plan saw there.
+    AsPlanned,
+    /// One that this run made.
+    Made(FileIdentity),
+}
+
+impl Ready {
+    /// Nothing was made, nothing is shared.
+    #[cfg(test)]
+    pub(crate) fn untouched(targets: usize) -> Self {
+        Self { files: vec![TargetFile::AsPlanned; targets], write_sources: vec![None; targets], counters: Vec::new() }
+    }
+
+    pub(crate) fn file(&self, target: usize) -> TargetFile {
+        self.files[target]
+    }
+
+    /// The target's `-Z<size>` source and the distance between the pieces taken from it.
+    pub(crate) fn write_source(&self, target: usize) -> Option<(&Arc<Mapping>, u64)> {
+        self.write_sources[target].as_ref().map(|(memory, step)| (memory, *step))
+    }
+
+    pub(crate) fn counters(&self) -> &[Arc<AtomicU64>] {
+        &self.counters
+    }
+}
+
+/// Prepares the timespans of one run; remembers what it made.
+#[derive(Debug, Default)]
+pub(crate) struct Preparer {
+    made: BTreeMap<PathBuf, FileIdentity>,
+}
+
+impl Preparer {
+    /// What the plan wants before the first timespan.
+    pub(crate) fn prepare_first(
+        &mut self,
+        plan: &Plan,
+        interrupt: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        plan.precreate.iter().try_for_each(|step| self.carry_out(step, interrupt, observer))
+    }
+
+    /// What a timespan needs, in target order.
+    pub(crate) fn prepare(
+        &mut self,
+        plan: &TimeSpanPlan,
+        interrupt: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Ready, String> {
+        let mut rng = Rng::new(0);
+        let sources = plan.targets.iter().map(|target| write_source(target, &mut rng));
+        let write_sources = sources.collect::<Result<_, _>>()?;
+        for target in &plan.targets {
+            self.carry_out(&target.preparation, interrupt, observer)?;
+        }
+        let mut files = Vec::new();
+        for (index, target) in plan.targets.iter().enumerate() {
+            let made = self.made.get(&target.path).copied();
+            files.push(made.map_or(TargetFile::AsPlanned, TargetFile::Made));
+            if target.open.write {
+                before_writing(plan, index, made)?;
+            }
+        }
+        let counters = (0..plan.shared_counters).map(|_| Arc::default()).collect();
+        Ok(Ready { files, write_sources, counters })
+    }
+
+    fn carry_out(
+        &mut self,
+        step: &Preparation,
+        interrupt: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        match step {
+            Preparation::Keep | Preparation::MadeBefore => {}
+            Preparation::Reuse { path } => observer.observe(&Event::Reusing { path }),
+            Preparation::Create(creation) => {
+                let identity = create::create(creation, interrupt, observer)?;
+                self.made.insert(creation.path.clone(), identity);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file is about to be written to: it is still free, and its mark will still be true.
+fn before_writing(plan: &TimeSpanPlan, index: usize, made: Option<FileIdentity>) -> Result<(), String> {
+    let target = &plan.targets[index];
+    let ((Expected::File(identity), _) | (Expected::Prepared, Some(identity))) = (target.expect, made) else {
+        return Ok(());
+    };
+    create::check_unused(&target.path, identity)?;
+    let error = |error| format!("cannot mark '{}' as written over: {error}", target.path.display());
+    let file = sys::file::open_to_look(&target.path).map_err(error)?;
+    let mark = sys::xattr::get(&file, mark::ATTRIBUTE).ok().flatten();
+    let mark = mark.and_then(|value| String::from_utf8(value).ok()).and_then(|text| text.parse::<Mark>().ok());
+    let Some(mark) = mark.filter(|mark| mark.fill != Fill::Mixed) else { return Ok(()) };
+    let work = plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.target == index);
+    if work.clone().all(|work| preserves(mark.fill, work)) {
+        return Ok(());
+    }
+    create::set_mark(&file, Mark { fill: Fill::Mixed, ..mark }).map_err(error)
+}
+
+/// True if the writes leave a file with this content as it is, or as good.
+fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
+    match (fill, work.content) {
+        _ if work.write_percent == 0 => true,
+        (Fill::Zero, Content::Zero) | (Fill::Random, Content::RandomEach | Content::Source) => true,
+        (Fill::Ramp, Content::Ramp) => {
+            let (Pattern::Sequential { area, .. }
+            | Pattern::Interlocked { area, .. }
+            | Pattern::Parallel { area, .. }
+            | Pattern::Random { area, .. }
+            | Pattern::Mixed { area, .. }) = &work.pattern;
+            // Ranges and thread starts may leave the grid of offsets, but not that of 256 bytes
+            // unless they are not multiples of it themselves.
+            let start = match &work.pattern {
+                Pattern::Sequential { start_bytes, .. } | Pattern::Parallel { start_bytes, .. } => *start_bytes,
+                Pattern::Random { ranges, .. } | Pattern::Mixed { ranges, .. } => {
+                    ranges.iter().fold(0, |bits, range| bits | range.start_bytes)
+                }
+                Pattern::Interlocked { .. } => 0,
+            };
+            (work.block_bytes | area.base_bytes | area.alignment_bytes | start).is_multiple_of(256)
+        }
+        _ => false,
+    }
+}
+
+/// Fills the source that writes to a target are taken from.
+fn write_source(target: &TargetPlan, rng: &mut Rng) -> Result<Option<(Arc<Mapping>, u64)>, String> {
+    let Some(plan) = &target.write_source else { return Ok(None) };
+    let no_memory = |error| format!("cannot get {} bytes for the write source: {error}", plan.size_bytes);
+    let mut memory = Mapping::new(plan.size_bytes, 0).map_err(no_memory)?;
+    match &plan.file {
+        None => memory.fill(0, plan.size_bytes, |part, _| fill::random(part, rng)),
+        Some(_) => fill_from_file(plan, &mut memory)?,
+    }
+    Ok(Some((Arc::new(memory), plan.step_bytes.max(1))))
+}
+
+/// The file's first bytes, repeated from its start if it is shorter than the source.
+fn fill_from_file(plan: &WriteSourcePlan, memory: &mut Mapping) -> Result<(), String> {
+    let Some(path) = &plan.file else { return Ok(()) };
+    let error = |error| format!("cannot read the write source '{}': {error}", path.display());
+    let file = std::fs::File::open(path).map_err(error)?;
+    let mut content = Vec::new();
+    file.take(plan.size_bytes).read_to_end(&mut content).map_err(error)?;
+    if content.is_empty() {
+        return Err(format!("the write source '{}' is empty", path.display()));
+    }
+    let mut bytes = content.iter().copied().cycle();
+    memory.fill(0, plan.size_bytes, |part, _| {
+        for byte in part {
+            // A cycle over a non-empty list never ends.
+            *byte = bytes.next().unwrap_or_default();
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! What a worker does to one target: its stream, mix, pace, content and free requests.
+
+use hot::mix::Mix;
+use hot::pace::Pacer;
+use hot::rng::Rng;
+use hot::slots::FreeSlots;
+use hot::stream::{Grid, OffsetStream, Range};
+use hot::weighted::Weighted;
+use model::plan::{Area, Assignment, Content, Pace, Pattern, WeightedRange, WorkerPlan, WorkerTarget};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// One target of one worker.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) stream: OffsetStream,
+    pub(crate) mix: Mix,
+    pub(crate) pacer: Pacer,
+    pub(crate) block: u32,
+    /// The engine's number of the open target.
+    pub(crate) file: u32,
+    /// First request that belongs to it; `u32::MAX` = requests belong to no target.
+    pub(crate) first_slot: u32,
+    pub(crate) free: FreeSlots,
+    /// On the list of targets with free requests.
+    pub(crate) is_ready: bool,
+    /// New random content for every write.
+    pub(crate) randomize: bool,
+    buffers: Buffers,
+}
+
+/// Where a target's buffers lie: one region, read half first, then one write block per request
+/// unless writes come from a shared source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffers {
+    /// The engine's number of the region.
+    pub(crate) region: u32,
+    /// Offset of the write half.
+    pub(crate) write_half: u64,
+    pub(crate) source: Option<Source>,
+}
+
+/// A `-Z<size>` source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    /// The engine's number of the region.
+    pub(crate) region: u32,
+    /// Number of pieces that a write can start at.
+    pub(crate) pieces: u64,
+    /// Distance between them.
+    pub(crate) step: u64,
+}
+
+impl Work {
+    /// Where the bytes of an I/O go to or come from: region and offset.
+    #[inline]
+    pub(crate) fn buffer(&self, request: u32, write: bool, rng: &mut Rng) -> (u32, u64) {
+        let at = u64::from(request) * u64::from(self.block);
+        match (write, self.buffers.source) {
+            (false, _) => (self.buffers.region, at),
+            (true, None) => (self.buffers.region, self.buffers.write_half + at),
+            (true, Some(source)) => (source.region, rng.below(source.pieces) * source.step),
+        }
+    }
+}
+
+/// How a free request finds its target.
+#[derive(Debug)]
+pub(crate) enum Assigner {
+    /// Each request has its own; the list holds targets with free requests, each once.
+    Fixed { ready: Vec<u32> },
+    /// Drawn for each I/O.
+    Weighted { free: FreeSlots, table: Weighted },
+}
+
+impl Assigner {
+    pub(crate) fn new(plan: &WorkerPlan) -> Self {
+        let weights: Vec<u64> = plan.targets.iter().map(|target| u64::from(target.weight)).collect();
+        match (&plan.assignment, Weighted::new(&weights)) {
+            (Assignment::Weighted, Some(table)) => Self::Weighted { free: FreeSlots::new(0, plan.slots), table },
+            _ => Self::Fixed { ready: (0..plan.targets.len() as u32).collect() },
+        }
+    }
+
+    pub(crate) fn is_weighted(&self) -> bool {
+        matches!(self, Self::Weighted { .. })
+    }
+}
+
+/// A target as a worker's plan describes it, ready to run.
+pub(crate) fn new(
+    plan: &WorkerTarget,
+    file: u32,
+    first_slot: u32,
+    buffers: Buffers,
+    counters: &[Arc<AtomicU64>],
+    rng: &mut Rng,
+) -> Work {
+    let own_slots = if first_slot == u32::MAX { 0 } else { plan.slots };
+    let first = if first_slot == u32::MAX { 0 } else { first_slot };
+    Work {
+        stream: stream(plan, counters, rng),
+        mix: Mix::new(plan.write_percent, rng),
+        pacer: pacer(plan.pace),
+        // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
+        block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
+        file,
+        first_slot,
+        free: FreeSlots::new(first, own_slots),
+        is_ready: true,
+        randomize: plan.content == Content::RandomEach,
+        buffers,
+    }
+}
+
+fn pacer(pace: Pace) -> Pacer {
+    match pace {
+        Pace::Unlimited => Pacer::Unlimited,
+        Pace::Throughput { interval_numerator, interval_denominator } => {
+            Pacer::throughput(interval_numerator, interval_denominator)
+        }
+        Pace::Burst { ios, pause_ns } => Pacer::burst(ios, pause_ns),
+    }
+}
+
+fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], rng: &mut Rng) -> OffsetStream {
+    let grid = |area: &Area| Grid {
+        base: area.base_bytes,
+        last: area.size_bytes.saturating_sub(plan.block_bytes),
+        alignment: area.alignment_bytes.max(1),
+        positions: area.positions,
+    };
+    match &plan.pattern {
+        Pattern::Sequential { area, start_bytes } => OffsetStream::sequential(grid(area), *start_bytes),
+        Pattern::Interlocked { area, counter } => {
+            OffsetStream::interlocked(grid(area), Arc::clone(&counters[*counter]))
+        }
+        Pattern::Parallel { area, start_bytes } => {
+            OffsetStream::parallel(grid(area), *start_bytes, plan.slots as usize)
+        }
+        Pattern::Random { area, ranges } => OffsetStream::random(grid(area), &self::ranges(ranges)),
+        Pattern::Mixed { area, ranges, random_percent } => {
+            OffsetStream::mixed(grid(area), &self::ranges(ranges), *random_percent, rng)
+        }
+    }
+}
+
+fn ranges(planned: &[WeightedRange]) -> Vec<Range> {
+    let range =
+        |range: &WeightedRange| Range { weight: range.weight, start: range.start_bytes, positions: range.positions };
+    planned.iter().map(range).collect()
+}

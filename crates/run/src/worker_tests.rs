@@ -1,0 +1,190 @@
+//! Workers over the null engine on a clock that the test owns: every turn is in its hands.
+
+use crate::phase::{Phases, Stop};
+use crate::prepare::Ready;
+use crate::recorder::Recorder;
+use crate::setup::{self, Context};
+use crate::worker::{Turn, Worker};
+use engine::null::NullEngine;
+use hot::clock::Clock;
+use model::plan::{
+    Area, Assignment, Content, EngineKind, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
+};
+use model::record::RowRecord;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const BLOCK: u64 = 4096;
+
+/// Each look takes `step_ns`.
+struct StepClock {
+    now_ns: AtomicU64,
+    step_ns: u64,
+}
+
+impl Clock for &StepClock {
+    fn now_ns(&self) -> u64 {
+        self.now_ns.fetch_add(self.step_ns, Relaxed)
+    }
+}
+
+fn target(index: usize, slots: u32) -> WorkerTarget {
+    let area = Area { base_bytes: 0, size_bytes: BLOCK * 1000, alignment_bytes: BLOCK, positions: 1000 };
+    WorkerTarget {
+        target: index,
+        relative_thread: 0,
+        slots,
+        weight: 1,
+        block_bytes: BLOCK,
+        pattern: Pattern::Random { area, ranges: Vec::new() },
+        write_percent: 30,
+        content: Content::Ramp,
+        pace: Pace::Unlimited,
+        effective_distribution: None,
+    }
+}
+
+fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> TimeSpanPlan {
+    let worker = WorkerPlan {
+        thread: 0,
+        cpu: None,
+        engine: EnginePlan { kind: EngineKind::Null, reason: "a test" },
+        targets,
+        assignment,
+        slots,
+        seed: 1,
+        stream: 0,
+        randomize_writes: false,
+    };
+    TimeSpanPlan {
+        warm_up_ns: 1_000_000,
+        duration_ns: 10_000_000,
+        cool_down_ns: 1_000_000,
+        measure_latency: true,
+        intervals: Some(Intervals { width_ns: 1_000_000, count: 10 }),
+        workers: vec![worker],
+        ..TimeSpanPlan::default()
+    }
+}
+
+fn context(plan: TimeSpanPlan) -> Context {
+    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0]));
+    let targets = plan.workers[0].targets.iter().map(|target| target.target + 1).max().unwrap_or(0);
+    Context {
+        plan: Arc::new(plan),
+        ready: Arc::new(Ready::untouched(targets)),
+        recorder,
+        stop: Arc::new(Stop::default()),
+    }
+}
+
+fn worker<'a>(context: &Context, clock: &'a StepClock) -> Worker<NullEngine, &'a StepClock> {
+    let plan = &context.plan.workers[0];
+    let (regions, layout) = setup::lay_out(context, plan).expect("a few KiB of buffers").split();
+    let mut worker = setup::assemble(context, plan, &layout, NullEngine::new(plan.slots, regions), clock);
+    worker.start(Phases::new(&context.plan, 0));
+    worker
+}
+
+fn run_to_the_end(context: &Context, step_ns: u64) -> (Vec<RowRecord>, u64) {
+    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns };
+    let mut worker = worker(context, &clock);
+    let mut turns = 0;
+    while worker.turn().expect("nothing fails here") == Turn::GoOn {
+        turns += 1;
+    }
+    assert_eq!(worker.drain(clock.now_ns.load(Relaxed) + 1000), 0);
+    (context.recorder.row_records(), turns)
+}
+
+#[test]
+fn only_what_completes_inside_the_measurement_is_counted() {
+    let context = context(plan_of(vec![target(0, 8)], Assignment::Fixed, 8));
+    let (rows, turns) = run_to_the_end(&context, 100);
+    // One look at the clock per turn, eight I/Os per turn; 12 ms in all, 10 of them measured.
+    assert_eq!(turns, 120_000);
+    let row = &rows[0];
+    let ios = row.read.tally.count + row.write.tally.count;
+    assert_eq!(ios, 8 * 100_000);
+    assert_eq!(row.read.bytes, row.read.tally.count * BLOCK);
+    assert_eq!(row.intervals.len(), 10);
+    for interval in &row.intervals {
+        assert_eq!(interval.read.count + interval.write.count, 80_000, "interval {}", interval.index);
+    }
+    let bucketed: u64 = [&row.read, &row.write].iter().flat_map(|d| &d.buckets).map(|&(_, count)| count).sum();
+    assert_eq!(bucketed, ios);
+    assert_eq!((row.read.tally.min_ns, row.read.tally.max_ns), (100, 100));
+    let share = row.write.tally.count as f64 / ios as f64;
+    assert!((share - 0.30).abs() < 0.005, "{share}");
+}
+
+#[test]
+fn a_stop_ends_the_measurement_at_once() {
+    let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
+    context.stop.request(4_000_000);
+    let (rows, _) = run_to_the_end(&context, 1000);
+    let ios = rows[0].read.tally.count + rows[0].write.tally.count;
+    assert_eq!(ios, 3000);
+}
+
+#[test]
+fn a_stop_during_the_warm_up_leaves_nothing() {
+    let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
+    context.stop.request(500_000);
+    let (rows, turns) = run_to_the_end(&context, 1000);
+    assert!(turns > 0);
+    assert_eq!(rows[0].read.tally.count + rows[0].write.tally.count, 0);
+}
+
+#[test]
+fn requests_without_a_target_follow_the_weights() {
+    let (mut light, mut heavy) = (target(0, 16), target(1, 16));
+    (light.weight, heavy.weight) = (10, 30);
+    let context = context(plan_of(vec![light, heavy], Assignment::Weighted, 16));
+    let (rows, _) = run_to_the_end(&context, 1000);
+    let counts: Vec<u64> = rows.iter().map(|row| row.read.tally.count + row.write.tally.count).collect();
+    let share = counts[1] as f64 / (counts[0] + counts[1]) as f64;
+    assert!((share - 0.75).abs() < 0.01, "{counts:?}");
+}
+
+#[test]
+fn requests_with_a_target_stay_with_it() {
+    let context = context(plan_of(vec![target(0, 1), target(1, 3)], Assignment::Fixed, 4));
+    let (rows, _) = run_to_the_end(&context, 1000);
+    let counts: Vec<u64> = rows.iter().map(|row| row.read.tally.count + row.write.tally.count).collect();
+    assert_eq!(counts, [10_000, 30_000]);
+}
+
+#[test]
+fn a_paced_target_keeps_its_rate_beside_an_unpaced_one() {
+    let mut paced = target(0, 4);
+    paced.pace = Pace::Throughput { interval_numerator: 100_000, interval_denominator: 3 };
+    let context = context(plan_of(vec![paced, target(1, 1)], Assignment::Fixed, 5));
+    let (rows, _) = run_to_the_end(&context, 500);
+    let counts: Vec<u64> = rows.iter().map(|row| row.read.tally.count + row.write.tally.count).collect();
+    assert!(counts[0].abs_diff(300) <= 1, "{counts:?}");
+    assert!(counts[1] > 1000, "{counts:?}");
+}
+
+#[test]
+fn nothing_is_allocated_in_a_million_operations() {
+    for assignment in [Assignment::Fixed, Assignment::Weighted] {
+        let mut paced = target(1, 32);
+        paced.pace = Pace::Throughput { interval_numerator: 1000, interval_denominator: 1 };
+        let mut plan = plan_of(vec![target(0, 32), paced], assignment.clone(), 64);
+        if assignment == Assignment::Weighted {
+            plan.workers[0].slots = 32;
+        }
+        plan.duration_ns = u64::MAX / 2;
+        plan.intervals = Some(Intervals { width_ns: 1_000_000, count: 100_000 });
+        let context = context(plan);
+        let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 1000 };
+        let mut worker = worker(&context, &clock);
+        let allocations = allocation_counter::measure(|| {
+            while context.recorder.completed.get() < 1_000_000 {
+                worker.turn().expect("nothing fails here");
+            }
+        });
+        assert_eq!(allocations.count_total, 0, "{assignment:?}");
+    }
+}
