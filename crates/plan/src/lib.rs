@@ -1,1 +1,70 @@
-//! placeholder
+//! Profile and facts to a plan, or to every reason why there can be none.
+//!
+//! All decisions are made here, as data: who may be overwritten ([`mod@plan`] asks `guard`), which
+//! thread runs where, which offsets it may touch, how fast, with which engine and how much memory.
+//! This crate makes no system call, reads no clock, and draws no random number.
+
+mod alignment;
+mod content;
+mod distribution;
+mod engine_choice;
+mod explain;
+mod files;
+mod findings;
+mod guard;
+mod layout;
+mod limits;
+mod memory;
+mod pace;
+mod placement;
+mod precreate;
+mod questions;
+mod seeds;
+mod space;
+mod target;
+mod time_span;
+mod words;
+mod workers;
+
+#[cfg(test)]
+mod fixture;
+
+pub use explain::explain;
+pub use findings::{Refusal, RefusalKind};
+pub use questions::questions;
+
+use files::Files;
+use findings::Findings;
+use model::facts::Facts;
+use model::plan::{EngineKind, Plan};
+use model::profile::Profile;
+
+/// What the user chose outside the profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// `--overwrite`: other people's files may be replaced and written to.
+    pub overwrite: bool,
+    /// `--recreate`: a file that could be reused is made anew.
+    pub recreate: bool,
+    /// Every thread uses this engine, whatever its depth.
+    pub engine: Option<EngineKind>,
+}
+
+/// Decides everything about a run, or lists every reason against it.
+///
+/// `facts` must answer all of [`questions`]. Nothing is assumed about a target without facts: it
+/// is refused.
+pub fn plan(profile: &Profile, facts: &Facts, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
+    let mut findings = Findings::default();
+    let mut files = Files::new(facts, choices);
+    let precreate = precreate::plan(profile, &mut files, &mut findings);
+    let several = profile.time_spans.len() > 1;
+    let mut time_spans = Vec::with_capacity(profile.time_spans.len());
+    for (index, time_span) in profile.time_spans.iter().enumerate() {
+        findings.enter(several.then_some(index + 1));
+        time_spans.extend(time_span::plan(profile, time_span, &mut files, &mut findings));
+    }
+    findings.enter(None);
+    files.check_space(&mut findings);
+    findings.into_result(|notes| Plan { precreate, time_spans, notes })
+}

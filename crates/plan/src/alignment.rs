@@ -1,0 +1,212 @@
+//! What direct I/O demands of sizes and offsets, checked before the first one fails.
+
+use crate::findings::{Findings, RefusalKind};
+use crate::words;
+use model::facts::DirectIo;
+use model::note::Note;
+use model::profile::{Distribution, Target};
+
+/// Assumed at most, and at least, where the kernel does not tell.
+const ASSUMED_BYTES_MAX: u64 = 4096;
+const ASSUMED_BYTES_MIN: u64 = 512;
+
+/// What buffers and offsets must be multiples of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alignment {
+    /// Of buffer addresses.
+    pub(crate) memory_bytes: u64,
+    /// Of offsets and lengths.
+    pub(crate) offset_bytes: u64,
+}
+
+impl Alignment {
+    /// Blocks follow each other in one buffer, so they must be multiples of both.
+    fn block_bytes(self) -> u64 {
+        self.memory_bytes.max(self.offset_bytes)
+    }
+}
+
+/// The alignment of a target that is opened past the cache; `None` after a refusal.
+pub(crate) fn check(
+    target: &Target,
+    direct_io: DirectIo,
+    file_system: &str,
+    findings: &mut Findings,
+) -> Option<Alignment> {
+    let path = target.path.display();
+    let needed = match direct_io {
+        DirectIo::Aligned { memory_bytes, offset_bytes } => {
+            Alignment { memory_bytes: u64::from(memory_bytes).max(1), offset_bytes: u64::from(offset_bytes).max(1) }
+        }
+        DirectIo::Unknown => {
+            let bytes = assumed_bytes(target);
+            findings.note(Note::AlignmentAssumed { path: target.path.clone(), alignment_bytes: bytes });
+            Alignment { memory_bytes: bytes, offset_bytes: bytes }
+        }
+        DirectIo::Unsupported => {
+            findings.refuse_file(
+                RefusalKind::Impossible,
+                format!(
+                    "'{path}': {file_system} does not support direct I/O; leave out -Su, -Sh and -h, or use another \
+                     file system"
+                ),
+            );
+            return None;
+        }
+    };
+    let wrong: Vec<String> = values(target, needed)
+        .into_iter()
+        .filter(|value| !value.bytes.is_multiple_of(value.needed_bytes))
+        .map(|value| format!("the {} is {} bytes", value.name, value.bytes))
+        .collect();
+    if wrong.is_empty() {
+        return Some(needed);
+    }
+    let needed_bytes = needed.block_bytes();
+    findings.refuse(
+        RefusalKind::Invalid,
+        format!(
+            "'{path}': direct I/O (-Su, -Sh) here needs multiples of {needed_bytes} bytes, but {}",
+            words::list(&wrong)
+        ),
+    );
+    None
+}
+
+/// A size or offset of the profile that direct I/O cares about.
+struct Value {
+    name: String,
+    bytes: u64,
+    needed_bytes: u64,
+}
+
+fn values(target: &Target, needed: Alignment) -> Vec<Value> {
+    let stride = if target.random_percent > 0 { "alignment (-r)" } else { "stride (-s)" };
+    let offset = needed.offset_bytes;
+    let mut values: Vec<Value> = [
+        ("block size (-b)", target.block_size, needed.block_bytes()),
+        (stride, target.effective_alignment(), offset),
+        ("base offset (-B)", target.base_offset, offset),
+        ("thread stride (-T)", target.thread_stride, offset),
+        ("end of the range (-f, -B)", target.max_offset, offset),
+    ]
+    .into_iter()
+    .map(|(name, bytes, needed_bytes)| Value { name: name.to_owned(), bytes: bytes.get(), needed_bytes })
+    .collect();
+    if let Some(Distribution::Absolute(ranges)) = &target.distribution {
+        let mut start = 0u64;
+        for (index, range) in ranges.iter().enumerate() {
+            if range.io_percent > 0 {
+                let name = format!("start of range {} (-rdabs)", index + 1);
+                values.push(Value { name, bytes: start, needed_bytes: offset });
+            }
+            start = start.saturating_add(range.length);
+        }
+    }
+    // An unset stride is the block size, which would be blamed twice.
+    if target.effective_alignment() == target.block_size {
+        values.remove(1);
+    }
+    values
+}
+
+/// The largest plausible alignment that the profile keeps anyway.
+fn assumed_bytes(target: &Target) -> u64 {
+    let any = Alignment { memory_bytes: 1, offset_bytes: 1 };
+    let bits = values(target, any).iter().fold(ASSUMED_BYTES_MAX, |bits, value| bits | value.bytes);
+    (1 << bits.trailing_zeros()).max(ASSUMED_BYTES_MIN)
+}
+
+/// How a created file is written past the cache; `None` = through it.
+pub(crate) fn of_creation(direct_io: DirectIo) -> Option<u64> {
+    match direct_io {
+        DirectIo::Aligned { memory_bytes, offset_bytes } => Some(u64::from(memory_bytes.max(offset_bytes))),
+        DirectIo::Unknown | DirectIo::Unsupported => None,
+    }
+}
+
+/// The alignment of a block device.
+pub(crate) fn of_device(logical_block_bytes: u32) -> DirectIo {
+    match logical_block_bytes {
+        0 => DirectIo::Unknown,
+        bytes => DirectIo::Aligned { memory_bytes: bytes, offset_bytes: bytes },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::profile::DistributionRange;
+    use model::units::Bytes;
+
+    const ALIGNED_512: DirectIo = DirectIo::Aligned { memory_bytes: 4, offset_bytes: 512 };
+
+    fn refusal(target: &Target, direct_io: DirectIo) -> (Option<Alignment>, Vec<(RefusalKind, String)>) {
+        let mut findings = Findings::default();
+        let alignment = check(target, direct_io, "tmpfs", &mut findings);
+        (alignment, findings.refusals().iter().map(|r| (r.kind, r.message.clone())).collect())
+    }
+
+    #[test]
+    fn what_fits_passes() {
+        let target = Target::new("a");
+        let aligned = Alignment { memory_bytes: 4, offset_bytes: 512 };
+        assert_eq!(refusal(&target, ALIGNED_512), (Some(aligned), vec![]));
+    }
+
+    #[test]
+    fn one_message_names_everything_that_does_not_fit() {
+        let mut target = Target::new("a");
+        target.block_size = Bytes(1000);
+        target.base_offset = Bytes(100);
+        target.thread_stride = Bytes(10);
+        target.max_offset = Bytes(513);
+        let (alignment, refusals) = refusal(&target, ALIGNED_512);
+        assert_eq!(alignment, None);
+        let [(RefusalKind::Invalid, message)] = refusals.as_slice() else { panic!("{refusals:?}") };
+        insta::assert_snapshot!(message, @"'a': direct I/O (-Su, -Sh) here needs multiples of 512 bytes, but the block size (-b) is 1000 bytes, the base offset (-B) is 100 bytes, the thread stride (-T) is 10 bytes and the end of the range (-f, -B) is 513 bytes");
+    }
+
+    #[test]
+    fn strides_and_ranges_are_checked_too() {
+        let mut target = Target::new("a");
+        target.random_percent = 100;
+        target.alignment = Some(Bytes(700));
+        let range = |length| DistributionRange { io_percent: 50, length };
+        target.distribution = Some(Distribution::Absolute(vec![range(70_000), range(0)]));
+        let (_, refusals) = refusal(&target, ALIGNED_512);
+        insta::assert_snapshot!(refusals[0].1, @"'a': direct I/O (-Su, -Sh) here needs multiples of 512 bytes, but the alignment (-r) is 700 bytes and the start of range 2 (-rdabs) is 70000 bytes");
+    }
+
+    #[test]
+    fn a_block_must_also_keep_the_next_buffer_aligned() {
+        let mut target = Target::new("a");
+        target.block_size = Bytes(512);
+        let (alignment, refusals) = refusal(&target, DirectIo::Aligned { memory_bytes: 4096, offset_bytes: 512 });
+        assert_eq!(alignment, None);
+        assert!(refusals[0].1.contains("multiples of 4096 bytes"), "{}", refusals[0].1);
+    }
+
+    #[test]
+    fn a_file_system_without_direct_io_is_named() {
+        let (_, refusals) = refusal(&Target::new("a"), DirectIo::Unsupported);
+        assert_eq!(refusals[0].0, RefusalKind::Impossible);
+        assert!(refusals[0].1.contains("tmpfs does not support direct I/O"), "{}", refusals[0].1);
+    }
+
+    #[test]
+    fn an_unknown_alignment_is_assumed_as_large_as_the_profile_keeps() {
+        for (block, assumed) in [(65_536, 4096), (4096, 4096), (1024, 1024), (512, 512)] {
+            let mut target = Target::new("a");
+            target.block_size = Bytes(block);
+            let mut findings = Findings::default();
+            let expected = Alignment { memory_bytes: assumed, offset_bytes: assumed };
+            assert_eq!(check(&target, DirectIo::Unknown, "ext4", &mut findings), Some(expected));
+            let note = Note::AlignmentAssumed { path: "a".into(), alignment_bytes: assumed };
+            assert_eq!(findings.notes(), [note]);
+        }
+        let mut target = Target::new("a");
+        target.block_size = Bytes(100);
+        assert_eq!(refusal(&target, DirectIo::Unknown).0, None);
+    }
+}

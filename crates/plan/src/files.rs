@@ -1,0 +1,315 @@
+//! The files of a run as they will stand when their turn comes: facts, and what the plan has made
+//! of them so far.
+
+use crate::Choices;
+use crate::alignment;
+use crate::findings::{Findings, RefusalKind};
+use crate::guard::{self, Touch};
+use crate::space::Space;
+use crate::words;
+use model::facts::{
+    CharacterDevice, DirectIo, Facts, FileIdentity, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
+};
+use model::plan::{Creation, Expected, Preparation};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+/// Which file a path stands for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FileKey {
+    Existing(FileIdentity),
+    New(PathBuf),
+}
+
+/// A file as `-c` wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) size_bytes: u64,
+    pub(crate) fill: Fill,
+}
+
+/// A file that an entry of the plan makes or takes over.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    wanted: Wanted,
+    /// A test has written something else over it since.
+    is_mixed: bool,
+    /// The file that was good as it is; `None` = it is written from start to end.
+    reused: Option<FileIdentity>,
+}
+
+/// What threads will find when they open a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) size_bytes: u64,
+    pub(crate) expect: Expected,
+    pub(crate) direct_io: DirectIo,
+    /// Its file system, or what it is instead of a file.
+    pub(crate) place: String,
+    /// What happens to it before, if it does not create itself.
+    pub(crate) preparation: Preparation,
+}
+
+/// Facts about the targets, changed by the plan as it grows.
+#[derive(Debug)]
+pub(crate) struct Files<'a> {
+    facts: &'a Facts,
+    choices: &'a Choices,
+    made: BTreeMap<FileKey, Made>,
+    precreated: BTreeSet<PathBuf>,
+    space: Space,
+}
+
+impl Made {
+    const fn new(wanted: Wanted, reused: Option<FileIdentity>) -> Self {
+        Self { wanted, is_mixed: false, reused }
+    }
+}
+
+impl<'a> Files<'a> {
+    pub(crate) fn new(facts: &'a Facts, choices: &'a Choices) -> Self {
+        Self { facts, choices, made: BTreeMap::new(), precreated: BTreeSet::new(), space: Space::default() }
+    }
+
+    pub(crate) fn facts(&self) -> &'a Facts {
+        self.facts
+    }
+
+    pub(crate) fn choices(&self) -> &'a Choices {
+        self.choices
+    }
+
+    /// Refuses creations that do not fit together.
+    pub(crate) fn check_space(&self, findings: &mut Findings) {
+        self.space.check(findings);
+    }
+
+    /// Targets of this path are not created again before their timespan.
+    pub(crate) fn mark_precreated(&mut self, path: &Path) {
+        self.precreated.insert(path.to_owned());
+    }
+
+    fn target(&self, path: &Path, findings: &mut Findings) -> Option<&'a TargetFacts> {
+        let Some(target) = self.facts.targets.get(path) else {
+            findings.refuse_file(RefusalKind::Impossible, format!("'{}' was not looked at", path.display()));
+            return None;
+        };
+        guard::check_name(path, target, findings).then_some(target)
+    }
+
+    /// What `-c` comes to on this path. `None` = refused.
+    pub(crate) fn create(&mut self, path: &Path, wanted: Wanted, findings: &mut Findings) -> Option<Preparation> {
+        if self.precreated.contains(path) {
+            return Some(Preparation::MadeBefore);
+        }
+        let target = self.target(path, findings)?;
+        let name = words::path(path, target);
+        match &target.kind {
+            TargetKind::Missing(missing) => self.make(path, target, missing, wanted, findings),
+            TargetKind::Regular(file) => self.remake(path, target, file, wanted, findings),
+            // As in DiskSpd, -c creates the files on its line and leaves devices as they are.
+            TargetKind::Block(_) | TargetKind::Character(_) => Some(Preparation::Keep),
+            TargetKind::Unusable { what } => {
+                findings.refuse_file(RefusalKind::Invalid, format!("{name} is {what}; -c creates regular files only"));
+                None
+            }
+            TargetKind::Inaccessible { reason } => {
+                findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be looked at: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// Creates a file where none is.
+    fn make(
+        &mut self,
+        path: &Path,
+        target: &TargetFacts,
+        missing: &MissingFacts,
+        wanted: Wanted,
+        findings: &mut Findings,
+    ) -> Option<Preparation> {
+        let key = new_key(path, target);
+        if self.is_made(&key, wanted) {
+            return Some(Preparation::MadeBefore);
+        }
+        // Known from here on, even if refused: who uses it next is not told that it is missing.
+        self.made.insert(key, Made::new(wanted, None));
+        let name = words::path(path, target);
+        if !guard::may_make(&name, path, missing, findings) {
+            return None;
+        }
+        self.space.add(missing.device, &missing.file_system, name, wanted.size_bytes, 0);
+        Some(Preparation::Create(Creation {
+            path: path.to_owned(),
+            size_bytes: wanted.size_bytes,
+            fill: wanted.fill,
+            replaces: None,
+            make_parents: !missing.parent_exists,
+            direct_alignment_bytes: alignment::of_creation(missing.direct_io),
+        }))
+    }
+
+    /// Reuses the file that is there, or writes it anew.
+    fn remake(
+        &mut self,
+        path: &Path,
+        target: &TargetFacts,
+        file: &RegularFacts,
+        wanted: Wanted,
+        findings: &mut Findings,
+    ) -> Option<Preparation> {
+        let key = FileKey::Existing(file.identity);
+        if self.is_made(&key, wanted) {
+            return Some(Preparation::MadeBefore);
+        }
+        let is_first = !self.made.contains_key(&key);
+        if is_first && !self.choices.recreate && is_as_wanted(file, wanted) {
+            self.made.insert(key, Made::new(wanted, Some(file.identity)));
+            return Some(Preparation::Reuse { path: path.to_owned() });
+        }
+        self.made.insert(key, Made::new(wanted, None));
+        let name = words::path(path, target);
+        if !guard::may_touch(&name, path, file, Touch::Replace, self.choices.overwrite, findings) {
+            return None;
+        }
+        let allocated_bytes = if file.fully_written == Some(true) { file.size_bytes } else { 0 };
+        self.space.add(file.identity.device, &file.file_system, name, wanted.size_bytes, allocated_bytes);
+        Some(Preparation::Create(Creation {
+            path: path.to_owned(),
+            size_bytes: wanted.size_bytes,
+            fill: wanted.fill,
+            replaces: Some(file.identity),
+            make_parents: false,
+            direct_alignment_bytes: alignment::of_creation(file.direct_io),
+        }))
+    }
+
+    fn is_made(&self, key: &FileKey, wanted: Wanted) -> bool {
+        self.made.get(key).is_some_and(|made| made.wanted == wanted && !made.is_mixed)
+    }
+
+    /// Remembers that threads write to `path`, `content`.
+    pub(crate) fn mark_written(&mut self, path: &Path, content: Fill) {
+        let Some(target) = self.facts.targets.get(path) else { return };
+        let key = match &target.kind {
+            TargetKind::Missing(_) => new_key(path, target),
+            TargetKind::Regular(file) => FileKey::Existing(file.identity),
+            _ => return,
+        };
+        if let Some(made) = self.made.get_mut(&key) {
+            made.is_mixed |= made.wanted.fill != content;
+        }
+    }
+
+    /// What the threads of a timespan find at `path`, after its creations. `None` = refused.
+    pub(crate) fn standing(
+        &self,
+        path: &Path,
+        writes: bool,
+        max_offset_bytes: u64,
+        findings: &mut Findings,
+    ) -> Option<Standing> {
+        let target = self.target(path, findings)?;
+        let name = words::path(path, target);
+        let standing = match &target.kind {
+            TargetKind::Missing(missing) => {
+                let key = new_key(path, target);
+                let Some(made) = self.made.get(&key) else {
+                    findings
+                        .refuse_file(RefusalKind::Impossible, format!("{name} does not exist; -c<size> creates it"));
+                    return None;
+                };
+                made_standing(made, missing.direct_io, &missing.file_system.name)
+            }
+            TargetKind::Regular(file) => self.regular(path, &name, file, writes, findings)?,
+            TargetKind::Block(device) => {
+                if !guard::may_use_block(&name, device, writes, findings) {
+                    return None;
+                }
+                Standing {
+                    size_bytes: device.size_bytes,
+                    expect: Expected::Block { device: device.device },
+                    direct_io: alignment::of_device(device.logical_block_bytes),
+                    place: "this block device".to_owned(),
+                    preparation: Preparation::Keep,
+                }
+            }
+            TargetKind::Character(device) => character(&name, *device, max_offset_bytes, findings)?,
+            TargetKind::Unusable { what } => {
+                let message = format!("{name} is {what}; a target is a regular file or a block device");
+                findings.refuse_file(RefusalKind::Impossible, message);
+                return None;
+            }
+            TargetKind::Inaccessible { reason } => {
+                findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be looked at: {reason}"));
+                return None;
+            }
+        };
+        if standing.size_bytes == 0 {
+            findings.refuse_file(RefusalKind::Impossible, format!("{name} is empty; -c<size> gives a file its size"));
+            return None;
+        }
+        Some(standing)
+    }
+
+    fn regular(
+        &self,
+        path: &Path,
+        name: &str,
+        file: &RegularFacts,
+        writes: bool,
+        findings: &mut Findings,
+    ) -> Option<Standing> {
+        let made = self.made.get(&FileKey::Existing(file.identity));
+        // A file that the plan writes anew was judged when that was decided.
+        let is_judged = made.is_some_and(|made| made.reused.is_none());
+        if writes && !is_judged && !guard::may_touch(name, path, file, Touch::Write, self.choices.overwrite, findings) {
+            return None;
+        }
+        Some(match made {
+            Some(made) => made_standing(made, file.direct_io, &file.file_system.name),
+            None => Standing {
+                size_bytes: file.size_bytes,
+                expect: Expected::File(file.identity),
+                direct_io: file.direct_io,
+                place: file.file_system.name.clone(),
+                preparation: Preparation::Keep,
+            },
+        })
+    }
+}
+
+fn made_standing(made: &Made, direct_io: DirectIo, file_system: &str) -> Standing {
+    Standing {
+        size_bytes: made.wanted.size_bytes,
+        expect: made.reused.map_or(Expected::Prepared, Expected::File),
+        direct_io,
+        place: file_system.to_owned(),
+        preparation: Preparation::MadeBefore,
+    }
+}
+
+fn character(name: &str, device: CharacterDevice, size_bytes: u64, findings: &mut Findings) -> Option<Standing> {
+    guard::may_use_character(name, device, size_bytes, findings).then(|| Standing {
+        size_bytes,
+        expect: Expected::Character,
+        direct_io: DirectIo::Unsupported,
+        place: "a character device".to_owned(),
+        preparation: Preparation::Keep,
+    })
+}
+
+/// True if the file is just what its creation would make.
+fn is_as_wanted(file: &RegularFacts, wanted: Wanted) -> bool {
+    let Wanted { size_bytes, fill } = wanted;
+    file.size_bytes == size_bytes
+        && file.origin == Origin::Ours { size_bytes, fill }
+        && file.fully_written == Some(true)
+}
+
+/// A file that is not there yet is known by its path, without the parts that lead nowhere.
+fn new_key(path: &Path, target: &TargetFacts) -> FileKey {
+    let path = target.resolved.as_deref().unwrap_or(path);
+    FileKey::New(path.components().filter(|part| *part != Component::CurDir).collect())
+}

@@ -1,0 +1,62 @@
+//! Facts for tests: a machine with four CPUs and whatever targets a test needs.
+
+use model::facts::{
+    DirectIo, Facts, FileIdentity, FileSystem, Fill, Memory, MissingFacts, Openers, Origin, RegularFacts, SystemFacts,
+    TargetFacts, TargetKind,
+};
+use model::topology::{Cpu, Topology};
+
+/// Facts with these targets.
+pub(crate) fn facts<'a>(targets: impl IntoIterator<Item = (&'a str, TargetKind)>) -> Facts {
+    let with_kind = |(path, kind): (&str, TargetKind)| (path.into(), TargetFacts { resolved: None, kind });
+    Facts { system: system(4), targets: targets.into_iter().map(with_kind).collect() }
+}
+
+/// A machine with `cpus` CPUs, 8 GiB of free memory and `io_uring`.
+pub(crate) fn system(cpus: u32) -> SystemFacts {
+    let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
+    SystemFacts {
+        page_size_bytes: 4096,
+        topology: Topology { cpus: (0..cpus).map(cpu).collect(), possible_cpus: cpus, caches: Vec::new() },
+        memory: Memory { available_bytes: 8 << 30, ..Memory::default() },
+        open_files_max: 1 << 20,
+        ..SystemFacts::default()
+    }
+}
+
+fn file_system() -> FileSystem {
+    FileSystem { name: "ext4".to_owned(), is_pseudo: false, free_bytes: 100 << 30, read_only: false }
+}
+
+const DIRECT_IO: DirectIo = DirectIo::Aligned { memory_bytes: 512, offset_bytes: 512 };
+
+/// Nothing, in a directory that exists.
+pub(crate) fn missing() -> TargetKind {
+    TargetKind::Missing(MissingFacts {
+        existing_parent: ".".into(),
+        device: 1,
+        parent_exists: true,
+        direct_io: DIRECT_IO,
+        file_system: file_system(),
+    })
+}
+
+/// A file of ours that nobody has open.
+pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
+    RegularFacts {
+        identity: FileIdentity { device: 1, inode },
+        size_bytes,
+        direct_io: DIRECT_IO,
+        file_system: file_system(),
+        origin: Origin::Ours { size_bytes, fill },
+        openers: Openers::None,
+        fully_written: Some(true),
+        not_writable: None,
+    }
+}
+
+/// A file of somebody else.
+pub(crate) fn theirs(inode: u64, size_bytes: u64) -> RegularFacts {
+    let origin = Origin::Foreign { evidence: "it carries no mark of diskspd".to_owned() };
+    RegularFacts { origin, ..ours(inode, size_bytes, Fill::Ramp) }
+}

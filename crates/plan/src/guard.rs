@@ -1,0 +1,319 @@
+//! Other people's files: who may be created, replaced and written to.
+//!
+//! `DiskSpd` overwrites silently. Here an existing file is touched only if this tool made it, or
+//! `--overwrite` is given; and never while somebody else has it open.
+
+use crate::findings::{Findings, RefusalKind};
+use model::facts::{BlockFacts, CharacterDevice, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind};
+use model::note::Note;
+use std::path::Path;
+
+/// What would happen to an existing file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// `-c` writes it anew.
+    Replace,
+    /// `-w` writes into it.
+    Write,
+}
+
+/// Names that only Windows understands.
+pub(crate) fn check_name(path: &Path, facts: &TargetFacts, findings: &mut Findings) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    let what = match name {
+        [b'#', _, ..] => "a physical drive",
+        [letter, b':'] if letter.is_ascii_alphabetic() && matches!(facts.kind, TargetKind::Missing(_)) => "a volume",
+        _ => return true,
+    };
+    let path = path.display();
+    findings.refuse_file(
+        RefusalKind::Invalid,
+        format!(
+            "'{path}' is how Windows names {what}; name the device itself, like /dev/sdb or /dev/nvme0n1p1 (lsblk lists \
+             them), or write './{path}' for a file of that name"
+        ),
+    );
+    false
+}
+
+/// True if a new file may be made there.
+pub(crate) fn may_make(name: &str, path: &Path, place: &MissingFacts, findings: &mut Findings) -> bool {
+    let file_system = &place.file_system;
+    if file_system.is_pseudo {
+        refuse_pseudo(name, &file_system.name, findings);
+        return false;
+    }
+    let mut allowed = true;
+    let mut impossible = |message: String| {
+        findings.refuse_file(RefusalKind::Impossible, message);
+        allowed = false;
+    };
+    if file_system.read_only {
+        impossible(format!("{name} cannot be created: its file system ({}) is mounted read-only", file_system.name));
+    }
+    if !place.parent_exists && !path.is_absolute() {
+        impossible(format!(
+            "{name} cannot be created: its directory does not exist (missing directories are made for absolute paths only)"
+        ));
+    }
+    allowed
+}
+
+/// True if an existing regular file may be touched.
+pub(crate) fn may_touch(
+    name: &str,
+    path: &Path,
+    file: &RegularFacts,
+    touch: Touch,
+    overwrite: bool,
+    findings: &mut Findings,
+) -> bool {
+    if file.file_system.is_pseudo {
+        refuse_pseudo(name, &file.file_system.name, findings);
+        return false;
+    }
+    let foreign = foreign(&file.origin).filter(|_| !overwrite);
+    let users = users(path, &file.openers, findings);
+    let obstacle = obstacle(file);
+    if let Some(evidence) = &foreign {
+        let harm = match touch {
+            Touch::Replace => "-c would replace its content",
+            Touch::Write => "writing (-w) would destroy its content",
+        };
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!("{name} was not made by diskspd: {evidence}. {harm}; --overwrite allows that"),
+        );
+    }
+    if let Some(users) = &users {
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!("{name} is in use: {users}. It is not written to while it is open elsewhere, --overwrite or not"),
+        );
+    }
+    if let Some(obstacle) = &obstacle {
+        findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be written to: {obstacle}"));
+    }
+    foreign.is_none() && users.is_none() && obstacle.is_none()
+}
+
+fn foreign(origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::Ours { .. } | Origin::LooksLikeOurs => None,
+        Origin::Foreign { evidence } => Some(evidence.clone()),
+        Origin::NotAsked => Some("it was not looked at".to_owned()),
+    }
+}
+
+/// Who else has the file open; notes how far that could be found out.
+fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<String> {
+    match openers {
+        Openers::None => None,
+        Openers::NoneFoundInProc { reason } => {
+            findings.note(Note::OpenersSearchedInProc { path: path.to_owned(), reason: reason.clone() });
+            None
+        }
+        Openers::Some { who } => Some(format!("{} has it open", who.join(", "))),
+        Openers::NotAsked => Some("nobody looked who has it open".to_owned()),
+    }
+}
+
+/// Why the kernel would refuse to open it for writing.
+fn obstacle(file: &RegularFacts) -> Option<String> {
+    if file.file_system.read_only {
+        return Some(format!("its file system ({}) is mounted read-only", file.file_system.name));
+    }
+    file.not_writable.clone()
+}
+
+fn refuse_pseudo(name: &str, file_system: &str, findings: &mut Findings) {
+    findings.refuse_file(
+        RefusalKind::Invalid,
+        format!("{name} lies on {file_system}, which is no storage: nothing is created or written there"),
+    );
+}
+
+/// True if a block device may be used so.
+pub(crate) fn may_use_block(name: &str, device: &BlockFacts, writes: bool, findings: &mut Findings) -> bool {
+    if writes {
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!(
+                "{name} is a block device: write tests on devices come with a later version, which will guard what is \
+                 on them; reading (-w0) works"
+            ),
+        );
+    } else if let Some(reason) = &device.not_readable {
+        findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be opened for reading: {reason}"));
+    }
+    !writes && device.not_readable.is_none()
+}
+
+/// True if a character device may be used with this maximum offset, which is its size.
+pub(crate) fn may_use_character(
+    name: &str,
+    device: CharacterDevice,
+    max_offset_bytes: u64,
+    findings: &mut Findings,
+) -> bool {
+    match device {
+        CharacterDevice::Other => findings.refuse_file(
+            RefusalKind::Invalid,
+            format!("{name} is a character device; of those only /dev/zero and /dev/null can be targets"),
+        ),
+        CharacterDevice::Null | CharacterDevice::Zero if max_offset_bytes == 0 => findings.refuse_file(
+            RefusalKind::Invalid,
+            format!("{name} is a character device and has no size of its own; give one with -f<size>"),
+        ),
+        CharacterDevice::Null | CharacterDevice::Zero => return true,
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::facts::{FileSystem, Fill};
+
+    fn ours() -> Origin {
+        Origin::Ours { size_bytes: 1, fill: Fill::Ramp }
+    }
+
+    fn theirs() -> Origin {
+        Origin::Foreign { evidence: "it carries no mark of diskspd".to_owned() }
+    }
+
+    fn opened() -> Openers {
+        Openers::Some { who: vec!["process 7 (postgres)".to_owned(), "active swap".to_owned()] }
+    }
+
+    fn searched() -> Openers {
+        Openers::NoneFoundInProc { reason: "no leases on NFS".to_owned() }
+    }
+
+    /// Kinds of the refusals, empty = allowed.
+    fn verdict(file: &RegularFacts, touch: Touch, overwrite: bool) -> Vec<RefusalKind> {
+        let mut findings = Findings::default();
+        let allowed = may_touch("'a'", Path::new("a"), file, touch, overwrite, &mut findings);
+        assert_eq!(allowed, findings.refusals().is_empty());
+        findings.refusals().iter().map(|refusal| refusal.kind).collect()
+    }
+
+    #[test]
+    fn existing_files_are_touched_only_if_they_are_ours_or_overwrite_is_given_and_nobody_has_them_open() {
+        let invalid = || vec![RefusalKind::Invalid];
+        for (origin, openers, without, with) in [
+            (ours(), Openers::None, vec![], vec![]),
+            (Origin::LooksLikeOurs, Openers::None, vec![], vec![]),
+            (theirs(), Openers::None, invalid(), vec![]),
+            (Origin::NotAsked, Openers::None, invalid(), vec![]),
+            (ours(), searched(), vec![], vec![]),
+            (theirs(), searched(), invalid(), vec![]),
+            (ours(), opened(), invalid(), invalid()),
+            (theirs(), opened(), [invalid(), invalid()].concat(), invalid()),
+            (ours(), Openers::NotAsked, invalid(), invalid()),
+        ] {
+            let file = RegularFacts { origin, openers, ..RegularFacts::default() };
+            for touch in [Touch::Replace, Touch::Write] {
+                assert_eq!(verdict(&file, touch, false), without, "{touch:?} {file:?}");
+                assert_eq!(verdict(&file, touch, true), with, "--overwrite {touch:?} {file:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_would_refuse_is_impossible_even_with_overwrite() {
+        let base = RegularFacts { origin: ours(), openers: Openers::None, ..RegularFacts::default() };
+        let file_system = FileSystem { read_only: true, ..FileSystem::default() };
+        let read_only = RegularFacts { file_system, ..base.clone() };
+        let denied = RegularFacts { not_writable: Some("Permission denied".to_owned()), ..base.clone() };
+        for file in [read_only, denied] {
+            assert_eq!(verdict(&file, Touch::Write, true), [RefusalKind::Impossible]);
+        }
+        let file_system = FileSystem { name: "proc".to_owned(), is_pseudo: true, ..FileSystem::default() };
+        assert_eq!(verdict(&RegularFacts { file_system, ..base }, Touch::Write, true), [RefusalKind::Invalid]);
+    }
+
+    #[test]
+    fn a_refusal_says_which_file_why_and_what_would_allow_it() {
+        let file = RegularFacts { origin: theirs(), openers: opened(), ..RegularFacts::default() };
+        let mut findings = Findings::default();
+        for touch in [Touch::Replace, Touch::Write] {
+            may_touch("'a'", Path::new("a"), &file, touch, false, &mut findings);
+        }
+        let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(text.join("\n"), @r#"
+            'a' was not made by diskspd: it carries no mark of diskspd. -c would replace its content; --overwrite allows that
+            'a' is in use: process 7 (postgres), active swap has it open. It is not written to while it is open elsewhere, --overwrite or not
+            'a' was not made by diskspd: it carries no mark of diskspd. writing (-w) would destroy its content; --overwrite allows that
+            "#);
+    }
+
+    #[test]
+    fn a_search_that_may_have_missed_somebody_is_noted() {
+        let file = RegularFacts { origin: ours(), openers: searched(), ..RegularFacts::default() };
+        let mut findings = Findings::default();
+        assert!(may_touch("'a'", Path::new("a"), &file, Touch::Write, false, &mut findings));
+        let note = Note::OpenersSearchedInProc { path: "a".into(), reason: "no leases on NFS".to_owned() };
+        assert_eq!(findings.notes(), [note]);
+    }
+
+    fn made(path: &str, place: &MissingFacts) -> Vec<RefusalKind> {
+        let mut findings = Findings::default();
+        let allowed = may_make("'a'", Path::new(path), place, &mut findings);
+        assert_eq!(allowed, findings.refusals().is_empty());
+        findings.refusals().iter().map(|refusal| refusal.kind).collect()
+    }
+
+    #[test]
+    fn new_files_go_where_storage_is() {
+        let place = |file_system, parent_exists| MissingFacts { file_system, parent_exists, ..MissingFacts::default() };
+        let plain = FileSystem::default();
+        let read_only = FileSystem { read_only: true, ..plain.clone() };
+        let pseudo = FileSystem { is_pseudo: true, ..plain.clone() };
+        assert_eq!(made("a", &place(plain.clone(), true)), []);
+        assert_eq!(made("/x/y/a", &place(plain.clone(), false)), []);
+        assert_eq!(made("x/y/a", &place(plain, false)), [RefusalKind::Impossible]);
+        assert_eq!(made("a", &place(read_only.clone(), true)), [RefusalKind::Impossible]);
+        assert_eq!(made("x/a", &place(read_only, false)).len(), 2);
+        assert_eq!(made("/proc/a", &place(pseudo, true)), [RefusalKind::Invalid]);
+    }
+
+    #[test]
+    fn devices_are_read_and_never_written() {
+        let device = |not_readable: Option<&str>| BlockFacts {
+            device: 1,
+            size_bytes: 1,
+            logical_block_bytes: 512,
+            not_readable: not_readable.map(str::to_owned),
+        };
+        let verdict = |device: &BlockFacts, writes| {
+            let mut findings = Findings::default();
+            let allowed = may_use_block("'/dev/sdb'", device, writes, &mut findings);
+            assert_eq!(allowed, findings.refusals().is_empty());
+            findings.refusals().iter().map(|refusal| refusal.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(verdict(&device(None), false), []);
+        assert_eq!(verdict(&device(None), true), [RefusalKind::Invalid]);
+        assert_eq!(verdict(&device(Some("Permission denied")), false), [RefusalKind::Impossible]);
+    }
+
+    #[test]
+    fn character_devices_have_the_size_that_is_given() {
+        let verdict = |device, max| may_use_character("'x'", device, max, &mut Findings::default());
+        assert!(verdict(CharacterDevice::Null, 1));
+        assert!(verdict(CharacterDevice::Zero, 1));
+        assert!(!verdict(CharacterDevice::Zero, 0));
+        assert!(!verdict(CharacterDevice::Other, 1));
+    }
+
+    #[test]
+    fn names_of_windows_are_answered_with_those_of_linux() {
+        let missing = TargetFacts { resolved: None, kind: TargetKind::Missing(MissingFacts::default()) };
+        let there = TargetFacts { resolved: None, kind: TargetKind::Regular(RegularFacts::default()) };
+        let accepted = |path: &str, facts| check_name(Path::new(path), facts, &mut Findings::default());
+        assert!(!accepted("#1", &missing) && !accepted("#1", &there));
+        assert!(!accepted("C:", &missing) && accepted("C:", &there));
+        assert!(accepted("#", &missing) && accepted("./#1", &missing) && accepted("C:x", &missing));
+    }
+}

@@ -1,0 +1,146 @@
+//! Memory of a timespan, by kind, before any of it is taken.
+
+use crate::findings::{Findings, RefusalKind};
+use model::facts::SystemFacts;
+use model::limits::MEMORY_PERCENT_MAX;
+use model::plan::{MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
+use model::profile::BufferSeparation;
+use model::record::IntervalRecord;
+use model::units::Bytes;
+
+/// Stack, recorder and the like that a thread touches.
+const THREAD_BYTES: u64 = 64 << 10;
+
+/// A request's share of its ring (64-byte entry, two 16-byte completions) and of the slot table.
+const SLOT_BYTES: u64 = 256;
+
+/// What one table of latency buckets really takes. Latencies of one target and direction lie
+/// within a few powers of two of each other, and each of those is two pages of the table.
+const TOUCHED_BUCKET_BYTES: u64 = 64 << 10;
+
+/// Alignment of I/O buffers so that no two share a cache line of page-directory entries; 0 = none.
+pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFacts) -> u64 {
+    match separation {
+        BufferSeparation::SystemDefault => 0,
+        BufferSeparation::ThreadOptimized => system.buffer_separation_bytes(),
+    }
+}
+
+/// Adds up what the threads of a timespan take.
+pub(crate) fn plan(
+    workers: &[WorkerPlan],
+    targets: &[TargetPlan],
+    interval_count: u64,
+    measure_latency: bool,
+    page_bytes: u64,
+) -> MemoryPlan {
+    let mut memory = MemoryPlan::default();
+    let page_bytes = page_bytes.max(1);
+    for worker in workers {
+        let slots = u64::from(worker.slots) * SLOT_BYTES;
+        memory.threads = memory.threads.saturating_add(THREAD_BYTES + slots);
+        for target in &worker.targets {
+            memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
+            let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
+            memory.intervals = memory.intervals.saturating_add(intervals);
+            if measure_latency {
+                memory.latency_buckets += directions(target) * hot::buckets::TABLE_BYTES;
+            }
+        }
+    }
+    let sources = targets.iter().filter_map(|target| target.write_source.as_ref());
+    memory.write_sources = sources.map(|source| source.size_bytes).fold(0, u64::saturating_add);
+    memory
+}
+
+/// Read half and write half, as far as they are used, in whole pages; and the page of page-table
+/// entries that a separated buffer has for itself.
+fn buffer_bytes(target: &WorkerTarget, page_bytes: u64) -> u64 {
+    let half = target.block_bytes.saturating_mul(u64::from(target.slots));
+    let pages = half.saturating_mul(directions(target)).div_ceil(page_bytes);
+    pages.saturating_add(1).saturating_mul(page_bytes)
+}
+
+/// 1 if the target is only read or only written, else 2.
+const fn directions(target: &WorkerTarget) -> u64 {
+    if target.write_percent == 0 || target.write_percent >= 100 { 1 } else { 2 }
+}
+
+/// Refuses a timespan that would use up the machine.
+pub(crate) fn check(memory: &MemoryPlan, system: &SystemFacts, findings: &mut Findings) {
+    let free = system.memory.free_bytes();
+    // Buckets are mapped and not touched; counting all of them would refuse what runs well.
+    let touched_buckets = memory.latency_buckets / hot::buckets::TABLE_BYTES * TOUCHED_BUCKET_BYTES;
+    let expected = MemoryPlan { latency_buckets: touched_buckets, ..*memory };
+    let most = (u128::from(free) * u128::from(MEMORY_PERCENT_MAX) / 100) as u64;
+    if expected.total() <= most {
+        return;
+    }
+    let kinds: Vec<String> = kinds(&expected).map(|(name, bytes)| format!("{name} {}", Bytes(bytes))).collect();
+    findings.refuse(
+        RefusalKind::Impossible,
+        format!(
+            "{} of memory needed ({}); {} are free, of which {MEMORY_PERCENT_MAX}% may be used. Lower -o, -b, -t or -F, \
+             or -Z<size>",
+            Bytes(expected.total()),
+            kinds.join(", "),
+            Bytes(free)
+        ),
+    );
+}
+
+/// The kinds that are there, each with its name.
+pub(crate) fn kinds(memory: &MemoryPlan) -> impl Iterator<Item = (&'static str, u64)> {
+    [
+        ("I/O buffers", memory.buffers),
+        ("write sources", memory.write_sources),
+        ("latency buckets", memory.latency_buckets),
+        ("intervals", memory.intervals),
+        ("threads", memory.threads),
+    ]
+    .into_iter()
+    .filter(|(_, bytes)| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::facts::Memory;
+
+    #[test]
+    fn buffers_are_separated_unless_that_is_switched_off() {
+        let system = SystemFacts { page_size_bytes: 4096, ..SystemFacts::default() };
+        assert_eq!(separation_bytes(BufferSeparation::ThreadOptimized, &system), 16 << 20);
+        assert_eq!(separation_bytes(BufferSeparation::SystemDefault, &system), 0);
+    }
+
+    #[test]
+    fn the_sum_by_kind_is_refused_above_nine_tenths_of_what_is_free() {
+        let gib = 1 << 30;
+        let memory = MemoryPlan { buffers: 8 * gib, threads: gib, ..MemoryPlan::default() };
+        let refusals = |available_bytes| {
+            let memory_facts = Memory { available_bytes, ..Memory::default() };
+            let system = SystemFacts { memory: memory_facts, ..SystemFacts::default() };
+            let mut findings = Findings::default();
+            check(&memory, &system, &mut findings);
+            findings.refusals().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(refusals(10 * gib).is_empty());
+        insta::assert_snapshot!(refusals(10 * gib - 2).join("\n"), @"9GiB of memory needed (I/O buffers 8GiB, threads 1GiB); 10GiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>");
+    }
+
+    #[test]
+    fn buckets_count_with_what_is_touched_of_them() {
+        let tables = 1000;
+        let memory = MemoryPlan { latency_buckets: tables * hot::buckets::TABLE_BYTES, ..MemoryPlan::default() };
+        let facts = |available_bytes| {
+            let memory = Memory { available_bytes, ..Memory::default() };
+            SystemFacts { memory, ..SystemFacts::default() }
+        };
+        let mut findings = Findings::default();
+        check(&memory, &facts(tables * TOUCHED_BUCKET_BYTES * 10 / 9 + 10), &mut findings);
+        assert!(findings.refusals().is_empty());
+        check(&memory, &facts(tables * TOUCHED_BUCKET_BYTES), &mut findings);
+        assert_eq!(findings.refusals().len(), 1);
+    }
+}

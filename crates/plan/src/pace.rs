@@ -1,0 +1,117 @@
+//! When I/Os may be issued: `-g`, `-i`, `-j`.
+
+use model::plan::Pace;
+use model::profile::{Target, Throughput, TimeSpan};
+
+const NS_PER_MS: u64 = 1_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The pace of one thread on one target.
+///
+/// A rate is kept as an exact fraction of nanoseconds per I/O, where `DiskSpd` rounds an IOPS
+/// limit down to whole bytes per millisecond (and to none at all, if it is small).
+pub(crate) fn pace(time_span: &TimeSpan, target: &Target) -> Pace {
+    match target.throughput {
+        Throughput::BytesPerMs(rate) if rate > 0 => {
+            // Both factors are below 2^32 in a valid profile.
+            every(target.block_size.get().saturating_mul(NS_PER_MS), u64::from(rate))
+        }
+        Throughput::Iops(rate) if rate > 0 => every(NS_PER_S, u64::from(rate)),
+        _ => bursts(time_span, target),
+    }
+}
+
+/// True if the target has both a rate and bursts, of which the rate wins.
+pub(crate) fn ignores_bursts(target: &Target) -> bool {
+    target.throughput != Throughput::Unlimited && (target.burst_ios.is_some() || target.think_time_ms.is_some())
+}
+
+fn every(numerator: u64, denominator: u64) -> Pace {
+    let divisor = greatest_common_divisor(numerator, denominator);
+    Pace::Throughput { interval_numerator: numerator / divisor, interval_denominator: denominator / divisor }
+}
+
+fn bursts(time_span: &TimeSpan, target: &Target) -> Pace {
+    match (target.burst_ios, target.think_time_ms) {
+        (Some(ios), Some(pause_ms)) if ios > 0 && pause_ms > 0 => {
+            Pace::Burst { ios: (ios / sharers(time_span, target)).max(1), pause_ns: u64::from(pause_ms) * NS_PER_MS }
+        }
+        _ => Pace::Unlimited,
+    }
+}
+
+/// Number of threads among which a burst is divided.
+fn sharers(time_span: &TimeSpan, target: &Target) -> u32 {
+    let listed = target.thread_targets.len() as u32;
+    let all = if time_span.thread_count > 0 && listed > 0 { listed } else { time_span.threads_on(target) };
+    all.max(1)
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::profile::ThreadTarget;
+    use model::units::Bytes;
+
+    fn target(throughput: Throughput, block: u64) -> Target {
+        let mut target = Target::new("a");
+        target.throughput = throughput;
+        target.block_size = Bytes(block);
+        target
+    }
+
+    /// I/Os that are due within `ms` milliseconds.
+    fn ios_in(pace: Pace, ms: u64) -> u64 {
+        let Pace::Throughput { interval_numerator, interval_denominator } = pace else { panic!("{pace:?}") };
+        (u128::from(ms) * 1_000_000 * u128::from(interval_denominator) / u128::from(interval_numerator)) as u64
+    }
+
+    #[test]
+    fn both_units_of_a_rate_are_exact() {
+        let time_span = TimeSpan::default();
+        let of = |throughput, block| pace(&time_span, &target(throughput, block));
+        // 80 bytes per millisecond at 4 KiB: 80,000 / 4096 = 19.53 I/Os per second.
+        assert_eq!(ios_in(of(Throughput::BytesPerMs(80), 4096), 10_000), 195);
+        // 10 I/Os per second, where DiskSpd's 1310 bytes per millisecond give 9.99 at 128 KiB.
+        assert_eq!(ios_in(of(Throughput::Iops(10), 131_072), 1_000_000), 10_000);
+        // 1 I/O per second of 512 bytes is no limit at all in DiskSpd.
+        assert_eq!(ios_in(of(Throughput::Iops(1), 512), 5_000), 5);
+        // 100,000 I/Os per second at 64 KiB wraps in DiskSpd.
+        assert_eq!(ios_in(of(Throughput::Iops(100_000), 65_536), 1_000), 100_000);
+        assert_eq!(
+            of(Throughput::Iops(3), 512),
+            Pace::Throughput { interval_numerator: 1_000_000_000, interval_denominator: 3 }
+        );
+        assert_eq!(of(Throughput::BytesPerMs(0), 512), Pace::Unlimited);
+    }
+
+    #[test]
+    fn the_largest_rates_and_blocks_do_not_overflow() {
+        let pace = pace(&TimeSpan::default(), &target(Throughput::BytesPerMs(1), 0xFFFF_FFFE));
+        assert_eq!(pace, Pace::Throughput { interval_numerator: 0xFFFF_FFFE * 1_000_000, interval_denominator: 1 });
+    }
+
+    #[test]
+    fn a_burst_is_divided_among_the_threads_of_its_target() {
+        let mut target = Target::new("a");
+        target.burst_ios = Some(10);
+        target.think_time_ms = Some(7);
+        target.threads = 4;
+        let burst = |ios| Pace::Burst { ios, pause_ns: 7_000_000 };
+        assert_eq!(pace(&TimeSpan::default(), &target), burst(2));
+        let pool = TimeSpan { thread_count: 20, ..TimeSpan::default() };
+        assert_eq!(pace(&pool, &target), burst(1), "a share of nothing acts like one I/O");
+        target.thread_targets = vec![ThreadTarget { thread: 0, weight: 0 }, ThreadTarget { thread: 5, weight: 0 }];
+        assert_eq!(pace(&pool, &target), burst(5));
+        target.throughput = Throughput::Iops(1);
+        assert!(matches!(pace(&pool, &target), Pace::Throughput { .. }));
+        assert!(ignores_bursts(&target));
+    }
+}

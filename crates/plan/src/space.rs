@@ -1,0 +1,99 @@
+//! Free space, counted before anything is written.
+
+use crate::findings::{Findings, RefusalKind};
+use crate::words;
+use model::units::Bytes;
+use std::collections::BTreeMap;
+
+/// What the files that will be made need, by file system.
+#[derive(Debug, Default)]
+pub(crate) struct Space {
+    devices: BTreeMap<u64, Device>,
+}
+
+#[derive(Debug)]
+struct Device {
+    file_system: String,
+    free_bytes: u64,
+    /// By name; a file that is made twice counts with its largest size.
+    files: BTreeMap<String, u64>,
+}
+
+impl Space {
+    /// Counts a file of `size_bytes`, of which `allocated_bytes` are allocated already.
+    pub(crate) fn add(
+        &mut self,
+        device: u64,
+        file_system: &model::facts::FileSystem,
+        name: String,
+        size_bytes: u64,
+        allocated_bytes: u64,
+    ) {
+        let entry = self.devices.entry(device).or_insert_with(|| Device {
+            file_system: file_system.name.clone(),
+            free_bytes: file_system.free_bytes,
+            files: BTreeMap::new(),
+        });
+        let more = size_bytes.saturating_sub(allocated_bytes);
+        let known = entry.files.entry(name).or_default();
+        *known = more.max(*known);
+    }
+
+    /// Refuses what does not fit.
+    pub(crate) fn check(&self, findings: &mut Findings) {
+        for device in self.devices.values() {
+            let needed = device.files.values().fold(0, |sum: u64, &more| sum.saturating_add(more));
+            if needed <= device.free_bytes {
+                continue;
+            }
+            let growing = device.files.iter().filter(|(_, more)| **more > 0);
+            let names: Vec<String> = growing.map(|(name, _)| name.clone()).collect();
+            findings.refuse_file(
+                RefusalKind::Impossible,
+                format!(
+                    "no space for {}: {} needed, {} free on its {} file system ({} short)",
+                    words::list(&names),
+                    Bytes(needed),
+                    Bytes(device.free_bytes),
+                    device.file_system,
+                    words::count(needed - device.free_bytes, "byte")
+                ),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::facts::FileSystem;
+
+    fn refusals(files: &[(u64, &str, u64, u64)], free_bytes: u64) -> Vec<String> {
+        let file_system = FileSystem { name: "ext4".to_owned(), free_bytes, ..FileSystem::default() };
+        let mut space = Space::default();
+        for (device, name, size, allocated) in files {
+            space.add(*device, &file_system, format!("'{name}'"), *size, *allocated);
+        }
+        let mut findings = Findings::default();
+        space.check(&mut findings);
+        findings.refusals().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn files_of_one_device_share_its_space() {
+        let gib = 1 << 30;
+        assert!(refusals(&[(1, "a", gib, 0), (1, "b", gib, 0)], 2 * gib).is_empty());
+        assert!(refusals(&[(1, "a", 2 * gib, 0), (2, "b", 2 * gib, 0)], 2 * gib).is_empty());
+        let refused = refusals(&[(1, "a", gib, 0), (1, "b", gib, 0)], 2 * gib - 1);
+        insta::assert_snapshot!(refused.join("\n"), @"no space for 'a' and 'b': 2GiB needed, 2GiB free on its ext4 file system (1 byte short)");
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_gives_its_blocks_back_and_counts_once() {
+        assert!(refusals(&[(1, "a", 10, 4)], 6).is_empty());
+        assert_eq!(refusals(&[(1, "a", 10, 4)], 5).len(), 1);
+        assert!(refusals(&[(1, "a", 10, 0), (1, "a", 8, 0)], 10).is_empty());
+        assert!(refusals(&[(1, "a", 2, 4)], 0).is_empty());
+        assert_eq!(refusals(&[(1, "a", u64::MAX, 0), (1, "b", u64::MAX, 0)], 9).len(), 1);
+    }
+}

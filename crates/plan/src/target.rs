@@ -1,0 +1,113 @@
+//! One target of a timespan: what happens to it first, how it is opened, where I/Os fall.
+
+use crate::alignment;
+use crate::content;
+use crate::files::{Files, Standing, Wanted};
+use crate::findings::{Findings, RefusalKind};
+use crate::layout::{self, Layout};
+use crate::pace;
+use model::note::Note;
+use model::plan::{Expected, OpenPlan, Preparation, TargetPlan};
+use model::profile::{CacheMode, Target, TimeSpan};
+
+/// A target and its layout.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: TargetPlan,
+    pub(crate) layout: Layout,
+}
+
+/// Plans all targets of a timespan; `threads_of` gives the relative numbers of a target's threads.
+/// `None` = at least one was refused.
+pub(crate) fn plan_all(
+    time_span: &TimeSpan,
+    threads_of: &[Vec<u32>],
+    files: &mut Files,
+    findings: &mut Findings,
+) -> Option<(Vec<Planned>, usize)> {
+    // All creations come first, as they do in the run: a target may use what a later one creates.
+    let created: Vec<Creating> = time_span.targets.iter().map(|t| create(time_span, t, files, findings)).collect();
+    let mut counters = 0;
+    let mut planned = Vec::with_capacity(time_span.targets.len());
+    for ((target, creating), threads) in time_span.targets.iter().zip(created).zip(threads_of) {
+        note_ignored(target, findings);
+        let preparation = match creating {
+            Creating::Refused => continue,
+            Creating::NotAsked => None,
+            Creating::Decided(preparation) => Some(preparation),
+        };
+        let Some(standing) = files.standing(&target.path, target.writes(), target.max_offset.get(), findings) else {
+            continue;
+        };
+        planned.extend(plan(target, standing, preparation, threads, &mut counters, findings));
+    }
+    for target in time_span.targets.iter().filter(|target| target.writes()) {
+        files.mark_written(&target.path, content::fill(time_span, target));
+    }
+    (planned.len() == time_span.targets.len()).then_some((planned, counters))
+}
+
+enum Creating {
+    NotAsked,
+    Refused,
+    Decided(Preparation),
+}
+
+fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &mut Findings) -> Creating {
+    let Some(size) = target.size_to_create() else { return Creating::NotAsked };
+    let wanted = Wanted { size_bytes: size.get(), fill: content::fill(time_span, target) };
+    files.create(&target.path, wanted, findings).map_or(Creating::Refused, Creating::Decided)
+}
+
+fn plan(
+    target: &Target,
+    standing: Standing,
+    preparation: Option<Preparation>,
+    threads: &[u32],
+    counters: &mut usize,
+    findings: &mut Findings,
+) -> Option<Planned> {
+    let size_bytes = standing.size_bytes;
+    let max_offset_bytes = target.max_offset.get();
+    if size_bytes < max_offset_bytes {
+        findings.note(Note::TargetBelowMaximum { path: target.path.clone(), size_bytes, max_offset_bytes });
+    }
+    let is_direct = target.cache_mode != CacheMode::Cached;
+    let aligned = is_direct.then(|| alignment::check(target, standing.direct_io, &standing.place, findings));
+    let layout = layout::layout(target, size_bytes, threads, counters)
+        .map_err(|message| findings.refuse(RefusalKind::Impossible, message))
+        .ok()?;
+    // A refused alignment ends it only here, so that both problems are heard of.
+    let direct = match aligned {
+        Some(refused_or_not) => Some(refused_or_not?),
+        None => None,
+    };
+    let open = OpenPlan {
+        read: target.reads(),
+        write: target.writes(),
+        direct: is_direct,
+        write_through: target.write_through,
+        advise_sequential: target.sequential_scan_hint,
+        advise_random: target.random_access_hint,
+    };
+    let preparation = preparation.unwrap_or(standing.preparation);
+    let expect = match &preparation {
+        Preparation::Create(_) => Expected::Prepared,
+        _ => standing.expect,
+    };
+    let write_source = content::write_source(target, direct);
+    let plan = TargetPlan { path: target.path.clone(), size_bytes, preparation, expect, open, write_source };
+    Some(Planned { plan, layout })
+}
+
+/// Says which options have no effect here.
+fn note_ignored(target: &Target, findings: &mut Findings) {
+    if target.temporary_hint {
+        let reason = "Linux has no attribute for temporary files".to_owned();
+        findings.note(Note::OptionWithoutEffect { option: "-ft".to_owned(), reason });
+    }
+    if pace::ignores_bursts(target) {
+        let reason = "-g limits the rate instead".to_owned();
+        findings.note(Note::OptionWithoutEffect { option: "-i, -j".to_owned(), reason });
+    }
+}

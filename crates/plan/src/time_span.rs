@@ -1,0 +1,59 @@
+//! One timespan: targets, threads, memory.
+
+use crate::files::Files;
+use crate::findings::{Findings, RefusalKind};
+use crate::limits;
+use crate::memory;
+use crate::placement;
+use crate::target;
+use crate::workers;
+use model::note::Note;
+use model::plan::TimeSpanPlan;
+use model::profile::{Profile, TimeSpan};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Plans a timespan; `None` = something was refused.
+pub(crate) fn plan(
+    profile: &Profile,
+    time_span: &TimeSpan,
+    files: &mut Files,
+    findings: &mut Findings,
+) -> Option<TimeSpanPlan> {
+    let system = &files.facts().system;
+    let cpus = placement::cpu_order(&time_span.affinity, &system.topology, findings);
+    let duration_ns = u64::from(time_span.duration_s) * NS_PER_S;
+    let intervals = limits::intervals(time_span, duration_ns, findings);
+    if time_span.request_count > 0 && time_span.thread_count == 0 {
+        let reason = "it needs -F".to_owned();
+        findings.note(Note::OptionWithoutEffect { option: "-O".to_owned(), reason });
+    }
+    if !limits::check(time_span, system, findings) {
+        return None;
+    }
+    let roster = workers::roster(time_span);
+    if roster.seats.is_empty() {
+        findings.refuse(RefusalKind::Invalid, "no target has a thread (-t0)");
+        return None;
+    }
+    let (planned, shared_counters) = target::plan_all(time_span, &roster.threads_of, files, findings)?;
+    let workers = workers::plan(time_span, &roster, &planned, cpus.as_deref(), files, findings)?;
+    let targets: Vec<_> = planned.into_iter().map(|planned| planned.plan).collect();
+    let interval_count = intervals.map_or(0, |intervals| intervals.count);
+    let memory = memory::plan(&workers, &targets, interval_count, time_span.measure_latency, system.page_size_bytes);
+    memory::check(&memory, system, findings);
+    Some(TimeSpanPlan {
+        warm_up_ns: u64::from(time_span.warm_up_s) * NS_PER_S,
+        duration_ns,
+        cool_down_ns: u64::from(time_span.cool_down_s) * NS_PER_S,
+        measure_latency: time_span.measure_latency,
+        intervals,
+        progress_ios: profile.progress_ios,
+        targets,
+        effective_affinity: cpus.map(|cpus| placement::effective(&cpus, workers.len())),
+        workers,
+        shared_counters,
+        buffer_separation_bytes: memory::separation_bytes(time_span.buffer_separation, system),
+        memory,
+    })
+}

@@ -1,0 +1,69 @@
+//! How messages word quantities, lists and paths.
+
+use model::facts::TargetFacts;
+use std::path::Path;
+
+/// A size without rounding, in the largest unit that holds it whole: `1280KiB`.
+pub(crate) fn exact(bytes: u64) -> String {
+    const UNITS: [(u32, &str); 5] = [(50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match UNITS.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift) {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None if bytes == 1 => "1 byte".to_owned(),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// "a", "a and b", "a, b and c".
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 thread`, `2 threads`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// A path in quotes, and where it leads if that is elsewhere.
+pub(crate) fn path(path: &Path, facts: &TargetFacts) -> String {
+    match &facts.resolved {
+        Some(resolved) => format!("'{}' (a symbolic link to '{}')", path.display(), resolved.display()),
+        None => format!("'{}'", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_never_rounded() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1000, "1000 bytes"),
+            (8192, "8KiB"),
+            (1 << 30, "1GiB"),
+            ((1 << 30) + 1, "1073741825 bytes"),
+            ((1 << 30) + 1024, "1048577KiB"),
+            (9 << 40, "9TiB"),
+            (1 << 63, "8192PiB"),
+        ] {
+            assert_eq!(exact(bytes), text);
+        }
+    }
+
+    #[test]
+    fn lists_read_like_sentences() {
+        let of = |items: &[&str]| list(&items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["a"]), "a");
+        assert_eq!(of(&["a", "b"]), "a and b");
+        assert_eq!(of(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(count(1, "thread"), "1 thread");
+        assert_eq!(count(2, "thread"), "2 threads");
+    }
+}
