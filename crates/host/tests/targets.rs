@@ -12,7 +12,7 @@ use model::units::Bytes;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use support::Machine;
 
 const MIB: usize = 1 << 20;
@@ -195,14 +195,17 @@ fn what_can_be_no_target_is_named_without_waiting_for_it() {
     let at = |name: &str| directory.path().join(name);
     let made = Command::new("mkfifo").arg(at("fifo")).status().expect("mkfifo runs");
     assert!(made.success());
-    let _socket = std::os::unix::net::UnixListener::bind(at("socket")).expect("bound");
+    // In the short-named system directory, since the names of sockets are limited to 107 bytes.
+    let short = tempfile::tempdir().expect("a temporary directory");
+    let socket = short.path().join("socket");
+    let _socket = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
     fs::write(at("file"), "").expect("written");
     let what = |path: PathBuf| match ask(creating(&path, MIB)).kind {
         TargetKind::Unusable { what } => what,
         other => panic!("{other:?}"),
     };
     assert_eq!(what(at("fifo")), "a FIFO");
-    assert_eq!(what(at("socket")), "a socket");
+    assert_eq!(what(socket), "a socket");
     assert_eq!(what(directory.path().to_owned()), "a directory");
     assert_eq!(what(at("new/")), "the name of a directory (it ends with '/')");
     for path in [PathBuf::new(), at("file/below")] {
@@ -229,6 +232,10 @@ fn doors_to_the_kernel_are_no_storage() {
     assert!(facts.file_system.is_pseudo && facts.not_writable.is_some());
     assert!(matches!(facts.origin, Origin::Foreign { .. }));
     assert!(missing(creating(Path::new("/proc/no-such-file"), MIB)).file_system.is_pseudo);
+    let device_of = |path: &str| fs::metadata(path).expect("exists").dev();
+    if device_of("/dev") == device_of("/") {
+        return eprintln!("skipped: /dev is a plain directory here");
+    }
     let devices = missing(creating(Path::new("/dev/no-such-disk"), MIB)).file_system;
     assert!(devices.is_pseudo, "{devices:?}");
 }
@@ -251,20 +258,55 @@ fn a_tmpfs_at_dev_is_no_storage_and_elsewhere_it_is() {
     assert!(!at("/dev/shm"));
 }
 
+/// A mounted file system without extended attributes; unmounted when it goes.
+struct Unmarkable(tempfile::TempDir);
+
+impl Unmarkable {
+    /// `None`, with a printed reason, where this process may not mount.
+    fn mount() -> Option<Self> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "ramfs", "none"]).arg(directory.path()).stderr(Stdio::null());
+        if !is_root() || !mount.status().is_ok_and(|status| status.success()) {
+            eprintln!("skipped: mounting is not possible here");
+            return None;
+        }
+        Some(Self(directory))
+    }
+}
+
+impl Drop for Unmarkable {
+    fn drop(&mut self) {
+        // Nothing could be done about a failure here; the directory's removal would then fail too.
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
 #[test]
 fn without_marks_the_content_decides() {
-    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return eprintln!("skipped: no /dev/shm here") };
-    let path = directory.path().join("file");
+    let Some(place) = Unmarkable::mount() else { return };
+    let path = place.0.path().join("file");
     fs::write(&path, (0..MIB).map(|index| index as u8).collect::<Vec<_>>()).expect("written");
-    match sys::xattr::get(&File::open(&path).expect("opens"), ATTRIBUTE) {
-        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {}
-        _ => return eprintln!("skipped: this tmpfs keeps extended attributes"),
-    }
     let facts = regular(creating(&path, MIB));
+    assert_eq!(facts.file_system.name, "ramfs");
     assert_eq!(facts.origin, Origin::LooksLikeOurs);
     assert_eq!(facts.fully_written, Some(true));
     fs::write(&path, vec![b'x'; MIB]).expect("written");
-    assert!(matches!(regular(writing(&path)).origin, Origin::Foreign { .. }));
+    let Origin::Foreign { evidence } = regular(writing(&path)).origin else { panic!("taken for ours") };
+    assert!(evidence.contains("keeps no marks"), "{evidence}");
+}
+
+#[test]
+fn a_read_only_file_system_says_so() {
+    let Some(place) = Unmarkable::mount() else { return };
+    let path = place.0.path().join("file");
+    fs::write(&path, "x").expect("written");
+    let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(place.0.path()).status();
+    assert!(mounted.expect("mount runs").success());
+    let facts = regular(writing(&path));
+    assert!(facts.file_system.read_only);
+    assert_eq!(facts.not_writable.as_deref(), Some("its file system is mounted read-only"));
+    assert!(missing(creating(&place.0.path().join("new"), MIB)).file_system.read_only);
 }
 
 #[test]
