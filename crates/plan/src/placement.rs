@@ -50,7 +50,7 @@ const fn split(cpu: u32) -> (u16, u32) {
 }
 
 /// What is wrong with one listed entry on this machine.
-fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
+pub(crate) fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     let group = entry.group;
     let groups = topology.group_count();
     if u32::from(group) >= groups {
