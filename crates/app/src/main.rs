@@ -1,2 +1,50 @@
-//! The command `diskspd`.
-fn main() {}
+//! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
+
+mod interrupt;
+mod load;
+mod output;
+mod show;
+mod spectator;
+mod status;
+mod surroundings;
+
+use spec::Command;
+use status::{NOT_SUPPORTED, Status};
+use std::ffi::OsString;
+
+fn main() -> Status {
+    let mut words = std::env::args_os();
+    let program = words.next().unwrap_or_else(|| OsString::from("diskspd"));
+    let arguments: Vec<OsString> = words.collect();
+    let command = match spec::parse(&arguments, &surroundings::Here) {
+        Ok(command) => command,
+        Err(failure) => return status::refuse(&failure),
+    };
+    let invocation = Invocation { program, arguments };
+    match command {
+        Command::Usage => show::usage(&invocation, Status::Success),
+        Command::UsageWithoutArguments => show::usage(&invocation, Status::Invalid),
+        Command::Help(topic) => show::help(topic.as_deref()),
+        Command::Version => show::version(),
+        Command::SystemInformation(format) => show::system(format),
+        Command::ShowProfile(request) => show::profile(&invocation, &request),
+        Command::Run(request) => load::run(&invocation, &request),
+        Command::SignalEvents { .. } => status::fail(&format!("{NOT_SUPPORTED}-ye")),
+        Command::LoadProfile(_) => status::fail(&format!("{NOT_SUPPORTED}-X")),
+        Command::Subcommand(subcommand, _) => match subcommand {},
+    }
+}
+
+/// How the program was called.
+struct Invocation {
+    program: OsString,
+    arguments: Vec<OsString>,
+}
+
+impl Invocation {
+    /// The words joined by single blanks, program name first, as reports show them.
+    fn command_line(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}

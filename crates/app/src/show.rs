@@ -1,0 +1,60 @@
+//! What is printed without running anything: usage, help, version, the machine, a profile.
+
+use crate::Invocation;
+use crate::output::{print, say};
+use crate::status::{NOT_SUPPORTED, Status, fail, printed};
+use host::Root;
+use model::profile::ResultFormat;
+use model::units::UnixTime;
+use model::validate::{Purpose, validate};
+use spec::ShowRequest;
+
+/// `-?`.
+pub(crate) fn usage(invocation: &Invocation, status: Status) -> Status {
+    printed(print(spec::help::usage(&invocation.program.to_string_lossy()).as_bytes()), status)
+}
+
+/// `--help`; the parser let only known topics through.
+pub(crate) fn help(topic: Option<&str>) -> Status {
+    let text = topic.map_or_else(|| Some(spec::help::help()), spec::help::topic).unwrap_or_default();
+    printed(print(text.as_bytes()), Status::Success)
+}
+
+/// `--version`.
+pub(crate) fn version() -> Status {
+    printed(print(spec::help::version().as_bytes()), Status::Success)
+}
+
+/// `-Rs`.
+pub(crate) fn system(format: ResultFormat) -> Status {
+    if format == ResultFormat::Xml {
+        return fail(&format!("{NOT_SUPPORTED}-Rsxml"));
+    }
+    let started_at = UnixTime(sys::clock::realtime_ns());
+    let mut text = Vec::new();
+    let result = report::system_text(&host::system(&Root::machine()), started_at, &mut text);
+    printed(result.and_then(|()| print(&text)), Status::Success)
+}
+
+/// `-Rp`.
+pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status {
+    let findings = validate(&request.profile, Purpose::Show);
+    findings.errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
+    let warnings = request.warnings.iter().chain(&findings.warnings);
+    warnings.for_each(|warning| say(&format!("WARNING: {warning}")));
+    if !findings.errors.is_empty() {
+        return Status::Invalid;
+    }
+    let mut text = Vec::new();
+    let result = match request.format {
+        ResultFormat::Xml => {
+            text = spec::write_profile(&request.profile, request.format).into_bytes();
+            Ok(())
+        }
+        ResultFormat::Text => {
+            let system = host::system(&Root::machine());
+            report::profile_text(&invocation.command_line(), &request.profile, &system, &mut text)
+        }
+    };
+    printed(result.and_then(|()| print(&text)), Status::Success)
+}
