@@ -60,11 +60,11 @@ impl Default for TallyCells {
 }
 
 impl TallyCells {
-    /// Counts an I/O without a latency.
-    #[inline]
-    pub fn count_only(&self) {
-        let count = &self.0[0];
-        count.store(count.load(Relaxed) + 1, Relaxed);
+    /// Starts again from nothing; only the owner may.
+    pub fn reset(&self) {
+        for cell in &self.0 {
+            cell.store(0, Relaxed);
+        }
     }
 
     /// Counts an I/O with its latency.
