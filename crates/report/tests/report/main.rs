@@ -1,0 +1,11 @@
+//! Fixed results, and the text that must come of them. The texts are those of the specification of
+//! `DiskSpd`'s report, brought to the layout of version 2.3.
+
+mod caches;
+mod cpus;
+mod echo;
+mod endings;
+mod parsing;
+mod statistics;
+mod support;
+mod whole;
