@@ -1,9 +1,12 @@
 //! Facts for tests: a machine with four CPUs and whatever targets a test needs.
 
+use crate::{Choices, Refusal, RefusalKind};
 use model::facts::{
     DirectIo, Facts, FileIdentity, FileSystem, Fill, Memory, MissingFacts, Openers, Origin, RegularFacts, SystemFacts,
     TargetFacts, TargetKind,
 };
+use model::plan::Plan;
+use model::profile::{Profile, Target, TimeSpan};
 use model::topology::{Cpu, Topology};
 
 /// Facts with these targets.
@@ -59,4 +62,35 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
 pub(crate) fn theirs(inode: u64, size_bytes: u64) -> RegularFacts {
     let origin = Origin::Foreign { evidence: "it carries no mark of diskspd".to_owned() };
     RegularFacts { origin, ..ours(inode, size_bytes, Fill::Ramp) }
+}
+
+/// A profile of one timespan.
+pub(crate) fn profile(time_span: TimeSpan) -> Profile {
+    Profile { time_spans: vec![time_span], ..Profile::default() }
+}
+
+/// A timespan of these targets.
+pub(crate) fn span(targets: impl IntoIterator<Item = Target>) -> TimeSpan {
+    TimeSpan { targets: targets.into_iter().collect(), ..TimeSpan::default() }
+}
+
+/// A target with one request per thread and changes.
+pub(crate) fn target(path: &str, change: impl FnOnce(&mut Target)) -> Target {
+    let mut target = Target { outstanding: 1, ..Target::new(path) };
+    change(&mut target);
+    target
+}
+
+/// The refusals, each as its exit status and message.
+pub(crate) fn refusals(profile: &Profile, facts: &Facts, choices: Choices) -> Vec<(u8, String)> {
+    let status = |refusal: Refusal| match refusal.kind {
+        RefusalKind::Invalid => (3, refusal.message),
+        RefusalKind::Impossible => (1, refusal.message),
+    };
+    crate::plan(profile, facts, &choices).err().unwrap_or_default().into_iter().map(status).collect()
+}
+
+/// The plan of a profile that must have one.
+pub(crate) fn planned(profile: &Profile, facts: &Facts) -> Plan {
+    crate::plan(profile, facts, &Choices::default()).unwrap_or_else(|refusals| panic!("{refusals:#?}"))
 }

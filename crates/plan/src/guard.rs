@@ -4,6 +4,7 @@
 //! `--overwrite` is given; and never while somebody else has it open.
 
 use crate::findings::{Findings, RefusalKind};
+use crate::words;
 use model::facts::{BlockFacts, CharacterDevice, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind};
 use model::note::Note;
 use std::path::Path;
@@ -78,7 +79,7 @@ pub(crate) fn may_touch(
     if let Some(evidence) = &foreign {
         let harm = match touch {
             Touch::Replace => "-c would replace its content",
-            Touch::Write => "writing (-w) would destroy its content",
+            Touch::Write => "Writing (-w) would destroy its content",
         };
         findings.refuse_file(
             RefusalKind::Invalid,
@@ -88,7 +89,7 @@ pub(crate) fn may_touch(
     if let Some(users) = &users {
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} is in use: {users}. It is not written to while it is open elsewhere, --overwrite or not"),
+            format!("{name} is in use: {users}. It is never written to while others have it open, --overwrite or not"),
         );
     }
     if let Some(obstacle) = &obstacle {
@@ -113,8 +114,8 @@ fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<Stri
             findings.note(Note::OpenersSearchedInProc { path: path.to_owned(), reason: reason.clone() });
             None
         }
-        Openers::Some { who } => Some(format!("{} has it open", who.join(", "))),
-        Openers::NotAsked => Some("nobody looked who has it open".to_owned()),
+        Openers::Some { who } => Some(format!("open in {}", words::list(who))),
+        Openers::NotAsked => Some("nobody looked who else has it open".to_owned()),
     }
 }
 
@@ -244,8 +245,8 @@ mod tests {
         let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
             'a' was not made by diskspd: it carries no mark of diskspd. -c would replace its content; --overwrite allows that
-            'a' is in use: process 7 (postgres), active swap has it open. It is not written to while it is open elsewhere, --overwrite or not
-            'a' was not made by diskspd: it carries no mark of diskspd. writing (-w) would destroy its content; --overwrite allows that
+            'a' is in use: open in process 7 (postgres) and active swap. It is never written to while others have it open, --overwrite or not
+            'a' was not made by diskspd: it carries no mark of diskspd. Writing (-w) would destroy its content; --overwrite allows that
             "#);
     }
 

@@ -28,6 +28,8 @@ mod workers;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod tests;
 
 pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};

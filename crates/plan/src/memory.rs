@@ -8,6 +8,11 @@ use model::profile::BufferSeparation;
 use model::record::IntervalRecord;
 use model::units::Bytes;
 
+/// Kinds of memory that `--plan` says more about.
+pub(crate) const BUFFERS: &str = "I/O buffers";
+/// See [`BUFFERS`].
+pub(crate) const LATENCY_BUCKETS: &str = "latency buckets";
+
 /// Stack, recorder and the like that a thread touches.
 const THREAD_BYTES: u64 = 64 << 10;
 
@@ -92,9 +97,9 @@ pub(crate) fn check(memory: &MemoryPlan, system: &SystemFacts, findings: &mut Fi
 /// The kinds that are there, each with its name.
 pub(crate) fn kinds(memory: &MemoryPlan) -> impl Iterator<Item = (&'static str, u64)> {
     [
-        ("I/O buffers", memory.buffers),
+        (BUFFERS, memory.buffers),
         ("write sources", memory.write_sources),
-        ("latency buckets", memory.latency_buckets),
+        (LATENCY_BUCKETS, memory.latency_buckets),
         ("intervals", memory.intervals),
         ("threads", memory.threads),
     ]

@@ -13,6 +13,11 @@ pub(crate) fn exact(bytes: u64) -> String {
     }
 }
 
+/// A size that is a place: zero has no unit.
+pub(crate) fn offset(bytes: u64) -> String {
+    if bytes == 0 { "0".to_owned() } else { exact(bytes) }
+}
+
 /// "a", "a and b", "a, b and c".
 pub(crate) fn list(items: &[String]) -> String {
     match items {

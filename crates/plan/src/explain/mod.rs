@@ -1,0 +1,181 @@
+//! What `diskspd --plan` prints: the plan in words, with the reasons.
+
+mod pattern;
+mod threads;
+
+use crate::memory;
+use crate::words;
+use model::affinity;
+use model::facts::{Facts, Fill};
+use model::limits::MEMORY_PERCENT_MAX;
+use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan};
+use model::units::Bytes;
+use std::io::{self, Write};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Writes the plan for people.
+pub fn explain(plan: &Plan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
+    if !plan.precreate.is_empty() {
+        writeln!(out, "Before the first timespan")?;
+        for preparation in &plan.precreate {
+            writeln!(out, "  {}", with_path(preparation))?;
+        }
+        writeln!(out)?;
+    }
+    for (index, time_span) in plan.time_spans.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        explain_time_span(index + 1, time_span, facts, out)?;
+    }
+    if !plan.notes.is_empty() {
+        writeln!(out, "\nNotes")?;
+        for note in &plan.notes {
+            writeln!(out, "  {note}")?;
+        }
+    }
+    Ok(())
+}
+
+fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
+    let seconds = |ns: u64| ns / NS_PER_S;
+    writeln!(
+        out,
+        "Timespan {number}: warm-up {} s, measurement {} s, cool-down {} s",
+        seconds(plan.warm_up_ns),
+        seconds(plan.duration_ns),
+        seconds(plan.cool_down_ns)
+    )?;
+    let mut measured = vec!["I/Os and bytes".to_owned()];
+    if plan.measure_latency {
+        measured.push("latencies in buckets (-L)".to_owned());
+    }
+    if let Some(intervals) = plan.intervals {
+        let width_ms = intervals.width_ns / 1_000_000;
+        let noun = words::count(intervals.count, "interval");
+        measured.push(format!("{noun} of {width_ms} ms (-D)"));
+    }
+    writeln!(out, "  measured: {}", words::list(&measured))?;
+    writeln!(out, "\n  Targets")?;
+    for target in &plan.targets {
+        explain_target(target, facts, out)?;
+    }
+    writeln!(out, "\n  Threads: {}", plan.workers.len())?;
+    writeln!(out, "    {}", placement(plan, facts))?;
+    threads::explain(plan, out)?;
+    explain_memory(plan, facts, out)
+}
+
+fn explain_target(target: &TargetPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
+    let resolved = facts.targets.get(&target.path).and_then(|found| found.resolved.as_ref());
+    let leads_to = resolved.map(|path| format!(" (a symbolic link to '{}')", path.display())).unwrap_or_default();
+    writeln!(out, "    '{}'{leads_to}, {}", target.path.display(), words::exact(target.size_bytes))?;
+    writeln!(out, "      before: {}", before(&target.preparation))?;
+    writeln!(out, "      opened: {}", opened(target.open))?;
+    if let Some(source) = &target.write_source {
+        let content = match &source.file {
+            Some(file) => format!("the content of '{}'", file.display()),
+            None => "random bytes".to_owned(),
+        };
+        let size = words::exact(source.size_bytes);
+        let step = words::exact(source.step_bytes);
+        writeln!(out, "      write source: {size} of {content}, pieces at multiples of {step}")?;
+    }
+    Ok(())
+}
+
+fn with_path(preparation: &Preparation) -> String {
+    let path = match preparation {
+        Preparation::Create(creation) => &creation.path,
+        Preparation::Reuse { path } => path,
+        Preparation::Keep | Preparation::MadeBefore => return before(preparation),
+    };
+    format!("'{}': {}", path.display(), before(preparation))
+}
+
+fn before(preparation: &Preparation) -> String {
+    match preparation {
+        Preparation::Keep => "nothing, used as it is".to_owned(),
+        Preparation::MadeBefore => "nothing, an earlier step made it".to_owned(),
+        Preparation::Reuse { .. } => "nothing, the file that we made has this size and content already".to_owned(),
+        Preparation::Create(creation) => created(creation),
+    }
+}
+
+fn created(creation: &Creation) -> String {
+    let fill = match creation.fill {
+        Fill::Ramp => "bytes 00..FF repeating",
+        Fill::Zero => "zeros",
+        Fill::Random => "random bytes",
+        Fill::Mixed => "what was written last",
+    };
+    let how = match creation.direct_alignment_bytes {
+        Some(bytes) => format!("past the page cache in multiples of {}", words::exact(bytes)),
+        None => "through the page cache".to_owned(),
+    };
+    let replaces = if creation.replaces.is_some() { ", in place of the file that is there" } else { "" };
+    let parents = if creation.make_parents { ", after the directories above it" } else { "" };
+    format!("creates {} of {fill}, written {how}{replaces}{parents}", words::exact(creation.size_bytes))
+}
+
+fn opened(open: OpenPlan) -> String {
+    let access = match (open.read, open.write) {
+        (true, true) => "for reading and writing",
+        (false, true) => "for writing",
+        _ => "for reading",
+    };
+    let mut parts = vec![access];
+    parts.push(if open.direct { "past the page cache (O_DIRECT)" } else { "through the page cache" });
+    if open.write_through {
+        parts.push("each write on stable media before it completes (O_DSYNC)");
+    }
+    if open.advise_sequential {
+        parts.push("advised as sequential");
+    }
+    if open.advise_random {
+        parts.push("advised as random");
+    }
+    parts.join(", ")
+}
+
+fn placement(plan: &TimeSpanPlan, facts: &Facts) -> String {
+    let topology = &facts.system.topology;
+    match &plan.effective_affinity {
+        None => "not bound to CPUs (-n)".to_owned(),
+        Some(entries) => {
+            let allowed = topology.cpus.iter().filter(|cpu| cpu.allowed).count();
+            format!(
+                "on CPUs {} in this order; {allowed} of {} online CPUs may be used",
+                affinity::list_text(entries, topology.group_count() > 1),
+                topology.cpus.len()
+            )
+        }
+    }
+}
+
+fn explain_memory(plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
+    let free = facts.system.memory.free_bytes();
+    writeln!(
+        out,
+        "\n  Memory: {} at most; {} are free, of which {MEMORY_PERCENT_MAX}% may be used",
+        Bytes(plan.memory.total()),
+        Bytes(free)
+    )?;
+    for (name, bytes) in memory::kinds(&plan.memory) {
+        let remark = match name {
+            memory::LATENCY_BUCKETS => ", of which a run touches a few pages",
+            memory::BUFFERS if plan.buffer_separation_bytes > 0 => {
+                writeln!(out, "    {name}: {}, each at a multiple of {}", Bytes(bytes), separation(plan))?;
+                continue;
+            }
+            _ => "",
+        };
+        writeln!(out, "    {name}: {}{remark}", Bytes(bytes))?;
+    }
+    Ok(())
+}
+
+fn separation(plan: &TimeSpanPlan) -> String {
+    words::exact(plan.buffer_separation_bytes)
+}

@@ -1,0 +1,87 @@
+//! Offsets, rates and content in words.
+
+use crate::words;
+use model::plan::{Area, Content, Pace, Pattern, WorkerTarget};
+
+/// Where the I/Os of a thread fall, without its own start.
+pub(super) fn pattern(target: &WorkerTarget) -> String {
+    let between = |area: &Area| {
+        let end = area.base_bytes + area.size_bytes;
+        format!("in [{}, {})", words::offset(area.base_bytes), words::exact(end))
+    };
+    let step = |area: &Area| words::exact(area.alignment_bytes);
+    let (area, text) = match &target.pattern {
+        Pattern::Sequential { area, .. } => (area, format!("sequential, stride {}", step(area))),
+        Pattern::Parallel { area, .. } => (area, format!("sequential for each request alone, stride {}", step(area))),
+        Pattern::Interlocked { area, .. } => {
+            (area, format!("sequential, one position for all threads, stride {}", step(area)))
+        }
+        Pattern::Random { area, .. } => (area, format!("random, multiples of {}", step(area))),
+        Pattern::Mixed { area, random_percent, .. } => {
+            (area, format!("{random_percent}% random, else the next {}", step(area)))
+        }
+    };
+    format!("{text}, {}: {}", between(area), words::count(area.positions, "position"))
+}
+
+/// The thread's own first offset, if its pattern has one.
+pub(super) const fn start_bytes(pattern: &Pattern) -> Option<u64> {
+    match pattern {
+        Pattern::Sequential { start_bytes, .. } | Pattern::Parallel { start_bytes, .. } => Some(*start_bytes),
+        Pattern::Interlocked { .. } | Pattern::Random { .. } | Pattern::Mixed { .. } => None,
+    }
+}
+
+/// The same pattern with its start at 0: what threads that differ in nothing else share.
+pub(super) fn without_start(pattern: &Pattern) -> Pattern {
+    match pattern {
+        Pattern::Sequential { area, .. } => Pattern::Sequential { area: *area, start_bytes: 0 },
+        Pattern::Parallel { area, .. } => Pattern::Parallel { area: *area, start_bytes: 0 },
+        other => other.clone(),
+    }
+}
+
+/// The effective distribution, a line for each range.
+pub(super) fn distribution(target: &WorkerTarget) -> Vec<String> {
+    let Some(effective) = &target.effective_distribution else { return Vec::new() };
+    let range = |range: &model::plan::EffectiveRange| {
+        format!(
+            "{:.1}% of them in [{}, {}) from the base offset on",
+            f64::from(range.io_percent) * 100.0 / f64::from(effective.io_span),
+            words::offset(range.start_bytes),
+            words::exact(range.start_bytes + range.length_bytes)
+        )
+    };
+    effective.ranges.iter().map(range).collect()
+}
+
+/// Reads, writes and what is written.
+pub(super) fn mix(target: &WorkerTarget) -> String {
+    let content = match target.content {
+        Content::Ramp => "bytes 00..FF repeating",
+        Content::Zero => "zeros",
+        Content::RandomEach => "new random bytes each time",
+        Content::Source => "pieces of the write source",
+    };
+    match target.write_percent {
+        0 => "reads".to_owned(),
+        100.. => format!("writes of {content}"),
+        percent => format!("{percent}% writes of {content}"),
+    }
+}
+
+/// The rate, if it is limited.
+pub(super) fn pace(pace: &Pace) -> Option<String> {
+    match pace {
+        Pace::Unlimited => None,
+        Pace::Throughput { interval_numerator, interval_denominator } => {
+            let iops = *interval_denominator as f64 * 1e9 / *interval_numerator as f64;
+            Some(format!("at most {iops:.2} I/Os per second per thread"))
+        }
+        Pace::Burst { ios, pause_ns } => Some(format!(
+            "bursts of {} per thread, {} ms apart",
+            words::count(u64::from(*ios), "I/O"),
+            pause_ns / 1_000_000
+        )),
+    }
+}

@@ -1,0 +1,104 @@
+//! Threads in words; those that do the same are told of once.
+
+use super::pattern;
+use crate::words;
+use model::plan::{Assignment, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use std::io::{self, Write};
+
+/// Writes every thread of a timespan, equal neighbours as one.
+pub(super) fn explain(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {
+    for group in plan.workers.chunk_by(is_alike) {
+        explain_group(group, plan, out)?;
+    }
+    Ok(())
+}
+
+/// True if two threads differ in number, CPU and start only.
+fn is_alike(a: &WorkerPlan, b: &WorkerPlan) -> bool {
+    let is_same_work = |(a, b): (&WorkerTarget, &WorkerTarget)| common_part(a) == common_part(b);
+    a.engine == b.engine
+        && a.slots == b.slots
+        && a.assignment == b.assignment
+        && a.cpu.is_some() == b.cpu.is_some()
+        && a.targets.len() == b.targets.len()
+        && a.targets.iter().zip(&b.targets).all(is_same_work)
+}
+
+fn common_part(target: &WorkerTarget) -> WorkerTarget {
+    WorkerTarget { relative_thread: 0, pattern: pattern::without_start(&target.pattern), ..target.clone() }
+}
+
+fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {
+    let [first, ..] = group else { return Ok(()) };
+    let last = &group[group.len() - 1];
+    let (numbers, each) = if group.len() == 1 {
+        (format!("thread {}", first.thread), "")
+    } else {
+        (format!("threads {}-{}", first.thread, last.thread), " each")
+    };
+    writeln!(
+        out,
+        "    {numbers}{}: {} ({}), {}{each}",
+        cpus(group),
+        first.engine.kind.name(),
+        first.engine.reason,
+        words::count(u64::from(first.slots), "request")
+    )?;
+    if first.assignment == Assignment::Weighted && first.targets.len() > 1 {
+        writeln!(out, "      the target is chosen anew for each I/O, by weight")?;
+    }
+    for (index, target) in first.targets.iter().enumerate() {
+        let path = plan.targets[target.target].path.display();
+        let share = match first.assignment {
+            Assignment::Fixed => words::count(u64::from(target.slots), "request"),
+            Assignment::Weighted => format!("weight {}", target.weight),
+        };
+        let block = words::exact(target.block_bytes);
+        writeln!(out, "      '{path}': {share}, blocks of {block}, {}", pattern::mix(target))?;
+        writeln!(out, "        {}{}", pattern::pattern(target), starts(group, index))?;
+        for line in pattern::distribution(target) {
+            writeln!(out, "          {line}")?;
+        }
+        if let Some(pace) = pattern::pace(&target.pace) {
+            writeln!(out, "        {pace}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Where each thread of a group begins on its `index`-th target.
+fn starts(group: &[WorkerPlan], index: usize) -> String {
+    let starts: Vec<u64> =
+        group.iter().filter_map(|worker| pattern::start_bytes(&worker.targets[index].pattern)).collect();
+    match starts.as_slice() {
+        [] => String::new(),
+        [first, second, ..] if first != second => format!(
+            "; the first thread starts at {}, each next one {} further on",
+            words::offset(*first),
+            words::exact(second.abs_diff(*first))
+        ),
+        [first, ..] => format!("; from {} on", words::offset(*first)),
+    }
+}
+
+/// The CPUs of a group in the order of its threads, told once if they repeat.
+fn cpus(group: &[WorkerPlan]) -> String {
+    let cpus: Vec<u32> = group.iter().filter_map(|worker| worker.cpu).collect();
+    if cpus.is_empty() {
+        return String::new();
+    }
+    let period = (1..cpus.len()).find(|&period| cpus.iter().zip(&cpus[period..]).all(|(a, b)| a == b));
+    let cycle = &cpus[..period.unwrap_or(cpus.len())];
+    let plural = if cycle.len() == 1 { "" } else { "s" };
+    let in_turn = if period.is_some() && cycle.len() > 1 { " in turn" } else { "" };
+    format!(" on CPU{plural} {}{in_turn}", runs(cycle))
+}
+
+/// `0-3, 8, 6`: ascending neighbours as one.
+fn runs(cpus: &[u32]) -> String {
+    let run = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.iter().map(u32::to_string).collect(),
+    };
+    cpus.chunk_by(|a, b| a + 1 == *b).map(run).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,127 @@
+//! What `--plan` prints.
+
+use crate::fixture::{facts, missing, ours, planned, profile, span, system, target};
+use model::facts::{Facts, Fill, TargetKind};
+use model::profile::{CacheMode, Distribution, DistributionRange, Profile, Throughput, TimeSpan, WriteSource};
+use model::units::Bytes;
+
+fn explained(profile: &Profile, facts: &Facts) -> String {
+    let mut text = Vec::new();
+    crate::explain(&planned(profile, facts), facts, &mut text).expect("writing to memory works");
+    String::from_utf8(text).expect("it is text")
+}
+
+#[test]
+fn the_command_of_the_readme() {
+    let asked = target("testfile.dat", |target| {
+        target.create_size = Some(Bytes::from_gib(1));
+        target.random_percent = 100;
+        target.block_size = Bytes::from_kib(8);
+        (target.threads, target.outstanding, target.write_percent) = (2, 8, 30);
+        (target.cache_mode, target.write_through) = (CacheMode::Unbuffered, true);
+    });
+    let time_span = TimeSpan { measure_latency: true, calculate_iops_std_dev: true, ..span([asked]) };
+    insta::assert_snapshot!(explained(&profile(time_span), &facts([("testfile.dat", missing())])), @r#"
+        Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s
+          measured: I/Os and bytes, latencies in buckets (-L) and 10 intervals of 1000 ms (-D)
+
+          Targets
+            'testfile.dat', 1GiB
+              before: creates 1GiB of bytes 00..FF repeating, written past the page cache in multiples of 512 bytes
+              opened: for reading and writing, past the page cache (O_DIRECT), each write on stable media before it completes (O_DSYNC)
+
+          Threads: 2
+            on CPUs 0-1 in this order; 4 of 4 online CPUs may be used
+            threads 0-1 on CPUs 0-1: io_uring (several requests outstanding), 8 requests each
+              'testfile.dat': 8 requests, blocks of 8KiB, 30% writes of bytes 00..FF repeating
+                random, multiples of 8KiB, in [0, 1GiB): 131072 positions
+
+          Memory: 2.11MiB at most; 8GiB are free, of which 90% may be used
+            I/O buffers: 264KiB, each at a multiple of 16MiB
+            latency buckets: 1.72MiB, of which a run touches a few pages
+            intervals: 2.19KiB
+            threads: 132KiB
+        "#);
+}
+
+#[test]
+fn sixty_four_threads_are_told_of_in_a_few_lines() {
+    let asked = target("a", |target| {
+        target.threads = 64;
+        target.thread_stride = Bytes::from_mib(1);
+        target.throughput = Throughput::BytesPerMs(80);
+        target.write_percent = 100;
+        target.write_source = Some(WriteSource { size: Bytes::from_mib(4), file: Some("source.bin".into()) });
+    });
+    let mut facts = facts([("a", TargetKind::Regular(ours(1, 1 << 30, Fill::Random)))]);
+    facts.system = system(16);
+    insta::assert_snapshot!(explained(&profile(span([asked])), &facts), @r#"
+        Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s
+          measured: I/Os and bytes
+
+          Targets
+            'a', 1GiB
+              before: nothing, used as it is
+              opened: for writing, through the page cache
+              write source: 4MiB of the content of 'source.bin', pieces at multiples of 1 byte
+
+          Threads: 64
+            on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
+            threads 0-63 on CPUs 0-15 in turn: synchronous I/O (one request outstanding), 1 request each
+              'a': 1 request, blocks of 64KiB, writes of pieces of the write source
+                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each next one 1MiB further on
+                at most 1.22 I/Os per second per thread
+
+          Memory: 12.27MiB at most; 8GiB are free, of which 90% may be used
+            I/O buffers: 4.25MiB, each at a multiple of 16MiB
+            write sources: 4MiB
+            threads: 4.02MiB
+        "#);
+}
+
+#[test]
+fn a_pool_with_weights_and_a_distribution() {
+    let range = |io_percent, length| DistributionRange { io_percent, length };
+    let a = target("a", |target| {
+        target.random_percent = 70;
+        target.distribution = Some(Distribution::Percent(vec![range(90, 10), range(0, 10), range(10, 80)]));
+        target.weight = 3;
+    });
+    let b = target("b", |target| {
+        target.interlocked = true;
+        (target.burst_ios, target.think_time_ms) = (Some(10), Some(5));
+    });
+    let time_span = TimeSpan { thread_count: 2, request_count: 4, ..span([a, b]) };
+    let mut facts = facts(["a", "b"].map(|path| (path, TargetKind::Regular(ours(1, 1 << 30, Fill::Ramp)))));
+    facts.targets.get_mut(std::path::Path::new("b")).expect("it is there").resolved = Some("/data/b".into());
+    let mut pool = profile(time_span);
+    pool.time_spans[0].affinity.disabled = true;
+    insta::assert_snapshot!(explained(&pool, &facts), @r#"
+        Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s
+          measured: I/Os and bytes
+
+          Targets
+            'a', 1GiB
+              before: nothing, used as it is
+              opened: for reading, through the page cache
+            'b' (a symbolic link to '/data/b'), 1GiB
+              before: nothing, used as it is
+              opened: for reading, through the page cache
+
+          Threads: 2
+            not bound to CPUs (-n)
+            threads 0-1: io_uring (several requests outstanding), 4 requests each
+              the target is chosen anew for each I/O, by weight
+              'a': weight 3, blocks of 64KiB, reads
+                70% random, else the next 64KiB, in [0, 1GiB): 16384 positions
+                  90.0% of them in [0, 104832KiB) from the base offset on
+                  10.0% of them in [209664KiB, 1GiB) from the base offset on
+              'b': weight 1, blocks of 64KiB, reads
+                sequential, one position for all threads, stride 64KiB, in [0, 1GiB): 16384 positions
+                bursts of 5 I/Os per thread, 5 ms apart
+
+          Memory: 1.14MiB at most; 8GiB are free, of which 90% may be used
+            I/O buffers: 1.02MiB, each at a multiple of 16MiB
+            threads: 130KiB
+        "#);
+}

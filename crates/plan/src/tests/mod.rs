@@ -1,0 +1,6 @@
+//! Whole plans.
+
+mod coverage;
+mod explaining;
+mod files;
+mod threads;
