@@ -1,0 +1,225 @@
+//! The command line, read in three passes as `DiskSpd` reads it: which arguments are targets and
+//! our own options; then the block size and what may stand beside `-X`; then everything else, up
+//! to the first fault.
+
+mod scan;
+
+use crate::builder::{Builder, Given};
+use crate::command::{Command, LoadRequest, ParseFailure, RunRequest, ShowRequest, Subcommand, Surroundings};
+use crate::nearness::near;
+use crate::options::{self, Kind, OptionRow, Pass};
+use crate::targets;
+use model::profile::{Profile, Target};
+use scan::{Line, ShortOption};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Reads the arguments behind the program's name.
+pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Command, ParseFailure> {
+    let Some(first) = args.first() else {
+        return Ok(Command::UsageWithoutArguments);
+    };
+    if let Some(subcommand) = Subcommand::from_name(first) {
+        return Ok(Command::Subcommand(subcommand, args[1..].to_vec()));
+    }
+    let line = match scan::scan(args, surroundings)? {
+        scan::Scanned::Answer(command) => return Ok(command),
+        scan::Scanned::Line(line) => line,
+    };
+    let mut builder = Builder { warnings: line.warnings.clone(), options: line.options, ..Builder::default() };
+    // What was noticed on the way helps to understand what was not understood in the end.
+    interpret(&line, &mut builder, args.len(), surroundings).map_err(|failure| {
+        let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
+        ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
+    })
+}
+
+fn interpret(
+    line: &Line,
+    builder: &mut Builder,
+    argument_count: usize,
+    surroundings: &dyn Surroundings,
+) -> Result<Command, ParseFailure> {
+    check_company_of_profile(&line.short)?;
+    apply(Pass::One, &line.short, builder, surroundings)?;
+    if let Some(format) = builder.system_information {
+        if argument_count > 1 {
+            return Err(ParseFailure::because("-Rs must be the only argument"));
+        }
+        return Ok(Command::SystemInformation(format));
+    }
+    if let Some(path) = builder.profile_path.take() {
+        return Ok(Command::LoadProfile(LoadRequest {
+            path,
+            overrides: std::mem::take(&mut builder.overrides),
+            show: builder.show,
+            targets: line.targets.iter().map(PathBuf::from).collect(),
+            options: builder.options,
+            warnings: std::mem::take(&mut builder.warnings),
+        }));
+    }
+    apply(Pass::Two, &line.short, builder, surroundings)?;
+    finish(line, builder, surroundings)
+}
+
+/// Refuses what may not stand beside `-X`, before or after it.
+fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
+    let is_profile = |option: &&ShortOption| option.row().is_some_and(|row| row.name == "-X");
+    match typed.iter().filter(is_profile).count() {
+        0 => return Ok(()),
+        1 => {}
+        _ => return Err(ParseFailure::because("only one XML profile (-X) can be given")),
+    }
+    for option in typed {
+        let Some((row, _)) = &option.found else { return Err(unknown(&option.argument)) };
+        if !row.with_profile {
+            let company: Vec<&str> = options::all()
+                .filter(|row| row.with_profile && !row.is_long() && row.name != "-X")
+                .map(|row| row.name)
+                .collect();
+            return Err(ParseFailure::because(format!(
+                "'{}' cannot be combined with an XML profile (-X); only {} and options that begin with -- can",
+                option.argument,
+                company.join(" ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Applies the options of one pass, left to right, up to the first fault.
+fn apply(
+    pass: Pass,
+    typed: &[ShortOption],
+    builder: &mut Builder,
+    surroundings: &dyn Surroundings,
+) -> Result<(), ParseFailure> {
+    for option in typed {
+        let argument = option.argument.as_str();
+        let Some((row, value)) = &option.found else {
+            if pass == Pass::Two {
+                return Err(unknown(argument));
+            }
+            continue;
+        };
+        if row.pass != pass {
+            continue;
+        }
+        let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
+        (row.apply)(builder, &Given { argument, value, surroundings }).map_err(|fault| {
+            // A fault of several lines shows the argument below its first.
+            let (text, marked) =
+                fault.0.split_once('\n').map_or((fault.0.as_str(), ""), |(text, marked)| (text, marked));
+            let hint = long_hint(argument);
+            let separator = if marked.is_empty() { "" } else { "\n" };
+            ParseFailure::because(format!("incorrectly provided option: '{argument}': {text}{hint}{separator}{marked}"))
+        })?;
+        if row.support.is_later(value) && !builder.unsupported.iter().any(|earlier| earlier == argument) {
+            builder.unsupported.push(argument.to_owned());
+        }
+        if builder.usage {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Text behind a flag does not count, as in `DiskSpd`; scripts in the field have it (`-n953`).
+fn ignore_text(row: &OptionRow, argument: &str, text: &str, builder: &mut Builder) -> &'static str {
+    if !text.trim().is_empty() {
+        builder.warn(format!("'{argument}': the text '{text}' behind {} is ignored{}", row.name, long_hint(argument)));
+    }
+    ""
+}
+
+/// For `-help` and its kind, which were meant to begin with two dashes.
+fn long_hint(argument: &str) -> String {
+    let meant = format!("-{argument}");
+    match options::find_long(meant.split('=').next().unwrap_or_default()) {
+        Some(row) => format!("; did you mean {}?", row.name),
+        None => String::new(),
+    }
+}
+
+fn unknown(argument: &str) -> ParseFailure {
+    let hint = match argument.strip_prefix("--") {
+        Some(word) if !word.is_empty() => {
+            let word = word.split('=').next().unwrap_or_default();
+            let names: Vec<String> = near(word, options::long_named().filter_map(|row| row.name.strip_prefix("--")))
+                .into_iter()
+                .map(|name| format!("--{name}"))
+                .collect();
+            if names.is_empty() { String::new() } else { format!("did you mean {}? ", names.join(" or ")) }
+        }
+        _ => kin(argument),
+    };
+    ParseFailure::because(format!("invalid option: '{argument}'; {hint}--help lists all options"))
+}
+
+/// Options whose first letter is the same, in either case.
+fn kin(argument: &str) -> String {
+    let Some(letter) = argument.chars().nth(1) else { return String::new() };
+    let mut names: Vec<&str> = options::all()
+        .filter(|row| !row.is_long())
+        .filter(|row| row.name.chars().nth(1).is_some_and(|first| first.eq_ignore_ascii_case(&letter)))
+        .map(|row| row.name)
+        .collect();
+    names.dedup();
+    if names.is_empty() { String::new() } else { format!("there is {}; ", names.join(", ")) }
+}
+
+fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -> Result<Command, ParseFailure> {
+    if builder.usage {
+        return Ok(Command::Usage);
+    }
+    if !builder.signals.is_empty() {
+        return Ok(Command::SignalEvents {
+            names: std::mem::take(&mut builder.signals),
+            warnings: std::mem::take(&mut builder.warnings),
+        });
+    }
+    if line.targets.is_empty() {
+        return Err(ParseFailure::because("need to provide at least one target: the path of a file or device"));
+    }
+    if builder.said.separation && builder.settings().large_pages {
+        builder.warn("large pages (-l) win over buffer separation (-bsp) for I/O buffers");
+    }
+    let profile = profile(line, builder);
+    if builder.show {
+        return Ok(Command::ShowProfile(ShowRequest {
+            format: profile.result_format,
+            profile,
+            warnings: std::mem::take(&mut builder.warnings),
+        }));
+    }
+    let refusals: Vec<String> = line
+        .targets
+        .iter()
+        .filter_map(|target| targets::refusal(target, surroundings))
+        .map(|refusal| format!("ERROR: {refusal}"))
+        .collect();
+    if !refusals.is_empty() {
+        return Err(ParseFailure { messages: refusals, exit_status: 3 });
+    }
+    builder.warnings.extend(line.targets.iter().filter_map(|target| targets::warning(target, surroundings)));
+    Ok(Command::Run(RunRequest {
+        profile,
+        events: std::mem::take(&mut builder.events),
+        options: builder.options,
+        warnings: std::mem::take(&mut builder.warnings),
+        unsupported: std::mem::take(&mut builder.unsupported),
+    }))
+}
+
+/// The profile with its one timespan, in which every target has the same settings.
+fn profile(line: &Line, builder: &mut Builder) -> Profile {
+    let settings = std::mem::take(&mut builder.target).0;
+    let mut span = std::mem::take(&mut builder.span);
+    span.targets = line.targets.iter().map(|path| Target { path: PathBuf::from(path), ..settings.clone() }).collect();
+    let mut profile = Profile { time_spans: vec![span], ..std::mem::take(&mut builder.profile) };
+    builder.overrides.apply(&mut profile);
+    profile
+}
+
+#[cfg(test)]
+mod tests;

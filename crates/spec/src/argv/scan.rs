@@ -1,0 +1,165 @@
+//! The first pass: options, our own options, targets.
+
+use crate::builder::{Builder, Given};
+use crate::command::{Command, ParseFailure, RunOptions, Surroundings};
+use crate::options::{self, Kind, OptionRow};
+use crate::{help, targets};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Dashes that word processors make of a hyphen: en dash, em dash, minus sign.
+const TYPOGRAPHIC_DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
+
+/// What the first pass found.
+pub(super) enum Scanned {
+    /// `--help` or `--version`: nothing else counts.
+    Answer(Command),
+    Line(Line),
+}
+
+/// The arguments, told apart.
+#[derive(Default)]
+pub(super) struct Line {
+    pub(super) short: Vec<ShortOption>,
+    pub(super) options: RunOptions,
+    pub(super) targets: Vec<OsString>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// An option that begins with one dash.
+pub(super) struct ShortOption {
+    /// Exactly as typed.
+    pub(super) argument: String,
+    /// Its row and its value, if there is such an option.
+    pub(super) found: Option<(&'static OptionRow, String)>,
+}
+
+impl ShortOption {
+    pub(super) fn row(&self) -> Option<&'static OptionRow> {
+        self.found.as_ref().map(|(row, _)| *row)
+    }
+}
+
+/// An argument that is an option.
+struct Dashed {
+    typed: String,
+    /// The same with a plain dash.
+    plain: String,
+}
+
+/// Tells the arguments apart.
+pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Scanned, ParseFailure> {
+    let mut line = Line::default();
+    let mut rest = args.iter().peekable();
+    while let Some(argument) = rest.next() {
+        let Some(dashed) = as_option(argument, surroundings)? else {
+            line.targets.push(argument.clone());
+            continue;
+        };
+        if let Some(first_target) = line.targets.first() {
+            return Err(out_of_place(&dashed, first_target, surroundings));
+        }
+        if dashed.plain != dashed.typed && dashed.plain != "-?" {
+            line.warnings.push(format!(
+                "'{}' begins with a typographic dash; it is read as {} (a file of that name is ./{})",
+                dashed.typed, dashed.plain, dashed.typed
+            ));
+        }
+        if !dashed.plain.starts_with("--") {
+            let found = options::find_short(&dashed.plain).map(|(row, value)| (row, value.to_owned()));
+            line.short.push(ShortOption { argument: dashed.typed, found });
+            continue;
+        }
+        let (name, value) = match dashed.plain.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (dashed.plain.as_str(), None),
+        };
+        let Some(row) = options::find_long(name) else { return Err(super::unknown(&dashed.typed)) };
+        let value = match (row.kind, value) {
+            (Kind::Flag, Some(_)) => {
+                return Err(ParseFailure::because(format!("option '{}': {name} takes no value", dashed.typed)));
+            }
+            (Kind::Flag, None) => None,
+            (_, Some(value)) => Some(value),
+            (kind, None) => {
+                let next = rest.next().map(|next| next.to_string_lossy().into_owned());
+                if kind == Kind::Value && next.is_none() {
+                    return Err(ParseFailure::because(format!("option '{name}': its value is missing")));
+                }
+                next
+            }
+        };
+        match name {
+            "--help" => return answer_help(value),
+            "--version" => return Ok(Scanned::Answer(Command::Version)),
+            _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, surroundings)?,
+        }
+    }
+    Ok(Scanned::Line(line))
+}
+
+fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
+    if let Some(word) = &topic
+        && help::topic(word).is_none()
+    {
+        return Err(ParseFailure::because(format!("no help on '{word}': there is no such option; --help lists all")));
+    }
+    Ok(Scanned::Answer(Command::Help(topic)))
+}
+
+fn apply_own(
+    row: &OptionRow,
+    argument: &str,
+    value: &str,
+    line: &mut Line,
+    surroundings: &dyn Surroundings,
+) -> Result<(), ParseFailure> {
+    let mut builder = Builder { options: line.options, ..Builder::default() };
+    (row.apply)(&mut builder, &Given { argument, value, surroundings })
+        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
+    line.options = builder.options;
+    line.warnings.append(&mut builder.warnings);
+    Ok(())
+}
+
+/// The argument as an option, if it is one.
+fn as_option(argument: &OsStr, surroundings: &dyn Surroundings) -> Result<Option<Dashed>, ParseFailure> {
+    let Some(text) = argument.to_str() else {
+        if argument.as_encoded_bytes().starts_with(b"-") {
+            let shown = argument.to_string_lossy();
+            return Err(ParseFailure::because(format!(
+                "option '{shown}' is not valid UTF-8 text (a file of that name is ./{shown})"
+            )));
+        }
+        return Ok(None);
+    };
+    let plain = if text.starts_with('-') {
+        text.to_owned()
+    } else if text == "/?" {
+        "-?".to_owned()
+    } else if let Some(behind) = text.strip_prefix(TYPOGRAPHIC_DASHES)
+        && !surroundings.file_exists(Path::new(argument))
+    {
+        // Word processors make one long dash of two hyphens.
+        let long = format!("--{behind}");
+        if options::find_long(long.split('=').next().unwrap_or_default()).is_some() {
+            long
+        } else {
+            format!("-{behind}")
+        }
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Dashed { typed: text.to_owned(), plain }))
+}
+
+fn out_of_place(option: &Dashed, first_target: &OsStr, surroundings: &dyn Surroundings) -> ParseFailure {
+    let hint = match targets::meant_option(first_target, surroundings) {
+        Some(meant) => {
+            let shown = first_target.to_string_lossy();
+            format!("; '{shown}' is taken for a target because options begin with '-': did you mean {meant}?")
+        }
+        None => format!("; the first target is '{}'", first_target.to_string_lossy()),
+    };
+    ParseFailure::because(format!("parameters ({}) must come before targets on the command line{hint}", option.typed))
+}

@@ -1,0 +1,134 @@
+//! The command line so far: what the options build up, left to right.
+
+use crate::command::{Events, Overrides, RunOptions, Surroundings};
+use crate::number;
+use model::profile::{Profile, ResultFormat, Target, TimeSpan};
+use std::path::PathBuf;
+
+/// An option's value does not fit: what is wrong and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault(pub(crate) String);
+
+impl Fault {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// One option as it was given.
+pub(crate) struct Given<'a> {
+    /// The whole argument exactly as typed.
+    pub(crate) argument: &'a str,
+    /// What follows the option's name, without leading blanks.
+    pub(crate) value: &'a str,
+    /// For the options whose effect depends on it.
+    pub(crate) surroundings: &'a dyn Surroundings,
+}
+
+/// What has been said so far.
+#[derive(Default)]
+pub(crate) struct Builder {
+    /// Profile settings; its timespans are made at the end.
+    pub(crate) profile: Profile,
+    /// Settings of the one timespan.
+    pub(crate) span: TimeSpan,
+    /// Settings of every target.
+    pub(crate) target: TargetSettings,
+    /// Settings that may stand beside `-X`.
+    pub(crate) overrides: Overrides,
+    pub(crate) events: Events,
+    /// `-ye`.
+    pub(crate) signals: Vec<String>,
+    pub(crate) options: RunOptions,
+    /// `-?`.
+    pub(crate) usage: bool,
+    /// `-Rp`.
+    pub(crate) show: bool,
+    /// `-Rs`.
+    pub(crate) system_information: Option<ResultFormat>,
+    /// `-X`.
+    pub(crate) profile_path: Option<PathBuf>,
+    pub(crate) said: Said,
+    pub(crate) warnings: Vec<String>,
+    /// Options, as typed, whose effect does not exist yet.
+    pub(crate) unsupported: Vec<String>,
+}
+
+/// A target without a path, whose settings every target gets.
+pub(crate) struct TargetSettings(pub(crate) Target);
+
+impl Default for TargetSettings {
+    fn default() -> Self {
+        Self(Target::new(""))
+    }
+}
+
+/// What has been said explicitly, where saying it again or along with something else is an error.
+#[derive(Default)]
+pub(crate) struct Said {
+    /// `-B`
+    pub(crate) base: bool,
+    /// `-f<size>` or the length of `-B`
+    pub(crate) maximum: bool,
+    /// `-r`
+    pub(crate) random: bool,
+    /// `-rs`
+    pub(crate) mixed_percent: Option<u32>,
+    /// `-s`
+    pub(crate) sequential: bool,
+    /// `-S` letters `b`, `u`, `h`, `r`, or `-h`
+    pub(crate) cache_mode: bool,
+    /// `-bsp`
+    pub(crate) separation: bool,
+}
+
+impl Builder {
+    pub(crate) fn settings(&mut self) -> &mut Target {
+        &mut self.target.0
+    }
+
+    pub(crate) fn block_bytes(&self) -> u64 {
+        self.target.0.block_size.get()
+    }
+
+    pub(crate) fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
+    }
+
+    /// The number at the start of the value, as C's `atoi` reads it. Text behind it is ignored as
+    /// `DiskSpd` ignores it, but not silently.
+    pub(crate) fn number(&mut self, given: &Given<'_>) -> Result<i64, Fault> {
+        let (number, rest) = number::leading(given.value)?;
+        self.warn_of_ignored(given, rest);
+        Ok(number)
+    }
+
+    pub(crate) fn warn_of_ignored(&mut self, given: &Given<'_>, rest: &str) {
+        if !rest.trim().is_empty() {
+            self.warn(format!("'{}': the text '{rest}' at its end is ignored", given.argument));
+        }
+    }
+
+    /// A number of at least 0, which no digits are too.
+    pub(crate) fn bounded_or_zero(&mut self, given: &Given<'_>, what: &str) -> Result<u32, Fault> {
+        let number = self.number(given)?;
+        u32::try_from(number).map_err(|_| Fault(format!("{what} must be 0 or more, not '{}'", given.value.trim())))
+    }
+
+    /// A number within bounds; `what` names it in the message.
+    pub(crate) fn bounded(&mut self, given: &Given<'_>, what: &str, min: u32, max: u32) -> Result<u32, Fault> {
+        let (number, rest) = number::leading(given.value)?;
+        match u32::try_from(number) {
+            Ok(number) if (min..=max).contains(&number) => {
+                self.warn_of_ignored(given, rest);
+                Ok(number)
+            }
+            _ if given.value.trim().is_empty() => Err(Fault(format!("{what} is missing; give {}", span(min, max)))),
+            _ => Err(Fault(format!("{what} must be {}, not '{}'", span(min, max), given.value.trim()))),
+        }
+    }
+}
+
+fn span(min: u32, max: u32) -> String {
+    if max == u32::MAX { format!("a whole number of at least {min}") } else { format!("{min} to {max}") }
+}

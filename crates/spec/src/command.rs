@@ -1,0 +1,178 @@
+//! What a command line asks for.
+
+use model::profile::{Profile, ResultFormat};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What parsing must know and may not find out itself.
+pub trait Surroundings {
+    /// Milliseconds since boot, low 32 bits: the seed of a bare `-z`.
+    fn milliseconds_since_boot(&self) -> u32;
+    /// True if something stands at `path`.
+    fn file_exists(&self, path: &Path) -> bool;
+}
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `-?`, `/?`: the usage text on stdout, exit status 0.
+    Usage,
+    /// No argument at all: the usage text on stdout, exit status 3.
+    UsageWithoutArguments,
+    /// `--help`, or `--help OPTION` with an option that [`crate::help::topic`] knows.
+    Help(Option<String>),
+    /// `--version`.
+    Version,
+    /// `-Rs`: print the system block and stop.
+    SystemInformation(ResultFormat),
+    /// `-Rp`: print the profile and stop.
+    ShowProfile(ShowRequest),
+    /// Run a profile.
+    Run(RunRequest),
+    /// `-ye`: set these events and stop.
+    SignalEvents {
+        /// Their names, in order.
+        names: Vec<String>,
+        /// What the user should know.
+        warnings: Vec<String>,
+    },
+    /// `-X`: read a profile, then run or show it.
+    LoadProfile(LoadRequest),
+    /// A first argument that is the name of a subcommand, and what follows it.
+    Subcommand(Subcommand, Vec<OsString>),
+}
+
+/// Programs within the program. There is none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subcommand {}
+
+impl Subcommand {
+    /// The subcommand with exactly this name; a file of that name is written `./name`.
+    pub fn from_name(_name: &OsStr) -> Option<Self> {
+        None
+    }
+}
+
+/// `-Rp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShowRequest {
+    /// What to show.
+    pub profile: Profile,
+    /// In which form.
+    pub format: ResultFormat,
+    /// What the user should know: sentences without a prefix.
+    pub warnings: Vec<String>,
+}
+
+/// A profile to be run, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRequest {
+    /// What to run.
+    pub profile: Profile,
+    /// `-yr -yp -ys -yf`.
+    pub events: Events,
+    /// Our own options.
+    pub options: RunOptions,
+    /// What the user should know: sentences without a prefix.
+    pub warnings: Vec<String>,
+    /// Options, as typed, whose effect does not exist yet. A run with any of them fails.
+    pub unsupported: Vec<String>,
+}
+
+/// `-X` with what may stand beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadRequest {
+    /// The profile to read.
+    pub path: PathBuf,
+    /// What the command line says instead of the profile.
+    pub overrides: Overrides,
+    /// `-Rp`: show the profile instead of running it.
+    pub show: bool,
+    /// Substitutes for `*1`, `*2` ...
+    pub targets: Vec<PathBuf>,
+    /// Our own options.
+    pub options: RunOptions,
+    /// What the user should know: sentences without a prefix.
+    pub warnings: Vec<String>,
+}
+
+/// Options that count whether the profile is typed or read; `None` and `false` = not said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `-d`
+    pub duration_s: Option<u32>,
+    /// `-W`
+    pub warm_up_s: Option<u32>,
+    /// `-C`
+    pub cool_down_s: Option<u32>,
+    /// `-z`
+    pub random_seed: Option<u32>,
+    /// `-R`
+    pub result_format: Option<ResultFormat>,
+    /// `-v`
+    pub verbose: bool,
+    /// `-vs`
+    pub verbose_stats: bool,
+    /// `-:`
+    pub experiment_flags: Option<u32>,
+}
+
+impl Overrides {
+    /// Puts what was said into the profile and every timespan of it.
+    pub fn apply(&self, profile: &mut Profile) {
+        profile.verbose |= self.verbose;
+        profile.verbose_stats |= self.verbose_stats;
+        if let Some(format) = self.result_format {
+            profile.result_format = format;
+        }
+        if let Some(flags) = self.experiment_flags {
+            profile.experiment_flags = flags;
+        }
+        for span in &mut profile.time_spans {
+            span.duration_s = self.duration_s.unwrap_or(span.duration_s);
+            span.warm_up_s = self.warm_up_s.unwrap_or(span.warm_up_s);
+            span.cool_down_s = self.cool_down_s.unwrap_or(span.cool_down_s);
+            span.random_seed = self.random_seed.unwrap_or(span.random_seed);
+        }
+    }
+}
+
+/// Names of the synchronisation events of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// `-yr`: waited for before the warm-up.
+    pub wait_start: Option<String>,
+    /// `-yp`: ends the run when set.
+    pub stop: Option<String>,
+    /// `-ys`: set when measuring starts.
+    pub on_started: Option<String>,
+    /// `-yf`: set when measuring ends.
+    pub on_finished: Option<String>,
+}
+
+/// Our own options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// `--overwrite`: touch files that this tool did not make.
+    pub overwrite: bool,
+    /// `--recreate`: make target files anew instead of reusing them.
+    pub recreate: bool,
+    /// `--plan`: print what would be done and stop.
+    pub plan_only: bool,
+}
+
+/// A command line that was not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseFailure {
+    /// For stderr, each beginning with `ERROR: ` or `WARNING: `; some hold several lines.
+    pub messages: Vec<String>,
+    /// Always 3.
+    pub exit_status: u8,
+}
+
+impl ParseFailure {
+    /// A failure for one reason.
+    pub(crate) fn because(reason: impl AsRef<str>) -> Self {
+        Self { messages: vec![format!("ERROR: {}", reason.as_ref())], exit_status: 3 }
+    }
+}

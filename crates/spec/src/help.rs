@@ -1,0 +1,196 @@
+//! The usage text, `--help` and `--version`: views of the table of options.
+
+use crate::options::{self, Group, OptionRow, Repeat, Scope, Since, Support};
+use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
+use std::fmt::Write as _;
+
+/// Columns of a line.
+const LINE_WIDTH: usize = 100;
+
+/// Column where the second column of a list starts.
+const TEXT_COLUMN: usize = 30;
+
+const TARGETS: &str = "\
+Targets:
+  path           a regular file; it must exist unless -c creates it
+  /dev/...       a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)
+  *<n>           a template for an XML profile; only with -Rp
+";
+
+const SIZES: &str = "\
+Sizes are whole numbers of bytes, or with K, M, G or T of KiB, MiB, GiB or TiB, or with b of blocks:
+with -b64K, -T2b is 128 KiB.
+";
+
+/// What `--version` prints.
+pub fn version() -> String {
+    format!(
+        "diskspd {} for Linux, behaves like DiskSpd {DISKSPD_VERSION} ({DISKSPD_VERSION_DATE})\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What `-?` prints: every option of `DiskSpd` in alphabetical order. `program` is argv\[0\].
+pub fn usage(program: &str) -> String {
+    let mut text = format!(
+        "\nUsage: {program} [options] target1 [ target2 [ target3 ...] ]\nversion {DISKSPD_VERSION} ({DISKSPD_VERSION_DATE}), \
+         diskspd {} for Linux\n\n{TARGETS}\n{SIZES}\nOptions:\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let at_the_end = [Group::WriteBuffers, Group::Synchronization, Group::EventTracing];
+    let mut rows: Vec<&OptionRow> =
+        options::all().filter(|row| row.group != Group::Own && !at_the_end.contains(&row.group)).collect();
+    // Stable: rows that share a name keep the table's order.
+    rows.sort_by_key(|row| {
+        let letter = row.name.chars().nth(1).unwrap_or_default();
+        (letter.to_ascii_lowercase(), letter.is_uppercase(), row.name)
+    });
+    for row in rows {
+        list_row(&mut text, row);
+    }
+    for group in at_the_end {
+        list_group(&mut text, group);
+    }
+    text.push_str(&examples(program));
+    text.push_str("\nOptions of this program's own, and one option in detail: --help, --help <option>\n");
+    text
+}
+
+/// What `--help` prints: all options in groups, ours included.
+pub fn help() -> String {
+    let mut text = format!("Usage: diskspd [options] target1 [target2 ...]\n\n{TARGETS}\n{SIZES}");
+    for group in Group::ALL {
+        list_group(&mut text, group);
+    }
+    text.push_str(&examples("diskspd"));
+    text
+}
+
+fn examples(program: &str) -> String {
+    format!(
+        "\nExamples:\n\
+         Create a file of 8192 KiB and read it for one second:\n  {program} -c8192K -d1 testfile.dat\n\n\
+         Random uncached reads of 4 KiB with 2 threads and 32 outstanding I/Os each:\n  \
+         {program} -b4K -r -Su -t2 -o32 -d10 testfile.dat\n\n\
+         Two files of 1 GiB, read by two threads each on CPUs 0 and 1:\n  \
+         {program} -c1G -b4K -r -t2 -a0,1 -d10 testfile1.dat testfile2.dat\n"
+    )
+}
+
+/// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`.
+pub fn topic(word: &str) -> Option<String> {
+    let rows = rows_named(word);
+    if rows.is_empty() {
+        return None;
+    }
+    let sections: Vec<String> = rows.into_iter().map(describe).collect();
+    Some(sections.join("\n"))
+}
+
+fn rows_named(word: &str) -> Vec<&'static OptionRow> {
+    let bare = word.trim_start_matches('-');
+    let named = |name: &str| options::all().filter(|row| row.name == name).collect::<Vec<_>>();
+    // Names first: `overwrite` is not -o.
+    let short = if word.starts_with("--") { String::new() } else { format!("-{bare}") };
+    for name in [word.to_owned(), format!("--{bare}"), short] {
+        let rows = named(&name);
+        if !rows.is_empty() {
+            return rows;
+        }
+    }
+    if !word.starts_with('-') || word.starts_with("--") {
+        return Vec::new();
+    }
+    options::find_short(word).map(|(row, _)| vec![row]).unwrap_or_default()
+}
+
+fn list_group(text: &mut String, group: Group) {
+    let _ = writeln!(text, "\n{}:", group.title());
+    for row in options::all().filter(|row| row.group == group) {
+        list_row(text, row);
+    }
+}
+
+fn list_row(text: &mut String, row: &OptionRow) {
+    let synopsis = row.synopsis();
+    let _ = write!(text, "  {synopsis}");
+    let used = 2 + synopsis.chars().count();
+    if used >= TEXT_COLUMN {
+        text.push('\n');
+    }
+    let later = if matches!(row.support, Support::Later) { " (not supported yet)" } else { "" };
+    for (index, line) in wrap(&format!("{}{later}", row.short), LINE_WIDTH - TEXT_COLUMN).iter().enumerate() {
+        let indent = if index == 0 && used < TEXT_COLUMN { TEXT_COLUMN - used } else { TEXT_COLUMN };
+        let _ = writeln!(text, "{:indent$}{line}", "");
+    }
+}
+
+fn describe(row: &OptionRow) -> String {
+    let mut text = format!("{}\n", row.synopsis());
+    paragraph(&mut text, "", row.long);
+    if !row.on_linux.is_empty() {
+        paragraph(&mut text, "On Linux: ", row.on_linux);
+    }
+    match row.support {
+        Support::Complete => {}
+        Support::Later => {
+            paragraph(&mut text, "", "Not supported yet: it can be shown (-Rp), and a run with it fails.");
+        }
+        Support::Partly { forms, .. } => {
+            paragraph(&mut text, "Not supported yet, so that a run with it fails: ", &format!("{forms}."));
+        }
+    }
+    text.push('\n');
+    let scope = match row.scope {
+        Scope::Invocation => "this invocation, not the profile",
+        Scope::Profile => "the whole profile",
+        Scope::TimeSpan => "the timespan",
+        Scope::Target => "every target",
+    };
+    let repeat = match row.repeat {
+        Repeat::Harmless => "has no further effect",
+        Repeat::LastWins => "the last value counts",
+        Repeat::Accumulates => "adds up",
+        Repeat::Error => "is an error",
+    };
+    fact(&mut text, "Applies to", scope);
+    fact(&mut text, "Given again", repeat);
+    if !row.xml.is_empty() {
+        fact(&mut text, "In XML", &row.xml.join(", "));
+    }
+    fact(&mut text, "Beside -X", if row.with_profile { "allowed" } else { "refused" });
+    match row.since {
+        Since::DiskSpd(version) => fact(&mut text, "Since", &format!("DiskSpd {version}")),
+        Since::Own => fact(&mut text, "Since", "not in DiskSpd"),
+    }
+    fact(&mut text, "Example", row.example);
+    text
+}
+
+fn paragraph(text: &mut String, lead: &str, body: &str) {
+    for line in wrap(&format!("{lead}{body}"), LINE_WIDTH - 4) {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+fn fact(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "    {:<13}{value}", format!("{name}:"));
+}
+
+/// Breaks a text into lines of at most `width` characters, between words.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests;

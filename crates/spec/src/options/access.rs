@@ -1,0 +1,174 @@
+//! `-r -rs -rd -s -p -T -w`: where I/Os fall and which they are.
+
+use super::row::{Group, Kind, OptionRow, Repeat, Since};
+use super::target::size_value;
+use crate::builder::{Builder, Fault, Given};
+use crate::distribution;
+
+const ACCESS: OptionRow = OptionRow { group: Group::Access, ..OptionRow::BASE };
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-r",
+        value: "[<align>[K|M|G|T|b]]",
+        repeat: Repeat::Error,
+        xml: &["Random"],
+        short: "random I/O at multiples of align [default sequential; align = block size]",
+        long: "Random I/O at offsets that are multiples of align, counted from the base offset. Not together with -s, \
+               -si, -p or -T.",
+        example: "-r4K",
+        apply: random,
+        ..ACCESS
+    },
+    OptionRow {
+        name: "-rs",
+        value: "<percent>",
+        repeat: Repeat::Error,
+        xml: &["RandomRatio"],
+        short: "percentage of random I/Os, the others continue sequentially",
+        long: "Mixes random and sequential I/O: each I/O is random with this probability in percent (1 to 100); \
+               otherwise it continues where the one before it ended. -r<align> says the alignment. -rs100 is -r.",
+        since: Since::DiskSpd("2.1"),
+        example: "-rs50",
+        apply: mixed,
+        ..ACCESS
+    },
+    OptionRow {
+        name: "-rd",
+        value: "(pct|abs)<IO%>/<length>:...",
+        xml: &["Distribution"],
+        short: "distribution of random I/Os over ranges, e.g. -rdpct90/10:5/5 or -rdabs90/10G",
+        long: "Spreads random I/Os over ranges that follow each other from the base offset. Each range is the \
+               percentage of I/Os that fall into it (0 makes a hole), '/', and its length in percent of the target \
+               (pct) or as a size (abs). What remains of 100% goes to the rest of the target. Needs -r or -rs.",
+        since: Since::DiskSpd("2.1"),
+        example: "-rdpct90/10",
+        apply: |builder, given| {
+            let distribution = distribution::parse(given.value, builder.block_bytes())?;
+            builder.settings().distribution = Some(distribution);
+            Ok(())
+        },
+        ..ACCESS
+    },
+    OptionRow {
+        name: "-s",
+        value: "[i][<stride>[K|M|G|T|b]]",
+        repeat: Repeat::Error,
+        xml: &["StrideSize", "InterlockedSequential"],
+        short: "sequential I/O in steps of stride [default: block size]; i: threads share one offset",
+        long: "Sequential I/O that advances by stride. With i (interlocked) all threads of a target advance one \
+               common offset; without it each has its own. Not together with -r or -rs.",
+        since: Since::DiskSpd("2.0"),
+        example: "-si64K",
+        apply: sequential,
+        ..ACCESS
+    },
+    OptionRow {
+        name: "-p",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        xml: &["ParallelAsyncIO"],
+        short: "each outstanding I/O continues its own sequence (needs -o2 or more)",
+        long: "Parallel sequential I/O: every outstanding I/O of a thread continues from its own previous offset, so \
+               an offset is visited as often as I/Os are outstanding. Not together with -r or -si.",
+        example: "-p",
+        apply: |builder, _| {
+            builder.settings().parallel = true;
+            Ok(())
+        },
+        ..ACCESS
+    },
+    OptionRow {
+        name: "-T",
+        value: "<size>[K|M|G|T|b]",
+        xml: &["ThreadStride"],
+        short: "distance between the starting offsets of threads on a target",
+        long: "Thread n starts n times this size behind the base offset. Needs several threads; not together with -r \
+               or -si.",
+        example: "-T1M",
+        apply: |builder, given| {
+            let stride = size_value(builder, given.value, "distance between threads")?;
+            if stride.get() == 0 {
+                return Err(Fault::new("the distance between threads must be above 0"));
+            }
+            builder.settings().thread_stride = stride;
+            Ok(())
+        },
+        ..ACCESS
+    },
+    OptionRow {
+        name: "-w",
+        value: "[<percent>]",
+        xml: &["WriteRatio"],
+        short: "percentage of writes [default 0: reads only]",
+        long: "Percentage of I/Os that write, 0 to 100. -w alone is 0.",
+        on_linux: "-w without a value, an error since DiskSpd 2.1, is 0 as in older versions. An existing file that \
+                   this program did not make is written only with --overwrite.",
+        example: "-w30",
+        apply: |builder, given| {
+            builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;
+            Ok(())
+        },
+        ..ACCESS
+    },
+];
+
+const CONFLICT: &str = "random I/O (-r, -rs) conflicts with sequential I/O (-s) given before";
+const MIXED_WITH_STRIDE: &str = "mixed I/O (-rs) conflicts with -s; its alignment is given with -r<align>";
+
+fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    if builder.said.random {
+        return Err(Fault::new("random I/O (-r) can only be given once"));
+    }
+    if builder.said.sequential {
+        return Err(Fault::new(CONFLICT));
+    }
+    if !given.value.trim_end().is_empty() {
+        let alignment = size_value(builder, given.value, "alignment")?;
+        if alignment.get() == 0 {
+            return Err(Fault::new("the alignment must be above 0; -r alone aligns to the block size"));
+        }
+        builder.settings().alignment = Some(alignment);
+    }
+    builder.said.random = true;
+    if builder.said.mixed_percent.is_none() {
+        builder.settings().random_percent = 100;
+    }
+    Ok(())
+}
+
+fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    if builder.said.mixed_percent.is_some_and(|percent| percent < 100) {
+        return Err(Fault::new("the percentage of random I/Os (-rs) can only be given once"));
+    }
+    if builder.said.sequential {
+        return Err(Fault::new(MIXED_WITH_STRIDE));
+    }
+    let percent = builder.bounded(given, "the percentage of random I/Os", 1, 100)?;
+    builder.said.mixed_percent = Some(percent);
+    builder.settings().random_percent = percent;
+    Ok(())
+}
+
+fn sequential(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    if builder.said.sequential {
+        return Err(Fault::new("sequential I/O (-s) can only be given once"));
+    }
+    if builder.said.mixed_percent.is_some() {
+        return Err(Fault::new(MIXED_WITH_STRIDE));
+    }
+    if builder.said.random {
+        return Err(Fault::new("sequential I/O (-s) conflicts with random I/O (-r) given before"));
+    }
+    let (interlocked, stride) = match given.value.strip_prefix('i') {
+        Some(stride) => (true, stride.trim()),
+        None => (false, given.value.trim()),
+    };
+    if !stride.is_empty() {
+        let stride = size_value(builder, stride, "stride")?;
+        builder.settings().alignment = Some(stride);
+    }
+    builder.said.sequential = true;
+    builder.settings().interlocked = interlocked;
+    Ok(())
+}

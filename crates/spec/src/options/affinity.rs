@@ -1,0 +1,147 @@
+//! `-a -n`: threads on CPUs.
+
+use super::row::{Group, Kind, Lead, OptionRow, Repeat, Scope, Since, Support};
+use crate::affinity;
+use crate::builder::{Builder, Fault, Given};
+use model::profile::{EfficiencyOrder, GroupSpan, Traversal};
+
+const AFFINITY: OptionRow =
+    OptionRow { scope: Scope::TimeSpan, repeat: Repeat::Accumulates, group: Group::Affinity, ..OptionRow::BASE };
+
+const ORDER_ON_LINUX: &str = "A group is 64 CPU numbers of the kernel: CPU n is CPU n mod 64 of group n / 64.";
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-a",
+        lead: Lead::OneOf("cspPeE"),
+        value: "<cspPeE>",
+        xml: &["AffinityTraversal"],
+        short: "order of CPUs: c cores first, s span groups, p/P/e/E performance or efficiency cores first",
+        long: "Letters in any order: c takes one thread of every core before second threads; s goes through all \
+               groups in each pass instead of filling one group first; p takes performance cores first in each pass \
+               (the default), P all performance cores before any efficiency core, e and E the same for efficiency \
+               cores. At most one of p, P, e, E and -aup may be given. CPUs are listed in another -a.",
+        since: Since::DiskSpd("2.3"),
+        on_linux: ORDER_ON_LINUX,
+        support: Support::Later,
+        example: "-acs",
+        apply: modifiers,
+        ..AFFINITY
+    },
+    OptionRow {
+        name: "-a",
+        value: "[g<group>,]<cpu>[-<cpu>],...",
+        xml: &["Affinity"],
+        short: "CPUs for the threads, in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group> a whole group",
+        long: "Binds threads to the listed CPUs in turn; after the last one the list starts again. g<group> says the \
+               group of the CPUs that follow it in the same argument; before any it is 0. -ag<group> alone is the \
+               whole group. Several lists add up. The list is ordered by group, then performance cores before \
+               efficiency cores, then as listed. -a and -ag without a list state the default: all CPUs in turn.",
+        since: Since::DiskSpd("2.0"),
+        on_linux: ORDER_ON_LINUX,
+        example: "-a0,1",
+        apply: list,
+        ..AFFINITY
+    },
+    OptionRow {
+        name: "-au",
+        value: "p",
+        repeat: Repeat::Error,
+        xml: &["AffinityTraversal"],
+        short: "no order of performance and efficiency cores",
+        long: "Takes CPUs in their listed order inside a group, whatever kind of core they belong to. Not together \
+               with -ap, -aP, -ae or -aE.",
+        since: Since::DiskSpd("2.3"),
+        support: Support::Later,
+        example: "-aup",
+        apply: unordered,
+        ..AFFINITY
+    },
+    OptionRow {
+        name: "-n",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        xml: &["DisableAffinity"],
+        short: "do not bind threads to CPUs",
+        long: "Leaves it to the scheduler where threads run. Not together with -a and CPUs or an order.",
+        example: "-n",
+        apply: |builder, _| {
+            builder.span.affinity.disabled = true;
+            Ok(())
+        },
+        ..AFFINITY
+    },
+];
+
+/// A fault at a byte of the value, with the argument and a mark under the character.
+fn marked(given: &Given<'_>, at: usize, message: &str) -> Fault {
+    let before = given.argument.chars().count() - given.value.chars().count();
+    let column = before + given.value[..at].chars().count();
+    Fault(format!("{message}\n{}", affinity::marked(given.argument, column)))
+}
+
+fn modifiers(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    for (at, letter) in given.value.trim_end().char_indices() {
+        match letter {
+            'c' => builder.span.affinity.traversal = Some(Traversal::CoreAware),
+            's' => builder.span.affinity.group_span = Some(GroupSpan::Span),
+            'p' => set_efficiency(builder, EfficiencyOrder::PerformanceFirst)?,
+            'P' => set_efficiency(builder, EfficiencyOrder::FillPerformanceFirst)?,
+            'e' => set_efficiency(builder, EfficiencyOrder::EfficiencyFirst)?,
+            'E' => set_efficiency(builder, EfficiencyOrder::FillEfficiencyFirst)?,
+            _ => {
+                let message = "unexpected character among the letters c, s, p, P, e, E; CPUs go into another -a";
+                return Err(marked(given, at, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set_efficiency(builder: &mut Builder, order: EfficiencyOrder) -> Result<(), Fault> {
+    let efficiency = &mut builder.span.affinity.efficiency;
+    match *efficiency {
+        None => {
+            *efficiency = Some(order);
+            Ok(())
+        }
+        Some(earlier) if (earlier == EfficiencyOrder::Unordered) != (order == EfficiencyOrder::Unordered) => {
+            Err(Fault::new("-aup (no order) cannot be combined with -ap, -aP, -ae or -aE"))
+        }
+        Some(_) => Err(Fault::new("only one of -ap, -aP, -ae, -aE and -aup can be given, and only once")),
+    }
+}
+
+fn unordered(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    match given.value.trim_end().chars().next() {
+        None => Err(Fault::new("a letter is missing behind -au; the only one is p, -aup")),
+        Some('p') if given.value.trim_end() == "p" => set_efficiency(builder, EfficiencyOrder::Unordered),
+        Some('p') => Err(marked(given, 1, "unexpected character behind -aup, which stands alone")),
+        Some(_) => Err(marked(given, 0, "unknown letter behind -au; the only one is p, -aup")),
+    }
+}
+
+fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let text = given.value.trim_end();
+    if text.is_empty() || text == "g" {
+        return Ok(());
+    }
+    let list = affinity::parse(text).map_err(|fault| marked(given, fault.at, &fault.message))?;
+    for group in list.empty_groups {
+        builder.warn(format!(
+            "'{}': no CPU of group {group} is listed, so the group is not used; a whole group is -ag{group} alone",
+            given.argument
+        ));
+    }
+    // An entry never joins one of an earlier switch whose CPUs are not all smaller.
+    for entry in list.entries {
+        if entry.is_whole_group() {
+            builder.span.affinity.listed.push(entry);
+        } else {
+            for cpu in entry.cpus() {
+                model::affinity::push_cpu(&mut builder.span.affinity.listed, entry.group, cpu);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,271 @@
+//! `-S -h -N -l -x -u -bs -I`: caches, and how I/O is issued.
+
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since, Support};
+use crate::builder::{Builder, Fault, Given};
+use crate::number::split_digits;
+use model::limits::IO_RING_BATCH_MAX;
+use model::profile::{BufferSeparation, BypassIo, CacheMode, FlushMode, IoPriority, IoRingBatch};
+
+const CACHING: OptionRow = OptionRow { group: Group::Caching, ..OptionRow::BASE };
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-S",
+        value: "[bhmruwyY]",
+        repeat: Repeat::Accumulates,
+        xml: &["DisableOSCache", "DisableLocalCache", "WriteThrough", "MemoryMappedIo", "BypassIO"],
+        short: "caching: u unbuffered, w write-through, h both, b cached, m mapped, r no local cache, y/Y bypass",
+        long: "Letters, also over several -S: b through the software cache (the default); u without it; w each write \
+               is complete only when it is on stable media; h the same as uw; m memory mapped I/O; r without the \
+               cache of this client of a network file system; y BypassIO as far as possible, Y BypassIO or fail. \
+               -S alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given once; m conflicts \
+               with u and h.",
+        since: Since::DiskSpd("2.0"),
+        on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
+        support: Support::Partly { forms: "m, r, y and Y", is_later: |value| value.contains(['m', 'r', 'y', 'Y']) },
+        example: "-Suw",
+        apply: caching,
+        ..CACHING
+    },
+    OptionRow {
+        name: "-h",
+        kind: Kind::Flag,
+        repeat: Repeat::Error,
+        xml: &["DisableOSCache", "WriteThrough"],
+        short: "deprecated: use -Sh",
+        long: "The same as -Sh: unbuffered and write-through. Kept for command lines of the first versions.",
+        example: "-h",
+        apply: unbuffered_write_through,
+        ..CACHING
+    },
+    OptionRow {
+        name: "-N",
+        value: "(v|n|i)",
+        xml: &["FlushType"],
+        short: "flush after each memory mapped write: v view, n nonvolatile memory, i the same without waiting",
+        long: "What follows each memory mapped write (-Sm): v flushes the view of the file, n flushes nonvolatile \
+               memory and waits until it is drained, i does not wait. Either letter case.",
+        since: Since::DiskSpd("2.0.21"),
+        support: Support::Later,
+        example: "-Nv",
+        apply: flush,
+        ..CACHING
+    },
+    OptionRow {
+        name: "-l",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        xml: &["UseLargePages"],
+        short: "I/O buffers in large pages",
+        long: "Puts I/O buffers into large pages. Buffer separation (-bs) then does not apply to them.",
+        support: Support::Later,
+        example: "-l",
+        apply: |builder, _| {
+            builder.settings().large_pages = true;
+            Ok(())
+        },
+        ..CACHING
+    },
+    OptionRow {
+        name: "-x",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        scope: Scope::TimeSpan,
+        xml: &["CompletionRoutines"],
+        short: "completion routines instead of completion ports",
+        long: "Handles completions in routines that are called back. Not together with -g, -Sm, -u or -oc.",
+        support: Support::Later,
+        example: "-x",
+        apply: |builder, _| {
+            builder.span.completion_routines = true;
+            Ok(())
+        },
+        ..CACHING
+    },
+    OptionRow {
+        name: "-u",
+        value: "[n][<batch>[p]]",
+        scope: Scope::TimeSpan,
+        xml: &["IoRing"],
+        short: "IoRing: submit I/Os in batches; n: buffers not registered; p: batch in percent [default 25p]",
+        long: "Issues I/O through a ring per thread: batch I/Os, or with p this percentage of the outstanding I/Os, are \
+               built before they are submitted together. Buffers are registered unless n is given. Not together with \
+               -x or -Sm.",
+        since: Since::DiskSpd("2.3"),
+        support: Support::Later,
+        example: "-u8",
+        apply: io_ring,
+        ..CACHING
+    },
+    OptionRow {
+        name: "-bs",
+        value: "(n|p)",
+        pass: Pass::One,
+        scope: Scope::TimeSpan,
+        xml: &["BufferSeparation"],
+        short: "placement of I/O buffers: p separated for each thread [default], n as allocated",
+        long: "p aligns every I/O buffer so that no two share a cache line of page-directory entries; n leaves them \
+               where the allocator puts them.",
+        since: Since::DiskSpd("2.3"),
+        on_linux: "Refused beside -X, where DiskSpd ignores it.",
+        support: Support::Later,
+        example: "-bsn",
+        apply: buffer_separation,
+        ..CACHING
+    },
+    OptionRow {
+        name: "-I",
+        value: "(1|2|3)",
+        xml: &["IOPriority"],
+        short: "I/O priority: 1 very low, 2 low, 3 normal [default]",
+        long: "Priority of every I/O: 1 very low, 2 low, 3 normal.",
+        support: Support::Partly {
+            forms: "1 and 2",
+            is_later: |value| !matches!(crate::number::leading(value), Ok((3, _))),
+        },
+        example: "-I3",
+        apply: priority,
+        ..CACHING
+    },
+];
+
+fn caching(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let letters = given.value.trim_end();
+    if letters.is_empty() {
+        return unbuffered(builder, "-S");
+    }
+    for letter in letters.chars() {
+        match letter {
+            'b' => set_cache_mode(builder, "b", CacheMode::Cached)?,
+            'h' => {
+                unbuffered(builder, "h")?;
+                write_through(builder, "h")?;
+            }
+            'm' => memory_mapped(builder)?,
+            'r' => set_cache_mode(builder, "r", CacheMode::NoLocalCache)?,
+            'u' => unbuffered(builder, "u")?,
+            'w' => write_through(builder, "w")?,
+            'y' => bypass(builder, BypassIo::Partial)?,
+            'Y' => bypass(builder, BypassIo::Full)?,
+            _ => return Err(Fault(format!("unknown letter '{letter}'; valid are b, h, m, r, u, w, y and Y"))),
+        }
+    }
+    Ok(())
+}
+
+fn set_cache_mode(builder: &mut Builder, letter: &str, mode: CacheMode) -> Result<(), Fault> {
+    if builder.said.cache_mode {
+        return Err(Fault(format!("'{letter}' conflicts with a cache mode (b, u, h or r) given before")));
+    }
+    builder.said.cache_mode = true;
+    builder.settings().cache_mode = mode;
+    Ok(())
+}
+
+fn unbuffered(builder: &mut Builder, letter: &str) -> Result<(), Fault> {
+    if builder.settings().memory_mapped {
+        return Err(Fault(format!("'{letter}' conflicts with memory mapped I/O (-Sm) given before")));
+    }
+    set_cache_mode(builder, letter, CacheMode::Unbuffered)
+}
+
+fn write_through(builder: &mut Builder, letter: &str) -> Result<(), Fault> {
+    if builder.settings().write_through {
+        return Err(Fault(format!("'{letter}' conflicts with write-through (w or h) given before")));
+    }
+    builder.settings().write_through = true;
+    Ok(())
+}
+
+fn memory_mapped(builder: &mut Builder) -> Result<(), Fault> {
+    let target = builder.settings();
+    if target.memory_mapped {
+        return Err(Fault::new("'m' can only be given once"));
+    }
+    if target.cache_mode == CacheMode::Unbuffered {
+        return Err(Fault::new("'m' conflicts with unbuffered I/O (u or h) given before"));
+    }
+    target.memory_mapped = true;
+    Ok(())
+}
+
+fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), Fault> {
+    if builder.settings().bypass_io.is_some() {
+        return Err(Fault::new("only one of y and Y can be given, and only once"));
+    }
+    builder.settings().bypass_io = Some(mode);
+    Ok(())
+}
+
+/// Memory mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
+fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), Fault> {
+    if builder.said.cache_mode || builder.settings().write_through {
+        return Err(Fault::new("-h conflicts with a cache mode or write-through given before (-S, -h)"));
+    }
+    set_cache_mode(builder, "-h", CacheMode::Unbuffered)?;
+    write_through(builder, "-h")
+}
+
+fn flush(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let mode = match given.value.trim_end() {
+        "v" | "V" => FlushMode::ViewOfFile,
+        "n" | "N" => FlushMode::NonVolatileMemory,
+        "i" | "I" => FlushMode::NonVolatileMemoryNoDrain,
+        _ => return Err(Fault::new("-N takes exactly one letter: v, n or i")),
+    };
+    builder.settings().flush = Some(mode);
+    Ok(())
+}
+
+fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let priority = match builder.bounded(given, "the I/O priority", 1, 3)? {
+        1 => IoPriority::VeryLow,
+        2 => IoPriority::Low,
+        _ => IoPriority::Normal,
+    };
+    builder.settings().io_priority = priority;
+    Ok(())
+}
+
+/// Each `-u` sets anew whether buffers are registered; the batch changes only where one is given.
+fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let value = given.value.trim_end();
+    let (registered_buffers, batch) = match value.strip_prefix('n') {
+        Some(batch) => (false, batch),
+        None => (true, value),
+    };
+    let batch = if batch.is_empty() { None } else { Some(io_ring_batch(batch)?) };
+    let ring = builder.span.io_ring.get_or_insert_default();
+    ring.registered_buffers = registered_buffers;
+    ring.batch = batch.unwrap_or(ring.batch);
+    Ok(())
+}
+
+fn io_ring_batch(text: &str) -> Result<IoRingBatch, Fault> {
+    let (digits, unit) = split_digits(text);
+    // What does not fit is larger than any limit.
+    let number = digits.parse().unwrap_or(u32::MAX);
+    match unit {
+        _ if digits.is_empty() || number == 0 => Err(Fault(format!(
+            "invalid batch '{text}'; give a number of I/Os from 1 to {IO_RING_BATCH_MAX}, or 1p to 100p"
+        ))),
+        "p" if number > 100 => Err(Fault(format!("the batch must be 1 to 100 percent, not {digits}"))),
+        "p" => Ok(IoRingBatch::Percent(number)),
+        "" if number > IO_RING_BATCH_MAX => {
+            Err(Fault(format!("a batch of {digits} I/Os exceeds the maximum {IO_RING_BATCH_MAX}")))
+        }
+        "" => Ok(IoRingBatch::Count(number)),
+        _ => Err(Fault(format!("unexpected '{unit}' behind the batch; only p, for percent, may follow"))),
+    }
+}
+
+fn buffer_separation(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let separation = match given.value.trim_end() {
+        "n" => BufferSeparation::SystemDefault,
+        "p" => BufferSeparation::ThreadOptimized,
+        _ => return Err(Fault::new("-bs takes exactly one letter: p for separated buffers, n for none")),
+    };
+    builder.span.buffer_separation = separation;
+    builder.said.separation = separation == BufferSeparation::ThreadOptimized;
+    Ok(())
+}

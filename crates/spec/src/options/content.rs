@@ -1,0 +1,73 @@
+//! `-Z`: what is written.
+
+use super::row::{Group, Lead, OptionRow, Repeat, Scope, Since};
+use super::target::size_value;
+use crate::builder::{Builder, Fault, Given};
+use model::profile::WriteSource;
+use std::path::PathBuf;
+
+const CONTENT: OptionRow = OptionRow { group: Group::WriteBuffers, ..OptionRow::BASE };
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-Z",
+        lead: Lead::Nothing,
+        repeat: Repeat::Harmless,
+        xml: &["WriteBufferContent"],
+        short: "write zeros [default: the bytes 00..FF repeating]",
+        long: "Write buffers hold zeros instead of the bytes 00..FF repeating; files made by -c too.",
+        example: "-Z",
+        apply: |builder, _| {
+            builder.settings().zero_write_buffers = true;
+            Ok(())
+        },
+        ..CONTENT
+    },
+    OptionRow {
+        name: "-Zr",
+        repeat: Repeat::Harmless,
+        scope: Scope::TimeSpan,
+        xml: &["RandomWriteData"],
+        short: "new random content for every write",
+        long: "Fills the buffer with new random bytes before every write; it costs CPU time.",
+        since: Since::DiskSpd("2.0.20"),
+        example: "-Zr",
+        apply: |builder, given| {
+            if !given.value.trim_end().is_empty() {
+                return Err(Fault(format!(
+                    "unexpected '{}' behind -Zr; the forms are -Z, -Zr and -Z<size>[,<file>]",
+                    given.value
+                )));
+            }
+            builder.span.random_write_data = true;
+            Ok(())
+        },
+        ..CONTENT
+    },
+    OptionRow {
+        name: "-Z",
+        value: "<size>[K|M|G|T|b][,<file>]",
+        xml: &["WriteBufferContent"],
+        short: "write pieces of a buffer of this size, random or filled from a file",
+        long: "Each write takes a piece at a random place of one buffer of this size per target, which holds random \
+               bytes or the start of the file, repeated if it is shorter. At least the block size. It comes before \
+               -Z, and that before -Zr.",
+        example: "-Z1M",
+        apply: source,
+        ..CONTENT
+    },
+];
+
+fn source(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let (size, file) = match given.value.split_once(',') {
+        Some((_, "")) => return Err(Fault::new("a file name is missing behind the comma")),
+        Some((size, file)) => (size, Some(PathBuf::from(file))),
+        None => (given.value, None),
+    };
+    let size = size_value(builder, size, "size of the write source")?;
+    if size.get() == 0 {
+        return Err(Fault::new("the size of the write source must be above 0"));
+    }
+    builder.settings().write_source = Some(WriteSource { size, file });
+    Ok(())
+}

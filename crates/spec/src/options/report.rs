@@ -1,0 +1,207 @@
+//! `-L -D -R -v -vs -P -: -?`: statistics and output.
+
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since, Support};
+use crate::builder::{Builder, Fault, Given};
+use model::profile::ResultFormat;
+
+const OUTPUT: OptionRow = OptionRow { group: Group::Output, scope: Scope::Profile, ..OptionRow::BASE };
+const EARLY: OptionRow = OptionRow { pass: Pass::One, with_profile: true, ..OUTPUT };
+
+/// `-P` without a number.
+const PROGRESS_IOS_DEFAULT: u32 = 65_536;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-L",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        scope: Scope::TimeSpan,
+        xml: &["MeasureLatency"],
+        short: "measure latency",
+        long: "Measures the latency of every I/O: mean, deviation and percentiles.",
+        example: "-L",
+        apply: |builder, _| {
+            builder.span.measure_latency = true;
+            Ok(())
+        },
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "-D",
+        value: "[<milliseconds>]",
+        scope: Scope::TimeSpan,
+        xml: &["CalculateIopsStdDev", "IoBucketDuration"],
+        short: "I/O rate statistics over intervals of this length [default 1000 ms]",
+        long: "Counts I/Os per interval and reports the deviation of the rate. Without a number, or with one that is \
+               not above 0, the length of the interval stays as it was.",
+        example: "-D500",
+        apply: |builder, given| {
+            let interval = builder.number(given)?;
+            builder.span.calculate_iops_std_dev = true;
+            if interval > 0 {
+                // A number read is at most 2^32 - 1.
+                builder.span.interval_ms = interval as u32;
+            }
+            Ok(())
+        },
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "-R",
+        value: "(text|xml)",
+        xml: &["ResultFormat"],
+        short: "format of the results [default text]",
+        long: "Prints the results as text or as XML.",
+        support: Support::Partly { forms: "xml", is_later: |value| value.trim_end() == "xml" },
+        example: "-Rtext",
+        apply: result_format,
+        ..EARLY
+    },
+    OptionRow {
+        name: "-Rp",
+        value: "[text|xml]",
+        xml: &[],
+        scope: Scope::Invocation,
+        short: "show the profile in this format and do not run it",
+        long: "Prints what the other options ask for, as text or as an XML profile for -X, and stops. No target is \
+               opened or created.",
+        since: Since::DiskSpd("2.1"),
+        example: "-Rpxml",
+        apply: show_profile,
+        ..EARLY
+    },
+    OptionRow {
+        name: "-Rs",
+        value: "[text|xml]",
+        with_profile: false,
+        scope: Scope::Invocation,
+        short: "show this system in this format and stop; must be the only argument",
+        long: "Prints what is known about this system, as the results show it, and stops. No other argument may be \
+               given.",
+        since: Since::DiskSpd("2.3"),
+        example: "-Rs",
+        apply: |builder, given| {
+            let format = optional_format(given.value)?;
+            builder.system_information = Some(format.unwrap_or_default());
+            Ok(())
+        },
+        ..EARLY
+    },
+    OptionRow {
+        name: "-v",
+        repeat: Repeat::Harmless,
+        xml: &["Verbose"],
+        short: "verbose",
+        long: "Tells what is being done while it is done.",
+        on_linux: "Messages go to stderr, so that stdout holds the results alone.",
+        example: "-v",
+        apply: |builder, given| {
+            nothing_behind(given, "-v and -vs")?;
+            builder.overrides.verbose = true;
+            Ok(())
+        },
+        ..EARLY
+    },
+    OptionRow {
+        name: "-vs",
+        repeat: Repeat::Harmless,
+        xml: &["VerboseStats"],
+        short: "wait statistics in the results",
+        long: "Adds to the results how often each thread waited and how many completions it found. It does not \
+               imply -v.",
+        since: Since::DiskSpd("2.2"),
+        example: "-vs",
+        apply: |builder, given| {
+            nothing_behind(given, "-v and -vs")?;
+            builder.overrides.verbose_stats = true;
+            Ok(())
+        },
+        ..EARLY
+    },
+    OptionRow {
+        name: "-P",
+        value: "[<count>]",
+        xml: &["Progress"],
+        short: "print a dot after every count completed I/Os of a thread [default 65536]",
+        long: "Prints a dot whenever a thread has completed this many I/Os. Without a number, or with one that is not \
+               above 0, it is 65536.",
+        on_linux: "Dots go to stderr, so that stdout holds the results alone.",
+        example: "-P1000",
+        apply: |builder, given| {
+            let ios = builder.number(given)?;
+            // A number read is at most 2^32 - 1.
+            builder.profile.progress_ios = if ios > 0 { ios as u32 } else { PROGRESS_IOS_DEFAULT };
+            Ok(())
+        },
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "-:",
+        value: "<flags>",
+        xml: &["ExperimentFlags"],
+        short: "experiment flags [default 0]",
+        long: "A sum of numbers that switch on experiments. 1: rate limits may sleep for longer than 1 ms at a time.",
+        since: Since::DiskSpd("2.2"),
+        example: "-:1",
+        apply: |builder, given| {
+            let flags = builder.bounded_or_zero(given, "the experiment flags")?;
+            builder.overrides.experiment_flags = Some(flags);
+            Ok(())
+        },
+        ..EARLY
+    },
+    OptionRow {
+        name: "-?",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        scope: Scope::Invocation,
+        short: "print the usage and stop",
+        long: "Prints one entry for each option of DiskSpd and stops. --help is shorter and lists our own options too.",
+        on_linux: "/? does the same; / begins no other option.",
+        example: "-?",
+        apply: |builder, _| {
+            builder.usage = true;
+            Ok(())
+        },
+        ..OUTPUT
+    },
+];
+
+fn format(word: &str) -> Option<ResultFormat> {
+    match word.trim_end() {
+        "text" => Some(ResultFormat::Text),
+        "xml" => Some(ResultFormat::Xml),
+        _ => None,
+    }
+}
+
+fn format_fault(word: &str) -> Fault {
+    let found = if word.is_empty() { "none is given".to_owned() } else { format!("not '{word}'") };
+    Fault(format!("invalid format of results, {found}; the forms are -R[p|s][text|xml]"))
+}
+
+fn optional_format(word: &str) -> Result<Option<ResultFormat>, Fault> {
+    if word.trim_end().is_empty() {
+        return Ok(None);
+    }
+    format(word).map(Some).ok_or_else(|| format_fault(word))
+}
+
+fn result_format(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    builder.overrides.result_format = Some(format(given.value).ok_or_else(|| format_fault(given.value))?);
+    Ok(())
+}
+
+fn show_profile(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let format = optional_format(given.value)?;
+    builder.show = true;
+    builder.overrides.result_format = format.or(builder.overrides.result_format);
+    Ok(())
+}
+
+fn nothing_behind(given: &Given<'_>, forms: &str) -> Result<(), Fault> {
+    if given.value.trim_end().is_empty() {
+        return Ok(());
+    }
+    Err(Fault(format!("unexpected '{}'; the forms are {forms}", given.value)))
+}

@@ -1,0 +1,246 @@
+//! What the table of options knows about each.
+
+use crate::builder::{Builder, Fault, Given};
+
+/// One option.
+#[derive(Clone, Copy)]
+pub struct OptionRow {
+    /// As typed, without its value: `-b`, `-bs`, `--overwrite`.
+    pub name: &'static str,
+    /// Which values belong to this row, where several rows share a name.
+    pub lead: Lead,
+    /// Grammar of the value as help shows it, directly behind the name; may be empty.
+    pub value: &'static str,
+    /// Whether it takes a value.
+    pub kind: Kind,
+    /// What giving it again does.
+    pub repeat: Repeat,
+    /// When the parser acts on it.
+    pub pass: Pass,
+    /// True if it may stand beside `-X`.
+    pub with_profile: bool,
+    /// What it belongs to.
+    pub scope: Scope,
+    /// Elements of an XML profile that say the same; empty if there are none.
+    pub xml: &'static [&'static str],
+    /// Under which heading help lists it.
+    pub group: Group,
+    /// One line.
+    pub short: &'static str,
+    /// All there is to know, for `--help OPTION`.
+    pub long: &'static str,
+    /// First version that knows it in this form.
+    pub since: Since,
+    /// What it does on Linux, where that is not obvious; else empty.
+    pub on_linux: &'static str,
+    /// Whether its effect exists.
+    pub support: Support,
+    /// A complete argument that is accepted, as an example in help and for tests.
+    pub example: &'static str,
+    /// Applies a value to what has been said so far.
+    pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), Fault>,
+}
+
+/// Which values belong to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// All.
+    Any,
+    /// None at all.
+    Nothing,
+    /// Those that begin with a digit.
+    Digit,
+    /// Those that begin with one of these characters.
+    OneOf(&'static str),
+}
+
+impl Lead {
+    /// True if `value` belongs to the row.
+    pub fn admits(self, value: &str) -> bool {
+        let first = value.chars().next();
+        match self {
+            Self::Any => true,
+            Self::Nothing => value.trim_end().is_empty(),
+            Self::Digit => first.is_some_and(|first| first.is_ascii_digit()),
+            Self::OneOf(characters) => first.is_some_and(|first| characters.contains(first)),
+        }
+    }
+}
+
+/// Whether an option takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It takes none. Text behind a short one is ignored with a warning.
+    Flag,
+    /// A short one's value follows directly and may be empty; a long one's must be given.
+    Value,
+    /// A long one's value may be given.
+    OptionalValue,
+}
+
+/// What giving an option again does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// Nothing.
+    Harmless,
+    /// The last value counts.
+    LastWins,
+    /// The values add up.
+    Accumulates,
+    /// It is an error.
+    Error,
+}
+
+/// When the parser acts on an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Before anything else: our own options.
+    Zero,
+    /// Before other values are read: the block size, and what may stand beside `-X`.
+    One,
+    /// Last, in the order given.
+    Two,
+}
+
+/// What an option belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The invocation; no profile holds it.
+    Invocation,
+    /// The whole profile.
+    Profile,
+    /// Its one timespan.
+    TimeSpan,
+    /// Every target.
+    Target,
+}
+
+/// Headings of help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Size, bounds and creation of targets.
+    Targets,
+    /// Durations and seed.
+    Timing,
+    /// Threads, queue depth and rates.
+    Load,
+    /// Threads to CPUs.
+    Affinity,
+    /// Where I/Os fall and which they are.
+    Access,
+    /// Caches and how I/O is issued.
+    Caching,
+    /// What is written.
+    WriteBuffers,
+    /// Statistics and results.
+    Output,
+    /// Events.
+    Synchronization,
+    /// Kernel events.
+    EventTracing,
+    /// Not of `DiskSpd`.
+    Own,
+}
+
+impl Group {
+    /// All, in the order of help.
+    pub const ALL: [Self; 11] = [
+        Self::Targets,
+        Self::Timing,
+        Self::Load,
+        Self::Affinity,
+        Self::Access,
+        Self::Caching,
+        Self::WriteBuffers,
+        Self::Output,
+        Self::Synchronization,
+        Self::EventTracing,
+        Self::Own,
+    ];
+
+    /// The heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Targets => "Size and bounds of targets",
+            Self::Timing => "Duration",
+            Self::Load => "Threads, queue depth and rate",
+            Self::Affinity => "Threads on CPUs",
+            Self::Access => "Access pattern",
+            Self::Caching => "Caching and I/O",
+            Self::WriteBuffers => "Write buffers",
+            Self::Output => "Statistics and output",
+            Self::Synchronization => "Synchronization",
+            Self::EventTracing => "Event tracing",
+            Self::Own => "Options of this program that DiskSpd does not have",
+        }
+    }
+}
+
+/// First version that knows an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// This version of `DiskSpd`; "2.0" stands for all of 2.0.x.
+    DiskSpd(&'static str),
+    /// Ours.
+    Own,
+}
+
+/// Whether an option's effect exists.
+#[derive(Clone, Copy)]
+pub enum Support {
+    /// It does.
+    Complete,
+    /// Not yet: it is read and shown, and a run with it fails.
+    Later,
+    /// Not yet for some values.
+    Partly {
+        /// Those values, for people.
+        forms: &'static str,
+        /// True for those values.
+        is_later: fn(&str) -> bool,
+    },
+}
+
+impl Support {
+    /// True if a run with this value fails for now.
+    pub fn is_later(self, value: &str) -> bool {
+        match self {
+            Self::Complete => false,
+            Self::Later => true,
+            Self::Partly { is_later, .. } => is_later(value),
+        }
+    }
+}
+
+impl OptionRow {
+    /// What most rows share; each names the rest.
+    pub(crate) const BASE: Self = Self {
+        name: "",
+        lead: Lead::Any,
+        value: "",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        pass: Pass::Two,
+        with_profile: false,
+        scope: Scope::Target,
+        xml: &[],
+        group: Group::Targets,
+        short: "",
+        long: "",
+        since: Since::DiskSpd("2.0"),
+        on_linux: "",
+        support: Support::Complete,
+        example: "",
+        apply: |_, _| Ok(()),
+    };
+
+    /// True for our own options.
+    pub fn is_long(&self) -> bool {
+        self.name.starts_with("--")
+    }
+
+    /// Name and value as help shows them.
+    pub fn synopsis(&self) -> String {
+        format!("{}{}", self.name, self.value)
+    }
+}

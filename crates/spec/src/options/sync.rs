@@ -1,0 +1,145 @@
+//! `-y -e -X`: events, kernel tracing, and profiles from files.
+
+use super::row::{Group, OptionRow, Pass, Repeat, Scope, Since, Support};
+use crate::builder::{Builder, Fault, Given};
+use std::path::PathBuf;
+
+const EVENT: OptionRow = OptionRow {
+    value: "<name>",
+    scope: Scope::Invocation,
+    group: Group::Synchronization,
+    support: Support::Later,
+    ..OptionRow::BASE
+};
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-X",
+        value: "<file>",
+        repeat: Repeat::Error,
+        pass: Pass::One,
+        with_profile: true,
+        scope: Scope::Profile,
+        group: Group::Targets,
+        short: "run the XML profile in this file",
+        long: "Runs the timespans of an XML profile. Only -: -C -d -W -R -v -vs -z and our own options may stand \
+               beside it; they count instead of what the profile says. Targets replace *1, *2 and so on in it.",
+        support: Support::Later,
+        example: "-Xprofile.xml",
+        apply: profile_path,
+        ..OptionRow::BASE
+    },
+    OptionRow {
+        name: "-ys",
+        short: "set this event when measuring starts",
+        long: "Makes the event if it does not exist, and sets it when the measurement starts, after the warm-up.",
+        example: "-ysStarted",
+        apply: |builder, given| {
+            builder.events.on_started = Some(given.value.to_owned());
+            Ok(())
+        },
+        ..EVENT
+    },
+    OptionRow {
+        name: "-yf",
+        short: "set this event when measuring ends",
+        long: "Makes the event if it does not exist, and sets it when the measurement ends, before the cool-down.",
+        example: "-yfFinished",
+        apply: |builder, given| {
+            builder.events.on_finished = Some(given.value.to_owned());
+            Ok(())
+        },
+        ..EVENT
+    },
+    OptionRow {
+        name: "-yr",
+        short: "wait for this event before the run starts",
+        long: "Makes the event if it does not exist, and waits for it before the run starts, warm-up included.",
+        example: "-yrReady",
+        apply: |builder, given| {
+            builder.events.wait_start = Some(given.value.to_owned());
+            Ok(())
+        },
+        ..EVENT
+    },
+    OptionRow {
+        name: "-yp",
+        short: "stop the run when this event is set",
+        long: "Makes the event if it does not exist; the run stops when it is set. Ctrl+C sets it too.",
+        example: "-ypStop",
+        apply: |builder, given| {
+            builder.events.stop = Some(given.value.to_owned());
+            Ok(())
+        },
+        ..EVENT
+    },
+    OptionRow {
+        name: "-ye",
+        repeat: Repeat::Accumulates,
+        short: "set this existing event and stop",
+        long: "Sets an event that exists and stops with exit status 1; nothing is run.",
+        example: "-yeReady",
+        apply: |builder, given| {
+            builder.signals.push(given.value.to_owned());
+            Ok(())
+        },
+        ..EVENT
+    },
+    OptionRow {
+        name: "-e",
+        value: "(<class>|q|c|s|p)",
+        repeat: Repeat::Accumulates,
+        scope: Scope::Profile,
+        xml: &["ETW"],
+        group: Group::EventTracing,
+        short: "kernel events: PROCESS THREAD IMAGE_LOAD DISK_IO ... or time source q, c, s; p paged memory",
+        long: "Event classes PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, MEMORY_HARD_FAULTS, NETWORK, \
+               REGISTRY; time source q performance counter, c cycle counter, s system timer; p puts trace buffers \
+               into paged memory. Several -e add up.",
+        support: Support::Later,
+        since: Since::DiskSpd("2.0"),
+        example: "-eDISK_IO",
+        apply: tracing,
+        ..OptionRow::BASE
+    },
+];
+
+fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    if given.value.is_empty() {
+        return Err(Fault::new("the path of the XML profile is missing; it follows -X directly"));
+    }
+    builder.profile_path = Some(PathBuf::from(given.value));
+    Ok(())
+}
+
+/// Of the lower-case forms only the first letter counts.
+fn tracing(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let word = given.value.trim_end();
+    let tracing = builder.profile.tracing.get_or_insert_default();
+    match word {
+        "PROCESS" => tracing.process = true,
+        "THREAD" => tracing.thread = true,
+        "IMAGE_LOAD" => tracing.image_load = true,
+        "DISK_IO" => tracing.disk_io = true,
+        "MEMORY_PAGE_FAULTS" => tracing.memory_page_faults = true,
+        "MEMORY_HARD_FAULTS" => tracing.memory_hard_faults = true,
+        "NETWORK" => tracing.network = true,
+        "REGISTRY" => tracing.registry = true,
+        _ => {
+            match word.chars().next() {
+                Some('q') => tracing.use_perf_timer = true,
+                Some('c') => tracing.use_cycles_counter = true,
+                Some('s') => tracing.use_system_timer = true,
+                Some('p') => tracing.use_paged_memory = true,
+                _ => {
+                    return Err(Fault::new(
+                        "expected q, c, s, p or one of PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, \
+                         MEMORY_HARD_FAULTS, NETWORK, REGISTRY",
+                    ));
+                }
+            }
+            builder.warn_of_ignored(given, &word[1..]);
+        }
+    }
+    Ok(())
+}

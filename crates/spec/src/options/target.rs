@@ -1,0 +1,163 @@
+//! `-b -B -c -f`: sizes, bounds and creation of targets.
+
+use super::row::{Group, Lead, OptionRow, Pass, Repeat, Support};
+use crate::builder::{Builder, Fault, Given};
+use crate::size;
+use model::limits::BLOCK_SIZE_BYTES_MAX;
+use model::units::Bytes;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-b",
+        value: "<size>[K|M|G|T|b]",
+        pass: Pass::One,
+        xml: &["BlockSize"],
+        group: Group::Targets,
+        short: "bytes per I/O [default 64K]",
+        long: "Bytes per I/O. The value also defines the suffix b of every other size on the line, \
+               wherever -b stands. -b with the suffix b multiplies the size given before.",
+        example: "-b4K",
+        apply: block_size,
+        ..OptionRow::BASE
+    },
+    OptionRow {
+        name: "-B",
+        value: "<base>[:<length>]",
+        repeat: Repeat::Error,
+        xml: &["BaseFileOffset", "MaxFileSize"],
+        group: Group::Targets,
+        short: "I/O only from offset base, and up to base+length [default 0, no limit]",
+        long: "Restricts I/O to the bytes from base on; with a length, to the bytes below base+length. \
+               The length is another way to give the maximum offset of -f<size>; only one of them may be given.",
+        since: super::Since::DiskSpd("2.0"),
+        example: "-B5M:1M",
+        apply: base,
+        ..OptionRow::BASE
+    },
+    OptionRow {
+        name: "-c",
+        value: "<size>[K|M|G|T|b]",
+        xml: &["FileSize"],
+        group: Group::Targets,
+        short: "create file targets with this size before the run",
+        long: "Creates every target that is a regular file with this size before the run, filled with the bytes \
+               00..FF, with zeros (-Z) or with random bytes (-Zr, -Z<size>). Devices are left as they are. \
+               -c0 creates nothing.",
+        on_linux: "A file that this program made earlier with the same size and fill is reused; --recreate makes it \
+                   anew. A file that this program did not make is refused unless --overwrite is given.",
+        example: "-c1G",
+        apply: create_size,
+        ..OptionRow::BASE
+    },
+    OptionRow {
+        name: "-f",
+        lead: Lead::Digit,
+        value: "<size>[K|M|G|T|b]",
+        repeat: Repeat::Error,
+        xml: &["MaxFileSize"],
+        group: Group::Targets,
+        short: "I/O only below this offset, counted from the start of the target",
+        long: "The highest offset that I/O reaches, exclusive, counted from the start of the target and not from the \
+               base of -B. Without it, or with 0, I/O reaches the end of the target.",
+        on_linux: "On a character device this is the size of the target.",
+        example: "-f64M",
+        apply: maximum,
+        ..OptionRow::BASE
+    },
+    OptionRow {
+        name: "-f",
+        value: "<rst>",
+        repeat: Repeat::Accumulates,
+        xml: &["RandomAccess", "SequentialScan", "TemporaryFile"],
+        group: Group::Caching,
+        short: "open with hints: r random access, s sequential scan, t temporary file",
+        long: "Hints to the file system's cache, in any combination: r for random access, s for a sequential scan, \
+               t for a temporary file.",
+        since: super::Since::DiskSpd("2.0"),
+        on_linux: "r and s are posix_fadvise(POSIX_FADV_RANDOM) and (POSIX_FADV_SEQUENTIAL). t has no equivalent; it \
+                   is accepted and shown.",
+        support: Support::Complete,
+        example: "-frs",
+        apply: hints,
+        ..OptionRow::BASE
+    },
+];
+
+/// A size; `what` names it in the message.
+pub(super) fn size_value(builder: &Builder, value: &str, what: &str) -> Result<Bytes, Fault> {
+    size::parse(value, builder.block_bytes()).map(Bytes).map_err(|fault| Fault(format!("invalid {what}: {fault}")))
+}
+
+fn block_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let block = size_value(builder, given.value, "block size")?;
+    if block.get() == 0 || block.get() > BLOCK_SIZE_BYTES_MAX {
+        return Err(Fault(format!(
+            "invalid block size: it must be 1 to {BLOCK_SIZE_BYTES_MAX} bytes, not {}",
+            block.get()
+        )));
+    }
+    builder.settings().block_size = block;
+    Ok(())
+}
+
+fn base(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    if builder.said.base {
+        return Err(Fault::new("the base offset (-B) can only be given once"));
+    }
+    let invalid =
+        |what: &str, fault| Fault(format!("invalid {what}: {fault}; the form is -B<base> or -B<base>:<length>"));
+    let text = given.value.trim_end();
+    let block_bytes = builder.block_bytes();
+    let (base, rest) = size::leading(text, block_bytes).map_err(|fault| invalid("base offset", fault))?;
+    if let Some(length) = rest.strip_prefix(':') {
+        let length = size::parse(length, block_bytes).map_err(|fault| invalid("length", fault))?;
+        let maximum = base
+            .checked_add(length)
+            .ok_or_else(|| Fault::new("base and length add up to more than fits into 64 bits"))?;
+        set_maximum(builder, maximum)?;
+    } else if !rest.is_empty() {
+        return Err(Fault(format!(
+            "unexpected '{rest}' behind the base offset; the form is -B<base> or -B<base>:<length>"
+        )));
+    }
+    builder.said.base = true;
+    builder.settings().base_offset = Bytes(base);
+    Ok(())
+}
+
+fn set_maximum(builder: &mut Builder, maximum: u64) -> Result<(), Fault> {
+    if builder.said.maximum {
+        return Err(Fault::new("the maximum offset (-B<base>:<length> or -f<size>) can only be given once"));
+    }
+    builder.said.maximum = true;
+    builder.settings().max_offset = Bytes(maximum);
+    Ok(())
+}
+
+fn create_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    builder.settings().create_size = Some(size_value(builder, given.value, "size of the target")?);
+    Ok(())
+}
+
+fn maximum(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let maximum = size_value(builder, given.value, "maximum offset")?;
+    set_maximum(builder, maximum.get())
+}
+
+fn hints(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let fault = || Fault::new("-f takes a size, or hints out of the letters r, s and t");
+    let letters = given.value.trim_end();
+    if letters.is_empty() {
+        return Err(fault());
+    }
+    for letter in letters.chars() {
+        let target = builder.settings();
+        match letter {
+            'r' => target.random_access_hint = true,
+            's' => target.sequential_scan_hint = true,
+            't' => target.temporary_hint = true,
+            _ => return Err(fault()),
+        }
+    }
+    Ok(())
+}

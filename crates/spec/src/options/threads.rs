@@ -1,0 +1,142 @@
+//! `-t -F -o -O -oc -g -i -j`: threads, queue depth and rates.
+
+use super::row::{Group, OptionRow, Scope, Since, Support};
+use crate::builder::{Builder, Fault, Given};
+use model::limits::COMPLETION_DEPTH_MAX;
+use model::profile::Throughput;
+
+const LOAD: OptionRow = OptionRow { group: Group::Load, ..OptionRow::BASE };
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-t",
+        value: "<count>",
+        xml: &["ThreadsPerFile"],
+        short: "threads per target [default 1]",
+        long: "Threads per target. Not together with -F, the total number of threads.",
+        example: "-t4",
+        apply: |builder, given| {
+            builder.settings().threads = builder.bounded(given, "the number of threads per target", 1, u32::MAX)?;
+            Ok(())
+        },
+        ..LOAD
+    },
+    OptionRow {
+        name: "-F",
+        value: "<count>",
+        scope: Scope::TimeSpan,
+        xml: &["ThreadCount"],
+        short: "total number of threads, every one serving every target",
+        long: "Total number of threads; every thread works on every target. Not together with -t above 1.",
+        example: "-F4",
+        apply: |builder, given| {
+            builder.span.thread_count = builder.bounded(given, "the total number of threads", 1, u32::MAX)?;
+            Ok(())
+        },
+        ..LOAD
+    },
+    OptionRow {
+        name: "-o",
+        value: "<count>",
+        xml: &["RequestCount"],
+        short: "outstanding I/Os per target and thread [default 2]",
+        long: "I/Os that a thread keeps outstanding on each target, at most 65536.",
+        on_linux: "With one outstanding I/O a thread reads and writes synchronously; with more it uses io_uring.",
+        example: "-o32",
+        apply: |builder, given| {
+            builder.settings().outstanding = builder.bounded(given, "the number of outstanding I/Os", 1, u32::MAX)?;
+            Ok(())
+        },
+        ..LOAD
+    },
+    OptionRow {
+        name: "-O",
+        value: "<count>",
+        scope: Scope::TimeSpan,
+        xml: &["RequestCount"],
+        short: "outstanding I/Os per thread, the target chosen for each I/O (with -F)",
+        long: "I/Os that a thread keeps outstanding over all targets, at most 65536; for each I/O the target is \
+               chosen anew. It has an effect only together with -F; -o is then ignored. It excludes -g, -j and -p.",
+        example: "-O8",
+        apply: |builder, given| {
+            builder.span.request_count =
+                builder.bounded(given, "the number of outstanding I/Os per thread", 1, u32::MAX)?;
+            Ok(())
+        },
+        ..LOAD
+    },
+    OptionRow {
+        name: "-oc",
+        value: "<count>",
+        scope: Scope::TimeSpan,
+        xml: &["CompletionDepth"],
+        short: "most completions taken at once, 1 to 16 [default 16]",
+        long: "Upper bound of the completions that a thread takes in one go. All of them share one time stamp, so a \
+               smaller number makes latencies finer and costs more calls. Ignored with -u and with one outstanding I/O.",
+        since: Since::DiskSpd("2.3"),
+        support: Support::Later,
+        example: "-oc8",
+        apply: |builder, given| {
+            let depth = builder.bounded(given, "the completion depth", 1, COMPLETION_DEPTH_MAX)?;
+            builder.span.completion_depth = Some(depth);
+            Ok(())
+        },
+        ..LOAD
+    },
+    OptionRow {
+        name: "-g",
+        value: "(<bytes/ms>|<count>i)",
+        xml: &["Throughput"],
+        short: "limit per thread and target: bytes per millisecond, or with i I/Os per second",
+        long: "Limits each thread on each target to this many bytes per millisecond, or with a final i to this many \
+               I/Os per second. Not together with -x or with -F and -O.",
+        since: Since::DiskSpd("2.0"),
+        example: "-g200i",
+        apply: throughput,
+        ..LOAD
+    },
+    OptionRow {
+        name: "-i",
+        value: "<count>",
+        xml: &["BurstSize"],
+        short: "I/Os per burst; needs -j",
+        long: "I/Os that a thread issues on a target before it pauses for the time of -j.",
+        example: "-i10",
+        apply: |builder, given| {
+            builder.settings().burst_ios = Some(builder.bounded(given, "the number of I/Os per burst", 1, u32::MAX)?);
+            Ok(())
+        },
+        ..LOAD
+    },
+    OptionRow {
+        name: "-j",
+        value: "<milliseconds>",
+        xml: &["ThinkTime"],
+        short: "pause between bursts in milliseconds; needs -i",
+        long: "Milliseconds between the bursts of -i.",
+        example: "-j100",
+        apply: |builder, given| {
+            let pause = builder.bounded(given, "the pause between bursts in milliseconds", 1, u32::MAX)?;
+            builder.settings().think_time_ms = Some(pause);
+            Ok(())
+        },
+        ..LOAD
+    },
+];
+
+/// The last character decides the unit; what stands between the number and it does not count.
+fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let value = given.value.trim_end();
+    let (number, is_iops) = match value.strip_suffix('i') {
+        Some(number) => (number, true),
+        None if value.ends_with(|c: char| c.is_ascii_digit()) => (value, false),
+        None => {
+            return Err(Fault::new(
+                "a rate is a number of bytes per millisecond, or of I/Os per second with a final i",
+            ));
+        }
+    };
+    let rate = builder.bounded(&Given { value: number, ..*given }, "the rate", 1, u32::MAX)?;
+    builder.settings().throughput = if is_iops { Throughput::Iops(rate) } else { Throughput::BytesPerMs(rate) };
+    Ok(())
+}

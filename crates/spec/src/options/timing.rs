@@ -1,0 +1,73 @@
+//! `-d -W -C -z`: durations and seed.
+
+use super::row::{Group, OptionRow, Pass, Scope};
+use crate::builder::{Builder, Fault, Given};
+use crate::number;
+
+const TIMING: OptionRow =
+    OptionRow { pass: Pass::One, with_profile: true, scope: Scope::TimeSpan, group: Group::Timing, ..OptionRow::BASE };
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "-d",
+        value: "<seconds>",
+        xml: &["Duration"],
+        short: "measured time in seconds [default 10]",
+        long: "Seconds during which the load is measured, after the warm-up and before the cool-down. \
+               Beside -X it counts for every timespan.",
+        on_linux: "0 is refused when a run would start; DiskSpd measures for a few microseconds.",
+        example: "-d30",
+        apply: |builder, given| {
+            builder.overrides.duration_s = Some(builder.bounded(given, "the duration in seconds", 0, u32::MAX)?);
+            Ok(())
+        },
+        ..TIMING
+    },
+    OptionRow {
+        name: "-W",
+        value: "<seconds>",
+        xml: &["Warmup"],
+        short: "warm-up in seconds before the measurement [default 5]",
+        long: "Seconds of load before the measurement starts. 0 leaves the warm-up out.",
+        example: "-W0",
+        apply: |builder, given| {
+            builder.overrides.warm_up_s = Some(builder.bounded(given, "the warm-up in seconds", 0, u32::MAX)?);
+            Ok(())
+        },
+        ..TIMING
+    },
+    OptionRow {
+        name: "-C",
+        value: "<seconds>",
+        xml: &["Cooldown"],
+        short: "cool-down in seconds after the measurement [default 0]",
+        long: "Seconds for which the load goes on after the measurement has ended.",
+        example: "-C2",
+        apply: |builder, given| {
+            builder.overrides.cool_down_s = Some(builder.bounded(given, "the cool-down in seconds", 0, u32::MAX)?);
+            Ok(())
+        },
+        ..TIMING
+    },
+    OptionRow {
+        name: "-z",
+        value: "[<seed>]",
+        xml: &["RandSeed"],
+        short: "random seed [default 0; -z alone: milliseconds since boot]",
+        long: "Seed of all random choices, a whole number of 32 bits. -z alone takes the milliseconds since boot.",
+        on_linux: "The generator is xoshiro256++, so a seed does not give the offsets that it gives on Windows.",
+        example: "-z1234",
+        apply: seed,
+        ..TIMING
+    },
+];
+
+fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let seed = if given.value.trim_end().is_empty() {
+        given.surroundings.milliseconds_since_boot()
+    } else {
+        number::seed(given.value)?
+    };
+    builder.overrides.random_seed = Some(seed);
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Sizes: digits and at most one of the letters K, M, G, T, B.
+
+use crate::number::split_digits;
+use std::fmt;
+
+/// Why a text is no size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SizeFault {
+    /// It does not start with a digit.
+    NoDigits,
+    /// The letter behind the digits is none of the units.
+    UnknownUnit(char),
+    /// Something stands behind a complete size.
+    TrailingText(String),
+    /// It does not fit into 64 bits.
+    TooLarge(String),
+}
+
+impl fmt::Display for SizeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDigits => f.write_str("a size starts with a digit, as in 4096, 64K or 2b"),
+            Self::UnknownUnit(unit) => write!(
+                f,
+                "'{unit}' is not a unit of size; valid are K (KiB), M (MiB), G (GiB), T (TiB) and B (blocks of -b)"
+            ),
+            Self::TrailingText(text) => write!(f, "unexpected '{text}' behind the size"),
+            Self::TooLarge(size) => write!(f, "the size {size} is too large; it must fit into 64 bits"),
+        }
+    }
+}
+
+/// A whole text as a size in bytes; `block_bytes` is the unit `b`. Blanks at its end do not count.
+pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
+    let (size, rest) = leading(text.trim_end(), block_bytes)?;
+    if rest.is_empty() { Ok(size) } else { Err(SizeFault::TrailingText(rest.to_owned())) }
+}
+
+/// The size at the start of `text`, and what stands behind it.
+pub fn leading(text: &str, block_bytes: u64) -> Result<(u64, &str), SizeFault> {
+    let (digits, rest) = split_digits(text);
+    if digits.is_empty() {
+        return Err(SizeFault::NoDigits);
+    }
+    let (unit_bytes, unit_length) = match rest.bytes().next().map(|byte| byte.to_ascii_uppercase()) {
+        Some(b'K') => (1 << 10, 1),
+        Some(b'M') => (1 << 20, 1),
+        Some(b'G') => (1 << 30, 1),
+        Some(b'T') => (1 << 40, 1),
+        Some(b'B') => (block_bytes, 1),
+        // What separates a size from what follows it; any other character was meant as a unit.
+        None | Some(b':' | b'/' | b',') => (1, 0),
+        Some(_) => return Err(SizeFault::UnknownUnit(rest.chars().next().unwrap_or_default())),
+    };
+    let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit_bytes));
+    let end = digits.len() + unit_length;
+    let size = size.ok_or_else(|| SizeFault::TooLarge(text[..end].to_owned()))?;
+    Ok((size, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BLOCK: u64 = 65_536;
+
+    #[test]
+    fn units_are_powers_of_1024_and_the_block() {
+        for (text, size) in [
+            ("0", 0),
+            ("1", 1),
+            ("4096", 4096),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("1m", 1 << 20),
+            ("1G", 1 << 30),
+            ("2t", 2 << 40),
+            ("3B", 196_608),
+            ("3b", 196_608),
+            ("18446744073709551615", u64::MAX),
+            ("18014398509481983K", 18_014_398_509_481_983 * 1024),
+            ("16777215T", 16_777_215 << 40),
+            ("0000000000000000000000001", 1),
+            ("64K ", 65_536),
+        ] {
+            assert_eq!(parse(text, BLOCK), Ok(size), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        for text in ["", "K", "-1", "+1", " 1", ".5", "０"] {
+            assert_eq!(parse(text, BLOCK), Err(SizeFault::NoDigits), "{text}");
+        }
+        for (text, unit) in [("10a", 'a'), ("1.5G", '.'), ("30 K", ' '), ("4P", 'P'), ("1e6", 'e'), ("1é", 'é')] {
+            assert_eq!(parse(text, BLOCK), Err(SizeFault::UnknownUnit(unit)), "{text}");
+        }
+        for (text, rest) in [("30KB", "B"), ("64KiB", "iB"), ("1G1", "1"), ("1:2", ":2"), ("4k,", ",")] {
+            assert_eq!(parse(text, BLOCK), Err(SizeFault::TrailingText(rest.to_owned())), "{text}");
+        }
+        for text in [
+            "18446744073709551616",
+            "18014398509481984K",
+            "17592186044416M",
+            "17179869184G",
+            "16777216T",
+            "99999999999999999999999999999999",
+            "281474976710656b",
+        ] {
+            assert_eq!(parse(text, BLOCK), Err(SizeFault::TooLarge(text.to_owned())), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_size_is_its_number_times_its_unit(number: u64, unit in 0_usize..6, block in 1_u64..1 << 32) {
+            let (letter, bytes) =
+                [("", 1), ("k", 1 << 10), ("M", 1 << 20), ("g", 1 << 30), ("T", 1 << 40), ("b", block)][unit];
+            let exact = u128::from(number) * u128::from(bytes);
+            let parsed = parse(&format!("{number}{letter}"), block).ok().map(u128::from);
+            prop_assert_eq!(parsed, (exact <= u128::from(u64::MAX)).then_some(exact));
+        }
+
+        #[test]
+        fn no_text_is_too_strange(text in any::<String>()) {
+            if let Ok((_, rest)) = leading(&text, BLOCK) {
+                prop_assert!(text.ends_with(rest));
+            }
+        }
+    }
+}
