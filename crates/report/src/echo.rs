@@ -8,6 +8,7 @@ use model::plan::EngineKind;
 use model::profile::{
     Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, Profile, Target, TimeSpan, Traversal,
 };
+use model::result::TimeSpanResult;
 use model::units::Bytes;
 use std::io::{self, Write};
 
@@ -57,6 +58,19 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
+    /// What was decided; what would have been, if the run ended before it was planned.
+    pub(crate) fn made(span: &TimeSpan, happened: Option<&TimeSpanResult>, system: &SystemFacts) -> Self {
+        let expected = Self::expected(span, system);
+        match happened {
+            Some(planned) if planned.engines.len() == span.targets.len() => Self {
+                mechanisms: planned.engines.iter().map(|&engine| Mechanism::of(engine)).collect(),
+                buffer_separation_bytes: planned.buffer_separation_bytes,
+                ..expected
+            },
+            _ => expected,
+        }
+    }
+
     /// What planning would decide if nothing stands in its way.
     pub(crate) fn expected(span: &TimeSpan, system: &SystemFacts) -> Self {
         Self {

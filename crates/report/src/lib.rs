@@ -18,7 +18,6 @@ mod time_span;
 mod totals;
 mod wait_table;
 
-use echo::Mechanism;
 use model::facts::SystemFacts;
 use model::profile::Profile;
 use model::result::RunResult;
@@ -27,21 +26,9 @@ use std::io::{self, Write};
 
 /// Writes the whole report.
 pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
-    let several_groups = result.system.topology.group_count() > 1;
     echo::head(out, &result.command_line, &result.profile)?;
     for (index, span) in result.profile.time_spans.iter().enumerate() {
-        let happened = result.time_spans.get(index);
-        let engines = happened.map_or(&[][..], |happened| &happened.engines);
-        let mechanism = |target: usize| match engines.get(target) {
-            Some(&engine) => Mechanism::of(engine),
-            None => Mechanism::expected(span, &span.targets[target]),
-        };
-        let separation_bytes = happened.map_or(0, |happened| happened.buffer_separation_bytes);
-        let decisions = echo::Decisions {
-            mechanisms: (0..span.targets.len()).map(mechanism).collect(),
-            buffer_separation_bytes: separation_bytes,
-            several_groups,
-        };
+        let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system);
         echo::time_span(out, index + 1, span, &decisions)?;
     }
     system_text(&result.system, result.started_at, out)?;

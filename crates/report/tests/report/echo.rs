@@ -205,6 +205,14 @@ fn a_report_names_the_separation_that_was_reached() {
 }
 
 #[test]
+fn a_run_that_was_never_planned_shows_what_would_have_been() {
+    let mut result = mix_run();
+    result.time_spans[0].engines.clear();
+    result.time_spans[0].buffer_separation_bytes = 0;
+    assert_eq!(report(&result), report(&mix_run()));
+}
+
+#[test]
 fn caches() {
     use CacheMode::{Cached, NoLocalCache, Unbuffered};
     let lines = |cache_mode, write_through| {
