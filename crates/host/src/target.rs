@@ -148,6 +148,7 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
     let mut facts = RegularFacts {
         identity: FileIdentity { device, inode: metadata.ino() },
         size_bytes: metadata.len(),
+        allocated_bytes: metadata.blocks().saturating_mul(512),
         direct_io: file_system::direct_io(root, &file, device),
         file_system: file_system::describe(root, device, stat),
         ..RegularFacts::default()

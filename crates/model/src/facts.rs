@@ -149,6 +149,8 @@ pub struct RegularFacts {
     pub identity: FileIdentity,
     /// Its length.
     pub size_bytes: u64,
+    /// What is allocated for it: less than its length if it has holes.
+    pub allocated_bytes: u64,
     /// What direct I/O on it needs.
     pub direct_io: DirectIo,
     /// Its file system.
