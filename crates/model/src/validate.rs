@@ -1,12 +1,13 @@
 //! What a profile may not say, as far as no machine is needed to know it.
 //!
 //! All faults are collected, in the order in which `DiskSpd` reports them. Checks against the
-//! machine's CPUs belong to the planner.
+//! machine's CPUs, and limits on how many threads, targets and intervals a run may have, belong to
+//! the planner.
 
 mod distribution;
 mod target;
 
-use crate::limits::{COMPLETION_DEPTH_MAX, INTERVALS_MAX, OUTSTANDING_MAX, TARGETS_MAX, THREADS_MAX};
+use crate::limits::{COMPLETION_DEPTH_MAX, OUTSTANDING_MAX};
 use crate::profile::{BypassIo, Profile, Target, TimeSpan};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,9 +79,6 @@ fn check_time_span(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     check_times(span, purpose, report);
     check_targets(span, purpose, report);
     check_same_path_bypass(span, report);
-    if purpose == Purpose::Run {
-        check_limits(span, report);
-    }
 }
 
 fn check_completion_depth(span: &TimeSpan, report: &mut Report<'_>) {
@@ -146,28 +144,6 @@ fn check_same_path_bypass(span: &TimeSpan, report: &mut Report<'_>) {
             report.error(format!(
                 "conflicting BypassIO modes for '{}': all targets with this path need the same (-Sy, -SY or neither)",
                 target.path.display()
-            ));
-        }
-    }
-}
-
-fn check_limits(span: &TimeSpan, report: &mut Report<'_>) {
-    if span.targets.len() > TARGETS_MAX {
-        report.error(format!("{} targets exceed the maximum {TARGETS_MAX}", span.targets.len()));
-    }
-    let threads = match span.thread_count {
-        0 => span.targets.iter().map(|target| u64::from(target.threads)).sum(),
-        count => u64::from(count),
-    };
-    if threads > u64::from(THREADS_MAX) {
-        report.error(format!("{threads} threads (-t, -F) exceed the maximum {THREADS_MAX}"));
-    }
-    if span.calculate_iops_std_dev && span.interval_ms > 0 {
-        let intervals = (u64::from(span.duration_s) * 1000).div_ceil(u64::from(span.interval_ms));
-        if intervals > INTERVALS_MAX {
-            report.error(format!(
-                "{intervals} intervals of {} ms (-D) exceed the maximum {INTERVALS_MAX}; use longer intervals",
-                span.interval_ms
             ));
         }
     }

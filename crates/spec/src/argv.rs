@@ -184,6 +184,9 @@ fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -
     if builder.said.separation && builder.settings().large_pages {
         builder.warn("large pages (-l) win over buffer separation (-bsp) for I/O buffers");
     }
+    if builder.span.request_count > 0 && builder.span.thread_count == 0 {
+        builder.warn("-O has no effect without -F");
+    }
     let profile = profile(line, builder);
     if builder.show {
         return Ok(Command::ShowProfile(ShowRequest {

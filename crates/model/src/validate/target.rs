@@ -8,70 +8,7 @@ use std::path::PathBuf;
 
 /// True if two targets say the same about everything but the path.
 pub(super) fn is_twin(a: &Target, b: &Target) -> bool {
-    // Destructured so that a new field cannot be forgotten here.
-    let Target {
-        path: _,
-        block_size,
-        base_offset,
-        max_offset,
-        create_size,
-        random_percent,
-        alignment,
-        interlocked,
-        parallel,
-        distribution,
-        outstanding,
-        threads,
-        thread_stride,
-        write_percent,
-        burst_ios,
-        think_time_ms,
-        throughput,
-        cache_mode,
-        write_through,
-        memory_mapped,
-        flush,
-        bypass_io,
-        sequential_scan_hint,
-        random_access_hint,
-        temporary_hint,
-        large_pages,
-        zero_write_buffers,
-        write_source,
-        io_priority,
-        weight,
-        thread_targets,
-    } = a;
-    *block_size == b.block_size
-        && *base_offset == b.base_offset
-        && *max_offset == b.max_offset
-        && *create_size == b.create_size
-        && *random_percent == b.random_percent
-        && *alignment == b.alignment
-        && *interlocked == b.interlocked
-        && *parallel == b.parallel
-        && *distribution == b.distribution
-        && *outstanding == b.outstanding
-        && *threads == b.threads
-        && *thread_stride == b.thread_stride
-        && *write_percent == b.write_percent
-        && *burst_ios == b.burst_ios
-        && *think_time_ms == b.think_time_ms
-        && *throughput == b.throughput
-        && *cache_mode == b.cache_mode
-        && *write_through == b.write_through
-        && *memory_mapped == b.memory_mapped
-        && *flush == b.flush
-        && *bypass_io == b.bypass_io
-        && *sequential_scan_hint == b.sequential_scan_hint
-        && *random_access_hint == b.random_access_hint
-        && *temporary_hint == b.temporary_hint
-        && *large_pages == b.large_pages
-        && *zero_write_buffers == b.zero_write_buffers
-        && *write_source == b.write_source
-        && *io_priority == b.io_priority
-        && *weight == b.weight
-        && *thread_targets == b.thread_targets
+    *a == Target { path: a.path.clone(), ..b.clone() }
 }
 
 /// Everything that does not depend on the path.

@@ -105,8 +105,6 @@ fn each_conflict_is_found_alone() {
             |_, t| (t.bypass_io, t.cache_mode, t.write_percent) = (Some(BypassIo::Full), CacheMode::Unbuffered, 1),
             &["-SY", "-w"],
         ),
-        (|s, _| (s.calculate_iops_std_dev, s.interval_ms, s.duration_s) = (true, 1, 1_000_000), &["-D", "16777216"]),
-        (|_, t| (t.threads, t.random_percent) = (65_537, 100), &["-t", "65536"]),
     ];
     for (change, words) in cases {
         assert_one(&findings(*change).errors, words);

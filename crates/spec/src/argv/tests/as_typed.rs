@@ -110,3 +110,9 @@ fn targets_that_look_like_something_else_are_warned_of() {
     let Ok(Command::Run(request)) = parse(&["/b4K".into()], &machine) else { panic!() };
     assert_eq!(request.warnings, Vec::<String>::new());
 }
+
+#[test]
+fn options_that_do_nothing_alone_are_warned_of() {
+    assert_eq!(run("-O8 f").warnings, ["-O has no effect without -F"]);
+    assert_eq!(run("-O8 -F2 f").warnings, Vec::<String>::new());
+}
