@@ -1,14 +1,15 @@
 //! The machine's monotonic clock, as the loop takes it.
 
 use hot::clock::Clock;
+use sys::tsc::MachineClock;
 
-/// `CLOCK_MONOTONIC`.
+/// The clock of this run; all workers share its origin and its rate.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Monotonic;
+pub(crate) struct RunClock(pub(crate) MachineClock);
 
-impl Clock for Monotonic {
+impl Clock for RunClock {
     #[inline]
     fn now_ns(&self) -> u64 {
-        sys::clock::monotonic_ns()
+        self.0.now_ns()
     }
 }

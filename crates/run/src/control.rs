@@ -1,5 +1,6 @@
 //! The control thread's part of a timespan: phases, CPU times, live figures, and the end.
 
+use crate::clock::RunClock;
 use crate::cpu;
 use crate::crew::Crew;
 use crate::gate::Signal;
@@ -24,6 +25,7 @@ const LEAD_NS: u64 = 1_000_000;
 /// Runs one timespan from preparation to record.
 pub(crate) fn run_time_span(
     plan: &Arc<TimeSpanPlan>,
+    clock: RunClock,
     preparer: &mut Preparer,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
@@ -37,7 +39,7 @@ pub(crate) fn run_time_span(
     for worker in &plan.workers {
         observer.observe(&Event::Thread { worker, plan });
     }
-    let mut crew = match Crew::start(plan, &ready) {
+    let mut crew = match Crew::start(plan, &ready, clock) {
         Ok(crew) => crew,
         Err(error) => return failed(error),
     };

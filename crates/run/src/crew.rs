@@ -1,6 +1,6 @@
 //! The worker threads of a timespan: started, set up, run, ended.
 
-use crate::clock::Monotonic;
+use crate::clock::RunClock;
 use crate::gate::{Gate, Signal};
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
@@ -43,7 +43,7 @@ impl Crew {
     /// # Errors
     ///
     /// If the machine gives no more threads; those that were started have ended then.
-    pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>) -> Result<Self, String> {
+    pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, clock: RunClock) -> Result<Self, String> {
         let recorders = plan.workers.iter().map(|worker| Arc::new(Recorder::new(plan, worker))).collect();
         let mut crew = Self {
             gate: Arc::default(),
@@ -54,7 +54,7 @@ impl Crew {
             handles: Vec::new(),
         };
         for index in 0..plan.workers.len() {
-            if let Err(error) = crew.start_one(plan, ready, index) {
+            if let Err(error) = crew.start_one(plan, ready, clock, index) {
                 crew.gate.signal(Signal::Abandon);
                 crew.join();
                 return Err(format!("cannot start thread {index} of {}: {error}", plan.workers.len()));
@@ -63,7 +63,13 @@ impl Crew {
         Ok(crew)
     }
 
-    fn start_one(&mut self, plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, index: usize) -> io::Result<()> {
+    fn start_one(
+        &mut self,
+        plan: &Arc<TimeSpanPlan>,
+        ready: &Arc<Ready>,
+        clock: RunClock,
+        index: usize,
+    ) -> io::Result<()> {
         let context = Context {
             plan: Arc::clone(plan),
             ready: Arc::clone(ready),
@@ -75,7 +81,7 @@ impl Crew {
         let body = move || {
             thread_id.store(sys::thread::current_id(), Relaxed);
             let _ended = Ended { gate: &gate, thread_id: &thread_id };
-            if let Err(message) = live(&context, &context.plan.workers[index], &gate, &notes) {
+            if let Err(message) = live(&context, &context.plan.workers[index], clock, &gate, &notes) {
                 context.stop.fail(sys::clock::monotonic_ns());
                 gate.error(message);
             }
@@ -131,7 +137,13 @@ impl Drop for Ended<'_> {
 }
 
 /// The life of a worker's thread.
-fn live(context: &Context, plan: &WorkerPlan, gate: &Gate, notes: &Mutex<Vec<Note>>) -> Result<(), String> {
+fn live(
+    context: &Context,
+    plan: &WorkerPlan,
+    clock: RunClock,
+    gate: &Gate,
+    notes: &Mutex<Vec<Note>>,
+) -> Result<(), String> {
     let at = |message: String| format!("thread {}: {message}", plan.thread);
     if let Some(cpu) = plan.cpu {
         sys::thread::bind_to_cpu(cpu).map_err(|error| at(format!("cannot run on CPU {cpu}: {error}")))?;
@@ -142,18 +154,18 @@ fn live(context: &Context, plan: &WorkerPlan, gate: &Gate, notes: &Mutex<Vec<Not
     let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
     match plan.engine.kind {
         EngineKind::Synchronous => {
-            let engine = SyncEngine::new(Monotonic, files, regions);
-            work(setup::assemble(context, plan, &layout, engine, Monotonic), context, plan, gate)
+            let engine = SyncEngine::new(clock, files, regions);
+            work(setup::assemble(context, plan, &layout, engine, clock), context, plan, gate)
         }
         EngineKind::IoUring => {
             let (engine, shortfall) = UringEngine::new(plan.slots, files, regions)
                 .map_err(|error| at(format!("cannot set up io_uring: {error}")))?;
             note(notes, shortfall);
-            work(setup::assemble(context, plan, &layout, engine, Monotonic), context, plan, gate)
+            work(setup::assemble(context, plan, &layout, engine, clock), context, plan, gate)
         }
         EngineKind::Null => {
             let engine = NullEngine::new(plan.slots, regions);
-            work(setup::assemble(context, plan, &layout, engine, Monotonic), context, plan, gate)
+            work(setup::assemble(context, plan, &layout, engine, clock), context, plan, gate)
         }
     }
 }

@@ -20,17 +20,21 @@ pub mod worker;
 #[cfg(test)]
 mod worker_tests;
 
+use crate::clock::RunClock;
 use crate::observer::{Event, Observer};
 use crate::prepare::Preparer;
 use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use sys::tsc::MachineClock;
 
 /// Runs a plan. `interrupt` asks for a graceful end (Ctrl+C); the first failure ends the run, and
 /// later timespans are recorded as not run.
 pub fn run(plan: &Plan, interrupt: &AtomicBool, observer: &mut dyn Observer) -> Record {
+    let first_look = sys::tsc::look();
     let mut preparer = Preparer::default();
     if let Err(error) = preparer.prepare_first(plan, interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
@@ -40,6 +44,7 @@ pub fn run(plan: &Plan, interrupt: &AtomicBool, observer: &mut dyn Observer) -> 
         return Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans };
     }
     let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans: Vec::new() };
+    let clock = RunClock(MachineClock::choose(first_look, Path::new("/")));
     let mut go_on = true;
     for (index, time_span) in plan.time_spans.iter().enumerate() {
         if !go_on {
@@ -47,7 +52,7 @@ pub fn run(plan: &Plan, interrupt: &AtomicBool, observer: &mut dyn Observer) -> 
             continue;
         }
         observer.observe(&Event::TimeSpan { number: index + 1 });
-        let result = control::run_time_span(&Arc::new(time_span.clone()), &mut preparer, interrupt, observer);
+        let result = control::run_time_span(&Arc::new(time_span.clone()), clock, &mut preparer, interrupt, observer);
         go_on = result.outcome == Outcome::Completed;
         record.time_spans.push(result);
     }

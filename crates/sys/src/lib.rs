@@ -14,4 +14,5 @@ pub mod lease;
 pub mod limits;
 pub mod mapping;
 pub mod thread;
+pub mod tsc;
 pub mod xattr;

@@ -38,7 +38,8 @@ impl Mapping {
         let bytes = usize::try_from(bytes).map_err(|_| too_large())?.max(1);
         let alignment = usize::try_from(alignment).map_err(|_| too_large())?.max(page);
         let padding = if alignment > page { alignment } else { 0 };
-        let reserved_bytes = bytes.checked_add(padding).filter(|&n| isize::try_from(n).is_ok()).ok_or_else(too_large)?;
+        let reserved_bytes =
+            bytes.checked_add(padding).filter(|&n| isize::try_from(n).is_ok()).ok_or_else(too_large)?;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice; nothing else can
         // refer to it. Reserved without swap so that padding costs address space only.
         let reserved = unsafe {
