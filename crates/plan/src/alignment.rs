@@ -121,7 +121,8 @@ fn assumed_bytes(target: &Target) -> u64 {
 pub(crate) fn of_creation(direct_io: DirectIo) -> Option<u64> {
     match direct_io {
         DirectIo::Aligned { memory_bytes, offset_bytes } => Some(u64::from(memory_bytes.max(offset_bytes))),
-        DirectIo::Unknown | DirectIo::Unsupported => None,
+        DirectIo::Unknown => Some(ASSUMED_BYTES_MAX),
+        DirectIo::Unsupported => None,
     }
 }
 

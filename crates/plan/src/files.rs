@@ -173,8 +173,7 @@ impl<'a> Files<'a> {
         if !guard::may_touch(&name, path, file, Touch::Replace, self.choices.overwrite, findings) {
             return None;
         }
-        let allocated_bytes = if file.fully_written == Some(true) { file.size_bytes } else { 0 };
-        self.space.add(file.identity.device, &file.file_system, name, wanted.size_bytes, allocated_bytes);
+        self.space.add(file.identity.device, &file.file_system, name, wanted.size_bytes, file.allocated_bytes);
         Some(Preparation::Create(Creation {
             path: path.to_owned(),
             size_bytes: wanted.size_bytes,

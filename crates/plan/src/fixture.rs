@@ -49,6 +49,7 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
     RegularFacts {
         identity: FileIdentity { device: 1, inode },
         size_bytes,
+        allocated_bytes: size_bytes,
         direct_io: DIRECT_IO,
         file_system: file_system(),
         origin: Origin::Ours { size_bytes, fill },

@@ -33,6 +33,7 @@ mod tests;
 
 pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};
+pub use placement::check_affinity;
 pub use questions::questions;
 
 use files::Files;
@@ -40,7 +41,6 @@ use findings::Findings;
 use model::facts::Facts;
 use model::plan::{EngineKind, Plan};
 use model::profile::Profile;
-use model::topology::Topology;
 
 /// What the user chose outside the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,11 +70,4 @@ pub fn plan(profile: &Profile, facts: &Facts, choices: &Choices) -> Result<Plan,
     findings.enter(None);
     files.check_space(&mut findings);
     findings.into_result(|notes| Plan { precreate, time_spans, notes })
-}
-
-/// What is wrong with the CPUs that a profile lists, on this machine: one message per entry. For
-/// callers that report these beside other faults of the profile; [`plan`] finds them too.
-pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
-    let listed = profile.time_spans.iter().flat_map(|span| &span.affinity.listed);
-    listed.filter_map(|&entry| placement::check(entry, topology).err()).collect()
 }

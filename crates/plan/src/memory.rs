@@ -3,7 +3,7 @@
 use crate::findings::{Findings, RefusalKind};
 use model::facts::SystemFacts;
 use model::limits::MEMORY_PERCENT_MAX;
-use model::plan::{MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
+use model::plan::{Content, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
 use model::record::IntervalRecord;
 use model::units::Bytes;
@@ -62,7 +62,10 @@ pub(crate) fn plan(
 /// entries that a separated buffer has for itself.
 fn buffer_bytes(target: &WorkerTarget, page_bytes: u64) -> u64 {
     let half = target.block_bytes.saturating_mul(u64::from(target.slots));
-    let pages = half.saturating_mul(directions(target)).div_ceil(page_bytes);
+    // What is written may come from the source instead of a buffer.
+    let own_writes = target.write_percent > 0 && target.content != Content::Source;
+    let halves = u64::from(target.write_percent < 100) + u64::from(own_writes);
+    let pages = half.saturating_mul(halves).div_ceil(page_bytes);
     pages.saturating_add(1).saturating_mul(page_bytes)
 }
 

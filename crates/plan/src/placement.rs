@@ -3,7 +3,7 @@
 use crate::findings::{Findings, RefusalKind};
 use model::affinity::{self, AffinityEntry};
 use model::limits::CPUS_PER_GROUP;
-use model::profile::{Affinity, EfficiencyOrder, GroupSpan, Traversal};
+use model::profile::{Affinity, EfficiencyOrder, GroupSpan, Profile, Traversal};
 use model::topology::Topology;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,18 @@ pub(crate) fn cpu_order(affinity: &Affinity, topology: &Topology, findings: &mut
     Some(cpus)
 }
 
+/// What is wrong with the CPUs that a profile lists, on this machine: one message per entry. For
+/// callers that report these beside other faults of the profile; [`crate::plan`] finds them too.
+pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
+    let several = profile.time_spans.len() > 1;
+    let mut findings = Findings::default();
+    for (index, time_span) in profile.time_spans.iter().enumerate() {
+        findings.enter(several.then_some(index + 1));
+        cpu_order(&time_span.affinity, topology, &mut findings);
+    }
+    findings.into_messages(RefusalKind::Invalid)
+}
+
 /// The list as reports show it: cut to the number of threads, compacted.
 pub(crate) fn effective(cpus: &[u32], threads: usize) -> Vec<AffinityEntry> {
     affinity::compact(cpus.iter().take(threads).map(|&cpu| split(cpu)))
@@ -50,7 +62,7 @@ const fn split(cpu: u32) -> (u16, u32) {
 }
 
 /// What is wrong with one listed entry on this machine.
-pub(crate) fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
+fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     let group = entry.group;
     let groups = topology.group_count();
     if u32::from(group) >= groups {
@@ -388,6 +400,20 @@ mod tests {
             "#);
         topology.cpus.iter_mut().for_each(|cpu| cpu.allowed = false);
         insta::assert_snapshot!(refusals(&topology, "-ag0").join("\n"), @"-ag0: this process may use no CPU of processor group 0");
+    }
+
+    #[test]
+    fn the_lists_of_all_timespans_are_checked() {
+        let span = |text| model::profile::TimeSpan { affinity: switches(text), ..Default::default() };
+        let time_spans = vec![span("-ag1"), span("-a0"), span("-a9")];
+        let profile = Profile { time_spans, ..Profile::default() };
+        let wrong = check_affinity(&profile, &t1());
+        assert_eq!(wrong.len(), 2);
+        assert!(wrong[0].starts_with("timespan 1: -a names processor group 1"), "{wrong:?}");
+        assert!(wrong[1].starts_with("timespan 3: -a: mask 0x200"), "{wrong:?}");
+        assert!(
+            check_affinity(&Profile { time_spans: vec![span("-a9")], ..profile }, &t1())[0].starts_with("-a: mask")
+        );
     }
 
     #[test]

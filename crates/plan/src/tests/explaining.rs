@@ -72,8 +72,8 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
                 sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each next one 1MiB further on
                 at most 1.22 I/Os per second per thread
 
-          Memory: 12.27MiB at most; 8GiB are free, of which 90% may be used
-            I/O buffers: 4.25MiB, each at a multiple of 16MiB
+          Memory: 8.27MiB at most; 8GiB are free, of which 90% may be used
+            I/O buffers: 256KiB, each at a multiple of 16MiB
             write sources: 4MiB
             threads: 4.02MiB
         "#);
