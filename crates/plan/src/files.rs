@@ -34,8 +34,8 @@ struct Made {
     wanted: Wanted,
     /// A test has written something else over it since.
     is_mixed: bool,
-    /// The file that was good as it is; `None` = it is written from start to end.
-    reused: Option<FileIdentity>,
+    /// It was good as it is, and is not written from start to end.
+    is_reused: bool,
 }
 
 /// What threads will find when they open a target.
@@ -61,8 +61,8 @@ pub(crate) struct Files<'a> {
 }
 
 impl Made {
-    const fn new(wanted: Wanted, reused: Option<FileIdentity>) -> Self {
-        Self { wanted, is_mixed: false, reused }
+    const fn new(wanted: Wanted, is_reused: bool) -> Self {
+        Self { wanted, is_mixed: false, is_reused }
     }
 }
 
@@ -134,7 +134,7 @@ impl<'a> Files<'a> {
             return Some(Preparation::MadeBefore);
         }
         // Known from here on, even if refused: who uses it next is not told that it is missing.
-        self.made.insert(key, Made::new(wanted, None));
+        self.made.insert(key, Made::new(wanted, false));
         let name = words::path(path, target);
         if !guard::may_make(&name, path, missing, findings) {
             return None;
@@ -165,10 +165,10 @@ impl<'a> Files<'a> {
         }
         let is_first = !self.made.contains_key(&key);
         if is_first && !self.choices.recreate && is_as_wanted(file, wanted) {
-            self.made.insert(key, Made::new(wanted, Some(file.identity)));
+            self.made.insert(key, Made::new(wanted, true));
             return Some(Preparation::Reuse { path: path.to_owned() });
         }
-        self.made.insert(key, Made::new(wanted, None));
+        self.made.insert(key, Made::new(wanted, false));
         let name = words::path(path, target);
         if !guard::may_touch(&name, path, file, Touch::Replace, self.choices.overwrite, findings) {
             return None;
@@ -219,7 +219,7 @@ impl<'a> Files<'a> {
                         .refuse_file(RefusalKind::Impossible, format!("{name} does not exist; -c<size> creates it"));
                     return None;
                 };
-                made_standing(made, missing.direct_io, &missing.file_system.name)
+                made_standing(made, Expected::Prepared, missing.direct_io, &missing.file_system.name)
             }
             TargetKind::Regular(file) => self.regular(path, &name, file, writes, findings)?,
             TargetKind::Block(device) => {
@@ -262,12 +262,12 @@ impl<'a> Files<'a> {
     ) -> Option<Standing> {
         let made = self.made.get(&FileKey::Existing(file.identity));
         // A file that the plan writes anew was judged when that was decided.
-        let is_judged = made.is_some_and(|made| made.reused.is_none());
+        let is_judged = made.is_some_and(|made| !made.is_reused);
         if writes && !is_judged && !guard::may_touch(name, path, file, Touch::Write, self.choices.overwrite, findings) {
             return None;
         }
         Some(match made {
-            Some(made) => made_standing(made, file.direct_io, &file.file_system.name),
+            Some(made) => made_standing(made, Expected::File(file.identity), file.direct_io, &file.file_system.name),
             None => Standing {
                 size_bytes: file.size_bytes,
                 expect: Expected::File(file.identity),
@@ -279,10 +279,12 @@ impl<'a> Files<'a> {
     }
 }
 
-fn made_standing(made: &Made, direct_io: DirectIo, file_system: &str) -> Standing {
+/// A file that existed before keeps its identity when it is written anew, so that other names of
+/// it lead there too.
+fn made_standing(made: &Made, expect: Expected, direct_io: DirectIo, file_system: &str) -> Standing {
     Standing {
         size_bytes: made.wanted.size_bytes,
-        expect: made.reused.map_or(Expected::Prepared, Expected::File),
+        expect,
         direct_io,
         place: file_system.to_owned(),
         preparation: Preparation::MadeBefore,

@@ -112,6 +112,14 @@ mod tests {
     }
 
     #[test]
+    fn targets_that_differ_in_their_zeros_are_made_in_turn_even_if_one_creates_nothing() {
+        let wishes = |zeros: &[bool]| Wishes { sizes: vec![100, 0], zeros: zeros.to_vec(), fills: vec![Fill::Ramp] };
+        let wanted = Wanted { size_bytes: 100, fill: Fill::Ramp };
+        assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, false])), Some(wanted));
+        assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, true])), None);
+    }
+
+    #[test]
     fn files_made_up_front_are_not_made_again() {
         let profile = profile(PrecreateFiles::UseMaxSize);
         let facts = fixture::facts(["f1", "f2", "f3", "f4", "f5"].map(|path| (path, fixture::missing())));

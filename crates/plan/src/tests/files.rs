@@ -146,6 +146,8 @@ fn hard_links_are_one_file() {
     let facts = facts([("a", regular(ours(1, MIB, Fill::Zero))), ("b", regular(ours(1, MIB, Fill::Zero)))]);
     let plan = planned(&profile(span([creating("a", MIB), creating("b", MIB)])), &facts);
     assert_eq!(steps(&plan), ["anew 1", "before"]);
+    let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect).collect();
+    assert_eq!(expected, [Expected::Prepared, Expected::File(identity(1))]);
 }
 
 #[test]
