@@ -7,7 +7,10 @@
 //! it imports nothing of ours.
 
 pub mod affinity;
+pub mod block_device;
+pub mod environment;
 pub mod facts;
+pub mod kernel_counters;
 pub mod limits;
 pub mod mark;
 pub mod note;

@@ -1,0 +1,438 @@
+//! Block devices, and what each of them stands on.
+//!
+//! `None` means that the kernel does not tell, or that the device has no such property.
+
+/// Major and minor number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceNumber {
+    /// Of the driver.
+    pub major: u32,
+    /// Of the device among those of the driver.
+    pub minor: u32,
+}
+
+/// A block device and the devices below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockDevice {
+    /// The kernel's name, without `/dev/`: `nvme0n1p2`, `dm-0`.
+    pub name: String,
+    /// `None` for devices that have no node, such as single paths of native `NVMe` multipath.
+    pub number: Option<DeviceNumber>,
+    /// What sort of device it is.
+    pub kind: DeviceKind,
+    /// What it is to the device above, if that tells members apart: `in_sync`, `spare` (md),
+    /// `backing`, `cache` (bcache), `optimized`, `non-optimized` (`NVMe` paths).
+    pub role: Option<String>,
+    /// Its size in bytes.
+    pub size_bytes: Option<u64>,
+    /// True if its medium can be taken out.
+    pub removable: Option<bool>,
+    /// True if the kernel refuses writes to it.
+    pub read_only: Option<bool>,
+    /// Which piece of hardware it is.
+    pub identity: Identity,
+    /// How the kernel passes requests to it. Partitions have none of their own.
+    pub queue: Queue,
+    /// How it is attached. Known for hardware (and virtual hardware) only.
+    pub connection: Connection,
+    /// The devices that it is made of; none for hardware.
+    pub below: Vec<BlockDevice>,
+}
+
+impl BlockDevice {
+    /// This device and all below it, each before those it stands on. A device that carries
+    /// several others comes up once for each of them.
+    pub fn walk(&self) -> Vec<&Self> {
+        let mut all = vec![self];
+        for device in &self.below {
+            all.extend(device.walk());
+        }
+        all
+    }
+
+    /// The disks that it stands on in the end, each once, in the order of the walk. The paths of
+    /// a native `NVMe` multipath are one disk; those of a dm multipath are disks to the kernel, and
+    /// here.
+    pub fn disks(&self) -> Vec<&Self> {
+        let mut disks: Vec<&Self> = Vec::new();
+        for device in self.walk() {
+            let is_disk = matches!(device.kind, DeviceKind::Disk | DeviceKind::NvmeMultipath { .. });
+            if is_disk && !disks.iter().any(|known| known.name == device.name) {
+                disks.push(device);
+            }
+        }
+        disks
+    }
+}
+
+/// What sort of block device it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// None of those below; it may have no hardware at all.
+    #[default]
+    Other,
+    /// A whole disk, whether of hardware or lent by a hypervisor.
+    Disk,
+    /// A partition of the one device below it.
+    Partition {
+        /// Its number in the partition table.
+        number: Option<u32>,
+    },
+    /// A device of the device mapper: LVM, encryption, multipath and others.
+    Mapper {
+        /// Who made it, as the start of its UUID says.
+        maker: Option<MapperMaker>,
+        /// Its name: the file in /dev/mapper.
+        name: Option<String>,
+        /// Its UUID, with the maker's prefix.
+        uuid: Option<String>,
+    },
+    /// A software RAID (md).
+    Raid(Raid),
+    /// A file that is used as a disk.
+    Loop {
+        /// The file; `None` if the loop device is free.
+        file: Option<String>,
+        /// Where in the file it begins.
+        offset_bytes: Option<u64>,
+        /// True if it reads and writes the file past the cache.
+        direct: Option<bool>,
+    },
+    /// A disk with a cache on another one (bcache).
+    Bcache {
+        /// `writethrough`, `writeback`, `writearound` or `none`.
+        cache_mode: Option<String>,
+        /// `no cache`, `clean`, `dirty` or `inconsistent`.
+        state: Option<String>,
+    },
+    /// Compressed memory.
+    Zram {
+        /// The compression in use.
+        algorithm: Option<String>,
+    },
+    /// Memory.
+    Ram,
+    /// A namespace of an `NVMe` subsystem, which the kernel reaches by the paths below it.
+    NvmeMultipath {
+        /// How a path is chosen: `numa`, `round-robin` or `queue-depth`.
+        policy: Option<String>,
+        /// Name of the subsystem (NQN).
+        subsystem: Option<String>,
+    },
+    /// One path to a namespace.
+    NvmePath {
+        /// The controller: `nvme1`.
+        controller: Option<String>,
+        /// `live`, `connecting` ...
+        state: Option<String>,
+        /// Address of the controller: of PCI or of a network.
+        address: Option<String>,
+    },
+    /// A volume in a ZFS pool. The kernel does not tell in which.
+    ZfsVolume,
+    /// A disk of another machine: nbd, rbd, drbd.
+    Network,
+    /// A drive for compact discs.
+    Optical,
+}
+
+impl DeviceKind {
+    /// One or two words for tables: `disk`, `partition`, `lvm`, `raid1`, `multipath` ...
+    pub fn word(&self) -> String {
+        let word = match self {
+            Self::Other => "other",
+            Self::Disk => "disk",
+            Self::Partition { .. } => "partition",
+            Self::Mapper { maker, .. } => maker.as_ref().map_or("dm", MapperMaker::word),
+            Self::Raid(raid) => return raid.level.clone().unwrap_or_else(|| "md".to_owned()),
+            Self::Loop { .. } => "loop",
+            Self::Bcache { .. } => "bcache",
+            Self::Zram { .. } => "zram",
+            Self::Ram => "ram",
+            Self::NvmeMultipath { .. } => "nvme multipath",
+            Self::NvmePath { .. } => "nvme path",
+            Self::ZfsVolume => "zfs volume",
+            Self::Network => "network",
+            Self::Optical => "optical",
+        };
+        word.to_owned()
+    }
+}
+
+/// Who made a device of the device mapper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MapperMaker {
+    /// The logical volume manager.
+    Lvm,
+    /// dm-crypt: LUKS and its kind.
+    Crypt,
+    /// The multipath daemon.
+    Multipath,
+    /// kpartx: a partition of another device of the mapper.
+    Partition,
+    /// Another one, by its own word in small letters: `vdo`, `stratis`, `dmraid` ...
+    Other(String),
+}
+
+impl MapperMaker {
+    /// One word.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Lvm => "lvm",
+            Self::Crypt => "crypt",
+            Self::Multipath => "multipath",
+            Self::Partition => "partition",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+/// A software RAID.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Raid {
+    /// `raid0`, `raid1`, `raid10`, `raid5`, `linear`, `container` ...
+    pub level: Option<String>,
+    /// `clean`, `active`, `readonly` ...
+    pub state: Option<String>,
+    /// Devices that it should have.
+    pub disk_count: Option<u32>,
+    /// How many of these are missing.
+    pub missing_count: Option<u32>,
+    /// Bytes on one device before the next one's turn; 0 for levels without stripes.
+    pub chunk_bytes: Option<u64>,
+    /// What it does beside serving: `idle`, `resync`, `recover`, `check` ...
+    pub activity: Option<String>,
+}
+
+/// Which piece of hardware a device is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Who makes it. `NVMe` disks say it in the model.
+    pub vendor: Option<String>,
+    /// What it is.
+    pub model: Option<String>,
+    /// Which one it is, to its maker.
+    pub serial: Option<String>,
+    /// Revision of its firmware.
+    pub firmware: Option<String>,
+    /// Its name in the world, with the kind of name in front: `eui.`, `nvme.`, `naa.`, `uuid.`,
+    /// `t10.`.
+    pub wwid: Option<String>,
+}
+
+/// How the kernel passes requests to a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// True if the kernel takes it for a disk that turns.
+    pub rotational: Option<bool>,
+    /// The I/O scheduler in use: `none`, `mq-deadline`, `bfq`, `kyber`.
+    pub scheduler: Option<String>,
+    /// Requests that the kernel queues (`nr_requests`).
+    pub request_count_max: Option<u64>,
+    /// Requests that the device itself takes at once (SCSI, `NVMe`).
+    pub device_depth: Option<u64>,
+    /// Queues that the hardware has.
+    pub hardware_queue_count: Option<u32>,
+    /// Whether written data may stay in the device's cache.
+    pub write_cache: Option<WriteCache>,
+    /// True if single writes can be told to go past that cache (FUA).
+    pub fua: Option<bool>,
+    /// The smallest unit that can be addressed.
+    pub logical_sector_bytes: Option<u32>,
+    /// The smallest unit that can be written without reading first.
+    pub physical_sector_bytes: Option<u32>,
+    /// Smallest size without a penalty.
+    pub io_bytes_min: Option<u64>,
+    /// Preferred size of streaming I/O; 0 = none.
+    pub io_bytes_optimal: Option<u64>,
+    /// Above this I/Os are split.
+    pub io_bytes_max: Option<u64>,
+    /// How far buffered reads run ahead.
+    pub read_ahead_bytes: Option<u64>,
+    /// Latency of reads in microseconds beyond which the kernel holds back buffered writes (wbt);
+    /// 0 = it does not.
+    pub write_throttle_latency_us: Option<u64>,
+    /// Largest discard (TRIM); 0 = none is passed on.
+    pub discard_bytes_max: Option<u64>,
+    /// Unit of discards; 0 = none.
+    pub discard_granularity_bytes: Option<u64>,
+    /// Largest range that the device itself writes zeros to; 0 = it cannot.
+    pub write_zeroes_bytes_max: Option<u64>,
+    /// `none`, `host-aware` or `host-managed`.
+    pub zoned: Option<String>,
+}
+
+/// Whether written data may stay in a device's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteCache {
+    /// It may: only a flush or FUA makes it safe.
+    WriteBack,
+    /// It does not, or is safe there.
+    WriteThrough,
+}
+
+impl WriteCache {
+    /// In the kernel's words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::WriteBack => "write back",
+            Self::WriteThrough => "write through",
+        }
+    }
+}
+
+/// How a device is attached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// By what.
+    pub transport: Option<Transport>,
+    /// NUMA node of its adapter.
+    pub numa_node: Option<u32>,
+    /// The PCI Express link of the device or its adapter.
+    pub pcie: Option<PcieLink>,
+}
+
+/// By what a device is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// `NVMe` on PCI Express.
+    Nvme,
+    /// `NVMe` over a network; the kernel's word for it: `tcp`, `rdma`, `fc`, `loop`.
+    NvmeOver(String),
+    /// Serial ATA, or its parallel ancestor.
+    Sata,
+    /// Serial-attached SCSI.
+    Sas,
+    /// SCSI over TCP.
+    Iscsi,
+    /// Fibre Channel.
+    FibreChannel,
+    /// USB.
+    Usb,
+    /// virtio, as a disk or as a SCSI adapter.
+    Virtio,
+    /// The bus of Hyper-V.
+    Vmbus,
+    /// The bus of Xen.
+    Xen,
+    /// A memory card (SD, eMMC).
+    Mmc,
+    /// Persistent memory.
+    Nvdimm,
+    /// A SCSI adapter of another sort.
+    Scsi,
+}
+
+impl Transport {
+    /// One word.
+    pub fn word(&self) -> String {
+        let word = match self {
+            Self::Nvme => "nvme",
+            Self::NvmeOver(network) => return format!("nvme-{network}"),
+            Self::Sata => "sata",
+            Self::Sas => "sas",
+            Self::Iscsi => "iscsi",
+            Self::FibreChannel => "fc",
+            Self::Usb => "usb",
+            Self::Virtio => "virtio",
+            Self::Vmbus => "vmbus",
+            Self::Xen => "xen",
+            Self::Mmc => "mmc",
+            Self::Nvdimm => "nvdimm",
+            Self::Scsi => "scsi",
+        };
+        word.to_owned()
+    }
+}
+
+/// A PCI Express link: a current value below its maximum is a bottleneck worth knowing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PcieLink {
+    /// Address of the PCI device: `0000:01:00.0`.
+    pub address: String,
+    /// Speed of a lane in million transfers per second: 16000 = 16 GT/s (generation 4).
+    pub megatransfers_per_s: Option<u32>,
+    /// The most that the device can.
+    pub megatransfers_per_s_max: Option<u32>,
+    /// Lanes.
+    pub lanes: Option<u32>,
+    /// The most that the device can.
+    pub lanes_max: Option<u32>,
+}
+
+/// One line of the table of block devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceRow {
+    /// The kernel's name.
+    pub name: String,
+    /// `None` for devices without a node.
+    pub number: Option<DeviceNumber>,
+    /// Its size in bytes; 0 for drives without a medium and free loop devices.
+    pub size_bytes: Option<u64>,
+    /// Vendor and model.
+    pub model: Option<String>,
+    /// What tells it from its equals: wwid, else serial number, else the name or UUID that its
+    /// maker (LVM, md) gave it, else the file of a loop device.
+    pub identity: Option<String>,
+    /// What sort of device it is.
+    pub kind: DeviceKind,
+    /// As the kernel takes it; of the disk, for a partition.
+    pub rotational: Option<bool>,
+    /// The I/O scheduler in use; of the disk, for a partition.
+    pub scheduler: Option<String>,
+    /// Every place where its file system is mounted, in the order of mounting.
+    pub mounted: Vec<std::path::PathBuf>,
+    /// Who else uses it.
+    pub used_by: Vec<DeviceUse>,
+}
+
+/// A use of a block device, beside being mounted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeviceUse {
+    /// It is part of another block device: a volume, RAID, cache, multipath.
+    Device {
+        /// The kernel's name of that one.
+        name: String,
+        /// The word for its kind.
+        kind: String,
+    },
+    /// Active swap is on it.
+    Swap,
+    /// It is part of a ZFS pool.
+    ZfsPool {
+        /// The pool.
+        pool: String,
+    },
+    /// It is part of a btrfs of several devices.
+    Btrfs {
+        /// UUID of the file system.
+        uuid: String,
+    },
+    /// It is part of a set of caches of bcache.
+    BcacheSet {
+        /// UUID of the set.
+        uuid: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(name: &str, kind: DeviceKind, below: Vec<BlockDevice>) -> BlockDevice {
+        BlockDevice { name: name.to_owned(), kind, below, ..BlockDevice::default() }
+    }
+
+    #[test]
+    fn disks_are_counted_once_and_paths_are_none() {
+        let path = |name| device(name, DeviceKind::NvmePath { controller: None, state: None, address: None }, vec![]);
+        let head = DeviceKind::NvmeMultipath { policy: None, subsystem: None };
+        let disk = || device("nvme0n1", head.clone(), vec![path("nvme0c0n1"), path("nvme0c1n1")]);
+        let part = |name| device(name, DeviceKind::Partition { number: None }, vec![disk()]);
+        let sda = device("sda", DeviceKind::Disk, vec![]);
+        let raid = device("md0", DeviceKind::Raid(Raid::default()), vec![part("nvme0n1p1"), sda, part("nvme0n1p2")]);
+        let names = |devices: Vec<&BlockDevice>| devices.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(raid.disks()), ["nvme0n1", "sda"]);
+        assert_eq!(raid.walk().len(), 10);
+    }
+}

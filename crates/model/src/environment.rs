@@ -1,0 +1,242 @@
+//! What a run stands on, for reports: the system around it, and the storage below each target.
+//!
+//! Nothing here decides anything about a run. `None` means unknown: the kernel does not tell, or
+//! not to this process.
+
+use crate::block_device::{BlockDevice, DeviceNumber};
+use std::path::PathBuf;
+
+/// The system, as far as [`crate::facts::SystemFacts`] does not say it already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// As `uname -r` says.
+    pub kernel_release: Option<String>,
+    /// As `uname -v` says: number and time of the build.
+    pub kernel_version: Option<String>,
+    /// The distribution's full name (`PRETTY_NAME` of os-release).
+    pub distribution: Option<String>,
+    /// What the system runs on.
+    pub hypervisor: Option<Hypervisor>,
+    /// All memory that the kernel manages, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Limits of the cgroups that this process is in, the innermost first.
+    pub cgroup_limits: Vec<CgroupLimit>,
+}
+
+/// What a system runs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hypervisor {
+    /// Hardware: there is no hypervisor.
+    None,
+    /// A hypervisor that does not tell its name.
+    Unnamed,
+    /// A hypervisor, or the cloud that runs it.
+    Named(String),
+}
+
+impl Hypervisor {
+    /// In words: `none`, `unnamed` or the name.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::None => "none",
+            Self::Unnamed => "unnamed",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+/// One limit of one cgroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CgroupLimit {
+    /// The cgroup, from the top of the hierarchy as this process sees it: `/user.slice/job`.
+    pub cgroup: PathBuf,
+    /// The kernel's file that says it: `io.max`, `cpu.cfs_quota_us`.
+    pub file: String,
+    /// What it limits, and to what.
+    pub limit: Limit,
+}
+
+/// What a cgroup limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// CPU time: the quota may be used up in each period, by all CPUs together.
+    Cpu {
+        /// CPU time per period, in microseconds.
+        quota_us: u64,
+        /// Length of the period, in microseconds.
+        period_us: u64,
+    },
+    /// Memory, cached files included.
+    Memory {
+        /// In bytes.
+        bytes: u64,
+        /// False if usage above it is slowed down and reclaimed rather than refused.
+        is_hard: bool,
+    },
+    /// Rates of I/O on one device.
+    Io {
+        /// The device.
+        device: CgroupDevice,
+        /// The rates.
+        rates: IoRates,
+    },
+    /// Share of I/O against that of siblings; the usual weight is 100 (500 for the old `blkio.weight`).
+    IoWeight {
+        /// The device; `None` = all that have no weight of their own.
+        device: Option<CgroupDevice>,
+        /// The weight.
+        weight: u64,
+    },
+    /// Latency of I/O on one device that others are held back for.
+    IoLatency {
+        /// The device.
+        device: CgroupDevice,
+        /// Wanted latency, in microseconds.
+        target_us: u64,
+    },
+}
+
+/// A device that a cgroup limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CgroupDevice {
+    /// Its number.
+    pub number: DeviceNumber,
+    /// Its name, if it still exists.
+    pub name: Option<String>,
+}
+
+/// Rates of I/O; `None` = no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoRates {
+    /// Bytes read per second.
+    pub read_bytes_per_s: Option<u64>,
+    /// Bytes written per second.
+    pub write_bytes_per_s: Option<u64>,
+    /// Reads per second.
+    pub read_ios_per_s: Option<u64>,
+    /// Writes per second.
+    pub write_ios_per_s: Option<u64>,
+}
+
+/// What a target stands on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TargetEnvironment {
+    /// The mount that a file's path leads into; `None` for a block device.
+    pub mount: Option<MountedFileSystem>,
+    /// Where its data goes.
+    pub backing: Backing,
+}
+
+impl TargetEnvironment {
+    /// The block devices that it stands on directly.
+    pub fn devices(&self) -> Vec<&BlockDevice> {
+        self.backing.devices()
+    }
+
+    /// The disks that it stands on in the end, each once.
+    pub fn disks(&self) -> Vec<&BlockDevice> {
+        let mut disks: Vec<&BlockDevice> = Vec::new();
+        for disk in self.devices().into_iter().flat_map(BlockDevice::disks) {
+            if !disks.iter().any(|known| known.name == disk.name) {
+                disks.push(disk);
+            }
+        }
+        disks
+    }
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountedFileSystem {
+    /// `ext4`, `xfs`, `fuse.sshfs` ...
+    pub file_system: String,
+    /// What is mounted: a device, `server:/export`, `pool/dataset` ...; often only a word for file
+    /// systems without a device.
+    pub source: String,
+    /// Which directory of the file system is mounted: `/`, or that of a bind mount or subvolume.
+    pub directory: PathBuf,
+    /// Where.
+    pub point: PathBuf,
+    /// Options of the mount: `rw`, `noatime` ...
+    pub mount_options: Vec<String>,
+    /// Options of the file system: `data=ordered`, `compress=zstd:3` ...
+    pub file_system_options: Vec<String>,
+}
+
+/// Where the data of a target goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Backing {
+    /// Nobody tells.
+    #[default]
+    Unknown,
+    /// Block devices: the target itself, or those of its file system.
+    Devices(Vec<BlockDevice>),
+    /// Memory, and swap.
+    Memory,
+    /// Another machine, or the host of this virtual one.
+    Remote {
+        /// As the mount names it: `server:/export`, `//server/share`.
+        address: String,
+    },
+    /// A process that serves the file system (FUSE).
+    Process,
+    /// A ZFS dataset.
+    Zfs(ZfsDataset),
+    /// Directories stacked by overlayfs.
+    Overlay {
+        /// Where what is written goes; `None` for a read-only overlay.
+        upper: Option<PathBuf>,
+        /// Where what was never written is read from, the topmost first.
+        lower: Vec<PathBuf>,
+        /// What the upper directory (or the topmost lower one) stands on. Unknown in most
+        /// containers, which do not see these directories.
+        on: Box<Backing>,
+    },
+}
+
+impl Backing {
+    /// The block devices that it consists of, whatever is between.
+    pub fn devices(&self) -> Vec<&BlockDevice> {
+        match self {
+            Self::Devices(devices) => devices.iter().collect(),
+            Self::Zfs(dataset) => dataset.members.iter().flatten().flat_map(ZfsMember::devices).collect(),
+            Self::Overlay { on, .. } => on.devices(),
+            Self::Unknown | Self::Memory | Self::Remote { .. } | Self::Process => Vec::new(),
+        }
+    }
+}
+
+/// A ZFS dataset and its pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZfsDataset {
+    /// `tank/data`.
+    pub dataset: String,
+    /// `tank`.
+    pub pool: String,
+    /// `ONLINE`, `DEGRADED` ...
+    pub pool_state: Option<String>,
+    /// What the pool consists of; `None` if its configuration cannot be read.
+    pub members: Option<Vec<ZfsMember>>,
+}
+
+/// A device of a ZFS pool (vdev), or a group of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZfsMember {
+    /// `disk`, `file`, `mirror`, `raidz2`, `draid1` ...
+    pub kind: String,
+    /// What it is for, if not for data: `log`, `cache`, `spare`, `special`, `dedup`.
+    pub role: Option<String>,
+    /// Where it lies, as the pool remembers it.
+    pub path: Option<PathBuf>,
+    /// The block device at that path.
+    pub device: Option<BlockDevice>,
+    /// The members of a group.
+    pub members: Vec<ZfsMember>,
+}
+
+impl ZfsMember {
+    /// The block devices in it.
+    pub fn devices(&self) -> Vec<&BlockDevice> {
+        self.device.iter().chain(self.members.iter().flat_map(Self::devices)).collect()
+    }
+}

@@ -1,0 +1,159 @@
+//! The kernel's own counters of I/O, read before and after a run.
+
+use std::collections::BTreeMap;
+
+/// Counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelCounters {
+    /// Of block devices, by the kernel's name.
+    pub devices: BTreeMap<String, DeviceCounters>,
+    /// Of this process.
+    pub process: Option<ProcessCounters>,
+}
+
+impl KernelCounters {
+    /// What was counted since `before`; devices that one of the two lacks are left out.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let difference = |(name, now): (&String, &DeviceCounters)| {
+            before.devices.get(name).map(|then| (name.clone(), now.since(then)))
+        };
+        Self {
+            devices: self.devices.iter().filter_map(difference).collect(),
+            process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
+        }
+    }
+}
+
+/// Requests of one kind that a device completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestCounters {
+    /// Requests completed.
+    pub count: u64,
+    /// Requests that were merged into others before they were passed on.
+    pub merged_count: u64,
+    /// Bytes transferred or discarded.
+    pub bytes: u64,
+    /// Sum of the times that requests took, in milliseconds.
+    pub time_ms: u64,
+}
+
+impl RequestCounters {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            count: self.count.saturating_sub(before.count),
+            merged_count: self.merged_count.saturating_sub(before.merged_count),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            time_ms: self.time_ms.saturating_sub(before.time_ms),
+        }
+    }
+}
+
+/// What a block device did since it was found. The kernel rounds times of single requests down
+/// (to milliseconds before Linux 5.0), and lets counters wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounters {
+    /// Reads.
+    pub read: RequestCounters,
+    /// Writes.
+    pub write: RequestCounters,
+    /// Discards; `None` before Linux 4.18.
+    pub discard: Option<RequestCounters>,
+    /// Flushes, which have no size and are not merged; `None` before Linux 5.5.
+    pub flush: Option<FlushCounters>,
+    /// Requests in flight at this moment.
+    pub in_flight_count: u64,
+    /// Time with at least one request in flight, in milliseconds.
+    pub busy_ms: u64,
+    /// Time weighted by the number of requests in flight, in milliseconds.
+    pub queue_time_ms: u64,
+}
+
+impl DeviceCounters {
+    /// What was counted since `before`; requests in flight are those of now.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            read: self.read.since(&before.read),
+            write: self.write.since(&before.write),
+            discard: self.discard.zip(before.discard).map(|(now, then)| now.since(&then)),
+            flush: self.flush.zip(before.flush).map(|(now, then)| FlushCounters {
+                count: now.count.saturating_sub(then.count),
+                time_ms: now.time_ms.saturating_sub(then.time_ms),
+            }),
+            in_flight_count: self.in_flight_count,
+            busy_ms: self.busy_ms.saturating_sub(before.busy_ms),
+            queue_time_ms: self.queue_time_ms.saturating_sub(before.queue_time_ms),
+        }
+    }
+}
+
+/// Flushes of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushCounters {
+    /// Flushes completed.
+    pub count: u64,
+    /// Sum of the times that they took, in milliseconds.
+    pub time_ms: u64,
+}
+
+/// What this process did since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessCounters {
+    /// Bytes that system calls read, from the cache or not (`rchar`).
+    pub read_call_bytes: u64,
+    /// Bytes that system calls wrote (`wchar`).
+    pub write_call_bytes: u64,
+    /// System calls that read (`syscr`).
+    pub read_call_count: u64,
+    /// System calls that wrote (`syscw`).
+    pub write_call_count: u64,
+    /// Bytes that were fetched from storage (`read_bytes`).
+    pub storage_read_bytes: u64,
+    /// Bytes that went, or were to go, to storage (`write_bytes`).
+    pub storage_write_bytes: u64,
+    /// Bytes of these that did not go there after all, as the file was truncated
+    /// (`cancelled_write_bytes`).
+    pub cancelled_write_bytes: u64,
+}
+
+impl ProcessCounters {
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            read_call_bytes: self.read_call_bytes.saturating_sub(before.read_call_bytes),
+            write_call_bytes: self.write_call_bytes.saturating_sub(before.write_call_bytes),
+            read_call_count: self.read_call_count.saturating_sub(before.read_call_count),
+            write_call_count: self.write_call_count.saturating_sub(before.write_call_count),
+            storage_read_bytes: self.storage_read_bytes.saturating_sub(before.storage_read_bytes),
+            storage_write_bytes: self.storage_write_bytes.saturating_sub(before.storage_write_bytes),
+            cancelled_write_bytes: self.cancelled_write_bytes.saturating_sub(before.cancelled_write_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_covers_what_both_moments_know() {
+        let counters = |count, flush| DeviceCounters {
+            read: RequestCounters { count, ..RequestCounters::default() },
+            flush,
+            in_flight_count: count,
+            ..DeviceCounters::default()
+        };
+        let moment = |devices: &[(&str, DeviceCounters)]| KernelCounters {
+            devices: devices.iter().map(|(name, counters)| ((*name).to_owned(), *counters)).collect(),
+            process: None,
+        };
+        let before = moment(&[("sda", counters(5, None)), ("sdb", counters(9, None))]);
+        let after = moment(&[("sda", counters(12, Some(FlushCounters::default()))), ("sdc", counters(1, None))]);
+        let difference = after.since(&before);
+        assert_eq!(difference.devices.keys().collect::<Vec<_>>(), ["sda"]);
+        let sda = &difference.devices["sda"];
+        assert_eq!((sda.read.count, sda.flush, sda.in_flight_count), (7, None, 12));
+    }
+}
