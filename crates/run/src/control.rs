@@ -54,6 +54,7 @@ pub(crate) fn run_time_span(
     let Control { phases, cpu_before, cpu_after, .. } = control;
     let all_ended = crew.wait_for_end();
     observer.observe(&Event::Finished);
+    warn_of_short_transfers(plan, &crew, observer);
     let record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
     if all_ended {
         crew.join();
@@ -244,6 +245,18 @@ fn record(
         threads: crew.recorders.iter().map(|recorder| recorder.thread_record()).collect(),
         cpus,
         notes,
+    }
+}
+
+/// One warning per thread and target that gave less than it was asked for.
+fn warn_of_short_transfers(plan: &TimeSpanPlan, crew: &Crew, observer: &mut dyn Observer) {
+    for (worker, recorder) in plan.workers.iter().zip(&crew.recorders) {
+        for row in recorder.rows.iter().filter(|row| row.short_transfers.get() > 0) {
+            let (thread, count) = (worker.thread, row.short_transfers.get());
+            let path = plan.targets[row.target()].path.display();
+            let message = format!("thread {thread}: {count} transfers on '{path}' were shorter than the block size");
+            observer.observe(&Event::Warning { message: &message });
+        }
     }
 }
 
