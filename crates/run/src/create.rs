@@ -22,14 +22,16 @@ const CHUNK_BYTES: u64 = 1 << 20;
 /// Writes in flight: more do not make the devices faster that four keep busy.
 const WRITERS: usize = 4;
 
-/// Writes a file as planned and gives its identity. A file that is new is removed again if
-/// anything fails; one that was there before never is.
+/// Writes a file as planned and gives its identity. `made` is what this run has already made at
+/// the path. A file that is new in this run is removed again if anything fails; one that was there
+/// before never is.
 ///
 /// # Errors
 ///
 /// A sentence with the path and the reason.
 pub(crate) fn create(
     creation: &Creation,
+    made: Option<FileIdentity>,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<FileIdentity, String> {
@@ -38,7 +40,7 @@ pub(crate) fn create(
     if let (true, Some(parent)) = (creation.make_parents, path.parent()) {
         std::fs::create_dir_all(parent).map_err(|error| at("make the directories above", &error))?;
     }
-    let file = open(creation)?;
+    let file = open(&creation.path, creation.replaces.or(made))?;
     let result = fill_file(creation, &file, interrupt, observer);
     if result.is_err() && creation.replaces.is_none() {
         // The reason of the failure matters more than that of a failed removal.
@@ -50,10 +52,9 @@ pub(crate) fn create(
 }
 
 /// Opens the file: a new one that nobody else made meanwhile, or the very one that was checked.
-fn open(creation: &Creation) -> Result<File, String> {
-    let path = &creation.path;
+fn open(path: &Path, existing: Option<FileIdentity>) -> Result<File, String> {
     let name = path.display();
-    let Some(identity) = creation.replaces else {
+    let Some(identity) = existing else {
         return OpenOptions::new()
             .read(true)
             .write(true)
@@ -61,7 +62,10 @@ fn open(creation: &Creation) -> Result<File, String> {
             .open(path)
             .map_err(|error| format!("cannot create '{name}': {error}"));
     };
-    check_unused(path, identity)?;
+    let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
+    same_file(&look, path, identity)?;
+    check_unused(&look, path)?;
+    drop(look);
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
     same_file(&file, path, identity)?;
@@ -69,16 +73,14 @@ fn open(creation: &Creation) -> Result<File, String> {
     Ok(file)
 }
 
-/// Just before an existing file is written to: it is still the one that was checked, and still
-/// nobody else has it open.
+/// Just before an existing file is written to: nobody else has it open. `look` is the only
+/// descriptor of it that this process has.
 ///
 /// # Errors
 ///
-/// A sentence that says what changed.
-pub(crate) fn check_unused(path: &Path, identity: FileIdentity) -> Result<(), String> {
-    let file = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{}': {error}", path.display()))?;
-    same_file(&file, path, identity)?;
-    match sys::lease::try_write_lease(&file) {
+/// A sentence that says so.
+pub(crate) fn check_unused(look: &File, path: &Path) -> Result<(), String> {
+    match sys::lease::try_write_lease(look) {
         Ok(WriteLease::Refused) => {
             Err(format!("'{}' was opened by another process after it was checked; it was not touched", path.display()))
         }

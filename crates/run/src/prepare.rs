@@ -9,8 +9,9 @@ use model::mark::{self, Mark};
 use model::plan::{
     Content, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -19,29 +20,21 @@ use sys::mapping::Mapping;
 /// What workers find prepared.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    files: Vec<TargetFile>,
+    made: BTreeSet<FileIdentity>,
     write_sources: Vec<Option<(Arc<Mapping>, u64)>>,
     counters: Vec<Arc<AtomicU64>>,
-}
-
-/// Which file stands where a target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TargetFile {
-    /// Whatever the plan saw there.
-    AsPlanned,
-    /// One that this run made.
-    Made(FileIdentity),
 }
 
 impl Ready {
     /// Nothing was made, nothing is shared.
     #[cfg(test)]
     pub(crate) fn untouched(targets: usize) -> Self {
-        Self { files: vec![TargetFile::AsPlanned; targets], write_sources: vec![None; targets], counters: Vec::new() }
+        Self { made: BTreeSet::new(), write_sources: vec![None; targets], counters: Vec::new() }
     }
 
-    pub(crate) fn file(&self, target: usize) -> TargetFile {
-        self.files[target]
+    /// True if this run made the file.
+    pub(crate) fn made(&self, identity: FileIdentity) -> bool {
+        self.made.contains(&identity)
     }
 
     /// The target's `-Z<size>` source and the distance between the pieces taken from it.
@@ -84,16 +77,12 @@ impl Preparer {
         for target in &plan.targets {
             self.carry_out(&target.preparation, interrupt, observer)?;
         }
-        let mut files = Vec::new();
-        for (index, target) in plan.targets.iter().enumerate() {
-            let made = self.made.get(&target.path).copied();
-            files.push(made.map_or(TargetFile::AsPlanned, TargetFile::Made));
-            if target.open.write {
-                before_writing(plan, index, made)?;
-            }
+        let made: BTreeSet<FileIdentity> = self.made.values().copied().collect();
+        for (index, _) in plan.targets.iter().enumerate().filter(|(_, target)| target.open.write) {
+            before_writing(plan, index, &made)?;
         }
         let counters = (0..plan.shared_counters).map(|_| Arc::default()).collect();
-        Ok(Ready { files, write_sources, counters })
+        Ok(Ready { made, write_sources, counters })
     }
 
     fn carry_out(
@@ -106,7 +95,7 @@ impl Preparer {
             Preparation::Keep | Preparation::MadeBefore => {}
             Preparation::Reuse { path } => observer.observe(&Event::Reusing { path }),
             Preparation::Create(creation) => {
-                let identity = create::create(creation, interrupt, observer)?;
+                let identity = create::create(creation, self.made.get(&creation.path).copied(), interrupt, observer)?;
                 self.made.insert(creation.path.clone(), identity);
             }
         }
@@ -115,14 +104,24 @@ impl Preparer {
 }
 
 /// A file is about to be written to: it is still free, and its mark will still be true.
-fn before_writing(plan: &TimeSpanPlan, index: usize, made: Option<FileIdentity>) -> Result<(), String> {
+fn before_writing(plan: &TimeSpanPlan, index: usize, made: &BTreeSet<FileIdentity>) -> Result<(), String> {
     let target = &plan.targets[index];
-    let ((Expected::File(identity), _) | (Expected::Prepared, Some(identity))) = (target.expect, made) else {
+    let name = target.path.display();
+    if !matches!(target.expect, Expected::File(_) | Expected::Prepared) {
         return Ok(());
-    };
-    create::check_unused(&target.path, identity)?;
-    let error = |error| format!("cannot mark '{}' as written over: {error}", target.path.display());
+    }
+    let error = |error| format!("cannot look at '{name}': {error}");
     let file = sys::file::open_to_look(&target.path).map_err(error)?;
+    let status = file.metadata().map_err(error)?;
+    let found = FileIdentity { device: status.dev(), inode: status.ino() };
+    let expected = match target.expect {
+        Expected::File(identity) => identity == found,
+        _ => made.contains(&found),
+    };
+    if !expected {
+        return Err(format!("'{name}' is no longer the file that was checked; it was not touched"));
+    }
+    create::check_unused(&file, &target.path)?;
     let mark = sys::xattr::get(&file, mark::ATTRIBUTE).ok().flatten();
     let mark = mark.and_then(|value| String::from_utf8(value).ok()).and_then(|text| text.parse::<Mark>().ok());
     let Some(mark) = mark.filter(|mark| mark.fill != Fill::Mixed) else { return Ok(()) };
@@ -130,6 +129,7 @@ fn before_writing(plan: &TimeSpanPlan, index: usize, made: Option<FileIdentity>)
     if work.clone().all(|work| preserves(mark.fill, work)) {
         return Ok(());
     }
+    let error = |error| format!("cannot mark '{name}' as written over: {error}");
     create::set_mark(&file, Mark { fill: Fill::Mixed, ..mark }).map_err(error)
 }
 

@@ -3,7 +3,7 @@
 //! Everything a worker will need is made here, before the start signal; the loop makes nothing.
 
 use crate::phase::{Phases, Stop};
-use crate::prepare::{Ready, TargetFile};
+use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::work::{self, Assigner, Buffers, Source};
 use crate::worker::{Interval, Slot, Worker};
@@ -37,18 +37,16 @@ fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
     let name = plan.path.display();
     let file = target::open(&plan.path, &plan.open).map_err(|error| format!("cannot open '{name}': {error}"))?;
     let opened = target::identify(&file).map_err(|error| format!("cannot look at '{name}': {error}"))?;
-    if is_expected(context.ready.file(index), plan.expect, plan.size_bytes, opened) {
+    if is_expected(&context.ready, plan.expect, plan.size_bytes, opened) {
         Ok(file)
     } else {
         Err(format!("'{name}' is not what it was when it was checked; nothing was written to it"))
     }
 }
 
-fn is_expected(prepared: TargetFile, expect: Expected, size: u64, opened: Opened) -> bool {
+fn is_expected(ready: &Ready, expect: Expected, size: u64, opened: Opened) -> bool {
     match (expect, opened) {
-        (Expected::Prepared, Opened::File { identity, size_bytes }) => {
-            prepared == TargetFile::Made(identity) && size_bytes == size
-        }
+        (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.made(identity) && size_bytes == size,
         (Expected::File(wanted), Opened::File { identity, size_bytes }) => identity == wanted && size_bytes == size,
         (Expected::Block { device: wanted }, Opened::Block { device }) => wanted == device,
         (Expected::Character, Opened::Character { .. }) => true,
