@@ -235,6 +235,10 @@ impl Drop for UringEngine {
             // process ends.
             return;
         }
+        // A ring is torn down by the kernel some time after its last user has gone. Until then
+        // registered files would look as if somebody had them open: to the next run, or to the next
+        // timespan. An error leaves them to that.
+        let _ = self.ring.submitter().unregister_files();
         // SAFETY: each is dropped once, here; the ring first, so that nothing is registered any
         // more when the memory goes.
         unsafe {

@@ -9,6 +9,7 @@ use hot::clock::Clock;
 use model::plan::OpenPlan;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use sys::lease::WriteLease;
 use sys::mapping::Mapping;
 
 struct Monotonic;
@@ -155,4 +156,24 @@ fn a_cancelled_ring_gives_everything_back() {
     let done = finish(&mut engine, 2);
     assert_eq!(done.len(), 1);
     assert_eq!(done[0].result, -libc::ECANCELED);
+}
+
+#[test]
+fn a_target_is_let_go_with_its_ring() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on a real file system");
+    let path = folder.path().join("target");
+    std::fs::write(&path, [0; 8192]).expect("8 KiB fit");
+    let lease = || sys::lease::try_write_lease(&std::fs::File::open(&path).expect("the file exists"));
+    match lease() {
+        Ok(answer) => assert_eq!(answer, WriteLease::Granted),
+        Err(error) => return println!("skipped: no leases here ({error})"),
+    }
+    for _ in 0..20 {
+        let Some(mut engine) = ring(&path, 4) else { return };
+        let op = Op { write: false, file: 0, region: 0, region_offset: 0, offset: 0, length: BLOCK as u32 };
+        engine.stage(0, &op);
+        finish(&mut engine, 4);
+        drop(engine);
+        assert_eq!(lease().expect("an answer"), WriteLease::Granted, "still open after its ring was dropped");
+    }
 }
