@@ -31,4 +31,16 @@ pub const INTERVALS_MAX: u64 = 16_777_216;
 /// Share of the available memory that a plan may use, in percent.
 pub const MEMORY_PERCENT_MAX: u64 = 90;
 
+/// Largest XML profile that is read. A profile of a thousand targets has a tenth of it.
+pub const PROFILE_BYTES_MAX: usize = 8 << 20;
+
+/// Deepest nesting of elements in an XML profile; the format itself needs 9.
+pub const PROFILE_DEPTH_MAX: usize = 32;
+
+/// Most attributes of one element of an XML profile; the format itself has 2.
+pub const PROFILE_ATTRIBUTES_MAX: usize = 16;
+
+/// Most faults of one XML profile that are listed.
+pub const PROFILE_FAULTS_MAX: usize = 100;
+
 const _: () = assert!(CPUS_PER_GROUP == u64::BITS);
