@@ -68,6 +68,18 @@ pub enum Note {
         /// How many.
         count: u64,
     },
+    /// What a result that was read from elsewhere does not tell.
+    NotInSource {
+        /// Where it was read from: "text of `DiskSpd` 2.0.17".
+        source: String,
+        /// What is missing, as a list in words.
+        missing: String,
+    },
+    /// A note that was read from a report, in its words.
+    Verbatim {
+        /// The words.
+        text: String,
+    },
 }
 
 impl fmt::Display for Note {
@@ -106,6 +118,8 @@ impl fmt::Display for Note {
             Self::ShortTransfers { path, count } => {
                 write!(f, "{count} transfers on '{}' were shorter than the block size", path.display())
             }
+            Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not tell {missing}"),
+            Self::Verbatim { text } => f.write_str(text),
         }
     }
 }

@@ -9,11 +9,14 @@ use crate::plan::{EffectiveDistribution, EngineKind};
 use crate::profile::Profile;
 use crate::record::WaitCounts;
 use crate::units::UnixTime;
+use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use std::path::PathBuf;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResult {
+    /// The program that measured.
+    pub tool: Tool,
     /// The command line, arguments joined by single blanks, program name first.
     pub command_line: String,
     /// What was asked for.
@@ -28,6 +31,40 @@ pub struct RunResult {
     pub totals: Option<Totals>,
     /// Notes of the plan; those of a timespan are with it.
     pub notes: Vec<Note>,
+}
+
+/// The program that measured: this one, unless the result was read from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// Version of `DiskSpd`: its own, or the one that an implementation behaves like. Empty if
+    /// unknown.
+    pub version: String,
+    /// Date of that version. Empty if unknown.
+    pub version_date: String,
+    /// The implementation, if it is not `DiskSpd` itself.
+    pub implementation: Option<Implementation>,
+}
+
+impl Default for Tool {
+    fn default() -> Self {
+        Self {
+            version: DISKSPD_VERSION.to_owned(),
+            version_date: DISKSPD_VERSION_DATE.to_owned(),
+            implementation: Some(Implementation {
+                name: IMPLEMENTATION.to_owned(),
+                version: IMPLEMENTATION_VERSION.to_owned(),
+            }),
+        }
+    }
+}
+
+/// A program that behaves like `DiskSpd`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implementation {
+    /// Its name.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
 }
 
 /// One timespan.
@@ -70,6 +107,8 @@ pub struct Measured {
     pub rows: Vec<Row>,
     /// All rows together.
     pub total: Directions<Figures>,
+    /// The interval series of all rows together (`-D`).
+    pub intervals: Vec<Directions<IntervalFigures>>,
     /// One per distinct path in target order, if there is more than one path. Only with `-L`.
     pub target_latencies: Vec<(PathBuf, Directions<Option<LatencyDistribution>>)>,
     /// All targets together. Only with `-L`.
@@ -141,6 +180,8 @@ pub struct Row {
     pub figures: Directions<Figures>,
     /// Interval series (`-D`), one entry per interval that counts, empty ones included.
     pub intervals: Vec<Directions<IntervalFigures>>,
+    /// Its effective distribution, if one was used: index into [`Measured::distributions`].
+    pub distribution: Option<usize>,
 }
 
 /// The cells of one table row.
@@ -167,10 +208,10 @@ pub struct LatencyFigures {
     pub mean_ns: f64,
     /// Population standard deviation.
     pub std_dev_ns: f64,
-    /// Smallest.
-    pub min_ns: u64,
-    /// Largest.
-    pub max_ns: u64,
+    /// Smallest; `None` = unknown, in results of other programs.
+    pub min_ns: Option<u64>,
+    /// Largest; `None` = unknown, in results of other programs.
+    pub max_ns: Option<u64>,
 }
 
 /// One interval of a series.
@@ -178,6 +219,8 @@ pub struct LatencyFigures {
 pub struct IntervalFigures {
     /// I/Os completed in it.
     pub ios: u64,
+    /// I/Os per second in it.
+    pub iops: f64,
     /// Their latency.
     pub latency: Option<LatencyFigures>,
 }
@@ -191,7 +234,10 @@ pub struct LatencyDistribution {
     pub figures: LatencyFigures,
     /// Every percentile that a report may show: the 108 of the XML result, ascending.
     pub percentiles: Vec<Percentile>,
-    /// The buckets themselves: index (`hot::buckets`) and count.
+    /// Number of distinct values that were kept.
+    pub distinct_values: u64,
+    /// The buckets themselves: index (`hot::buckets`) and count. Empty in results of other
+    /// programs, which do not give them.
     pub buckets: Vec<(u32, u64)>,
 }
 

@@ -59,6 +59,11 @@ impl fmt::Display for Bytes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixTime(pub i128);
 
+impl UnixTime {
+    /// Stands for a time that nobody noted: results of old programs lack it. No calendar has it.
+    pub const UNKNOWN: Self = Self(i128::MIN);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

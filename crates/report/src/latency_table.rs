@@ -40,14 +40,14 @@ pub(crate) fn tables(out: &mut dyn Write, measured: &Measured) -> io::Result<()>
 fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDistribution>>) -> io::Result<()> {
     writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
     writeln!(out, "{}", "-".repeat(46))?;
-    row(out, "min", latencies, |latencies| Some(latencies.figures.min_ns))?;
+    row(out, "min", latencies, |latencies| latencies.figures.min_ns)?;
     for (label, rank_ppb) in ROWS {
         row(out, label, latencies, |latencies| {
             let found = latencies.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
             found.map(|percentile| percentile.value_ns)
         })?;
     }
-    row(out, "max", latencies, |latencies| Some(latencies.figures.max_ns))
+    row(out, "max", latencies, |latencies| latencies.figures.max_ns)
 }
 
 /// Without samples, reads and writes show `N/A`, and the total shows zero.

@@ -34,3 +34,12 @@ fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> Distri
         users: users.into_values().map(|(path, threads)| (path.clone(), threads.into_iter().collect())).collect(),
     }
 }
+
+/// Which of the lists a thread used on a target.
+pub(crate) fn index(plan: &TimeSpanPlan, lists: &[DistributionUse], thread: u32, target: usize) -> Option<usize> {
+    // Workers are in order of thread number.
+    let worker = plan.workers.get(thread as usize).filter(|worker| worker.thread == thread)?;
+    let served = worker.targets.iter().find(|served| served.target == target)?;
+    let used = served.effective_distribution.as_ref()?;
+    lists.iter().position(|list| list.distribution == *used)
+}

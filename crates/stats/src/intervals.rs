@@ -1,6 +1,6 @@
 //! Interval series (`-D`) and the deviation of the I/Os per second.
 
-use crate::latency;
+use crate::{latency, rate};
 use model::plan::Intervals;
 use model::record::{IntervalRecord, Tally};
 use model::result::{Directions, IntervalFigures};
@@ -12,43 +12,58 @@ pub(crate) fn counted(intervals: Intervals, elapsed_ns: u64) -> u64 {
     if intervals.width_ns == 0 { 0 } else { intervals.count.min(elapsed_ns.div_ceil(intervals.width_ns)) }
 }
 
-/// Completed I/Os per interval, of one row or of many merged index by index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
+/// What completed in each interval, of one row or of many merged index by index.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Series {
     width_ns: u64,
-    per_interval: Vec<(u64, u64)>,
+    /// Reads and writes.
+    cells: Vec<(Tally, Tally)>,
 }
 
-impl Counts {
+impl Series {
     pub(crate) fn new(intervals: Intervals, elapsed_ns: u64) -> Self {
         let counted = counted(intervals, elapsed_ns) as usize;
-        Self { width_ns: intervals.width_ns, per_interval: vec![(0, 0); counted] }
+        Self { width_ns: intervals.width_ns, cells: vec![<(Tally, Tally)>::default(); counted] }
     }
 
     /// Adds a row; intervals that do not count are left out.
     pub(crate) fn add(&mut self, records: &[IntervalRecord]) {
         for record in records {
-            let Some(cell) = usize::try_from(record.index).ok().and_then(|index| self.per_interval.get_mut(index))
-            else {
+            let Some(cell) = usize::try_from(record.index).ok().and_then(|index| self.cells.get_mut(index)) else {
                 continue;
             };
-            cell.0 = cell.0.saturating_add(record.read.count);
-            cell.1 = cell.1.saturating_add(record.write.count);
+            cell.0.merge(&record.read);
+            cell.1.merge(&record.write);
         }
     }
 
     /// Population deviation of the I/Os per second.
     pub(crate) fn std_devs(&self) -> Directions<f64> {
         let width_s = self.width_ns as f64 / 1e9;
-        let of = |count: fn(&(u64, u64)) -> u64| population_std_dev(self.per_interval.iter().map(count)) / width_s;
-        if self.per_interval.is_empty() {
+        let of = |count: fn(&(Tally, Tally)) -> u64| population_std_dev(self.cells.iter().map(count)) / width_s;
+        if self.cells.is_empty() {
             return Directions::default();
         }
         Directions {
-            read: of(|cell| cell.0),
-            write: of(|cell| cell.1),
-            total: of(|cell| cell.0.saturating_add(cell.1)),
+            read: of(|cell| cell.0.count),
+            write: of(|cell| cell.1.count),
+            total: of(|cell| cell.0.count.saturating_add(cell.1.count)),
         }
+    }
+
+    /// One entry per interval that counts, empty ones included.
+    pub(crate) fn figures(&self) -> Vec<Directions<IntervalFigures>> {
+        let of = |tally: &Tally| IntervalFigures {
+            ios: tally.count,
+            iops: rate::per_second(tally.count, self.width_ns),
+            latency: latency::figures(tally),
+        };
+        let directions = |(read, write): &(Tally, Tally)| {
+            let mut both = *read;
+            both.merge(write);
+            Directions { read: of(read), write: of(write), total: of(&both) }
+        };
+        self.cells.iter().map(directions).collect()
     }
 }
 
@@ -59,26 +74,6 @@ fn population_std_dev(counts: impl ExactSizeIterator<Item = u64> + Clone) -> f64
     let mean = sum as f64 / n;
     let squares: f64 = counts.map(|count| (count as f64 - mean).powi(2)).sum();
     (squares / n).sqrt()
-}
-
-/// One row's series, one entry per interval that counts.
-pub(crate) fn series(
-    records: &[IntervalRecord],
-    intervals: Intervals,
-    elapsed_ns: u64,
-) -> Vec<Directions<IntervalFigures>> {
-    let mut series = vec![Directions::default(); counted(intervals, elapsed_ns) as usize];
-    for record in records {
-        let Some(cell) = usize::try_from(record.index).ok().and_then(|index| series.get_mut(index)) else { continue };
-        let mut both = record.read;
-        both.merge(&record.write);
-        *cell = Directions { read: figures(&record.read), write: figures(&record.write), total: figures(&both) };
-    }
-    series
-}
-
-fn figures(tally: &Tally) -> IntervalFigures {
-    IntervalFigures { ios: tally.count, latency: latency::figures(tally) }
 }
 
 #[cfg(test)]
@@ -101,10 +96,14 @@ mod tests {
         IntervalRecord { index, read: tally(reads), write: tally(writes) }
     }
 
+    fn one_row(records: &[IntervalRecord], intervals: Intervals, elapsed_ns: u64) -> Series {
+        let mut series = Series::new(intervals, elapsed_ns);
+        series.add(records);
+        series
+    }
+
     fn std_devs(records: &[IntervalRecord], intervals: Intervals, elapsed_ns: u64) -> Directions<f64> {
-        let mut counts = Counts::new(intervals, elapsed_ns);
-        counts.add(records);
-        counts.std_devs()
+        one_row(records, intervals, elapsed_ns).std_devs()
     }
 
     #[test]
@@ -152,10 +151,29 @@ mod tests {
 
     #[test]
     fn a_series_has_an_entry_for_each_interval() {
-        let series = series(&[record(1, 2, 3), record(9, 1, 0)], seconds(3), 3 * SECOND_NS);
+        let series = one_row(&[record(1, 2, 3), record(9, 1, 0)], seconds(3), 3 * SECOND_NS).figures();
         assert_eq!(series.iter().map(|cell| cell.total.ios).collect::<Vec<_>>(), [0, 5, 0]);
-        assert_eq!(series[1].read.latency.expect("there were reads").max_ns, 100);
+        assert_eq!(series[1].read.latency.expect("there were reads").max_ns, Some(100));
         assert_eq!(series[0].total.latency, None);
+    }
+
+    #[test]
+    fn the_rate_of_an_interval_is_per_second() {
+        let quarter = Intervals { width_ns: SECOND_NS / 4, count: 1 };
+        let series = one_row(&[record(0, 3, 2)], quarter, SECOND_NS / 4).figures();
+        assert_eq!((series[0].read.iops, series[0].write.iops, series[0].total.iops), (12.0, 8.0, 20.0));
+    }
+
+    #[test]
+    fn rows_merge_interval_by_interval() {
+        let slow = Tally { count: 1, sum_ns: 400, sum_squares_ns2: 16e4, min_ns: 400, max_ns: 400 };
+        let mut series = Series::new(seconds(2), 2 * SECOND_NS);
+        series.add(&[record(0, 2, 0), record(1, 1, 1)]);
+        series.add(&[IntervalRecord { index: 0, read: slow, write: Tally::default() }]);
+        let figures = series.figures();
+        let first = figures[0].read.latency.expect("there were reads");
+        assert_eq!((figures[0].read.ios, first.mean_ns, first.min_ns, first.max_ns), (3, 200.0, Some(100), Some(400)));
+        assert_eq!(figures[1].total.ios, 2);
     }
 
     proptest! {
@@ -165,9 +183,9 @@ mod tests {
                 .map(|row| row.into_iter().map(|(index, reads, writes)| record(index, reads, writes)).collect())
                 .collect();
             let add_all = |rows: &mut dyn Iterator<Item = &Vec<IntervalRecord>>| {
-                let mut counts = Counts::new(seconds(5), 5 * SECOND_NS);
-                rows.for_each(|row| counts.add(row));
-                counts
+                let mut series = Series::new(seconds(5), 5 * SECOND_NS);
+                rows.for_each(|row| series.add(row));
+                series.std_devs()
             };
             prop_assert_eq!(add_all(&mut rows.iter()), add_all(&mut rows.iter().rev()));
         }

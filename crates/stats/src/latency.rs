@@ -39,7 +39,7 @@ pub(crate) fn figures(tally: &Tally) -> Option<LatencyFigures> {
     // values between these extremes can reach: half their distance.
     let std_dev_max = tally.max_ns.saturating_sub(tally.min_ns) as f64 / 2.0;
     let std_dev_ns = variance.max(0.0).sqrt().min(std_dev_max);
-    Some(LatencyFigures { mean_ns, std_dev_ns, min_ns: tally.min_ns, max_ns: tally.max_ns })
+    Some(LatencyFigures { mean_ns, std_dev_ns, min_ns: Some(tally.min_ns), max_ns: Some(tally.max_ns) })
 }
 
 /// Counts, moments and buckets of many rows, on the way to one distribution.
@@ -72,8 +72,9 @@ impl Merged {
     pub(crate) fn distribution(self) -> Option<LatencyDistribution> {
         let figures = figures(&self.tally)?;
         let buckets: Vec<(u32, u64)> = self.buckets.into_iter().collect();
-        let percentiles = percentiles(&buckets, figures.min_ns, figures.max_ns);
-        Some(LatencyDistribution { count: self.tally.count, figures, percentiles, buckets })
+        let percentiles = percentiles(&buckets, self.tally.min_ns, self.tally.max_ns);
+        let distinct_values = buckets.len() as u64;
+        Some(LatencyDistribution { count: self.tally.count, figures, percentiles, distinct_values, buckets })
     }
 }
 
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn moments_are_those_of_a_population() {
         let figures = figures(&record(&[2, 4, 4, 4, 5, 5, 7, 9]).tally).expect("there are samples");
-        assert_eq!(figures, LatencyFigures { mean_ns: 5.0, std_dev_ns: 2.0, min_ns: 2, max_ns: 9 });
+        assert_eq!(figures, LatencyFigures { mean_ns: 5.0, std_dev_ns: 2.0, min_ns: Some(2), max_ns: Some(9) });
         assert_eq!(super::figures(&Tally::default()), None);
     }
 
@@ -300,10 +301,11 @@ mod tests {
 
         #[test]
         fn deviations_stay_between_nothing_and_half_the_range(values in prop::collection::vec(0u64..1 << 40, 1..100)) {
-            let figures = figures(&record(&values).tally).expect("there are samples");
+            let tally = record(&values).tally;
+            let figures = figures(&tally).expect("there are samples");
             prop_assert!(figures.std_dev_ns >= 0.0);
-            prop_assert!(figures.std_dev_ns <= (figures.max_ns - figures.min_ns) as f64 / 2.0);
-            prop_assert!(figures.mean_ns >= figures.min_ns as f64 * 0.999_999);
+            prop_assert!(figures.std_dev_ns <= (tally.max_ns - tally.min_ns) as f64 / 2.0);
+            prop_assert!(figures.mean_ns >= tally.min_ns as f64 * 0.999_999);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! made.
 
 mod affinity;
+mod combine;
 mod cpu;
 mod distribution;
 mod intervals;
@@ -11,13 +12,14 @@ mod latency;
 mod rate;
 mod time_span;
 
+pub use combine::{directions, figures, pooled};
 pub use latency::PERCENTILE_RANKS_PPB;
 
 use model::facts::SystemFacts;
 use model::plan::{Plan, TimeSpanPlan};
 use model::profile::Profile;
 use model::record::{Record, TimeSpanRecord};
-use model::result::{Directions, RunResult, TimeSpanResult, Totals};
+use model::result::{Directions, RunResult, TimeSpanResult, Tool, Totals};
 
 /// Everything that the figures of a run are made of.
 #[derive(Clone, Debug)]
@@ -51,6 +53,7 @@ pub fn summarise(input: &Input<'_>) -> RunResult {
     };
     let time_spans: Vec<TimeSpanResult> = input.profile.time_spans.iter().enumerate().map(summarise_one).collect();
     RunResult {
+        tool: Tool::default(),
         command_line: input.command_line.clone(),
         profile: input.profile.clone(),
         system: input.system.clone(),
@@ -62,7 +65,7 @@ pub fn summarise(input: &Input<'_>) -> RunResult {
 }
 
 /// Sums over the timespans that were measured.
-fn totals(time_spans: &[TimeSpanResult]) -> Totals {
+pub fn totals(time_spans: &[TimeSpanResult]) -> Totals {
     let mut elapsed_ns = 0u64;
     let mut volumes = Directions::<rate::Volume>::default();
     for measured in time_spans.iter().filter_map(|span| span.measured.as_ref()) {

@@ -1,6 +1,6 @@
 //! One timespan: its rows, their sums, and everything beside them.
 
-use crate::intervals::{self, Counts};
+use crate::intervals::Series;
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
 use crate::{affinity, cpu, distribution};
@@ -8,7 +8,7 @@ use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
 use model::result::{
-    Directions, Figures, LatencyDistribution, Measured, Row, Submissions, ThreadWaits, TimeSpanResult,
+    Directions, DistributionUse, Figures, LatencyDistribution, Measured, Row, Submissions, ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,9 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let Sources { span, plan, record, .. } = *sources;
     let cpus = cpu::usages(&record.cpus);
     let measures_latency = plan.measure_latency;
+    let distributions = distribution::uses(plan);
+    let series = merged_series(record.rows.iter(), plan, record.elapsed_ns);
+    let summarise_row = |row| summarise_row(row, plan, &distributions, record.elapsed_ns);
     Measured {
         elapsed_ns: record.elapsed_ns,
         is_partial: record.outcome != Outcome::Completed && record.elapsed_ns < plan.duration_ns,
@@ -66,9 +69,10 @@ fn measured(sources: &Sources<'_>) -> Measured {
             .and_then(|effective| affinity::mixed_cores(effective, sources.topology)),
         cpu_average: cpu::average(&cpus),
         cpus,
-        distributions: distribution::uses(plan),
-        rows: record.rows.iter().map(|row| summarise_row(row, plan, record.elapsed_ns)).collect(),
-        total: total(sources),
+        rows: record.rows.iter().map(summarise_row).collect(),
+        distributions,
+        total: figures(record.rows.iter(), measures_latency, series.as_ref(), record.elapsed_ns),
+        intervals: series.map(|series| series.figures()).unwrap_or_default(),
         target_latencies: if measures_latency { target_latencies(sources) } else { Vec::new() },
         total_latency: measures_latency.then(|| latencies(record.rows.iter())),
         submissions: span.io_ring.map(|_| submissions(record)),
@@ -77,41 +81,39 @@ fn measured(sources: &Sources<'_>) -> Measured {
     }
 }
 
-fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, elapsed_ns: u64) -> Row {
+fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, distributions: &[DistributionUse], elapsed_ns: u64) -> Row {
     let target = plan.targets.get(row.target);
-    let deviations = plan.intervals.map(|intervals| {
-        let mut counts = Counts::new(intervals, elapsed_ns);
-        counts.add(&row.intervals);
-        counts.std_devs()
-    });
+    let series = merged_series(std::iter::once(row), plan, elapsed_ns);
     Row {
         thread: row.thread,
         target: row.target,
         path: target.map(|target| target.path.clone()).unwrap_or_default(),
         target_size_bytes: target.map_or(0, |target| target.size_bytes),
-        figures: figures(std::iter::once(row), plan.measure_latency, deviations, elapsed_ns),
-        intervals: plan
-            .intervals
-            .map(|intervals| intervals::series(&row.intervals, intervals, elapsed_ns))
-            .unwrap_or_default(),
+        figures: figures(std::iter::once(row), plan.measure_latency, series.as_ref(), elapsed_ns),
+        intervals: series.map(|series| series.figures()).unwrap_or_default(),
+        distribution: distribution::index(plan, distributions, row.thread, row.target),
     }
 }
 
-/// All rows together. Latency and deviation come from the merged data, not from the rows' figures.
-fn total(sources: &Sources<'_>) -> Directions<Figures> {
-    let Sources { plan, record, .. } = *sources;
-    let deviations = plan.intervals.map(|intervals| {
-        let mut counts = Counts::new(intervals, record.elapsed_ns);
-        record.rows.iter().for_each(|row| counts.add(&row.intervals));
-        counts.std_devs()
-    });
-    figures(record.rows.iter(), plan.measure_latency, deviations, record.elapsed_ns)
+/// The intervals of rows, added up; `None` without `-D`.
+fn merged_series<'a>(
+    rows: impl Iterator<Item = &'a RowRecord>,
+    plan: &TimeSpanPlan,
+    elapsed_ns: u64,
+) -> Option<Series> {
+    plan.intervals.map(|intervals| {
+        let mut series = Series::new(intervals, elapsed_ns);
+        rows.for_each(|row| series.add(&row.intervals));
+        series
+    })
 }
 
+/// The figures of some rows together. Latency and deviation come from the merged data, not from
+/// the rows' figures.
 fn figures<'a>(
     rows: impl Iterator<Item = &'a RowRecord>,
     measures_latency: bool,
-    deviations: Option<Directions<f64>>,
+    series: Option<&Series>,
     elapsed_ns: u64,
 ) -> Directions<Figures> {
     let mut volumes = Directions::<Volume>::default();
@@ -128,6 +130,7 @@ fn figures<'a>(
     volumes.total.add(volumes.write);
     tallies.total.merge(&tallies.read);
     tallies.total.merge(&tallies.write);
+    let deviations = series.map(Series::std_devs);
     let cells = |volume: Volume, tally: &Tally, deviation: Option<f64>| Figures {
         latency: if measures_latency { latency::figures(tally) } else { None },
         iops_std_dev: deviation,

@@ -60,7 +60,7 @@ fn worker(thread: u32, targets: Vec<WorkerTarget>) -> WorkerPlan {
     WorkerPlan {
         thread,
         cpu: None,
-        engine: EnginePlan { kind: EngineKind::IoUring, reason: "a test" },
+        engine: EnginePlan { kind: EngineKind::IoUring, reason: "a test".into() },
         targets,
         assignment: Assignment::Fixed,
         slots: 1,
@@ -164,7 +164,7 @@ fn latencies_per_path_in_target_order() {
     assert_eq!(all.total.expect("there were I/Os").count, 450);
     let (_, a) = &measured.target_latencies[1];
     assert_eq!(a.write, None);
-    assert_eq!(a.read.as_ref().expect("there were reads").figures.max_ns, 5000);
+    assert_eq!(a.read.as_ref().expect("there were reads").figures.max_ns, Some(5000));
 }
 
 #[test]

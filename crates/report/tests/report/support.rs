@@ -4,7 +4,7 @@ use model::facts::SystemFacts;
 use model::profile::{CacheMode, Profile, Target, TimeSpan};
 use model::result::{
     CpuUsage, Directions, Figures, LatencyDistribution, LatencyFigures, Measured, Percentile, Row, RunResult,
-    TimeSpanResult,
+    TimeSpanResult, Tool,
 };
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
@@ -105,7 +105,7 @@ pub(crate) fn cells(bytes: u64, ios: u64, mib_per_s: f64, ios_per_s: f64) -> Fig
 }
 
 pub(crate) fn with_latency(figures: Figures, mean_ms: f64, std_dev_ms: f64) -> Figures {
-    let latency = LatencyFigures { mean_ns: mean_ms * 1e6, std_dev_ns: std_dev_ms * 1e6, min_ns: 0, max_ns: 0 };
+    let latency = LatencyFigures { mean_ns: mean_ms * 1e6, std_dev_ns: std_dev_ms * 1e6, min_ns: None, max_ns: None };
     Figures { latency: Some(latency), ..figures }
 }
 
@@ -114,7 +114,15 @@ pub(crate) fn with_deviation(figures: Figures, iops_std_dev: f64) -> Figures {
 }
 
 pub(crate) fn row(thread: u32, path: &str, target_size_bytes: u64, figures: &Directions<Figures>) -> Row {
-    Row { thread, target: 0, path: PathBuf::from(path), target_size_bytes, figures: *figures, intervals: Vec::new() }
+    Row {
+        thread,
+        target: 0,
+        path: PathBuf::from(path),
+        target_size_bytes,
+        figures: *figures,
+        intervals: Vec::new(),
+        distribution: None,
+    }
 }
 
 /// Microseconds at min, the 13 rows of the table, and max.
@@ -125,8 +133,9 @@ pub(crate) fn latencies(values_us: [u64; 15]) -> LatencyDistribution {
     let (min_ns, max_ns) = (values_us[0] * 1000, values_us[14] * 1000);
     LatencyDistribution {
         count: 1,
-        figures: LatencyFigures { mean_ns: 0.0, std_dev_ns: 0.0, min_ns, max_ns },
+        figures: LatencyFigures { mean_ns: 0.0, std_dev_ns: 0.0, min_ns: Some(min_ns), max_ns: Some(max_ns) },
         percentiles: ranks.chain(nines).zip(&values_us[1..14]).map(percentile).collect(),
+        distinct_values: 0,
         buckets: Vec::new(),
     }
 }
@@ -159,6 +168,7 @@ pub(crate) fn mix_run() -> RunResult {
         measured: Some(mix_figures()),
     };
     RunResult {
+        tool: Tool::default(),
         command_line: "diskspd -c1G -b8K -r -w30 -t2 -o4 -d10 -W2 -L -D -Sh data.bin".to_owned(),
         profile: Profile { time_spans: vec![span], ..Profile::default() },
         system: plain_machine(),
