@@ -125,8 +125,8 @@ fn no_completion_of_a_ring_is_lost_or_doubled() {
 
 #[test]
 fn a_ring_takes_more_requests_than_it_has_entries() {
-    let (_folder, path) = file_of(64);
     const SLOTS: u32 = 40_000;
+    let (_folder, path) = file_of(64);
     let Some(mut engine) = ring(&path, SLOTS) else { return };
     (0..SLOTS).for_each(|slot| engine.stage(slot, &read(slot % 64, 0)));
     assert_eq!(finish(&mut engine, SLOTS).len(), SLOTS as usize);
@@ -168,9 +168,9 @@ fn a_target_is_let_go_with_its_ring() {
         Ok(answer) => assert_eq!(answer, WriteLease::Granted),
         Err(error) => return println!("skipped: no leases here ({error})"),
     }
+    let op = Op { write: false, file: 0, region: 0, region_offset: 0, offset: 0, length: BLOCK as u32 };
     for _ in 0..20 {
         let Some(mut engine) = ring(&path, 4) else { return };
-        let op = Op { write: false, file: 0, region: 0, region_offset: 0, offset: 0, length: BLOCK as u32 };
         engine.stage(0, &op);
         finish(&mut engine, 4);
         drop(engine);

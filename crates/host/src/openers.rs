@@ -13,10 +13,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use sys::lease::WriteLease;
 
 /// Most users of a file that are named one by one.
 const NAMED_MAX: usize = 8;
+/// How long a user who cannot be found gets to go away.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Most bytes read of one process's list of mappings.
 const MAPS_BYTES_MAX: u64 = 64 << 20;
 
@@ -38,8 +41,9 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         Ok(_) if found.by_ourselves => Openers::NoneFoundInProc {
             reason: "this process itself has it open once more, so the kernel cannot be asked".to_owned(),
         },
-        // Who was there may have left since: something like a virus scanner or an indexer.
-        Ok(_) if matches!(sys::lease::try_write_lease(file), Ok(WriteLease::Granted)) => Openers::None,
+        // Who was there may have left since, or is about to: an indexer, or the kernel itself, which
+        // keeps files of a ring open until some time after its process has ended.
+        Ok(_) if matches!(sys::lease::write_lease_within(file, PATIENCE), Ok(WriteLease::Granted)) => Openers::None,
         Ok(_) if found.hidden_processes > 0 => Openers::Some {
             who: vec![format!(
                 "a process that cannot be seen from here (one of the {} that this user may not look into, or one in \

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 const F_SETLEASE: libc::c_int = 1024;
 const F_SETSIG: libc::c_int = 10;
@@ -39,6 +40,19 @@ pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
     }
 }
 
+/// [`try_write_lease`], asked again until it is granted or patience is at an end: what has been
+/// closed may stay open inside the kernel for a moment (a ring that is torn down, for one).
+pub fn write_lease_within(file: &File, patience: Duration) -> io::Result<WriteLease> {
+    let until = Instant::now() + patience;
+    loop {
+        let answer = try_write_lease(file)?;
+        if answer == WriteLease::Granted || Instant::now() >= until {
+            return Ok(answer);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> io::Result<()> {
     // SAFETY: both commands used here take an integer and touch no memory of ours.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
@@ -64,6 +78,25 @@ mod tests {
         assert_eq!(try_write_lease(&looking).expect("an answer"), WriteLease::Refused);
         drop(holder);
         assert_eq!(try_write_lease(&looking).expect("an answer"), WriteLease::Granted);
+    }
+
+    #[test]
+    fn patience_outlasts_what_goes_away() {
+        let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
+        let path = named.into_temp_path();
+        let looking = File::open(&path).expect("opens");
+        if try_write_lease(&looking).is_err() {
+            return eprintln!("skipped: no leases here");
+        }
+        let holder = File::open(&path).expect("opens");
+        let refused = write_lease_within(&looking, Duration::from_millis(30));
+        assert_eq!(refused.expect("an answer"), WriteLease::Refused);
+        let leaving = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            drop(holder);
+        });
+        assert_eq!(write_lease_within(&looking, Duration::from_mins(1)).expect("an answer"), WriteLease::Granted);
+        leaving.join().expect("it ends");
     }
 
     #[test]
