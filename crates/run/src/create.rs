@@ -9,7 +9,7 @@ use model::plan::Creation;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +18,12 @@ use sys::mapping::Mapping;
 
 /// Bytes per write.
 const CHUNK_BYTES: u64 = 1 << 20;
+
+/// How long an unexpected user of a file gets to go away: a program that only had a look at it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Most symbolic links that are followed, as in the kernel.
+const LINKS_MAX: usize = 40;
 
 /// Writes in flight: more do not make the devices faster that four keep busy.
 const WRITERS: usize = 4;
@@ -35,12 +41,12 @@ pub(crate) fn create(
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<FileIdentity, String> {
-    let path = &creation.path;
-    let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", path.display());
+    let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
+    let path = &end_of_links(&creation.path);
     if let (true, Some(parent)) = (creation.make_parents, path.parent()) {
         std::fs::create_dir_all(parent).map_err(|error| at("make the directories above", &error))?;
     }
-    let file = open(&creation.path, creation.replaces.or(made))?;
+    let file = open(path, creation.replaces.or(made))?;
     let result = fill_file(creation, &file, interrupt, observer);
     if result.is_err() && creation.replaces.is_none() {
         // The reason of the failure matters more than that of a failed removal.
@@ -49,6 +55,17 @@ pub(crate) fn create(
     result.map_err(|error| at("write", &error))?;
     let status = file.metadata().map_err(|error| at("look at", &error))?;
     Ok(FileIdentity { device: status.dev(), inode: status.ino() })
+}
+
+/// Where a symbolic link leads, even to nothing: a new file is made under a name that is free, and
+/// a link's own name is not.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut place = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(next) = std::fs::read_link(&place) else { break };
+        place = place.parent().map_or(next.clone(), |folder| folder.join(&next));
+    }
+    place
 }
 
 /// Opens the file: a new one that nobody else made meanwhile, or the very one that was checked.
@@ -80,7 +97,7 @@ fn open(path: &Path, existing: Option<FileIdentity>) -> Result<File, String> {
 ///
 /// A sentence that says so.
 pub(crate) fn check_unused(look: &File, path: &Path) -> Result<(), String> {
-    match sys::lease::try_write_lease(look) {
+    match sys::lease::write_lease_within(look, PATIENCE) {
         Ok(WriteLease::Refused) => {
             Err(format!("'{}' was opened by another process after it was checked; it was not touched", path.display()))
         }
