@@ -53,7 +53,7 @@ fn kind(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
     } else if file_type.is_char_device() {
         TargetKind::Character(character(metadata.rdev()))
     } else {
-        TargetKind::Unusable { what: unusable(&metadata) }
+        TargetKind::Unusable { what: unusable(&metadata).into() }
     }
 }
 
@@ -101,7 +101,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
 
 fn missing(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
     if place.as_os_str().as_bytes().ends_with(b"/") {
-        return TargetKind::Unusable { what: "the name of a directory (it ends with '/')" };
+        return TargetKind::Unusable { what: "the name of a directory (it ends with '/')".into() };
     }
     let Some(existing) = resolve::existing_directory(place) else {
         return inaccessible("no directory above it exists");

@@ -1,10 +1,12 @@
 //! Lists of CPUs as `DiskSpd` keeps them: entries of one group and a 64-bit mask.
 
 use crate::limits::CPUS_PER_GROUP;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// CPUs of one group, ascending; a mask of 0 means every active CPU of the group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AffinityEntry {
     /// Processor group: kernel CPU number / 64.
     pub group: u16,

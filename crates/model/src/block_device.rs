@@ -2,8 +2,11 @@
 //!
 //! `None` means that the kernel does not tell, or that the device has no such property.
 
+use serde::{Deserialize, Serialize};
+
 /// Major and minor number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceNumber {
     /// Of the driver.
     pub major: u32,
@@ -12,7 +15,8 @@ pub struct DeviceNumber {
 }
 
 /// A block device and the devices below it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockDevice {
     /// The kernel's name, without `/dev/`: `nvme0n1p2`, `dm-0`.
     pub name: String,
@@ -66,7 +70,9 @@ impl BlockDevice {
 }
 
 /// What sort of block device it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// None of those below; it may have no hardware at all.
     #[default]
@@ -160,7 +166,9 @@ impl DeviceKind {
 }
 
 /// Who made a device of the device mapper.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum MapperMaker {
     /// The logical volume manager.
     Lvm,
@@ -188,7 +196,8 @@ impl MapperMaker {
 }
 
 /// A software RAID.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Raid {
     /// `raid0`, `raid1`, `raid10`, `raid5`, `linear`, `container` ...
     pub level: Option<String>,
@@ -205,7 +214,8 @@ pub struct Raid {
 }
 
 /// Which piece of hardware a device is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Identity {
     /// Who makes it. `NVMe` disks say it in the model.
     pub vendor: Option<String>,
@@ -221,7 +231,8 @@ pub struct Identity {
 }
 
 /// How the kernel passes requests to a device.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
     /// True if the kernel takes it for a disk that turns.
     pub rotational: Option<bool>,
@@ -263,7 +274,9 @@ pub struct Queue {
 }
 
 /// Whether written data may stay in a device's cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum WriteCache {
     /// It may: only a flush or FUA makes it safe.
     WriteBack,
@@ -282,7 +295,8 @@ impl WriteCache {
 }
 
 /// How a device is attached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connection {
     /// By what.
     pub transport: Option<Transport>,
@@ -293,7 +307,9 @@ pub struct Connection {
 }
 
 /// By what a device is attached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Transport {
     /// `NVMe` on PCI Express.
     Nvme,
@@ -346,7 +362,8 @@ impl Transport {
 }
 
 /// A PCI Express link: a current value below its maximum is a bottleneck worth knowing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PcieLink {
     /// Address of the PCI device: `0000:01:00.0`.
     pub address: String,
@@ -361,7 +378,8 @@ pub struct PcieLink {
 }
 
 /// One line of the table of block devices.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceRow {
     /// The kernel's name.
     pub name: String,
@@ -381,13 +399,17 @@ pub struct DeviceRow {
     /// The I/O scheduler in use; of the disk, for a partition.
     pub scheduler: Option<String>,
     /// Every place where its file system is mounted, in the order of mounting.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
     pub mounted: Vec<std::path::PathBuf>,
     /// Who else uses it.
     pub used_by: Vec<DeviceUse>,
 }
 
 /// A use of a block device, beside being mounted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum DeviceUse {
     /// It is part of another block device: a volume, RAID, cache, multipath.
     Device {

@@ -4,10 +4,12 @@
 //! not to this process.
 
 use crate::block_device::{BlockDevice, DeviceNumber};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The system, as far as [`crate::facts::SystemFacts`] does not say it already.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// As `uname -r` says.
     pub kernel_release: Option<String>,
@@ -24,7 +26,9 @@ pub struct Environment {
 }
 
 /// What a system runs on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Hypervisor {
     /// Hardware: there is no hypervisor.
     None,
@@ -46,9 +50,12 @@ impl Hypervisor {
 }
 
 /// One limit of one cgroup.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CgroupLimit {
     /// The cgroup, from the top of the hierarchy as this process sees it: `/user.slice/job`.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub cgroup: PathBuf,
     /// The kernel's file that says it: `io.max`, `cpu.cfs_quota_us`.
     pub file: String,
@@ -57,7 +64,9 @@ pub struct CgroupLimit {
 }
 
 /// What a cgroup limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// CPU time: the quota may be used up in each period, by all CPUs together.
     Cpu {
@@ -97,7 +106,8 @@ pub enum Limit {
 }
 
 /// A device that a cgroup limits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CgroupDevice {
     /// Its number.
     pub number: DeviceNumber,
@@ -106,7 +116,8 @@ pub struct CgroupDevice {
 }
 
 /// Rates of I/O; `None` = no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoRates {
     /// Bytes read per second.
     pub read_bytes_per_s: Option<u64>,
@@ -119,7 +130,8 @@ pub struct IoRates {
 }
 
 /// What a target stands on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetEnvironment {
     /// The mount that a file's path leads into; `None` for a block device.
     pub mount: Option<MountedFileSystem>,
@@ -146,7 +158,8 @@ impl TargetEnvironment {
 }
 
 /// A mounted file system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MountedFileSystem {
     /// `ext4`, `xfs`, `fuse.sshfs` ...
     pub file_system: String,
@@ -154,8 +167,12 @@ pub struct MountedFileSystem {
     /// systems without a device.
     pub source: String,
     /// Which directory of the file system is mounted: `/`, or that of a bind mount or subvolume.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub directory: PathBuf,
     /// Where.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub point: PathBuf,
     /// Options of the mount: `rw`, `noatime` ...
     pub mount_options: Vec<String>,
@@ -164,7 +181,9 @@ pub struct MountedFileSystem {
 }
 
 /// Where the data of a target goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Backing {
     /// Nobody tells.
     #[default]
@@ -185,8 +204,12 @@ pub enum Backing {
     /// Directories stacked by overlayfs.
     Overlay {
         /// Where what is written goes; `None` for a read-only overlay.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
         upper: Option<PathBuf>,
         /// Where what was never written is read from, the topmost first.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
         lower: Vec<PathBuf>,
         /// What the upper directory (or the topmost lower one) stands on. Unknown in most
         /// containers, which do not see these directories.
@@ -207,7 +230,8 @@ impl Backing {
 }
 
 /// A ZFS dataset and its pool.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZfsDataset {
     /// `tank/data`.
     pub dataset: String,
@@ -220,13 +244,16 @@ pub struct ZfsDataset {
 }
 
 /// A device of a ZFS pool (vdev), or a group of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZfsMember {
     /// `disk`, `file`, `mirror`, `raidz2`, `draid1` ...
     pub kind: String,
     /// What it is for, if not for data: `log`, `cache`, `spare`, `special`, `dedup`.
     pub role: Option<String>,
     /// Where it lies, as the pool remembers it.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub path: Option<PathBuf>,
     /// The block device at that path.
     pub device: Option<BlockDevice>,

@@ -2,6 +2,8 @@
 
 use crate::topology::Topology;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -28,7 +30,8 @@ pub struct TargetQuestion {
 }
 
 /// The machine without its targets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemFacts {
     /// Host name.
     pub computer_name: String,
@@ -65,7 +68,9 @@ impl SystemFacts {
 }
 
 /// Whether `io_uring_setup` works here.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum IoUring {
     /// It does.
     #[default]
@@ -78,7 +83,8 @@ pub enum IoUring {
 }
 
 /// Memory limits in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// What the kernel says is available without swapping (`MemAvailable`).
     pub available_bytes: u64,
@@ -96,16 +102,21 @@ impl Memory {
 }
 
 /// A target path and what stands there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetFacts {
     /// Where the path leads after symbolic links, if it leads through any.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub resolved: Option<PathBuf>,
     /// What is there.
     pub kind: TargetKind,
 }
 
 /// What stands at a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum TargetKind {
     /// Nothing.
     Missing(MissingFacts),
@@ -118,7 +129,7 @@ pub enum TargetKind {
     /// Something that can be no target.
     Unusable {
         /// "a directory", "a FIFO" ...
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// It could not be looked at.
     Inaccessible {
@@ -128,9 +139,12 @@ pub enum TargetKind {
 }
 
 /// Where a new file would go.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingFacts {
     /// The nearest directory above that exists.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub existing_parent: PathBuf,
     /// Device number of that directory: files of one device share its free space.
     pub device: u64,
@@ -143,7 +157,8 @@ pub struct MissingFacts {
 }
 
 /// A regular file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegularFacts {
     /// Which file it is, whatever its name.
     pub identity: FileIdentity,
@@ -166,7 +181,8 @@ pub struct RegularFacts {
 }
 
 /// Identity of an open file: what must still be the same just before the first write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileIdentity {
     /// Device number.
     pub device: u64,
@@ -175,7 +191,8 @@ pub struct FileIdentity {
 }
 
 /// The file system under a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSystem {
     /// `ext4`, `xfs`, `tmpfs`, ... or a hexadecimal magic number.
     pub name: String,
@@ -188,7 +205,9 @@ pub struct FileSystem {
 }
 
 /// What direct I/O (`O_DIRECT`) needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum DirectIo {
     /// The kernel does not tell.
     #[default]
@@ -205,7 +224,9 @@ pub enum DirectIo {
 }
 
 /// Who made a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Nothing will be written, so nobody looked.
     #[default]
@@ -228,7 +249,9 @@ pub enum Origin {
 }
 
 /// What a created file is filled with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Fill {
     /// Bytes 00..FF repeating.
     #[default]
@@ -259,7 +282,9 @@ impl Fill {
 }
 
 /// Who else has a file open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Openers {
     /// Nothing will be written, so nobody looked.
     #[default]
@@ -280,7 +305,8 @@ pub enum Openers {
 }
 
 /// A block device.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockFacts {
     /// Device number of the device itself.
     pub device: u64,
@@ -293,7 +319,9 @@ pub struct BlockFacts {
 }
 
 /// A character device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum CharacterDevice {
     /// /dev/null: writes vanish, reads end.
     Null,

@@ -1,9 +1,11 @@
 //! The kernel's own counters of I/O, read before and after a run.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Counters at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelCounters {
     /// Of block devices, by the kernel's name.
     pub devices: BTreeMap<String, DeviceCounters>,
@@ -26,7 +28,8 @@ impl KernelCounters {
 }
 
 /// Requests of one kind that a device completed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestCounters {
     /// Requests completed.
     pub count: u64,
@@ -51,7 +54,8 @@ impl RequestCounters {
 
 /// What a block device did since it was found. The kernel rounds times of single requests down
 /// (to milliseconds before Linux 5.0), and lets counters wrap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCounters {
     /// Reads.
     pub read: RequestCounters,
@@ -89,7 +93,8 @@ impl DeviceCounters {
 }
 
 /// Flushes of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlushCounters {
     /// Flushes completed.
     pub count: u64,
@@ -98,7 +103,8 @@ pub struct FlushCounters {
 }
 
 /// What this process did since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessCounters {
     /// Bytes that system calls read, from the cache or not (`rchar`).
     pub read_call_bytes: u64,

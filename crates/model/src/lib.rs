@@ -14,6 +14,7 @@ pub mod kernel_counters;
 pub mod limits;
 pub mod mark;
 pub mod note;
+pub mod path;
 pub mod plan;
 pub mod profile;
 pub mod record;

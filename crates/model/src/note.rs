@@ -1,10 +1,13 @@
 //! What a user must know beside the figures: every fallback, clamp and ignored option.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// A fact about a run that is not an error; shown by every renderer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
     /// Registered buffers were wanted and the kernel refused them.
     BuffersNotRegistered {
@@ -19,6 +22,8 @@ pub enum Note {
     /// The target is smaller than the maximum offset asked for.
     TargetBelowMaximum {
         /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
         /// Its size in bytes.
         size_bytes: u64,
@@ -28,6 +33,8 @@ pub enum Note {
     /// The alignment that direct I/O needs is not known.
     AlignmentAssumed {
         /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
         /// The alignment assumed, in bytes.
         alignment_bytes: u64,
@@ -35,6 +42,8 @@ pub enum Note {
     /// Other processes could only be looked for in /proc.
     OpenersSearchedInProc {
         /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
         /// Why a lease did not do.
         reason: String,
@@ -64,6 +73,8 @@ pub enum Note {
     /// Transfers shorter than the block.
     ShortTransfers {
         /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
         /// How many.
         count: u64,

@@ -5,10 +5,13 @@
 use crate::affinity::AffinityEntry;
 use crate::facts::{FileIdentity, Fill};
 use crate::note::Note;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// The whole run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Files created before the first timespan (XML `PrecreateFiles`).
     pub precreate: Vec<Preparation>,
@@ -19,7 +22,8 @@ pub struct Plan {
 }
 
 /// One timespan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSpanPlan {
     /// Warm-up in nanoseconds.
     pub warm_up_ns: u64,
@@ -48,7 +52,8 @@ pub struct TimeSpanPlan {
 }
 
 /// The intervals of `-D`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Intervals {
     /// Width in nanoseconds.
     pub width_ns: u64,
@@ -57,17 +62,23 @@ pub struct Intervals {
 }
 
 /// Memory that a timespan takes, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryPlan {
     /// I/O buffers of all threads.
+    #[serde(rename = "buffers_bytes")]
     pub buffers: u64,
     /// `-Z<size>` sources.
+    #[serde(rename = "write_sources_bytes")]
     pub write_sources: u64,
     /// Latency buckets, if every page of them were touched.
+    #[serde(rename = "latency_buckets_bytes")]
     pub latency_buckets: u64,
     /// Interval records.
+    #[serde(rename = "intervals_bytes")]
     pub intervals: u64,
     /// Stacks, rings and slot tables.
+    #[serde(rename = "threads_bytes")]
     pub threads: u64,
 }
 
@@ -81,9 +92,12 @@ impl MemoryPlan {
 }
 
 /// A target as the threads will open it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetPlan {
     /// As the user wrote it: the name in reports.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
     /// Size in bytes that offsets were planned for.
     pub size_bytes: u64,
@@ -98,7 +112,9 @@ pub struct TargetPlan {
 }
 
 /// What must be found when a target is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Expected {
     /// The file that the preparation left there.
     Prepared,
@@ -114,7 +130,9 @@ pub enum Expected {
 }
 
 /// What happens to a target before its timespan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Preparation {
     /// Nothing.
     Keep,
@@ -123,6 +141,8 @@ pub enum Preparation {
     /// It has the right size and content already: said, not done.
     Reuse {
         /// Which file.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
     },
     /// Write it from start to end.
@@ -130,9 +150,12 @@ pub enum Preparation {
 }
 
 /// A file to be written from start to end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Creation {
     /// Where.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
     /// How long, in bytes.
     pub size_bytes: u64,
@@ -148,7 +171,8 @@ pub struct Creation {
 }
 
 /// How a target is opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenPlan {
     /// Open for reading.
     pub read: bool,
@@ -165,18 +189,22 @@ pub struct OpenPlan {
 }
 
 /// A `-Z<size>` source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteSourcePlan {
     /// Its size.
     pub size_bytes: u64,
     /// Its content, repeated if shorter; `None` = random bytes from seed 0.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub file: Option<PathBuf>,
     /// Pieces start at multiples of this.
     pub step_bytes: u64,
 }
 
 /// One worker thread.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerPlan {
     /// Thread number, from 0.
     pub thread: u32,
@@ -199,16 +227,19 @@ pub struct WorkerPlan {
 }
 
 /// The engine of a thread and why it was chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnginePlan {
     /// Which.
     pub kind: EngineKind,
     /// A clause for `--plan`: "one request outstanding".
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 /// The ways to do I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum EngineKind {
     /// `preadv2`/`pwritev2`, one at a time.
     Synchronous,
@@ -230,7 +261,9 @@ impl EngineKind {
 }
 
 /// How a request finds its target.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Assignment {
     /// Each slot belongs to one target: the first target's requests, then the second's, ...
     /// (see [`WorkerTarget::slots`]).
@@ -240,7 +273,8 @@ pub enum Assignment {
 }
 
 /// What one thread does to one target.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerTarget {
     /// Index into [`TimeSpanPlan::targets`].
     pub target: usize,
@@ -265,7 +299,8 @@ pub struct WorkerTarget {
 }
 
 /// The area of a target that is used, and its grid of offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Area {
     /// Added to every offset.
     pub base_bytes: u64,
@@ -278,7 +313,9 @@ pub struct Area {
 }
 
 /// Where I/Os fall.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// Each thread walks on its own, all its requests sharing one offset.
     Sequential {
@@ -320,7 +357,8 @@ pub enum Pattern {
 }
 
 /// A range of positions that receives a share of the random I/Os.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedRange {
     /// Its share; shares need not add up to 100.
     pub weight: u32,
@@ -332,18 +370,22 @@ pub struct WeightedRange {
 }
 
 /// The effective distribution as the report shows it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectiveDistribution {
     /// Sum of the shares; below 100 the list was truncated and shares are relative to it.
+    #[serde(rename = "io_span_percent")]
     pub io_span: u32,
     /// In order, holes left out.
     pub ranges: Vec<EffectiveRange>,
 }
 
 /// One range of an effective distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectiveRange {
     /// Position on the percent axis.
+    #[serde(rename = "io_start_percent")]
     pub io_start: u32,
     /// Share of the I/Os.
     pub io_percent: u32,
@@ -354,7 +396,9 @@ pub struct EffectiveRange {
 }
 
 /// What writes contain, by precedence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Bytes 00..FF repeating.
     Ramp,
@@ -367,7 +411,9 @@ pub enum Content {
 }
 
 /// When I/Os may be issued.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// Whenever a request is free.
     Unlimited,

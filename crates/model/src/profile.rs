@@ -6,10 +6,12 @@
 
 use crate::affinity::AffinityEntry;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Everything one invocation asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Run in this order; the command line makes exactly one.
     pub time_spans: Vec<TimeSpan>,
@@ -30,7 +32,9 @@ pub struct Profile {
 }
 
 /// Form of the result document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum ResultFormat {
     /// `DiskSpd`'s text report.
     #[default]
@@ -40,7 +44,9 @@ pub enum ResultFormat {
 }
 
 /// Which files are created before the first timespan (XML only).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum PrecreateFiles {
     /// Every path with its largest size.
     UseMaxSize,
@@ -51,7 +57,8 @@ pub enum PrecreateFiles {
 }
 
 /// `-e`: kernel event classes and time source, as twelve independent switches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracing {
     /// `-ePROCESS`
     pub process: bool,
@@ -80,7 +87,8 @@ pub struct Tracing {
 }
 
 /// One stretch of load with its own durations, threads and targets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSpan {
     /// `-d`: measured time in seconds.
     pub duration_s: u32,
@@ -152,7 +160,8 @@ impl TimeSpan {
 }
 
 /// Thread placement: `-n` and every form of `-a`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Affinity {
     /// `-n`.
     pub disabled: bool,
@@ -167,7 +176,9 @@ pub struct Affinity {
 }
 
 /// Order of CPUs inside a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Traversal {
     /// Ascending CPU numbers.
     #[default]
@@ -177,7 +188,9 @@ pub enum Traversal {
 }
 
 /// How groups are filled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum GroupSpan {
     /// One group completely, then the next.
     #[default]
@@ -187,7 +200,9 @@ pub enum GroupSpan {
 }
 
 /// Order of performance and efficiency cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum EfficiencyOrder {
     /// `-aup`: no order.
     Unordered,
@@ -203,7 +218,8 @@ pub enum EfficiencyOrder {
 }
 
 /// `-u[n][<batch>[p]]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoRing {
     /// How many I/Os are built before one submission.
     pub batch: IoRingBatch,
@@ -212,7 +228,9 @@ pub struct IoRing {
 }
 
 /// Submission batch of `-u`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum IoRingBatch {
     /// 1..=100 percent of the thread's outstanding requests.
     Percent(u32),
@@ -227,7 +245,9 @@ impl Default for IoRing {
 }
 
 /// `-bs`: placement of I/O buffers in virtual memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum BufferSeparation {
     /// `-bsn`: wherever the allocator puts them.
     SystemDefault,
@@ -237,21 +257,29 @@ pub enum BufferSeparation {
 }
 
 /// One target with its own settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// Path as the user wrote it; may be a template (`*1`).
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
     /// `-b`.
+    #[serde(rename = "block_size_bytes")]
     pub block_size: Bytes,
     /// `-B`.
+    #[serde(rename = "base_offset_bytes")]
     pub base_offset: Bytes,
     /// `-f<size>` or `-B<base>:<length>`: exclusive end, from the start of the target; 0 = none.
+    #[serde(rename = "max_offset_bytes")]
     pub max_offset: Bytes,
     /// `-c`: create with this size; `Some(0)` was said and creates nothing.
+    #[serde(rename = "create_size_bytes")]
     pub create_size: Option<Bytes>,
     /// Percent of I/Os at random offsets: 0 sequential, 100 random (`-r`), else mixed (`-rs`).
     pub random_percent: u32,
     /// `-r<align>` or `-s<stride>`; `None` or 0 = block size.
+    #[serde(rename = "alignment_bytes")]
     pub alignment: Option<Bytes>,
     /// `-si`.
     pub interlocked: bool,
@@ -264,6 +292,7 @@ pub struct Target {
     /// `-t`.
     pub threads: u32,
     /// `-T`.
+    #[serde(rename = "thread_stride_bytes")]
     pub thread_stride: Bytes,
     /// `-w`, 0..=100.
     pub write_percent: u32,
@@ -372,7 +401,9 @@ impl Target {
 }
 
 /// `-rd`: where random I/Os fall.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// `-rdpct`: lengths in percent of the target.
     Percent(Vec<DistributionRange>),
@@ -390,7 +421,8 @@ impl Distribution {
 }
 
 /// One range of a distribution; it starts where the one before it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionRange {
     /// Percent of the I/Os that fall here; 0 = a hole.
     pub io_percent: u32,
@@ -399,7 +431,9 @@ pub struct DistributionRange {
 }
 
 /// `-g`: limit per thread and target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Throughput {
     /// No limit.
     #[default]
@@ -411,7 +445,9 @@ pub enum Throughput {
 }
 
 /// Which caches stand between the tool and the target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum CacheMode {
     /// Through the file system's cache.
     #[default]
@@ -423,7 +459,9 @@ pub enum CacheMode {
 }
 
 /// `-N`: what follows each memory mapped write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum FlushMode {
     /// `-Nv`
     ViewOfFile,
@@ -434,7 +472,9 @@ pub enum FlushMode {
 }
 
 /// `-Sy`, `-SY`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum BypassIo {
     /// `-Sy`: as far as possible.
     Partial,
@@ -443,16 +483,22 @@ pub enum BypassIo {
 }
 
 /// `-Z<size>[,file]`: where write data is taken from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteSource {
     /// Size of the source buffer.
+    #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// Its content, repeated if shorter; `None` = random.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub file: Option<PathBuf>,
 }
 
 /// `-I`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum IoPriority {
     /// 1
     VeryLow,
@@ -464,7 +510,8 @@ pub enum IoPriority {
 }
 
 /// XML `ThreadTarget`: a thread that serves the target, and with which weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadTarget {
     /// Thread number, from 0.
     pub thread: u32,

@@ -4,6 +4,7 @@
 
 use crate::note::Note;
 use crate::units::UnixTime;
+use serde::{Deserialize, Serialize};
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,7 +134,8 @@ pub struct ThreadRecord {
 }
 
 /// How a thread waited, over warm-up, measurement and cool-down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitCounts {
     /// Waits for a completion.
     pub wait: u64,

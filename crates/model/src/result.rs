@@ -10,6 +10,7 @@ use crate::profile::Profile;
 use crate::record::WaitCounts;
 use crate::units::UnixTime;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A whole run.
@@ -34,7 +35,8 @@ pub struct RunResult {
 }
 
 /// The program that measured: this one, unless the result was read from elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Version of `DiskSpd`: its own, or the one that an implementation behaves like. Empty if
     /// unknown.
@@ -59,7 +61,8 @@ impl Default for Tool {
 }
 
 /// A program that behaves like `DiskSpd`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Implementation {
     /// Its name.
     pub name: String,
@@ -122,7 +125,8 @@ pub struct Measured {
 }
 
 /// One value for reads, one for writes, one for both.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Directions<T> {
     /// Reads.
     pub read: T,
@@ -133,7 +137,8 @@ pub struct Directions<T> {
 }
 
 /// Usage of one CPU in percent of the measured time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsage {
     /// Kernel CPU number.
     pub cpu: u32,
@@ -148,7 +153,8 @@ pub struct CpuUsage {
 }
 
 /// CPUs of different core types that were used together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MixedCores {
     /// CPUs of the highest class, effective order, compacted.
     pub performance: Vec<AffinityEntry>,
@@ -185,7 +191,8 @@ pub struct Row {
 }
 
 /// The cells of one table row.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Bytes transferred.
     pub bytes: u64,
@@ -202,7 +209,8 @@ pub struct Figures {
 }
 
 /// Latency in a few numbers, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyFigures {
     /// Arithmetic mean.
     pub mean_ns: f64,
@@ -215,7 +223,8 @@ pub struct LatencyFigures {
 }
 
 /// One interval of a series.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntervalFigures {
     /// I/Os completed in it.
     pub ios: u64,
@@ -242,7 +251,8 @@ pub struct LatencyDistribution {
 }
 
 /// A percentile and its value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentile {
     /// Rank in parts per billion: `500_000_000` is the median.
     pub rank_ppb: u64,
@@ -260,7 +270,8 @@ pub struct Submissions {
 }
 
 /// How a thread waited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadWaits {
     /// Thread number.
     pub thread: u32,
@@ -271,7 +282,8 @@ pub struct ThreadWaits {
 }
 
 /// Sums over timespans.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     /// Sum of the measured times in nanoseconds.
     pub elapsed_ns: u64,

@@ -5,10 +5,12 @@
 
 use crate::affinity::AffinityEntry;
 use crate::limits::CPUS_PER_GROUP;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The processors that are online, in ascending order of kernel number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Topology {
     /// Online CPUs, ascending.
     pub cpus: Vec<Cpu>,
@@ -19,7 +21,8 @@ pub struct Topology {
 }
 
 /// One online logical processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// The kernel's number.
     pub id: u32,
@@ -52,7 +55,8 @@ impl Cpu {
 }
 
 /// A CPU cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cache {
     /// 1, 2, 3 ...
     pub level: u32,
@@ -69,7 +73,9 @@ pub struct Cache {
 }
 
 /// What a cache holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum CacheKind {
     /// Data and instructions.
     Unified,

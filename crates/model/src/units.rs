@@ -1,9 +1,11 @@
 //! Quantities with their unit in the type.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A number of bytes: a size, a length or an offset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
 
 impl Bytes {

@@ -22,7 +22,7 @@ pub(crate) fn choose(
              (sysctl kernel.io_uring_disabled=0; in a container, its seccomp profile), or keep one outstanding: -o1 \
              with one target, or -O1 with -F"
         )),
-        _ => Ok(EnginePlan { kind, reason }),
+        _ => Ok(EnginePlan { kind, reason: reason.into() }),
     }
 }
 

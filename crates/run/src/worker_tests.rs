@@ -48,7 +48,7 @@ fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> Ti
     let worker = WorkerPlan {
         thread: 0,
         cpu: None,
-        engine: EnginePlan { kind: EngineKind::Null, reason: "a test" },
+        engine: EnginePlan { kind: EngineKind::Null, reason: "a test".into() },
         targets,
         assignment,
         slots,

@@ -198,7 +198,7 @@ fn every_problem_of_every_target_is_reported_once() {
             ("theirs", regular(theirs(1, MIB))),
             ("gone", missing()),
             ("small", regular(theirs(2, 100))),
-            ("dir", TargetKind::Unusable { what: "a directory" }),
+            ("dir", TargetKind::Unusable { what: "a directory".into() }),
             ("locked", TargetKind::Inaccessible { reason: "Permission denied (EACCES)".to_owned() }),
             ("/dev/sdb", device(MIB)),
             ("empty", regular(theirs(3, 0))),
