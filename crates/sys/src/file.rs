@@ -50,7 +50,7 @@ pub fn may_write(path: &Path) -> io::Result<()> {
 pub struct FileSystemStat {
     /// The magic number of its kind.
     pub magic: u64,
-    /// Bytes free for users without special rights.
+    /// Bytes free for users without special rights; `u64::MAX` if the file system counts none.
     pub free_bytes: u64,
     /// True if mounted read-only.
     pub read_only: bool,
@@ -64,7 +64,8 @@ pub fn file_system(file: impl AsFd) -> io::Result<FileSystemStat> {
         // The type of this field differs between architectures; magic numbers are 32 bits wide.
         #[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
         magic: (kind.f_type as u64) & 0xFFFF_FFFF,
-        free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        // ramfs and some others say 0 of 0, which means that nobody counts, not that it is full.
+        free_bytes: if space.f_blocks == 0 { u64::MAX } else { space.f_bavail.saturating_mul(space.f_frsize) },
         read_only: space.f_flag.contains(StatVfsMountFlags::RDONLY),
     })
 }
@@ -102,7 +103,7 @@ mod tests {
     fn proc_has_the_magic_number_of_proc() {
         let stat = file_system(File::open("/proc").expect("proc is mounted")).expect("a file system");
         assert_eq!(stat.magic, 0x9FA0);
-        assert_eq!(stat.free_bytes, 0);
+        assert_eq!(stat.free_bytes, u64::MAX);
     }
 
     #[test]
