@@ -1,1 +1,68 @@
-//! placeholder
+//! A hermetic place for tests that drive the built program: own folder, cleared environment,
+//! captured streams, a time limit on everything that is started.
+//!
+//! ```text
+//! let place = testkit::workplace!();
+//! let run = place.diskspd("-c1M -d1 -W0 new.dat").run();
+//! run.expect_status(0);
+//! ```
+//!
+//! What a machine cannot do is skipped with a reason that cargo shows: [`skip!`].
+
+#![allow(clippy::missing_panics_doc)] // In a test, to panic is to fail.
+#![allow(clippy::must_use_candidate)]
+
+mod figures;
+mod holder;
+mod machine;
+mod process;
+mod snapshot;
+mod trace;
+mod workplace;
+
+pub use figures::{Report, Row, Table};
+pub use holder::Holder;
+pub use machine::{LoopDevice, Mounted, Swap, is_root, nobody_can_run, processes_of, tool};
+pub use process::{Finished, KernelIo, Program, Running};
+pub use snapshot::Snapshot;
+pub use trace::TracedIo;
+pub use workplace::Workplace;
+
+use std::fmt;
+use std::io::Write;
+
+/// A [`Workplace`] of one's own for the program of the crate under test.
+#[macro_export]
+macro_rules! workplace {
+    () => {
+        $crate::Workplace::new(env!("CARGO_BIN_EXE_diskspd"), env!("CARGO_TARGET_TMPDIR"))
+    };
+}
+
+/// Ends a test that this machine cannot do, and says why.
+#[macro_export]
+macro_rules! skip {
+    ($($reason:tt)*) => {{
+        $crate::say_skipped(format_args!($($reason)*));
+        return;
+    }};
+}
+
+/// The value, or the test is skipped with the error as the reason.
+#[macro_export]
+macro_rules! or_skip {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(reason) => $crate::skip!("{reason}"),
+        }
+    };
+}
+
+/// Says that the current test was skipped, past the capture of passing tests' output.
+pub fn say_skipped(reason: fmt::Arguments<'_>) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // `eprintln!` would be swallowed; a lost line is no failure of the test.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {reason}");
+}

@@ -1,0 +1,368 @@
+//! DiskSpd overwrites silently; this program touches a file only if it made it or was told to,
+//! and never while another has it open. Every case compares the file before and after.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use testkit::{
+    Finished, Holder, LoopDevice, Mounted, Snapshot, Swap, Workplace, is_root, nobody_can_run, or_skip, skip, workplace,
+};
+
+/// Runs that would change a target of 64 KiB: by creating it, by writing to it, or both.
+const HARMFUL: [&str; 3] = ["-c128K", "-w50 -b4K", "-c128K -w100 -b4K"];
+
+/// Somebody's data: no fill of ours.
+fn somebodys(place: &Workplace, name: &str) -> std::path::PathBuf {
+    let content: Vec<u8> = (0..65_536_u32).map(|index| (index * 7 % 251) as u8 ^ 0x55).collect();
+    place.file(name, &content)
+}
+
+/// The run is refused before anything happens: exit 3, no report, the file named and untouched.
+fn refused(place: &Workplace, words: &str, path: &Path, parts: &[&str]) -> Finished {
+    let before = Snapshot::of(path);
+    let run = place.diskspd("-d1 -W0").args(words).arg(path).run();
+    run.expect_status(3).expect_stderr(&[&path.display().to_string()]).expect_stderr(parts);
+    assert_eq!(run.stdout, "", "a refused run has no report");
+    assert_eq!(Snapshot::of(path), before, "{words} changed a file that it refused");
+    run
+}
+
+/// However it is asked for, nothing allows it.
+fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
+    for words in HARMFUL {
+        refused(place, words, path, parts);
+        refused(place, &format!("--overwrite {words}"), path, parts);
+    }
+    let before = Snapshot::of(path);
+    let program = place.diskspd("-d1 -W0 -w100 -b4K").env("DISKSPD_OVERWRITE", "1");
+    program.arg(path).run().expect_status(3).expect_stderr(parts);
+    assert_eq!(Snapshot::of(path), before);
+}
+
+/// Writes for a moment.
+fn allowed(place: &Workplace, words: &str, path: &Path) -> Finished {
+    let mut run = place.diskspd("-d30 -W0 -v").args(words).arg(path).start();
+    run.wait_for_stderr("starting measurements");
+    run.interrupt();
+    let run = run.finish();
+    run.expect_status(0);
+    run
+}
+
+#[test]
+fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
+    let place = workplace!();
+    let path = somebodys(&place, "theirs.dat");
+    for words in HARMFUL {
+        refused(&place, words, &path, &["was not made by diskspd", "--overwrite"]);
+    }
+    // Only the exact value counts, so that DISKSPD_OVERWRITE=0 does not allow what it denies.
+    let before = Snapshot::of(&path);
+    place.diskspd("-d1 -W0 -w100").env("DISKSPD_OVERWRITE", "0").arg(&path).run().expect_status(3);
+    assert_eq!(Snapshot::of(&path), before);
+}
+
+#[test]
+fn overwrite_allows_it_by_flag_and_by_environment() {
+    let place = workplace!();
+    for words in HARMFUL {
+        let path = somebodys(&place, "theirs.dat");
+        let before = Snapshot::of(&path);
+        allowed(&place, &format!("--overwrite -Z {words}"), &path);
+        assert_ne!(Snapshot::of(&path).checksum, before.checksum, "--overwrite {words} wrote nothing");
+    }
+    let path = somebodys(&place, "theirs.dat");
+    let run = place.diskspd("-d1 -W0 -w100 -b4K").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
+    run.expect_status(0).expect_stderr(&["DISKSPD_OVERWRITE=1"]);
+    assert!(!run.stdout.contains("DISKSPD_OVERWRITE"), "stdout carries the report only");
+}
+
+#[test]
+fn our_own_files_are_written_and_replaced_without_being_asked() {
+    let place = workplace!();
+    let path = place.made("ours.dat", "-c64K");
+    for words in ["-w100 -b4K -Zr", "-c128K", "-c64K -Z", "-c64K -w50 -b4K --recreate"] {
+        allowed(&place, words, &path);
+    }
+    // An empty file has nothing to lose.
+    let empty = place.file("empty.dat", b"");
+    allowed(&place, "-c64K", &empty);
+    assert_eq!(fs::metadata(&empty).expect("the file").len(), 65_536);
+}
+
+#[test]
+fn a_file_of_ours_that_something_else_has_changed_is_somebodys() {
+    let place = workplace!();
+    or_skip!(place.attributes());
+    let path = place.made("grown.dat", "-c64K");
+    let mut content = fs::read(&path).expect("our file");
+    content.extend_from_slice(b"a line that somebody has added");
+    fs::write(&path, content).expect("it can be written");
+    refused(&place, "-w100 -b4K", &path, &["was not made by diskspd", "--overwrite"]);
+}
+
+#[test]
+fn a_file_that_another_process_has_open_is_never_touched() {
+    let place = workplace!();
+    let ours = place.made("ours.dat", "-c64K");
+    let theirs = somebodys(&place, "theirs.dat");
+    for path in [ours, theirs] {
+        let holder = Holder::open(&place, &path);
+        let process = format!("process {}", holder.id());
+        always_refused(&place, &path, &["in use", &process, "--overwrite"]);
+        // Reading disturbs nobody.
+        place.diskspd("-d1 -W0 -b4K").arg(&path).run().expect_status(0);
+    }
+}
+
+#[test]
+fn a_file_that_is_open_under_another_name_is_never_touched() {
+    let place = workplace!();
+    let path = place.made("ours.dat", "-c64K");
+    let other_name = place.path("hard link.dat");
+    fs::hard_link(&path, &other_name).expect("hard links work");
+    let holder = Holder::open(&place, &other_name);
+    always_refused(&place, &path, &["in use", &format!("process {}", holder.id())]);
+}
+
+#[test]
+fn a_file_that_another_process_has_mapped_is_never_touched() {
+    let place = workplace!();
+    let path = place.made("ours.dat", "-c64K");
+    let holder = or_skip!(Holder::mapped(&place, &path));
+    always_refused(&place, &path, &["in use", &format!("process {}", holder.id()), "mapped"]);
+}
+
+#[test]
+fn a_program_that_runs_is_never_touched() {
+    let place = workplace!();
+    let sleep = or_skip!(testkit::tool("sleep"));
+    let copy = place.path("sleep");
+    fs::copy(sleep, &copy).expect("it can be copied");
+    let _running = place.tool(&copy).args("60").start();
+    always_refused(&place, &copy, &["in use"]);
+}
+
+#[test]
+fn the_file_that_the_report_goes_to_is_never_touched() {
+    let place = workplace!();
+    let path = place.made("ours.dat", "-c64K");
+    let before = Snapshot::of(&path);
+    let stdout = fs::OpenOptions::new().append(true).open(&path).expect("our file");
+    let run = place.diskspd("-d1 -W0 -w100 -b4K --overwrite ours.dat").stdout(stdout).run();
+    run.expect_status(3).expect_stderr(&["ours.dat", "standard output"]);
+    assert_eq!(Snapshot::of(&path), before);
+}
+
+#[test]
+fn a_file_under_a_loop_device_is_never_touched() {
+    let place = workplace!();
+    let path = place.made("ours.dat", "-c1M");
+    let device = or_skip!(LoopDevice::over(&place, &path));
+    always_refused(&place, &path, &["in use", &format!("loop device {}", device.path.display())]);
+}
+
+#[test]
+fn an_active_swap_file_is_never_touched() {
+    let place = workplace!();
+    let path = place.made("ours.dat", "-c1M");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("our file");
+    let _swap = or_skip!(Swap::on(&place, &path));
+    always_refused(&place, &path, &["in use", "active swap"]);
+}
+
+#[test]
+fn a_file_that_is_open_in_another_mount_namespace_is_never_touched() {
+    let place = workplace!();
+    if !is_root() {
+        skip!("needs root");
+    }
+    let path = place.made("ours.dat", "-c64K");
+    let probe = place.tool("unshare").args("--mount true").run();
+    if probe.code() != Some(0) {
+        skip!("no new mount namespace here: {}", probe.stderr.trim());
+    }
+    let _holder = Holder::open_inside(&place, &["unshare", "--mount"], &path);
+    always_refused(&place, &path, &["in use"]);
+}
+
+#[test]
+fn a_file_is_in_use_even_if_the_user_cannot_be_seen() {
+    let place = workplace!();
+    if !is_root() {
+        skip!("needs root");
+    }
+    let path = place.made("ours.dat", "-c64K");
+    let alone = "--pid --fork --mount-proc";
+    let probe = place.tool("unshare").args(alone).args("true").run();
+    if probe.code() != Some(0) {
+        skip!("no new process namespace here: {}", probe.stderr.trim());
+    }
+    let _holder = Holder::open(&place, &path);
+    let before = Snapshot::of(&path);
+    let run = place.tool("unshare").args(alone).arg(place.program()).args("-d1 -W0 -w100 -b4K ours.dat").run();
+    run.expect_status(3).expect_stderr(&["ours.dat", "in use", "cannot be seen from here"]);
+    assert_eq!(Snapshot::of(&path), before);
+}
+
+#[test]
+fn a_symbolic_link_is_followed_and_both_names_are_told() {
+    let place = workplace!();
+    let path = somebodys(&place, "theirs.dat");
+    let link = place.path("link.dat");
+    symlink("theirs.dat", &link).expect("links work");
+    for words in HARMFUL {
+        refused(&place, words, &link, &["link.dat", "theirs.dat", "--overwrite"]);
+    }
+    // What a link leads to is made, and the link stays one.
+    let dangling = place.path("dangling.dat");
+    symlink("new.dat", &dangling).expect("links work");
+    allowed(&place, "-c64K", &dangling);
+    assert!(fs::symlink_metadata(&dangling).expect("the link").is_symlink());
+    assert_eq!(fs::metadata(place.path("new.dat")).expect("what it leads to").len(), 65_536);
+    assert_eq!(fs::read(&path).expect("theirs").len(), 65_536);
+}
+
+#[test]
+fn what_is_no_storage_is_not_created_on() {
+    let place = workplace!();
+    let fifo = place.path("fifo");
+    let made = place.tool("mkfifo").arg(&fifo).run();
+    let folder = place.path("folder");
+    fs::create_dir(&folder).expect("a folder");
+    let mut targets = vec![
+        ("folder".to_owned(), "directory"),
+        ("folder/".to_owned(), "directory"),
+        ("/dev/diskspd-new.dat".to_owned(), "devtmpfs"),
+        ("/proc/diskspd-new.dat".to_owned(), "proc"),
+        ("/proc/self/comm".to_owned(), "proc"),
+        ("/sys/diskspd-new.dat".to_owned(), "sysfs"),
+        ("/sys/kernel/mm/transparent_hugepage/enabled".to_owned(), "sysfs"),
+        ("/dev/tty".to_owned(), "character device"),
+    ];
+    if made.code() == Some(0) {
+        targets.push(("fifo".to_owned(), "FIFO"));
+    }
+    for (target, what) in targets {
+        if what == "devtmpfs" && fs::read_to_string("/proc/mounts").is_ok_and(|list| !list.contains(" /dev devtmpfs "))
+        {
+            // In containers it is a tmpfs, where files are storage like anywhere else.
+            continue;
+        }
+        for words in ["-c64K", "--overwrite -c64K -w100"] {
+            let run = place.diskspd("-d1 -W0").args(words).arg(&target).run();
+            run.expect_status(3).expect_stderr(&[&target, what]);
+            assert_eq!(run.stdout, "");
+        }
+    }
+    assert!(!Path::new("/dev/diskspd-new.dat").exists());
+    assert!(folder.is_dir());
+}
+
+#[test]
+fn a_read_test_never_changes_a_byte() {
+    let place = workplace!();
+    let targets = [somebodys(&place, "theirs.dat"), place.made("ours.dat", "-c64K")];
+    for path in targets {
+        let before = Snapshot::of(&path);
+        for words in ["-r -b4K -o8 -t2", "-w0 -o1 -b4K", "-Sw -b4K", "-si -t2 -b4K -Z -L -D"] {
+            place.diskspd("-d1 -W0").args(words).arg(&path).run().expect_status(0);
+            assert_eq!(Snapshot::of(&path), before, "{words} changed the file");
+        }
+        if place.direct_io().is_ok() {
+            place.diskspd("-d1 -W0 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
+            assert_eq!(Snapshot::of(&path), before, "-Sh changed the file");
+        }
+    }
+}
+
+#[test]
+fn if_the_last_target_is_refused_nothing_happens_to_the_first() {
+    let place = workplace!();
+    let theirs = somebodys(&place, "theirs.dat");
+    let ours = place.made("ours.dat", "-c64K");
+    let before = (Snapshot::of(&theirs), Snapshot::of(&ours));
+    let folder = fs::read_dir(place.folder()).expect("our folder").count();
+    for words in ["-c128K", "-c128K -w100", "-c64K --recreate", "-w100 -b4K"] {
+        let run = place.diskspd("-d1 -W0").args(words).args("ours.dat new.dat deep/new.dat theirs.dat").run();
+        assert_ne!(run.code(), Some(0), "{run}");
+        run.expect_stderr(&["theirs.dat"]);
+        assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before, "{words}");
+    }
+    // Without a folder that is missing, only theirs stands in the way.
+    let run = place.diskspd("-d1 -W0 -c128K ours.dat new.dat theirs.dat").run();
+    run.expect_status(3).expect_stderr(&["theirs.dat"]);
+    assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before);
+    assert!(!place.path("new.dat").exists() && !place.path("deep").exists());
+    assert_eq!(fs::read_dir(place.folder()).expect("our folder").count(), folder, "something was left behind");
+}
+
+#[test]
+fn block_devices_are_read_and_never_written() {
+    let place = workplace!();
+    let path = place.made("image.dat", "-c8M");
+    let device = or_skip!(LoopDevice::over(&place, &path));
+    let name = device.path.display().to_string();
+    let before = Snapshot::of(&path).checksum;
+    for words in ["-o1 -b4K", "-o8 -r -b64K -L", "-o1 -b4K -c1M"] {
+        let run = place.diskspd("-d1 -W0").args(words).arg(&device.path).run();
+        run.expect_status(0).expect_stdout(&[&format!("path: '{name}'"), &format!("{name} (8MiB)")]);
+    }
+    for words in ["-w100", "-w1 --overwrite", "-w50 -c8M --overwrite"] {
+        let run = place.diskspd("-d1 -W0").args(words).arg(&device.path).run();
+        run.expect_status(3).expect_stderr(&[&name, "block device"]);
+    }
+    assert_eq!(Snapshot::of(&path).checksum, before);
+}
+
+#[test]
+fn drives_as_windows_names_them_are_refused_with_the_name_to_use() {
+    let place = workplace!();
+    for target in ["#0", "#1", "C:", "d:"] {
+        let run = place.diskspd("-d1 -W0").arg(target).run();
+        run.expect_status(3).expect_stderr(&[target, "/dev/"]);
+        let run = place.diskspd("-d1 -W0 -c64K").arg(target).run();
+        run.expect_status(3).expect_stderr(&[target, "/dev/"]);
+        assert!(!place.path(target).exists());
+    }
+    // A file of that name is a file.
+    place.file("C:", &[0; 65_536]);
+    place.diskspd("-d1 -W0 -b4K C:").run().expect_status(0);
+}
+
+#[test]
+fn a_file_system_that_keeps_no_marks_is_judged_by_content() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::ramfs(&place, "plain"));
+    let theirs = mounted.path.join("theirs.dat");
+    fs::write(&theirs, b"somebody's data".repeat(5000)).expect("it fits");
+    refused(&place, "-w100 -b4K", &theirs, &["was not made by diskspd"]);
+    let ours = mounted.path.join("ours.dat");
+    allowed(&place, "-c1M", &ours);
+    allowed(&place, "-w100 -b4K", &ours);
+}
+
+#[test]
+fn another_users_file_is_as_safe() {
+    let place = workplace!();
+    let words = or_skip!(nobody_can_run(&place));
+    let path = place.made("ours.dat", "-c64K");
+    let before = Snapshot::of(&path);
+    let (program, rest) = words.split_once(' ').expect("a program and its words");
+    let as_nobody = |line: &str| place.tool(program).args(rest).arg(place.program()).args(line).run();
+    // Not writable: the run is impossible, which is no fault of the command line.
+    as_nobody("-d1 -W0 -w100 -b4K ours.dat").expect_status(1).expect_stderr(&["ours.dat", "Permission denied"]);
+    as_nobody("-d1 -W0 -c64K new.dat").expect_status(1).expect_stderr(&["new.dat", "ermission denied"]);
+    as_nobody("-d1 -W0 -b4K ours.dat").expect_status(0);
+    assert_eq!(Snapshot::of(&path), before);
+    assert!(!place.path("new.dat").exists());
+    // Writable by all, but only the owner may ask the kernel who has it open: this is said.
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("our file");
+    let run = as_nobody("-d1 -W0 -w100 -b4K ours.dat");
+    run.expect_status(0);
+    assert!(format!("{}{}", run.stdout, run.stderr).contains("/proc"), "how it was found out is not said\n{run}");
+    let _holder = Holder::open(&place, &path);
+    let before = Snapshot::of(&path);
+    let run = as_nobody("-d1 -W0 -w100 -b4K ours.dat");
+    assert!(Snapshot::of(&path) == before || run.code() == Some(0), "refused and touched\n{run}");
+}

@@ -1,0 +1,162 @@
+//! What only root can set up. Everything is taken down when it is dropped.
+
+use crate::process::Finished;
+use crate::workplace::Workplace;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// True if this is root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Where a program is, or that it is nowhere.
+pub fn tool(name: &str) -> Result<PathBuf, String> {
+    let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    let mut paths = folders.iter().map(|folder| Path::new(folder).join(name));
+    paths.find(|path| is_program(path)).ok_or_else(|| format!("{name} is not installed"))
+}
+
+/// True if this is a program that can be run.
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Processes (not threads) with this name in `/proc/PID/comm`.
+pub fn processes_of(name: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(|id: &u32| std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim() == name))
+        .collect()
+}
+
+fn root_with(name: &str) -> Result<PathBuf, String> {
+    if is_root() { tool(name) } else { Err("needs root".to_owned()) }
+}
+
+fn worked(run: &Finished) -> Result<(), String> {
+    if run.code() == Some(0) { Ok(()) } else { Err(format!("not possible here: {}", run.stderr.trim())) }
+}
+
+/// The words that run a program as nobody, if that can work here.
+pub fn nobody_can_run(place: &Workplace) -> Result<String, String> {
+    let setpriv = root_with("setpriv")?;
+    let words = format!("{} --reuid=65534 --regid=65534 --clear-groups", setpriv.display());
+    let mut parts = words.split_whitespace();
+    let program = place.tool(parts.next().expect("a program")).args(&parts.collect::<Vec<_>>().join(" "));
+    let run = program.arg(place.program()).arg("--version").run();
+    worked(&run).map_err(|reason| format!("the user nobody cannot run the program: {reason}"))?;
+    Ok(words)
+}
+
+/// A loop device over a file.
+#[derive(Debug)]
+pub struct LoopDevice<'a> {
+    place: &'a Workplace,
+    losetup: PathBuf,
+    /// Like `/dev/loop0`.
+    pub path: PathBuf,
+}
+
+impl<'a> LoopDevice<'a> {
+    /// Over the file at `backing`.
+    pub fn over(place: &'a Workplace, backing: &Path) -> Result<Self, String> {
+        let losetup = root_with("losetup")?;
+        let run = place.tool(&losetup).args("--find --show").arg(backing).run();
+        worked(&run)?;
+        Ok(Self { place, losetup, path: run.stdout.trim().into() })
+    }
+
+    /// Like `loop0`.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for LoopDevice<'_> {
+    fn drop(&mut self) {
+        self.place.tool(&self.losetup).args("--detach").arg(&self.path).run();
+    }
+}
+
+/// A file system of one's own.
+#[derive(Debug)]
+pub struct Mounted<'a> {
+    place: &'a Workplace,
+    /// Where it is mounted.
+    pub path: PathBuf,
+    /// Under it, if it has one. Dropped after it is unmounted.
+    pub device: Option<LoopDevice<'a>>,
+}
+
+impl<'a> Mounted<'a> {
+    /// A tmpfs of this size, like `1M`.
+    pub fn tmpfs(place: &'a Workplace, name: &str, size: &str) -> Result<Self, String> {
+        let mount = root_with("mount")?;
+        let path = Self::folder(place, name);
+        let options = format!("-t tmpfs -o size={size},mode=0777 none");
+        worked(&place.tool(mount).args(&options).arg(&path).run())?;
+        Ok(Self { place, path, device: None })
+    }
+
+    /// A ramfs: it keeps no attributes, knows no direct I/O and counts no space.
+    pub fn ramfs(place: &'a Workplace, name: &str) -> Result<Self, String> {
+        let mount = root_with("mount")?;
+        let path = Self::folder(place, name);
+        worked(&place.tool(mount).args("-t ramfs none").arg(&path).run())?;
+        Ok(Self { place, path, device: None })
+    }
+
+    /// An ext4 in a file of this size.
+    pub fn ext4(place: &'a Workplace, name: &str, size_bytes: u64) -> Result<Self, String> {
+        let (mkfs, mount) = (root_with("mkfs.ext4")?, root_with("mount")?);
+        let image = place.sparse(&format!("{name}.img"), size_bytes).expect("a sparse file");
+        worked(&place.tool(mkfs).args("-q -F -m0").arg(&image).run())?;
+        let device = LoopDevice::over(place, &image)?;
+        let path = Self::folder(place, name);
+        worked(&place.tool(mount).args("-t ext4").arg(&device.path).arg(&path).run())?;
+        Ok(Self { place, path, device: Some(device) })
+    }
+
+    /// Mounts it again with other options.
+    pub fn remount(&self, options: &str) -> Result<(), String> {
+        let words = format!("-o remount,{options}");
+        worked(&self.place.tool(root_with("mount")?).args(&words).arg(&self.path).run())
+    }
+
+    fn folder(place: &Workplace, name: &str) -> PathBuf {
+        let path = place.path(name);
+        std::fs::create_dir(&path).expect("a new folder");
+        path
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        // Lazily, so that a process that a failed test left behind cannot keep it.
+        self.place.tool("umount").args("--lazy").arg(&self.path).run();
+    }
+}
+
+/// An active swap file.
+#[derive(Debug)]
+pub struct Swap<'a> {
+    place: &'a Workplace,
+    path: PathBuf,
+}
+
+impl<'a> Swap<'a> {
+    /// Formats the file at `path` and swaps to it.
+    pub fn on(place: &'a Workplace, path: &Path) -> Result<Self, String> {
+        let (mkswap, swapon) = (root_with("mkswap")?, root_with("swapon")?);
+        worked(&place.tool(mkswap).arg(path).run())?;
+        worked(&place.tool(swapon).arg(path).run())?;
+        Ok(Self { place, path: path.to_owned() })
+    }
+}
+
+impl Drop for Swap<'_> {
+    fn drop(&mut self) {
+        self.place.tool("swapoff").arg(&self.path).run();
+    }
+}

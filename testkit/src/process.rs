@@ -1,0 +1,313 @@
+//! Programs that are started, watched, and killed if they take too long.
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a program gets unless a test says otherwise: far more than any needs on a busy machine.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// How often a running program is looked at.
+const TICK: Duration = Duration::from_millis(5);
+
+/// A child has copies of all open files from fork to exec: a test that has its file open for a
+/// moment must not make another test's child a user of it. Taken for reading by whoever opens files
+/// that runs write to.
+pub(crate) static FORKING: RwLock<()> = RwLock::new(());
+
+/// A program about to be started.
+#[derive(Debug)]
+pub struct Program {
+    command: Command,
+    limit: Duration,
+}
+
+impl Program {
+    pub(crate) fn new(program: &Path, folder: &Path) -> Self {
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .env_clear()
+            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", folder)
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Killed as a whole, whatever it started itself.
+            .process_group(0);
+        Self { command, limit: LIMIT }
+    }
+
+    /// Adds one argument as it is.
+    #[must_use]
+    pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
+        self.command.arg(word);
+        self
+    }
+
+    /// Adds the words of a line.
+    #[must_use]
+    pub fn args(mut self, words: &str) -> Self {
+        self.command.args(words.split_whitespace());
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Where stdout goes instead of being captured.
+    #[must_use]
+    pub fn stdout(mut self, to: impl Into<Stdio>) -> Self {
+        self.command.stdout(to);
+        self
+    }
+
+    /// Another time limit.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it to its end.
+    pub fn run(self) -> Finished {
+        self.start().finish()
+    }
+
+    /// Starts it.
+    pub fn start(mut self) -> Running {
+        let spawned = {
+            let _alone = FORKING.write().unwrap_or_else(PoisonError::into_inner);
+            self.command.spawn()
+        };
+        let mut child = spawned.unwrap_or_else(|error| panic!("{:?} starts: {error}", self.command));
+        let stdout = Capture::of(child.stdout.take());
+        let stderr = Capture::of(child.stderr.take());
+        Running { child, stdout, stderr, until: Instant::now() + self.limit, words: format!("{:?}", self.command) }
+    }
+}
+
+/// What came out of a stream so far.
+#[derive(Debug)]
+struct Capture {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Capture {
+    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let into = Arc::clone(&bytes);
+        let reader = stream.map(|mut stream| {
+            std::thread::spawn(move || {
+                let mut part = [0; 4096];
+                loop {
+                    match stream.read(&mut part) {
+                        Ok(0) => break,
+                        Ok(length) => {
+                            into.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&part[..length]);
+                        }
+                        Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                        Err(_) => break,
+                    }
+                }
+            })
+        });
+        Self { bytes, reader }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    fn all(&mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            // It only ends early if reading failed.
+            let _ = reader.join();
+        }
+        self.so_far()
+    }
+}
+
+/// A program that runs. Dropped, it is killed.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: Capture,
+    stderr: Capture,
+    until: Instant,
+    words: String,
+}
+
+impl Running {
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed()).expect("ids of processes are above 0")
+    }
+
+    /// What Ctrl+C sends.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// What `kill` sends.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
+        // Not reaped before `finish`, so the id cannot be another's.
+        rustix::process::kill_process(self.pid(), signal).expect("our own child");
+    }
+
+    /// Waits until stderr has shown this text.
+    pub fn wait_for_stderr(&mut self, text: &str) {
+        self.wait_until(&format!("stderr to show '{text}'"), |running| running.stderr.so_far().contains(text));
+    }
+
+    /// Waits until stdout has shown this text.
+    pub fn wait_for_stdout(&mut self, text: &str) {
+        self.wait_until(&format!("stdout to show '{text}'"), |running| running.stdout.so_far().contains(text));
+    }
+
+    /// Waits until something is so; fails if the program ends first.
+    pub fn wait_until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        while !is_so(self) {
+            let has_ended = self.has_ended();
+            if has_ended && is_so(self) {
+                return;
+            }
+            assert!(!has_ended, "{} ended; waited for {what}\nstderr:\n{}", self.words, self.stderr.all());
+            assert!(Instant::now() < self.until, "waited too long for {what}\nstderr:\n{}", self.stderr.so_far());
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// True once the program has ended; it stays a zombie that can be asked.
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(rustix::process::waitid(WaitId::Pid(self.pid()), options), Ok(Some(_)))
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        while !self.has_ended() {
+            if Instant::now() >= self.until {
+                self.kill();
+                panic!("{} took too long\nstdout:\n{}\nstderr:\n{}", self.words, self.stdout.all(), self.stderr.all());
+            }
+            std::thread::sleep(TICK);
+        }
+        let kernel_io = KernelIo::of(self.child.id());
+        let status = self.child.wait().expect("our own child");
+        Finished {
+            status,
+            stdout: self.stdout.all(),
+            stderr: self.stderr.all(),
+            kernel_io,
+            words: std::mem::take(&mut self.words),
+        }
+    }
+
+    fn kill(&mut self) {
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.kill();
+        }
+    }
+}
+
+/// What the kernel counted for a process and all its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelIo {
+    /// Bytes that it made the devices read.
+    pub read_bytes: u64,
+    /// Bytes that it made the devices write, now or later.
+    pub write_bytes: u64,
+}
+
+impl KernelIo {
+    fn of(process: u32) -> Option<Self> {
+        let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        Some(Self { read_bytes: value("read_bytes:")?, write_bytes: value("write_bytes:")? })
+    }
+}
+
+/// A program that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// How.
+    pub status: ExitStatus,
+    /// All that it wrote to stdout.
+    pub stdout: String,
+    /// All that it wrote to stderr.
+    pub stderr: String,
+    /// The kernel's account, where there is one.
+    pub kernel_io: Option<KernelIo>,
+    words: String,
+}
+
+impl Finished {
+    /// Its exit status, if no signal ended it.
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// The signal that ended it.
+    pub fn signal(&self) -> Option<i32> {
+        self.status.signal()
+    }
+
+    /// Fails unless it ended with this status.
+    pub fn expect_status(&self, code: i32) -> &Self {
+        assert_eq!(self.code(), Some(code), "exit status\n{self}");
+        self
+    }
+
+    /// Fails unless stderr has all these parts.
+    pub fn expect_stderr(&self, parts: &[&str]) -> &Self {
+        for part in parts {
+            assert!(self.stderr.contains(part), "stderr lacks '{part}'\n{self}");
+        }
+        self
+    }
+
+    /// Fails unless stdout has all these parts.
+    pub fn expect_stdout(&self, parts: &[&str]) -> &Self {
+        for part in parts {
+            assert!(self.stdout.contains(part), "stdout lacks '{part}'\n{self}");
+        }
+        self
+    }
+}
+
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}\nstdout:\n{}\nstderr:\n{}", self.words, self.status, self.stdout, self.stderr)
+    }
+}

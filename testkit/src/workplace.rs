@@ -1,0 +1,108 @@
+//! A folder of one's own on the file system that the build is on.
+
+use crate::process::{FORKING, Program};
+use rustix::fs::{Mode, OFlags};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use tempfile::TempDir;
+
+/// Where a test's files are and its programs run; removed at its end.
+#[derive(Debug)]
+pub struct Workplace {
+    program: PathBuf,
+    folder: TempDir,
+}
+
+impl Workplace {
+    /// A new empty folder below `parent`, for runs of `program`. Use [`workplace!`](crate::workplace).
+    pub fn new(program: &str, parent: &str) -> Self {
+        fs::create_dir_all(parent).expect("the build's folder for temporary files can be made");
+        let folder =
+            tempfile::Builder::new().prefix("e2e-").tempdir_in(parent).expect("a temporary folder can be made");
+        // Other users take part in some tests.
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("our own folder");
+        Self { program: program.into(), folder }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program under test.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The content of a file in the folder.
+    pub fn content(&self, name: &str) -> Vec<u8> {
+        let _no_child = FORKING.read().unwrap_or_else(PoisonError::into_inner);
+        fs::read(self.path(name)).expect("the file can be read")
+    }
+
+    /// A path inside the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file that the program did not make.
+    pub fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        let _no_child = FORKING.read().unwrap_or_else(PoisonError::into_inner);
+        fs::write(&path, content).expect("the file fits");
+        path
+    }
+
+    /// Makes a sparse file.
+    pub fn sparse(&self, name: &str, size_bytes: u64) -> std::io::Result<PathBuf> {
+        let path = self.path(name);
+        fs::File::create(&path)?.set_len(size_bytes)?;
+        Ok(path)
+    }
+
+    /// Lets the program make a file of its own, like `made("a.dat", "-c1M -Z")`.
+    pub fn made(&self, name: &str, creation: &str) -> PathBuf {
+        let mut run = self.diskspd(creation).args("-v -d30 -W0 -b512 -o1 -g1i").arg(name).start();
+        // What is asked for is there once the load begins.
+        run.wait_for_stderr("starting measurements");
+        run.interrupt();
+        run.finish().expect_status(0);
+        self.path(name)
+    }
+
+    /// The program with these words, in the folder, in a cleared environment.
+    pub fn diskspd(&self, words: &str) -> Program {
+        self.tool(&self.program).args(words)
+    }
+
+    /// Any other program in the same surroundings.
+    pub fn tool(&self, program: impl AsRef<Path>) -> Program {
+        Program::new(program.as_ref(), self.folder.path())
+    }
+
+    /// Why direct I/O cannot be used here, if it cannot.
+    pub fn direct_io(&self) -> Result<(), String> {
+        let path = self.file(".direct", &[0; 4096]);
+        let opened = rustix::fs::open(&path, OFlags::RDONLY | OFlags::DIRECT, Mode::empty());
+        // Only tidiness: the folder goes with the test.
+        let _ = fs::remove_file(&path);
+        opened.map(drop).map_err(|error| format!("the file system of the build refuses O_DIRECT: {error}"))
+    }
+
+    /// Why the file system keeps no attributes, if it does not: files made here bear no mark.
+    pub fn attributes(&self) -> Result<(), String> {
+        let path = self.file(".attributes", b"");
+        let set = rustix::fs::setxattr(&path, "user.diskspd-test", b"1", rustix::fs::XattrFlags::empty());
+        let _ = fs::remove_file(&path);
+        set.map_err(|error| format!("the file system of the build keeps no user attributes: {error}"))
+    }
+
+    /// The mark on a file.
+    pub fn mark(&self, path: &Path) -> Option<String> {
+        let mut value = [0; 256];
+        let length = rustix::fs::getxattr(path, "user.diskspd", &mut value[..]).ok()?;
+        Some(String::from_utf8_lossy(&value[..length]).into_owned())
+    }
+}
