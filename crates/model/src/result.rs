@@ -3,14 +3,17 @@
 //! Made by `stats` from a record; renderers print it and compute nothing.
 
 use crate::affinity::AffinityEntry;
-use crate::facts::SystemFacts;
+use crate::environment::{Environment, TargetEnvironment};
+use crate::facts::{SystemFacts, TargetFacts};
+use crate::kernel_counters::KernelCounters;
 use crate::note::Note;
-use crate::plan::{EffectiveDistribution, EngineKind};
+use crate::plan::{EffectiveDistribution, EngineKind, Plan};
 use crate::profile::Profile;
 use crate::record::WaitCounts;
 use crate::units::UnixTime;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A whole run.
@@ -20,10 +23,20 @@ pub struct RunResult {
     pub tool: Tool,
     /// The command line, arguments joined by single blanks, program name first.
     pub command_line: String,
+    /// `--label`: name and value, in the order given.
+    pub labels: Vec<(String, String)>,
     /// What was asked for.
     pub profile: Profile,
     /// The machine.
     pub system: SystemFacts,
+    /// More about it, if it was looked at.
+    pub environment: Option<Environment>,
+    /// What stood at each distinct target path before the run, if it was looked at.
+    pub targets: BTreeMap<PathBuf, TargetFacts>,
+    /// What each target stands on, if it was looked at.
+    pub target_environments: BTreeMap<PathBuf, TargetEnvironment>,
+    /// What was decided; `None` if the run was refused, and in results of other programs.
+    pub plan: Option<Plan>,
     /// When the first timespan was about to start.
     pub started_at: UnixTime,
     /// One per timespan of the profile.
@@ -32,6 +45,10 @@ pub struct RunResult {
     pub totals: Option<Totals>,
     /// Notes of the plan; those of a timespan are with it.
     pub notes: Vec<Note>,
+    /// What was warned of before the run: sentences without a prefix.
+    pub warnings: Vec<String>,
+    /// Why nothing was run; those of a timespan are with it.
+    pub errors: Vec<String>,
 }
 
 /// The program that measured: this one, unless the result was read from elsewhere.
@@ -71,8 +88,10 @@ pub struct Implementation {
 }
 
 /// One timespan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSpanResult {
+    /// How it ended.
+    pub outcome: Ending,
     /// Errors that ended it.
     pub errors: Vec<String>,
     /// What the user should know.
@@ -83,6 +102,34 @@ pub struct TimeSpanResult {
     pub buffer_separation_bytes: u64,
     /// The figures; `None` if the test was interrupted before the measurements began.
     pub measured: Option<Measured>,
+    /// The kernel's own counters around the measurement, if they were read.
+    pub kernel_counters: Option<KernelCountersAround>,
+}
+
+/// How a timespan ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It was not run, because an earlier one failed or the run was stopped or refused.
+    #[default]
+    NotRun,
+    /// As planned.
+    Completed,
+    /// The user or an event ended it; measured if there are figures.
+    Stopped,
+    /// An error ended it.
+    Failed,
+}
+
+/// The kernel's counters at the two ends of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelCountersAround {
+    /// When it began.
+    pub before: KernelCounters,
+    /// When it ended.
+    pub after: KernelCounters,
 }
 
 /// The figures of a timespan.
@@ -172,7 +219,7 @@ pub struct DistributionUse {
 }
 
 /// What one thread did to one target.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// Thread number.
     pub thread: u32,
@@ -188,6 +235,17 @@ pub struct Row {
     pub intervals: Vec<Directions<IntervalFigures>>,
     /// Its effective distribution, if one was used: index into [`Measured::distributions`].
     pub distribution: Option<usize>,
+    /// Its latencies (`-L`): buckets that are not empty, ascending, as in [`LatencyDistribution`].
+    pub latency_buckets: RowBuckets,
+}
+
+/// Latency buckets of one row: index (`hot::buckets`) and count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowBuckets {
+    /// Of reads.
+    pub read: Vec<(u32, u64)>,
+    /// Of writes.
+    pub write: Vec<(u32, u64)>,
 }
 
 /// The cells of one table row.

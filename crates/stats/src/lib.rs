@@ -55,12 +55,14 @@ pub fn summarise(input: &Input<'_>) -> RunResult {
     RunResult {
         tool: Tool::default(),
         command_line: input.command_line.clone(),
+        plan: Some(input.plan.clone()),
         profile: input.profile.clone(),
         system: input.system.clone(),
         started_at: input.record.started_at,
         totals: (time_spans.len() > 1).then(|| totals(&time_spans)),
         time_spans,
         notes: input.plan.notes.clone(),
+        ..RunResult::default()
     }
 }
 

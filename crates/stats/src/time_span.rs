@@ -8,7 +8,8 @@ use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
 use model::result::{
-    Directions, DistributionUse, Figures, LatencyDistribution, Measured, Row, Submissions, ThreadWaits, TimeSpanResult,
+    Directions, DistributionUse, Ending, Figures, LatencyDistribution, Measured, Row, RowBuckets, Submissions,
+    ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,12 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         notes.extend(cpu::note(&record.cpus, &record.notes));
     }
     TimeSpanResult {
+        outcome: match &record.outcome {
+            Outcome::NotRun => Ending::NotRun,
+            Outcome::Completed => Ending::Completed,
+            Outcome::Stopped => Ending::Stopped,
+            Outcome::Failed { .. } => Ending::Failed,
+        },
         errors: match &record.outcome {
             Outcome::Failed { errors } => errors.clone(),
             Outcome::NotRun | Outcome::Completed | Outcome::Stopped => Vec::new(),
@@ -38,6 +45,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         engines: engines(sources.plan),
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,
         measured: was_measured.then(|| measured(sources)),
+        kernel_counters: None,
     }
 }
 
@@ -92,6 +100,7 @@ fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, distributions: &[Distribu
         figures: figures(std::iter::once(row), plan.measure_latency, series.as_ref(), elapsed_ns),
         intervals: series.map(|series| series.figures()).unwrap_or_default(),
         distribution: distribution::index(plan, distributions, row.thread, row.target),
+        latency_buckets: RowBuckets { read: row.read.buckets.clone(), write: row.write.buckets.clone() },
     }
 }
 

@@ -3,8 +3,8 @@
 use model::facts::SystemFacts;
 use model::profile::{CacheMode, Profile, Target, TimeSpan};
 use model::result::{
-    CpuUsage, Directions, Figures, LatencyDistribution, LatencyFigures, Measured, Percentile, Row, RunResult,
-    TimeSpanResult, Tool,
+    CpuUsage, Directions, Ending, Figures, LatencyDistribution, LatencyFigures, Measured, Percentile, Row, RunResult,
+    TimeSpanResult,
 };
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
@@ -114,15 +114,7 @@ pub(crate) fn with_deviation(figures: Figures, iops_std_dev: f64) -> Figures {
 }
 
 pub(crate) fn row(thread: u32, path: &str, target_size_bytes: u64, figures: &Directions<Figures>) -> Row {
-    Row {
-        thread,
-        target: 0,
-        path: PathBuf::from(path),
-        target_size_bytes,
-        figures: *figures,
-        intervals: Vec::new(),
-        distribution: None,
-    }
+    Row { thread, target: 0, path: PathBuf::from(path), target_size_bytes, figures: *figures, ..Row::default() }
 }
 
 /// Microseconds at min, the 13 rows of the table, and max.
@@ -161,21 +153,19 @@ pub(crate) fn mix_run() -> RunResult {
         ..TimeSpan::default()
     };
     let happened = TimeSpanResult {
-        errors: Vec::new(),
-        notes: Vec::new(),
+        outcome: Ending::Completed,
         engines: vec![model::plan::EngineKind::IoUring],
         buffer_separation_bytes: 16 << 20,
         measured: Some(mix_figures()),
+        ..TimeSpanResult::default()
     };
     RunResult {
-        tool: Tool::default(),
         command_line: "diskspd -c1G -b8K -r -w30 -t2 -o4 -d10 -W2 -L -D -Sh data.bin".to_owned(),
         profile: Profile { time_spans: vec![span], ..Profile::default() },
         system: plain_machine(),
         started_at: STARTED_AT,
         time_spans: vec![happened],
-        totals: None,
-        notes: Vec::new(),
+        ..RunResult::default()
     }
 }
 
