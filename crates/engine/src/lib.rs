@@ -4,7 +4,9 @@
 //! use, because the kernel may use both until the last operation has come back. It knows nothing
 //! of options, profiles or statistics.
 
+pub mod aio;
 pub mod buffers;
+pub mod mapped;
 pub mod null;
 pub mod sync;
 pub mod target;
@@ -31,6 +33,8 @@ pub struct Op {
     pub offset: u64,
     /// Bytes to transfer.
     pub length: u32,
+    /// The kernel's I/O priority value (`IOPRIO_PRIO_VALUE`); 0 = that of the thread.
+    pub priority: u16,
 }
 
 /// An operation that came back.
@@ -40,10 +44,11 @@ pub struct Done {
     pub slot: SlotId,
     /// Bytes transferred, or a negative error number.
     pub result: i32,
-    /// When it was handed to the kernel and came back, on the engine's clock; only from engines
-    /// that complete inside [`Engine::push`] ([`Engine::STAMPS`]).
+    /// When it was handed to the kernel, on the engine's clock; only with `ended_ns`.
     pub begun_ns: u64,
-    /// See `begun_ns`.
+    /// When it came back; 0 = nobody looked, because it completed behind the engine's back. Engines
+    /// that complete operations one by one inside [`Engine::push`] stamp each, so that the eighth
+    /// does not carry the time of the seven before it.
     pub ended_ns: u64,
 }
 
@@ -69,14 +74,22 @@ impl DoneBatch {
         self.items.clear();
     }
 
-    /// True if it can take no more without allocating.
-    fn is_full(&self) -> bool {
-        self.items.len() == self.items.capacity()
+    /// How many more it takes without allocating.
+    fn room(&self) -> usize {
+        self.items.capacity() - self.items.len()
     }
 
     fn push(&mut self, done: Done) {
-        debug_assert!(!self.is_full(), "more completions than requests");
+        debug_assert!(self.room() > 0, "more completions than requests");
         self.items.push(done);
+    }
+
+    /// Moves the oldest of `from` in, at most `most`.
+    fn take_from(&mut self, from: &mut Vec<Done>, most: u32) {
+        let count = from.len().min(most as usize).min(self.room());
+        self.items.extend_from_slice(&from[..count]);
+        from.copy_within(count.., 0);
+        from.truncate(from.len() - count);
     }
 }
 
@@ -85,10 +98,15 @@ impl DoneBatch {
 pub enum Wait {
     /// Nothing: submit and look.
     Poll,
-    /// At least one completion, or a signal.
-    ForOne,
-    /// At least one completion, a signal, or this time (`CLOCK_MONOTONIC`).
+    /// At least so many completions, or a signal.
+    For {
+        /// Number of completions, at least 1.
+        count: u32,
+    },
+    /// At least so many completions, a signal, or this time (`CLOCK_MONOTONIC`).
     Until {
+        /// Number of completions, at least 1.
+        count: u32,
         /// Nanoseconds.
         deadline_ns: u64,
     },
@@ -103,9 +121,6 @@ pub struct Pushed {
 
 /// A way to do I/O.
 pub trait Engine {
-    /// True if operations complete inside [`push`](Self::push) and carry their own stamps.
-    const STAMPS: bool;
-
     /// Prepares one operation. Never blocks, never fails: there are never more operations than
     /// requests.
     fn stage(&mut self, slot: SlotId, op: &Op);
@@ -118,8 +133,8 @@ pub trait Engine {
     /// The kernel's, if it refuses the call as a whole. Errors of operations come with them.
     fn push(&mut self, wait: Wait) -> io::Result<Pushed>;
 
-    /// Copies completions out. No system call.
-    fn reap(&mut self, done: &mut DoneBatch);
+    /// Copies at most `most` completions out. No system call.
+    fn reap(&mut self, done: &mut DoneBatch, most: u32);
 
     /// Asks the kernel to give up on what is in flight; completions still have to be reaped.
     fn cancel_all(&mut self);

@@ -8,20 +8,22 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use sys::mapping::Mapping;
 
-/// `pread` and `pwrite`.
+/// `pread` and `pwrite`, one staged operation after the other.
 #[derive(Debug)]
 pub struct SyncEngine<C> {
     clock: C,
     files: Vec<OwnedFd>,
     regions: Regions,
-    staged: Option<(SlotId, Op)>,
-    done: Option<Done>,
+    staged: Vec<(SlotId, Op)>,
+    done: Vec<Done>,
 }
 
 impl<C: Clock> SyncEngine<C> {
-    /// An engine over these targets and buffers.
-    pub fn new(clock: C, files: Vec<OwnedFd>, regions: Vec<Region>) -> Self {
-        Self { clock, files, regions: Regions::new(regions), staged: None, done: None }
+    /// An engine for `slots` requests over these targets and buffers.
+    pub fn new(clock: C, slots: u32, files: Vec<OwnedFd>, regions: Vec<Region>) -> Self {
+        let slots = slots as usize;
+        let (staged, done) = (Vec::with_capacity(slots), Vec::with_capacity(slots));
+        Self { clock, files, regions: Regions::new(regions), staged, done }
     }
 
     fn transfer(&self, op: &Op) -> i32 {
@@ -47,36 +49,32 @@ impl<C: Clock> SyncEngine<C> {
 }
 
 impl<C: Clock> Engine for SyncEngine<C> {
-    const STAMPS: bool = true;
-
     fn stage(&mut self, slot: SlotId, op: &Op) {
-        debug_assert!(self.staged.is_none() && self.done.is_none(), "one request at a time");
-        self.staged = Some((slot, *op));
+        self.staged.push((slot, *op));
     }
 
     fn push(&mut self, _: Wait) -> io::Result<Pushed> {
-        let Some((slot, op)) = self.staged.take() else {
-            return Ok(Pushed::default());
-        };
-        let begun_ns = self.clock.now_ns();
-        let result = self.transfer(&op);
-        let ended_ns = self.clock.now_ns();
-        self.done = Some(Done { slot, result, begun_ns, ended_ns });
-        Ok(Pushed { submitted: 1 })
+        let submitted = self.staged.len() as u32;
+        for index in 0..self.staged.len() {
+            let (slot, op) = self.staged[index];
+            let begun_ns = self.clock.now_ns();
+            let result = self.transfer(&op);
+            self.done.push(Done { slot, result, begun_ns, ended_ns: self.clock.now_ns() });
+        }
+        self.staged.clear();
+        Ok(Pushed { submitted })
     }
 
-    fn reap(&mut self, done: &mut DoneBatch) {
-        if let Some(one) = self.done.take() {
-            done.push(one);
-        }
+    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
+        done.take_from(&mut self.done, most);
     }
 
     fn cancel_all(&mut self) {
-        self.staged = None;
+        self.staged.clear();
     }
 
     fn in_flight(&self) -> u32 {
-        u32::from(self.staged.is_some()) + u32::from(self.done.is_some())
+        (self.staged.len() + self.done.len()) as u32
     }
 
     fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {

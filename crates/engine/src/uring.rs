@@ -12,6 +12,9 @@ use sys::mapping::Mapping;
 /// Largest buffer that the kernel registers (`io_buffer_validate` in `io_uring/rsrc.c`).
 const REGISTERED_BYTES_MAX: u64 = 1 << 30;
 
+/// How long the kernel's submission thread looks for work before it sleeps.
+const SUBMISSION_POLL_IDLE_MS: u32 = 1000;
+
 /// Marks the completion of a cancellation, which belongs to no request.
 const CANCEL: u64 = u64::MAX;
 
@@ -37,6 +40,17 @@ pub struct UringEngine {
     cancelling: u32,
 }
 
+/// How a ring is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingSettings {
+    /// Register the buffers, so that the kernel need not look up their pages for each operation.
+    pub register_buffers: bool,
+    /// A kernel thread takes submissions (`SQPOLL`).
+    pub submission_polling: bool,
+    /// Completions are polled for at the device (`IOPOLL`).
+    pub completion_polling: bool,
+}
+
 impl UringEngine {
     /// A ring for `slots` requests. Call it on the thread that will use it.
     ///
@@ -44,17 +58,23 @@ impl UringEngine {
     ///
     /// The kernel's, if it gives no ring at all or does not take the files. What can be done
     /// without is in the [`Shortfall`].
-    pub fn new(slots: u32, files: Vec<OwnedFd>, regions: Vec<Region>) -> io::Result<(Self, Shortfall)> {
-        let (ring, flags) = build(slots)?;
+    pub fn new(
+        slots: u32,
+        settings: RingSettings,
+        files: Vec<OwnedFd>,
+        regions: Vec<Region>,
+    ) -> io::Result<(Self, Shortfall)> {
+        let (ring, flags) = build(slots, settings)?;
         let descriptors: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&descriptors)?;
         let regions = Regions::new(regions);
-        let buffers = register(&ring, &regions).err().map(|error| registration_error(&error, &regions));
+        let refused = settings.register_buffers.then(|| register(&ring, &regions)).and_then(Result::err);
+        let buffers = refused.map(|error| registration_error(&error, &regions));
         let engine = Self {
             ring: ManuallyDrop::new(ring),
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(regions),
-            registered: buffers.is_none(),
+            registered: settings.register_buffers && buffers.is_none(),
             outstanding: 0,
             cancelling: 0,
         };
@@ -67,10 +87,14 @@ impl UringEngine {
         let file = Fixed(op.file);
         let (offset, length, index) = (op.offset, op.length, op.region as u16);
         let entry = match (self.registered, op.write) {
-            (true, false) => opcode::ReadFixed::new(file, address, length, index).offset(offset).build(),
-            (true, true) => opcode::WriteFixed::new(file, address, length, index).offset(offset).build(),
-            (false, false) => opcode::Read::new(file, address, length).offset(offset).build(),
-            (false, true) => opcode::Write::new(file, address, length).offset(offset).build(),
+            (true, false) => {
+                opcode::ReadFixed::new(file, address, length, index).offset(offset).ioprio(op.priority).build()
+            }
+            (true, true) => {
+                opcode::WriteFixed::new(file, address, length, index).offset(offset).ioprio(op.priority).build()
+            }
+            (false, false) => opcode::Read::new(file, address, length).offset(offset).ioprio(op.priority).build(),
+            (false, true) => opcode::Write::new(file, address, length).offset(offset).ioprio(op.priority).build(),
         };
         entry.user_data(u64::from(slot))
     }
@@ -78,11 +102,13 @@ impl UringEngine {
     fn enter(&self, wait: Wait) -> io::Result<usize> {
         let submitter = self.ring.submitter();
         match wait {
-            Wait::ForOne => submitter.submit_and_wait(1),
-            Wait::Until { deadline_ns } => {
+            // Never for more than can come back.
+            Wait::For { count } => submitter.submit_and_wait(count.min(self.pending()) as usize),
+            Wait::Until { count, deadline_ns } => {
                 let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
                 let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
-                submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
+                submitter
+                    .submit_with_args(count.min(self.pending()).max(1) as usize, &SubmitArgs::new().timespec(&timeout))
             }
             Wait::Poll => {
                 // Deferred completions are only delivered by a call that asks for events.
@@ -94,6 +120,11 @@ impl UringEngine {
         }
     }
 
+    /// Completions that can still arrive.
+    fn pending(&self) -> u32 {
+        self.outstanding + self.cancelling
+    }
+
     fn staged(&self) -> u32 {
         // SAFETY: this engine is not shared, and no other submission queue handle is alive here.
         unsafe { self.ring.submission_shared() }.len() as u32
@@ -101,7 +132,7 @@ impl UringEngine {
 }
 
 /// Makes a ring, leaving out flags that the kernel does not know, newest first.
-fn build(slots: u32) -> io::Result<(IoUring, Option<&'static str>)> {
+fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
     let entries = slots.clamp(1, 32_768);
     let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
     let attempts: [(Option<&str>, u8); 4] = [
@@ -114,11 +145,21 @@ fn build(slots: u32) -> io::Result<(IoUring, Option<&'static str>)> {
     for (missing, level) in attempts {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_cqsize(completions);
-        if level >= 1 {
+        if settings.completion_polling {
+            builder.setup_iopoll();
+        }
+        if settings.submission_polling {
+            // The kernel thread runs the completions; the task-run flags exclude it.
+            builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS);
+        }
+        if level >= 1 && !settings.submission_polling {
             builder.setup_coop_taskrun();
         }
         if level >= 2 {
-            builder.setup_single_issuer().setup_defer_taskrun();
+            builder.setup_single_issuer();
+        }
+        if level >= 2 && !settings.submission_polling {
+            builder.setup_defer_taskrun();
         }
         if level >= 3 {
             builder.setup_no_sqarray();
@@ -164,8 +205,6 @@ fn registration_error(error: &io::Error, regions: &Regions) -> String {
 }
 
 impl Engine for UringEngine {
-    const STAMPS: bool = false;
-
     #[inline]
     fn stage(&mut self, slot: SlotId, op: &Op) {
         let entry = self.entry(slot, op);
@@ -194,9 +233,9 @@ impl Engine for UringEngine {
     }
 
     #[inline]
-    fn reap(&mut self, done: &mut DoneBatch) {
+    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
         let mut completions = self.ring.completion();
-        while !done.is_full() {
+        for _ in 0..done.room().min(most as usize) {
             let Some(completion) = completions.next() else { break };
             if completion.user_data() == CANCEL {
                 self.cancelling -= 1;

@@ -1,14 +1,18 @@
 //! The same checks over every engine that reaches a file.
 
+use engine::aio::AioEngine;
 use engine::buffers::Region;
+use engine::mapped::{Mapped, MappedTarget};
+use engine::null::NullEngine;
 use engine::sync::SyncEngine;
 use engine::target::open;
-use engine::uring::UringEngine;
+use engine::uring::{RingSettings, UringEngine};
 use engine::{Done, DoneBatch, Engine, Op, Wait};
 use hot::clock::Clock;
 use model::plan::OpenPlan;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use sys::file_mapping::FileMapping;
 use sys::lease::WriteLease;
 use sys::mapping::Mapping;
 
@@ -33,8 +37,11 @@ fn files(path: &Path) -> Vec<OwnedFd> {
     vec![open(path, &plan).expect("the file exists")]
 }
 
-fn ring(path: &Path, slots: u32) -> Option<UringEngine> {
-    match UringEngine::new(slots, files(path), vec![region(0xA5)]) {
+const PLAIN: RingSettings =
+    RingSettings { register_buffers: true, submission_polling: false, completion_polling: false };
+
+fn ring(path: &Path, slots: u32, settings: RingSettings) -> Option<UringEngine> {
+    match UringEngine::new(slots, settings, files(path), vec![region(0xA5)]) {
         Ok((engine, _)) => Some(engine),
         Err(error) => {
             println!("skipped: io_uring is not available here ({error})");
@@ -55,16 +62,24 @@ fn finish(engine: &mut impl Engine, slots: u32) -> Vec<Done> {
     let mut all = Vec::new();
     let mut batch = DoneBatch::new(slots);
     while engine.in_flight() > 0 {
-        engine.push(Wait::ForOne).expect("the kernel takes the call");
+        engine.push(Wait::For { count: 1 }).expect("the kernel takes the call");
         batch.clear();
-        engine.reap(&mut batch);
+        engine.reap(&mut batch, u32::MAX);
         all.extend_from_slice(batch.items());
     }
     all
 }
 
 fn read(slot: u32, offset: u64) -> Op {
-    Op { write: false, file: 0, region: 0, region_offset: u64::from(slot) * BLOCK, offset, length: BLOCK as u32 }
+    Op {
+        write: false,
+        file: 0,
+        region: 0,
+        region_offset: u64::from(slot) * BLOCK,
+        offset,
+        length: BLOCK as u32,
+        priority: 0,
+    }
 }
 
 /// Bytes reach the file and come back from the offset that was asked for.
@@ -95,7 +110,7 @@ fn results_are_the_kernels(engine: &mut impl Engine, blocks: u64) {
 #[test]
 fn the_synchronous_engine_conforms() {
     let (_folder, path) = file_of(16);
-    let mut engine = SyncEngine::new(Monotonic, files(&path), vec![region(0xA5)]);
+    let mut engine = SyncEngine::new(Monotonic, 4, files(&path), vec![region(0xA5)]);
     transfers_reach_their_place(&mut engine, &path);
     results_are_the_kernels(&mut engine, 16);
     engine.stage(0, &read(0, 0));
@@ -104,30 +119,92 @@ fn the_synchronous_engine_conforms() {
 }
 
 #[test]
-fn the_ring_conforms() {
+fn the_ring_conforms_in_every_form() {
+    for (register_buffers, submission_polling) in [(true, false), (false, false), (true, true)] {
+        let (_folder, path) = file_of(16);
+        let settings = RingSettings { register_buffers, submission_polling, completion_polling: false };
+        let Some(mut engine) = ring(&path, 4, settings) else { continue };
+        transfers_reach_their_place(&mut engine, &path);
+        results_are_the_kernels(&mut engine, 16);
+    }
+}
+
+#[test]
+fn linux_aio_conforms() {
     let (_folder, path) = file_of(16);
-    let Some(mut engine) = ring(&path, 4) else { return };
+    let mut engine = aio(&path, 4);
     transfers_reach_their_place(&mut engine, &path);
     results_are_the_kernels(&mut engine, 16);
 }
 
+fn aio(path: &Path, slots: u32) -> AioEngine {
+    AioEngine::new(slots, files(path), vec![region(0xA5)]).expect("Linux AIO is available")
+}
+
+fn mapped(path: &Path, slots: u32, bytes: u64) -> Mapped<NullEngine, Monotonic> {
+    let file = files(path).remove(0);
+    let memory = FileMapping::new(&file, bytes, true).expect("mappable");
+    let target = MappedTarget { memory, non_temporal: false, persist: None };
+    Mapped::new(NullEngine::new(0, Vec::new()), Monotonic, slots, vec![Some(target)], vec![Some(region(0xA5))])
+}
+
 #[test]
-fn no_completion_of_a_ring_is_lost_or_doubled() {
-    let (_folder, path) = file_of(64);
-    let Some(mut engine) = ring(&path, 64) else { return };
-    for _ in 0..100 {
-        (0..64).for_each(|slot| engine.stage(slot, &read(slot, u64::from(slot) * BLOCK)));
-        let mut slots: Vec<u32> = finish(&mut engine, 64).iter().map(|done| done.slot).collect();
-        slots.sort_unstable();
-        assert!(slots.into_iter().eq(0..64));
+fn mapped_targets_conform() {
+    let (_folder, path) = file_of(16);
+    let mut engine = mapped(&path, 4, 16 * BLOCK);
+    transfers_reach_their_place(&mut engine, &path);
+    // The file shrinks under the mapping: an error, not the end of the program.
+    std::fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(4 * BLOCK)).expect("shorter");
+    engine.stage(0, &read(0, 8 * BLOCK));
+    assert_eq!(finish(&mut engine, 1)[0].result, -libc::EIO);
+}
+
+/// Each request comes back exactly once, however many are reaped at a time.
+fn none_is_lost_or_doubled(engine: &mut impl Engine, slots: u32) {
+    for most in [1, 3, slots] {
+        (0..slots).for_each(|slot| engine.stage(slot, &read(slot, u64::from(slot) * BLOCK)));
+        let mut seen = Vec::new();
+        let mut batch = DoneBatch::new(slots);
+        while engine.in_flight() > 0 {
+            engine.push(Wait::For { count: 1 }).expect("the kernel takes the call");
+            batch.clear();
+            engine.reap(&mut batch, most);
+            assert!(batch.items().len() <= most as usize);
+            seen.extend(batch.items().iter().map(|done| done.slot));
+        }
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(0..slots));
     }
+}
+
+#[test]
+fn no_completion_is_lost_or_doubled() {
+    let (_folder, path) = file_of(64);
+    none_is_lost_or_doubled(&mut aio(&path, 64), 64);
+    none_is_lost_or_doubled(&mut mapped(&path, 64, 64 * BLOCK), 64);
+    none_is_lost_or_doubled(&mut SyncEngine::new(Monotonic, 64, files(&path), vec![region(0)]), 64);
+    none_is_lost_or_doubled(&mut NullEngine::new(64, vec![region(0)]), 64);
+    if let Some(mut engine) = ring(&path, 64, PLAIN) {
+        none_is_lost_or_doubled(&mut engine, 64);
+    }
+}
+
+#[test]
+fn a_ring_waits_for_as_many_as_it_is_told() {
+    let (_folder, path) = file_of(64);
+    let Some(mut engine) = ring(&path, 8, PLAIN) else { return };
+    (0..8).for_each(|slot| engine.stage(slot, &read(slot, 0)));
+    engine.push(Wait::For { count: 8 }).expect("the kernel takes the call");
+    let mut batch = DoneBatch::new(8);
+    engine.reap(&mut batch, u32::MAX);
+    assert_eq!(batch.items().len(), 8);
 }
 
 #[test]
 fn a_ring_takes_more_requests_than_it_has_entries() {
     const SLOTS: u32 = 40_000;
     let (_folder, path) = file_of(64);
-    let Some(mut engine) = ring(&path, SLOTS) else { return };
+    let Some(mut engine) = ring(&path, SLOTS, PLAIN) else { return };
     (0..SLOTS).for_each(|slot| engine.stage(slot, &read(slot % 64, 0)));
     assert_eq!(finish(&mut engine, SLOTS).len(), SLOTS as usize);
 }
@@ -135,9 +212,9 @@ fn a_ring_takes_more_requests_than_it_has_entries() {
 #[test]
 fn a_deadline_ends_a_wait_without_an_error() {
     let (_folder, path) = file_of(1);
-    let Some(mut engine) = ring(&path, 1) else { return };
+    let Some(mut engine) = ring(&path, 1, PLAIN) else { return };
     let before = sys::clock::monotonic_ns();
-    engine.push(Wait::Until { deadline_ns: before + 3_000_000 }).expect("a deadline is no error");
+    engine.push(Wait::Until { count: 1, deadline_ns: before + 3_000_000 }).expect("a deadline is no error");
     assert!(sys::clock::monotonic_ns() >= before + 3_000_000);
     engine.push(Wait::Poll).expect("polling nothing is no error");
 }
@@ -146,7 +223,7 @@ fn a_deadline_ends_a_wait_without_an_error() {
 fn a_cancelled_ring_gives_everything_back() {
     // Reads of a pipe that nobody writes to never end by themselves.
     let (reader, _writer) = std::io::pipe().expect("a pipe");
-    let Ok((mut engine, _)) = UringEngine::new(2, vec![reader.into()], vec![region(0)]) else {
+    let Ok((mut engine, _)) = UringEngine::new(2, PLAIN, vec![reader.into()], vec![region(0)]) else {
         println!("skipped: io_uring is not available here");
         return;
     };
@@ -168,9 +245,9 @@ fn a_target_is_let_go_with_its_ring() {
         Ok(answer) => assert_eq!(answer, WriteLease::Granted),
         Err(error) => return println!("skipped: no leases here ({error})"),
     }
-    let op = Op { write: false, file: 0, region: 0, region_offset: 0, offset: 0, length: BLOCK as u32 };
+    let op = read(0, 0);
     for _ in 0..20 {
-        let Some(mut engine) = ring(&path, 4) else { return };
+        let Some(mut engine) = ring(&path, 4, PLAIN) else { return };
         engine.stage(0, &op);
         finish(&mut engine, 4);
         drop(engine);

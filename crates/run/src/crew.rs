@@ -10,7 +10,7 @@ use crate::worker::{Trouble, Turn, Worker};
 use engine::Engine;
 use engine::null::NullEngine;
 use engine::sync::SyncEngine;
-use engine::uring::{Shortfall, UringEngine};
+use engine::uring::{RingSettings, Shortfall, UringEngine};
 use hot::clock::Clock;
 use model::note::Note;
 use model::plan::{EngineKind, TimeSpanPlan, WorkerPlan};
@@ -154,11 +154,13 @@ fn live(
     let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
     match plan.engine.kind {
         EngineKind::Synchronous => {
-            let engine = SyncEngine::new(clock, files, regions);
+            let engine = SyncEngine::new(clock, plan.slots, files, regions);
             work(setup::assemble(context, plan, &layout, engine, clock), context, plan, gate)
         }
         EngineKind::IoUring => {
-            let (engine, shortfall) = UringEngine::new(plan.slots, files, regions)
+            let settings =
+                RingSettings { register_buffers: true, submission_polling: false, completion_polling: false };
+            let (engine, shortfall) = UringEngine::new(plan.slots, settings, files, regions)
                 .map_err(|error| at(format!("cannot set up io_uring: {error}")))?;
             note(notes, shortfall);
             work(setup::assemble(context, plan, &layout, engine, clock), context, plan, gate)

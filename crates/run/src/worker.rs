@@ -135,9 +135,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             // Half of the time is for I/Os to end by themselves.
             let patience_ns = if cancelled { deadline_ns } else { now_ns + (deadline_ns - now_ns) / 2 };
-            let pushed = self.engine.push(Wait::Until { deadline_ns: patience_ns });
+            let pushed = self.engine.push(Wait::Until { count: 1, deadline_ns: patience_ns });
             self.done.clear();
-            self.engine.reap(&mut self.done);
+            self.engine.reap(&mut self.done, u32::MAX);
             let nothing = self.done.items().is_empty();
             if pushed.is_err() || (nothing && !cancelled && self.clock.now_ns() >= patience_ns) {
                 self.engine.cancel_all();
@@ -219,18 +219,18 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 return Ok(());
             }
             Some(start_ns) if start_ns - now_ns <= SPIN_NS => Wait::Poll,
-            Some(start_ns) => Wait::Until { deadline_ns: start_ns },
-            None => Wait::ForOne,
+            Some(start_ns) => Wait::Until { count: 1, deadline_ns: start_ns },
+            None => Wait::For { count: 1 },
         };
         match wait {
-            Wait::ForOne => waits.wait.add(1),
+            Wait::For { .. } => waits.wait.add(1),
             Wait::Until { .. } => waits.throttle_wait.add(1),
             Wait::Poll => waits.lookaside.add(1),
         }
         let pushed = self.engine.push(wait)?;
         self.recorder.submits.add(u64::from(pushed.submitted > 0));
         self.done.clear();
-        self.engine.reap(&mut self.done);
+        self.engine.reap(&mut self.done, u32::MAX);
         let tally = if wait == Wait::Poll { &waits.lookaside_completions } else { &waits.wait_completions };
         tally[self.done.items().len().min(7)].add(1);
         Ok(())
@@ -240,8 +240,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     fn collect(&mut self) -> Result<(), Trouble> {
         // One stamp for the batch: it was all there when this turn looked. Engines that stamp each
         // operation have just taken it.
-        let stamped = self.done.items().last().filter(|_| E::STAMPS).map(|done| done.ended_ns);
-        self.now_ns = stamped.unwrap_or_else(|| self.clock.now_ns());
+        self.now_ns = match self.done.items() {
+            [first, .., last] if first.ended_ns > 0 => last.ended_ns,
+            [only] if only.ended_ns > 0 => only.ended_ns,
+            _ => self.clock.now_ns(),
+        };
         self.enter_phase(self.now_ns);
         let until_ns = self.phases.cool_down_ns.min(self.stop.at_ns());
         let count = self.done.items().len();
@@ -258,8 +261,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     fn complete(&mut self, done: &Done, until_ns: u64) -> Result<(), Trouble> {
         let slot = self.slots[done.slot as usize];
         let work = &mut self.work[slot.work as usize];
+        let stamped = done.ended_ns > 0;
         let (begun_ns, ended_ns) =
-            if E::STAMPS { (done.begun_ns, done.ended_ns) } else { (slot.started_ns, self.now_ns) };
+            if stamped { (done.begun_ns, done.ended_ns) } else { (slot.started_ns, self.now_ns) };
         if done.result <= 0 {
             return Err(Trouble::Io {
                 work: slot.work as usize,
@@ -341,7 +345,10 @@ fn stage<E: Engine, C: Clock>(parts: Parts<'_, E, C>, work: &mut Work, slot: &mu
         // Making the content is not part of the I/O.
         slot.started_ns = clock.now_ns();
     }
-    engine.stage(id, &Op { write, file: work.file, region, region_offset, offset: next.offset, length: work.block });
+    engine.stage(
+        id,
+        &Op { write, file: work.file, region, region_offset, offset: next.offset, length: work.block, priority: 0 },
+    );
 }
 
 fn engine_trouble(error: &io::Error) -> Trouble {

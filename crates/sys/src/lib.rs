@@ -4,11 +4,13 @@
 //! caller says what they mean. `unsafe` lives here and in `engine` only.
 
 pub mod block;
+pub mod cache_lines;
 pub mod clock;
 pub mod create;
 pub mod direct_io;
 pub mod extents;
 pub mod file;
+pub mod file_mapping;
 pub mod io_uring_probe;
 pub mod lease;
 pub mod limits;

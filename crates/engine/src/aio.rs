@@ -1,0 +1,224 @@
+//! Linux native AIO: many requests where there is no `io_uring`.
+//!
+//! Five system calls that glibc does not wrap (see io_submit(2)); on buffered files the kernel
+//! completes an operation before it returns from submitting it.
+
+use crate::buffers::{Region, Regions};
+use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+use sys::mapping::Mapping;
+
+/// `struct iocb` of `include/uapi/linux/aio_abi.h`, little-endian.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct ControlBlock {
+    data: u64,
+    key: u32,
+    rw_flags: u32,
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    result_file: u32,
+}
+
+/// `struct io_event` of the same file.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Event {
+    data: u64,
+    block: u64,
+    result: i64,
+    result2: i64,
+}
+
+const _: () = assert!(size_of::<ControlBlock>() == 64 && size_of::<Event>() == 32);
+const _: () = assert!(cfg!(target_endian = "little"), "key and rw_flags change places on big-endian machines");
+
+const OPCODE_READ: u16 = 0;
+const OPCODE_WRITE: u16 = 1;
+const FLAG_PRIORITY: u32 = 1 << 1;
+
+/// A kernel AIO context of one thread.
+pub struct AioEngine {
+    context: u64,
+    files: ManuallyDrop<Vec<OwnedFd>>,
+    regions: ManuallyDrop<Regions>,
+    /// One block per request: the kernel reads them while submitting.
+    blocks: Box<[ControlBlock]>,
+    staged: Vec<*const ControlBlock>,
+    events: Box<[Event]>,
+    done: Vec<Done>,
+    /// Operations handed to the kernel that have not come back.
+    submitted: u32,
+}
+
+// SAFETY: the raw pointers in `staged` point into `blocks`, which moves with this value's box and
+// is used by nobody else.
+unsafe impl Send for AioEngine {}
+
+impl AioEngine {
+    /// A context for `slots` requests.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's: `ENOSYS` without AIO, `EAGAIN` if `fs.aio-max-nr` is exhausted.
+    pub fn new(slots: u32, files: Vec<OwnedFd>, regions: Vec<Region>) -> io::Result<Self> {
+        let mut context = 0u64;
+        // SAFETY: io_setup writes one word to `context`, which must be zero before.
+        check(unsafe { libc::syscall(libc::SYS_io_setup, libc::c_long::from(slots), &raw mut context) })?;
+        let slots = slots as usize;
+        Ok(Self {
+            context,
+            files: ManuallyDrop::new(files),
+            regions: ManuallyDrop::new(Regions::new(regions)),
+            blocks: vec![ControlBlock::default(); slots].into_boxed_slice(),
+            staged: Vec::with_capacity(slots),
+            events: vec![Event::default(); slots].into_boxed_slice(),
+            done: Vec::with_capacity(slots),
+            submitted: 0,
+        })
+    }
+
+    fn submit(&mut self) -> u32 {
+        let mut submitted = 0;
+        while !self.staged.is_empty() {
+            let (count, list) = (self.staged.len() as libc::c_long, self.staged.as_mut_ptr());
+            // SAFETY: `list` holds `count` pointers to blocks of `self.blocks`; each names a buffer
+            // checked by `Regions::address` and an open file of this engine, both kept until the
+            // operation has come back.
+            let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, list) });
+            match taken {
+                // The kernel takes fewer than it is given if one of them is wrong; then the next
+                // call answers for that one.
+                Ok(taken) => {
+                    self.staged.drain(..taken as usize);
+                    submitted += taken as u32;
+                }
+                // No room in the context or the device's queue: after completions there will be.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => break,
+                Err(error) => self.fail_first(error.raw_os_error().unwrap_or(libc::EIO)),
+            }
+        }
+        self.submitted += submitted;
+        submitted
+    }
+
+    /// The first staged operation was refused: it comes back with the error.
+    fn fail_first(&mut self, errno: i32) {
+        let block = self.staged.remove(0);
+        // SAFETY: staged pointers point into `self.blocks`, which lives as long as this value.
+        let slot = unsafe { (*block).data } as SlotId;
+        self.done.push(Done { slot, result: -errno, begun_ns: 0, ended_ns: 0 });
+    }
+
+    fn wait(&mut self, wait: Wait) -> io::Result<()> {
+        let now = sys::clock::monotonic_ns();
+        let (least, left_ns) = match wait {
+            Wait::Poll => (0, Some(0)),
+            Wait::For { count } => (count, None),
+            Wait::Until { count, deadline_ns } => (count, Some(deadline_ns.saturating_sub(now))),
+        };
+        // Never for more than can come back.
+        let least = least.min(self.submitted);
+        let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut timeout_pointer = ptr::null_mut();
+        if let Some(ns) = left_ns {
+            timeout.tv_sec = (ns / 1_000_000_000).cast_signed();
+            timeout.tv_nsec = (ns % 1_000_000_000).cast_signed();
+            timeout_pointer = &raw mut timeout;
+        }
+        let most = (self.done.capacity() - self.done.len()).min(self.events.len());
+        // SAFETY: the kernel writes at most `most` events into `self.events`, which has that many.
+        let count = check(unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                libc::c_long::from(least),
+                most as libc::c_long,
+                self.events.as_mut_ptr(),
+                timeout_pointer,
+            )
+        });
+        let count = match count {
+            Ok(count) => count as usize,
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => 0,
+            Err(error) => return Err(error),
+        };
+        for event in &self.events[..count] {
+            let result = i32::try_from(event.result).unwrap_or(i32::MAX);
+            self.done.push(Done { slot: event.data as SlotId, result, begun_ns: 0, ended_ns: 0 });
+        }
+        self.submitted -= count as u32;
+        Ok(())
+    }
+}
+
+/// The result of a system call through `syscall(2)`.
+fn check(result: libc::c_long) -> io::Result<u64> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result.cast_unsigned()) }
+}
+
+impl Engine for AioEngine {
+    fn stage(&mut self, slot: SlotId, op: &Op) {
+        let block = &mut self.blocks[slot as usize];
+        *block = ControlBlock {
+            data: u64::from(slot),
+            opcode: if op.write { OPCODE_WRITE } else { OPCODE_READ },
+            priority: op.priority.cast_signed(),
+            flags: if op.priority == 0 { 0 } else { FLAG_PRIORITY },
+            file: self.files[op.file as usize].as_raw_fd().cast_unsigned(),
+            buffer: self.regions.address(op) as u64,
+            bytes: u64::from(op.length),
+            offset: op.offset.cast_signed(),
+            ..ControlBlock::default()
+        };
+        self.staged.push(ptr::from_ref(block));
+    }
+
+    fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
+        let submitted = self.submit();
+        // With completions at hand nothing is waited for.
+        self.wait(if self.done.is_empty() { wait } else { Wait::Poll })?;
+        Ok(Pushed { submitted })
+    }
+
+    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
+        done.take_from(&mut self.done, most);
+    }
+
+    fn cancel_all(&mut self) {
+        // The kernel cancels AIO on hardly any file; what was not submitted is dropped at least.
+        self.staged.clear();
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.submitted + (self.staged.len() + self.done.len()) as u32
+    }
+
+    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
+        self.regions.get_mut(region)
+    }
+}
+
+impl Drop for AioEngine {
+    fn drop(&mut self) {
+        if self.submitted > 0 {
+            // io_destroy would wait for the device; buffers and files stay until the process ends.
+            return;
+        }
+        // SAFETY: the context is this engine's and nothing is in flight; each field is dropped once.
+        unsafe {
+            libc::syscall(libc::SYS_io_destroy, self.context);
+            ManuallyDrop::drop(&mut self.files);
+            ManuallyDrop::drop(&mut self.regions);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Memory mapped targets: an I/O is a copy between the mapping and the request's buffer.
+//!
+//! A thread may serve mapped targets beside others; so this is a layer over another engine, which
+//! does what is not mapped.
+
+use crate::buffers::Region;
+use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use hot::clock::Clock;
+use std::io;
+use sys::file_mapping::{FileMapping, Persist};
+use sys::mapping::Mapping;
+
+/// A mapped target and what follows each write to it.
+#[derive(Debug)]
+pub struct MappedTarget {
+    /// The target in memory.
+    pub memory: FileMapping,
+    /// Copies that bypass the CPU's caches (`-Smw`).
+    pub non_temporal: bool,
+    /// What makes a write durable (`-N`).
+    pub persist: Option<Persist>,
+}
+
+/// A layer that does the I/O of mapped targets.
+#[derive(Debug)]
+pub struct Mapped<E, C> {
+    inner: E,
+    clock: C,
+    /// By file number; `None` = the inner engine's.
+    targets: Vec<Option<MappedTarget>>,
+    /// By region number: buffers of mapped targets, and empty ones for the inner engine's.
+    regions: Vec<Option<Region>>,
+    staged: Vec<(SlotId, Op)>,
+    done: Vec<Done>,
+}
+
+impl<E: Engine, C: Clock> Mapped<E, C> {
+    /// A layer over `inner` for `slots` requests. `regions` are the buffers of the mapped targets,
+    /// under the numbers that their operations name.
+    pub fn new(
+        inner: E,
+        clock: C,
+        slots: u32,
+        targets: Vec<Option<MappedTarget>>,
+        regions: Vec<Option<Region>>,
+    ) -> Self {
+        let slots = slots as usize;
+        let (staged, done) = (Vec::with_capacity(slots), Vec::with_capacity(slots));
+        Self { inner, clock, targets, regions, staged, done }
+    }
+
+    fn transfer(&mut self, op: &Op) -> i32 {
+        let target = self.targets.get(op.file as usize).and_then(Option::as_ref);
+        let region = self.regions.get_mut(op.region as usize).and_then(Option::as_mut);
+        let (Some(target), Some(region)) = (target, region) else { return -libc::EBADF };
+        let (length, at) = (u64::from(op.length), op.region_offset);
+        let copied = match (op.write, region) {
+            (true, region) => {
+                let written = target.memory.write(op.offset, region.mapping(), at, length, target.non_temporal);
+                written.and_then(|()| target.make_durable(op.offset, length))
+            }
+            (false, Region::Own(buffer)) => target.memory.read(op.offset, buffer, at, length, target.non_temporal),
+            (false, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        };
+        match copied {
+            Ok(()) => i32::try_from(op.length).unwrap_or(i32::MAX),
+            Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+
+    fn is_mapped(&self, file: u32) -> bool {
+        self.targets.get(file as usize).is_some_and(Option::is_some)
+    }
+}
+
+impl MappedTarget {
+    /// Copies past the caches are durable as far as they can be; others are followed by `-N`.
+    fn make_durable(&self, offset: u64, length: u64) -> io::Result<()> {
+        match self.persist {
+            Some(persist) if !self.non_temporal => self.memory.persist(offset, length, persist),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
+    fn stage(&mut self, slot: SlotId, op: &Op) {
+        if self.is_mapped(op.file) {
+            self.staged.push((slot, *op));
+        } else {
+            self.inner.stage(slot, op);
+        }
+    }
+
+    fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
+        for index in 0..self.staged.len() {
+            let (slot, op) = self.staged[index];
+            let begun_ns = self.clock.now_ns();
+            let result = self.transfer(&op);
+            self.done.push(Done { slot, result, begun_ns, ended_ns: self.clock.now_ns() });
+        }
+        self.staged.clear();
+        // With completions at hand nothing is waited for.
+        let wait = if self.done.is_empty() { wait } else { Wait::Poll };
+        if self.inner.in_flight() == 0 {
+            return Ok(Pushed::default());
+        }
+        self.inner.push(wait)
+    }
+
+    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
+        let before = done.items().len() as u32;
+        self.inner.reap(done, most);
+        let taken = done.items().len() as u32 - before;
+        done.take_from(&mut self.done, most - taken);
+    }
+
+    fn cancel_all(&mut self) {
+        self.staged.clear();
+        self.inner.cancel_all();
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.inner.in_flight() + (self.staged.len() + self.done.len()) as u32
+    }
+
+    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
+        match self.regions.get_mut(region as usize).and_then(Option::as_mut) {
+            Some(Region::Own(memory)) => Some(memory),
+            Some(Region::Shared(_)) => None,
+            None => self.inner.region_mut(region),
+        }
+    }
+}
