@@ -29,9 +29,6 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         request.unsupported.iter().for_each(|option| say(&format!("ERROR: {NOT_SUPPORTED}{option}")));
         return Status::Failure;
     }
-    if request.profile.result_format == ResultFormat::Xml {
-        return fail(&format!("{NOT_SUPPORTED}-Rxml"));
-    }
     facts.targets = host::targets(&machine, &plan::questions(&request.profile));
     let plan = match plan::plan(&request.profile, &facts, &choices(request)) {
         Ok(plan) => plan,
@@ -61,11 +58,7 @@ fn choices(request: &RunRequest) -> Choices {
     if by_environment && !request.options.overwrite {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
-    Choices {
-        overwrite: request.options.overwrite || by_environment,
-        recreate: request.options.recreate,
-        engine: None,
-    }
+    Choices { overwrite: request.options.overwrite || by_environment, recreate: request.options.recreate, engine: None }
 }
 
 /// Says why the run cannot be. One that this machine cannot do is reported like a run that failed,
@@ -107,8 +100,15 @@ fn report(
 ) -> Status {
     let command_line = invocation.command_line();
     let result = stats::summarise(&Input { command_line, profile, system: &facts.system, plan, record });
-    let mut text = Vec::new();
-    let written = report::text(&result, &mut text).and_then(|()| print(&text));
+    let mut document = Vec::new();
+    let written = match profile.result_format {
+        ResultFormat::Text => report::text(&result, &mut document),
+        ResultFormat::Xml => {
+            let profile_xml = spec::write_profile(profile, ResultFormat::Xml);
+            report::xml(&result, &profile_xml, &mut document)
+        }
+    };
+    let written = written.and_then(|()| print(&document));
     if status == Status::Failure {
         say("Error generating I/O requests");
     }

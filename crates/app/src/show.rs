@@ -2,7 +2,7 @@
 
 use crate::Invocation;
 use crate::output::{print, say};
-use crate::status::{NOT_SUPPORTED, Status, fail, printed};
+use crate::status::{Status, printed};
 use host::Root;
 use model::profile::ResultFormat;
 use model::units::UnixTime;
@@ -27,12 +27,13 @@ pub(crate) fn version() -> Status {
 
 /// `-Rs`.
 pub(crate) fn system(format: ResultFormat) -> Status {
-    if format == ResultFormat::Xml {
-        return fail(&format!("{NOT_SUPPORTED}-Rsxml"));
-    }
     let started_at = UnixTime(sys::clock::realtime_ns());
+    let system = host::system(&Root::machine());
     let mut text = Vec::new();
-    let result = report::system_text(&host::system(&Root::machine()), started_at, &mut text);
+    let result = match format {
+        ResultFormat::Text => report::system_text(&system, started_at, &mut text),
+        ResultFormat::Xml => report::system_xml(&system, started_at, &mut text),
+    };
     printed(result.and_then(|()| print(&text)), Status::Success)
 }
 

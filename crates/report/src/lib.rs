@@ -17,6 +17,9 @@ mod system;
 mod time_span;
 mod totals;
 mod wait_table;
+mod xml;
+
+pub use xml::{system_xml, xml};
 
 use model::facts::SystemFacts;
 use model::profile::Profile;

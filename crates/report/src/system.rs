@@ -34,11 +34,13 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
     writeln!(out)
 }
 
-fn known(name: Option<&str>) -> &str {
+/// The name, or a word for none.
+pub(crate) fn known(name: Option<&str>) -> &str {
     name.filter(|name| !name.is_empty()).unwrap_or(UNKNOWN)
 }
 
-fn utc(time: UnixTime) -> String {
+/// Date and time as results show them.
+pub(crate) fn utc(time: UnixTime) -> String {
     // Outside the years -9999 to 9999 there is no calendar to print.
     Timestamp::from_nanosecond(time.0)
         .map_or_else(|_| UNKNOWN.to_owned(), |time| time.strftime("%Y/%m/%d %H:%M:%S UTC").to_string())

@@ -394,7 +394,7 @@ fn results_and_profiles() {
     assert_eq!(show("-Rpxml #1 D:"), ResultFormat::Xml);
     assert_eq!(show("-Rxml -Rp f"), ResultFormat::Xml);
     assert_eq!(show("-Rpxml -Rtext f"), ResultFormat::Text);
-    assert_eq!(run("-Rxml f").unsupported, ["-Rxml"]);
+    assert_eq!(run("-Rxml f").profile.result_format, ResultFormat::Xml);
     assert_eq!(run("-Rtext f").unsupported, Vec::<String>::new());
     for line in ["-R f", "-Rfoo f", "-Rpfoo f", "-Rsp", "-Rps", "-Rsfoo", "-Rs f", "-v -Rs", "-Rs -Rs"] {
         failure(line);

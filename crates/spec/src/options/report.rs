@@ -1,6 +1,6 @@
 //! `-L -D -R -v -vs -P -: -?`: statistics and output.
 
-use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since, Support};
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
 use model::profile::ResultFormat;
 
@@ -52,7 +52,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["ResultFormat"],
         short: "format of the results [default text]",
         long: "Prints the results as text or as XML.",
-        support: Support::Partly { forms: "xml", is_later: |value| value.trim_end() == "xml" },
         example: "-Rtext",
         apply: result_format,
         ..EARLY

@@ -1,0 +1,82 @@
+//! What `DiskSpd`'s document has no place for, in the last element of a timespan.
+//!
+//! Its elements share no name with `DiskSpd`'s, so that readers which look for a name anywhere in
+//! the document find the same as before.
+
+use super::number::{ms, percent};
+use super::statistics::{ranks, value_ns};
+use super::writer::Writer;
+use model::note::Note;
+use model::result::{Directions, LatencyDistribution, TimeSpanResult};
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+/// What concerns the whole run and stands here because the document has no other place for it.
+pub(super) struct AboutRun<'a> {
+    /// In the first timespan.
+    pub(super) command_line: Option<&'a str>,
+    /// In the last timespan.
+    pub(super) notes: &'a [Note],
+}
+
+pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run: &AboutRun<'_>) -> io::Result<()> {
+    xml.inside("Linux", &[], |xml| {
+        if let Some(command_line) = about_run.command_line {
+            xml.element("CommandLine", command_line)?;
+        }
+        if let Some(measured) = &happened.measured {
+            // The test time has two decimals, too few to divide by after a short run.
+            xml.element("ElapsedNanoseconds", measured.elapsed_ns)?;
+            if measured.is_partial {
+                xml.element("Partial", true)?;
+            }
+        }
+        for engine in &happened.engines {
+            xml.element("Engine", engine.name())?;
+        }
+        for error in &happened.errors {
+            xml.element("Failure", error)?;
+        }
+        for note in &happened.notes {
+            xml.element("Note", note)?;
+        }
+        for note in about_run.notes {
+            xml.element("RunNote", note)?;
+        }
+        let targets = happened.measured.iter().flat_map(|measured| &measured.target_latencies);
+        targets.into_iter().try_for_each(|(path, latencies)| target_latency(xml, path, latencies))
+    })
+}
+
+/// The percentiles of one path; the document has those of all targets together only.
+fn target_latency(
+    xml: &mut Writer<'_>,
+    path: &Path,
+    latencies: &Directions<Option<LatencyDistribution>>,
+) -> io::Result<()> {
+    let Directions { read, write, total } = latencies;
+    let kinds = [("Read", read), ("Write", write), ("Total", total)];
+    let mut cells = vec![("Path".to_owned(), path.display().to_string())];
+    for (kind, latencies) in kinds {
+        let Some(LatencyDistribution { count, figures, distinct_values, .. }) = latencies else { continue };
+        cells.push((format!("{kind}Ios"), count.to_string()));
+        cells.push((format!("{kind}AvgMilliseconds"), ms(figures.mean_ns)));
+        cells.push((format!("{kind}StdDevMilliseconds"), ms(figures.std_dev_ns)));
+        cells.push((format!("{kind}Values"), distinct_values.to_string()));
+    }
+    let attributes: Vec<(&str, &dyn Display)> =
+        cells.iter().map(|(name, value)| (name.as_str(), value as &dyn Display)).collect();
+    xml.inside("TargetLatency", &attributes, |xml| {
+        for rank_ppb in ranks(latencies) {
+            let mut cells = vec![("Percent", percent(rank_ppb))];
+            for (kind, latencies) in kinds {
+                cells.extend(value_ns(latencies.as_ref(), rank_ppb).map(|ns| (kind, ms(ns as f64))));
+            }
+            let attributes: Vec<(&str, &dyn Display)> =
+                cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+            xml.empty("Rank", &attributes)?;
+        }
+        Ok(())
+    })
+}

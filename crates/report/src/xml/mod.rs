@@ -1,0 +1,47 @@
+//! Results as XML: `DiskSpd` 2.3's document.
+//!
+//! Which elements appear, in which order, when, and with how many decimals is `DiskSpd`'s: readers
+//! in the field address elements by path and compare percentiles as text. What is ours stands in
+//! `Tool/Implementation` and in the element `Linux`, the last of a timespan.
+
+mod linux;
+mod number;
+mod statistics;
+mod system;
+mod thread;
+mod time_span;
+mod writer;
+
+use model::facts::SystemFacts;
+use model::result::{RunResult, Tool};
+use model::units::UnixTime;
+use std::io::{self, Write};
+use writer::Writer;
+
+/// Writes the result document (`-Rxml`). `profile_xml` is the profile as an element, as it would
+/// be shown. The last line does not end: `DiskSpd`'s does not either.
+pub fn xml(result: &RunResult, profile_xml: &str, out: &mut dyn Write) -> io::Result<()> {
+    Writer::new(out).inside("Results", &[], |xml| {
+        system::element(xml, &result.system, &result.tool, result.started_at)?;
+        xml.elements(profile_xml)?;
+        let last = result.time_spans.len().saturating_sub(1);
+        for (index, happened) in result.time_spans.iter().enumerate() {
+            let Some(span) = result.profile.time_spans.get(index) else { break };
+            let about_run = linux::AboutRun {
+                command_line: (index == 0).then_some(result.command_line.as_str()),
+                notes: if index == last { &result.notes } else { &[] },
+            };
+            time_span::element(
+                xml,
+                &time_span::Shown { span, happened, about_run, topology: &result.system.topology },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes the system element alone (`-Rsxml`).
+pub fn system_xml(system: &SystemFacts, started_at: UnixTime, out: &mut dyn Write) -> io::Result<()> {
+    system::element(&mut Writer::new(out), system, &Tool::default(), started_at)?;
+    writeln!(out)
+}

@@ -1,0 +1,114 @@
+//! The machine.
+
+use super::number::mask;
+use super::writer::Writer;
+use crate::system::{known, utc};
+use model::affinity::{AffinityEntry, compact};
+use model::facts::SystemFacts;
+use model::limits::CPUS_PER_GROUP;
+use model::result::Tool;
+use model::topology::{Cache, CacheKind, Cpu, Topology};
+use model::units::UnixTime;
+use std::collections::BTreeMap;
+use std::io;
+
+pub(super) fn element(xml: &mut Writer<'_>, system: &SystemFacts, tool: &Tool, started_at: UnixTime) -> io::Result<()> {
+    xml.inside("System", &[], |xml| {
+        xml.element("ComputerName", &system.computer_name)?;
+        xml.element("ProcessorName", known(system.processor_name.as_deref()))?;
+        xml.inside("Tool", &[], |xml| {
+            xml.element("Version", &tool.version)?;
+            xml.element("VersionDate", &tool.version_date)?;
+            let Some(implementation) = &tool.implementation else { return Ok(()) };
+            let attributes: [(&str, &dyn std::fmt::Display); 2] =
+                [("Name", &implementation.name), ("Version", &implementation.version)];
+            xml.empty("Implementation", &attributes)
+        })?;
+        xml.element("RunTime", utc(started_at))?;
+        xml.empty("PowerScheme", &[("Name", &known(system.power_scheme.as_deref())), ("Guid", &"")])?;
+        xml.element("PageSize", system.page_size_bytes)?;
+        topology(xml, &system.topology)
+    })
+}
+
+fn topology(xml: &mut Writer<'_>, topology: &Topology) -> io::Result<()> {
+    xml.inside("ProcessorTopology", &[("Heterogeneous", &(topology.highest_class() > 0))], |xml| {
+        for group in 0..topology.group_count() as u16 {
+            let active = topology.online_mask(group);
+            xml.empty(
+                "Group",
+                &[
+                    ("Group", &group),
+                    ("MaximumProcessors", &topology.group_maximum(group)),
+                    ("ActiveProcessors", &active.count_ones()),
+                    ("ActiveProcessorMask", &mask(active)),
+                ],
+            )?;
+        }
+        parts(xml, "Node", topology, |cpu| cpu.node)?;
+        parts(xml, "Socket", topology, |cpu| cpu.socket)?;
+        cores(xml, topology)?;
+        topology.caches.iter().try_for_each(|cache| self::cache(xml, cache))
+    })
+}
+
+/// Nodes or sockets, ascending, each with its CPUs by group.
+fn parts(xml: &mut Writer<'_>, name: &str, topology: &Topology, number: fn(&Cpu) -> u32) -> io::Result<()> {
+    let mut parts: BTreeMap<u32, Vec<(u16, u32)>> = BTreeMap::new();
+    for cpu in &topology.cpus {
+        parts.entry(number(cpu)).or_default().push((cpu.group(), cpu.number()));
+    }
+    for (number, cpus) in parts {
+        xml.inside(name, &[(name, &number)], |xml| masks(xml, &compact(cpus)))?;
+    }
+    Ok(())
+}
+
+/// One element for each group and its CPUs.
+pub(super) fn masks(xml: &mut Writer<'_>, entries: &[AffinityEntry]) -> io::Result<()> {
+    for entry in entries {
+        xml.empty("Group", &[("Group", &entry.group), ("Mask", &mask(entry.mask))])?;
+    }
+    Ok(())
+}
+
+/// Numbered inside each group.
+fn cores(xml: &mut Writer<'_>, topology: &Topology) -> io::Result<()> {
+    let cores = topology.cores();
+    for in_group in cores.chunk_by(|a, b| a.entry.group == b.entry.group) {
+        for (number, core) in in_group.iter().enumerate() {
+            xml.empty(
+                "Core",
+                &[
+                    ("Group", &core.entry.group),
+                    ("Core", &number),
+                    ("Mask", &mask(core.entry.mask)),
+                    ("EfficiencyClass", &core.class),
+                ],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn cache(xml: &mut Writer<'_>, cache: &Cache) -> io::Result<()> {
+    let kind = match cache.kind {
+        CacheKind::Unified => "Unified",
+        CacheKind::Instruction => "Instruction",
+        CacheKind::Data => "Data",
+    };
+    xml.inside(
+        "Cache",
+        &[
+            ("Level", &cache.level),
+            ("Associativity", &cache.associativity),
+            ("LineSize", &cache.line_bytes),
+            ("CacheSize", &cache.size_bytes),
+            ("Type", &kind),
+        ],
+        |xml| {
+            let cpus = cache.cpus.iter().map(|cpu| ((cpu / CPUS_PER_GROUP) as u16, cpu % CPUS_PER_GROUP));
+            masks(xml, &compact(cpus))
+        },
+    )
+}

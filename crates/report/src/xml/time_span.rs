@@ -1,0 +1,89 @@
+//! One timespan.
+
+use super::linux::{self, AboutRun};
+use super::number::two_decimals;
+use super::writer::Writer;
+use super::{statistics, system, thread};
+use model::limits::CPUS_PER_GROUP;
+use model::profile::TimeSpan;
+use model::result::{CpuUsage, Measured, TimeSpanResult};
+use model::topology::Topology;
+use std::io;
+
+/// What `DiskSpd` says of a timespan without figures; scripts look for it.
+const NOTHING_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
+
+/// A timespan and what is shown with it.
+pub(super) struct Shown<'a> {
+    pub(super) span: &'a TimeSpan,
+    pub(super) happened: &'a TimeSpanResult,
+    pub(super) about_run: AboutRun<'a>,
+    pub(super) topology: &'a Topology,
+}
+
+pub(super) fn element(xml: &mut Writer<'_>, shown: &Shown<'_>) -> io::Result<()> {
+    xml.inside("TimeSpan", &[], |xml| {
+        match &shown.happened.measured {
+            None => xml.element("Error", NOTHING_MEASURED)?,
+            Some(measured) => figures(xml, shown, measured)?,
+        }
+        linux::element(xml, shown.happened, &shown.about_run)
+    })
+}
+
+fn figures(xml: &mut Writer<'_>, shown: &Shown<'_>, measured: &Measured) -> io::Result<()> {
+    let Shown { span, happened, topology, .. } = *shown;
+    xml.element("TestTimeSeconds", two_decimals(measured.elapsed_ns as f64 / 1e9))?;
+    xml.element("ThreadCount", measured.thread_count)?;
+    xml.element("RequestCount", span.request_count)?;
+    xml.element("ProcCount", topology.cpus.len())?;
+    xml.element("EffectiveBufferSeparation", happened.buffer_separation_bytes)?;
+    if let Some(affinity) = &measured.effective_affinity {
+        xml.inside("EffectiveAffinity", &[], |xml| system::masks(xml, affinity))?;
+    }
+    if measured.mixed_cores.is_some() {
+        xml.element("HeterogeneousAffinityWarning", true)?;
+    }
+    cpu_utilization(xml, measured, topology)?;
+    if let Some(latencies) = &measured.total_latency {
+        statistics::latency(xml, latencies)?;
+    }
+    if span.calculate_iops_std_dev {
+        statistics::iops(xml, &measured.total, &measured.intervals, span.interval_ms)?;
+    }
+    thread::elements(xml, span, measured)
+}
+
+fn cpu_utilization(xml: &mut Writer<'_>, measured: &Measured, topology: &Topology) -> io::Result<()> {
+    xml.inside("CpuUtilization", &[], |xml| {
+        for usage in &measured.cpus {
+            xml.inside("CPU", &[], |xml| {
+                place(xml, usage.cpu, topology)?;
+                percentages(xml, usage)
+            })?;
+        }
+        xml.inside("Average", &[], |xml| percentages(xml, &measured.cpu_average))
+    })
+}
+
+/// Where a CPU is; of one that came online during the run only its number is known.
+fn place(xml: &mut Writer<'_>, cpu: u32, topology: &Topology) -> io::Result<()> {
+    let known = topology.cpu(cpu);
+    if let Some(cpu) = known {
+        xml.element("Socket", cpu.socket)?;
+        xml.element("Node", cpu.node)?;
+    }
+    xml.element("Group", cpu / CPUS_PER_GROUP)?;
+    if let Some(cpu) = known {
+        xml.element("Core", topology.core_number(cpu))?;
+        xml.element("EfficiencyClass", cpu.class)?;
+    }
+    xml.element("Id", cpu % CPUS_PER_GROUP)
+}
+
+fn percentages(xml: &mut Writer<'_>, usage: &CpuUsage) -> io::Result<()> {
+    xml.element("UsagePercent", two_decimals(usage.usage_percent))?;
+    xml.element("UserPercent", two_decimals(usage.user_percent))?;
+    xml.element("KernelPercent", two_decimals(usage.kernel_percent))?;
+    xml.element("IdlePercent", two_decimals(usage.idle_percent))
+}
