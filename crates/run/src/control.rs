@@ -3,6 +3,7 @@
 use crate::clock::RunClock;
 use crate::cpu;
 use crate::crew::Crew;
+use crate::event::{self, Outside, TICK_NS};
 use crate::gate::Signal;
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
@@ -10,11 +11,7 @@ use crate::prepare::Preparer;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CpuTimes, Outcome, TimeSpanRecord};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
-
-/// How often control looks for Ctrl+C and prints dots.
-const TICK_NS: u64 = 100_000_000;
 
 /// How often live figures are told.
 const LIVE_NS: u64 = 1_000_000_000;
@@ -27,14 +24,14 @@ pub(crate) fn run_time_span(
     plan: &Arc<TimeSpanPlan>,
     clock: RunClock,
     preparer: &mut Preparer,
-    interrupt: &AtomicBool,
+    outside: Outside<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
     let failed =
         |error| TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() };
-    let ready = match preparer.prepare(plan, interrupt, observer) {
+    let ready = match preparer.prepare(plan, outside.interrupt, observer) {
         Ok(ready) => Arc::new(ready),
-        Err(error) => return failed(error),
+        Err(unprepared) => return unprepared.record(observer),
     };
     for worker in &plan.workers {
         observer.observe(&Event::Thread { worker, plan });
@@ -49,8 +46,13 @@ pub(crate) fn run_time_span(
         let errors = crew.gate.errors();
         return TimeSpanRecord { outcome: Outcome::Failed { errors }, ..TimeSpanRecord::default() };
     }
-    let mut control = Control::new(plan, &crew, observer);
-    control.keep_phases(interrupt);
+    if !outside.wait_for_start(observer) {
+        crew.gate.signal(Signal::Abandon);
+        crew.join();
+        return TimeSpanRecord { outcome: Outcome::Stopped, ..TimeSpanRecord::default() };
+    }
+    let mut control = Control::new(plan, &crew, outside, observer);
+    control.keep_phases();
     let Control { phases, cpu_before, cpu_after, .. } = control;
     let all_ended = crew.wait_for_end();
     observer.observe(&Event::Finished);
@@ -66,6 +68,7 @@ pub(crate) fn run_time_span(
 struct Control<'a> {
     plan: &'a TimeSpanPlan,
     crew: &'a Crew,
+    outside: Outside<'a>,
     observer: &'a mut dyn Observer,
     phases: Phases,
     cpu_before: Result<Vec<CpuTimes>, String>,
@@ -85,7 +88,12 @@ struct Seen {
 
 impl<'a> Control<'a> {
     /// Gives the start signal.
-    fn new(plan: &'a TimeSpanPlan, crew: &'a Crew, observer: &'a mut dyn Observer) -> Self {
+    fn new(
+        plan: &'a TimeSpanPlan,
+        crew: &'a Crew,
+        outside: Outside<'a>,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
         let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
         crew.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);
@@ -93,6 +101,7 @@ impl<'a> Control<'a> {
         Self {
             plan,
             crew,
+            outside,
             observer,
             phases: Phases::new(plan, start_ns),
             cpu_before: unread(),
@@ -103,21 +112,23 @@ impl<'a> Control<'a> {
     }
 
     /// Walks through warm-up, measurement and cool-down; ends early if the run is stopped.
-    fn keep_phases(&mut self, interrupt: &AtomicBool) {
+    fn keep_phases(&mut self) {
         let Phases { measure_ns, cool_down_ns, end_ns, .. } = self.phases;
         if self.plan.warm_up_ns > 0 {
-            self.enter(Phase::WarmUp { length_ns: self.plan.warm_up_ns }, measure_ns, interrupt);
+            self.enter(Phase::WarmUp { length_ns: self.plan.warm_up_ns }, measure_ns);
         }
+        self.sleep_until(measure_ns);
         if self.crew.stop.at_ns() <= measure_ns {
             return;
         }
-        self.sleep_until(measure_ns, interrupt);
+        event::set(self.outside.events.on_started.as_ref());
         self.cpu_before = self.read_cpus();
-        self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns, interrupt);
+        self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         self.cpu_after = self.read_cpus();
+        event::set(self.outside.events.on_finished.as_ref());
         self.observer.observe(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
         if self.plan.cool_down_ns > 0 && self.crew.stop.at_ns() == u64::MAX {
-            self.enter(Phase::CoolDown { length_ns: self.plan.cool_down_ns }, end_ns, interrupt);
+            self.enter(Phase::CoolDown { length_ns: self.plan.cool_down_ns }, end_ns);
         }
     }
 
@@ -129,10 +140,10 @@ impl<'a> Control<'a> {
     }
 
     /// Stays in a phase until its end or a stop.
-    fn enter(&mut self, phase: Phase, until_ns: u64, interrupt: &AtomicBool) {
+    fn enter(&mut self, phase: Phase, until_ns: u64) {
         self.observer.observe(&Event::Phase(phase));
         self.seen = self.look();
-        while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS), interrupt) {
+        while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
             let now = sys::clock::monotonic_ns();
             if now >= until_ns {
@@ -145,20 +156,21 @@ impl<'a> Control<'a> {
     }
 
     /// Sleeps; false if the run was stopped meanwhile.
-    fn sleep_until(&mut self, until_ns: u64, interrupt: &AtomicBool) -> bool {
+    fn sleep_until(&mut self, until_ns: u64) -> bool {
         loop {
             let now = sys::clock::monotonic_ns();
-            if interrupt.load(Relaxed) && self.crew.stop.at_ns() == u64::MAX {
-                self.crew.stop.request(now);
-                self.observer.observe(&Event::Interrupted);
-            }
             if self.crew.stop.at_ns() != u64::MAX {
+                return false;
+            }
+            if let Some(reason) = self.outside.end_wanted() {
+                self.crew.stop.request(now);
+                self.observer.observe(&reason);
                 return false;
             }
             if now >= until_ns {
                 return true;
             }
-            sys::clock::sleep_until_ns(until_ns.min(now + TICK_NS));
+            self.outside.sleep_until_ns(until_ns.min(now + TICK_NS));
         }
     }
 

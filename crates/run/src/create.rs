@@ -1,6 +1,7 @@
 //! Writing a file from start to end: real blocks, never only reserved ones, several at a time.
 
 use crate::observer::{Event, Observer};
+use crate::prepare::Unprepared;
 use hot::fill;
 use hot::rng::Rng;
 use model::facts::{FileIdentity, Fill};
@@ -40,7 +41,7 @@ pub(crate) fn create(
     made: Option<FileIdentity>,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<FileIdentity, String> {
+) -> Result<FileIdentity, Unprepared> {
     let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
     let path = &end_of_links(&creation.path);
     if let (true, Some(parent)) = (creation.make_parents, path.parent()) {
@@ -52,7 +53,12 @@ pub(crate) fn create(
         // The reason of the failure matters more than that of a failed removal.
         let _ = std::fs::remove_file(path);
     }
-    result.map_err(|error| at("write", &error))?;
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted && interrupt.load(Relaxed) => {
+            return Err(Unprepared::Interrupted);
+        }
+        result => result.map_err(|error| at("write", &error))?,
+    }
     let status = file.metadata().map_err(|error| at("look at", &error))?;
     Ok(FileIdentity { device: status.dev(), inode: status.ino() })
 }
@@ -173,6 +179,10 @@ fn write_in_parallel(
         give_up: AtomicBool::new(false),
         error: Mutex::new(None),
     };
+    let mut tell = |written_bytes| {
+        observer.observe(&Event::Creating { path: &creation.path, written_bytes, size_bytes: creation.size_bytes });
+    };
+    tell(0);
     std::thread::scope(|scope| {
         let writers: Vec<_> =
             (0..WRITERS).map(|_| scope.spawn(|| write_chunks(creation.fill, file, bytes, &progress))).collect();
@@ -181,11 +191,11 @@ fn write_in_parallel(
             if interrupt.load(Relaxed) {
                 progress.give_up.store(true, Relaxed);
             }
-            observer.observe(&Event::Creating {
-                path: &creation.path,
-                written_bytes: progress.written.load(Relaxed),
-                size_bytes: creation.size_bytes,
-            });
+            match progress.written.load(Relaxed) {
+                // Said already, and it means that a file is begun.
+                0 => {}
+                written_bytes => tell(written_bytes),
+            }
         }
     });
     match progress.error.into_inner().unwrap_or_else(PoisonError::into_inner) {

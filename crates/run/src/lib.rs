@@ -9,6 +9,7 @@ mod control;
 mod cpu;
 mod create;
 mod crew;
+pub mod event;
 mod gate;
 pub mod observer;
 pub mod phase;
@@ -21,6 +22,7 @@ pub mod worker;
 mod worker_tests;
 
 use crate::clock::RunClock;
+use crate::event::Outside;
 use crate::observer::{Event, Observer};
 use crate::prepare::Preparer;
 use model::plan::Plan;
@@ -28,18 +30,17 @@ use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use sys::tsc::MachineClock;
 
-/// Runs a plan. `interrupt` asks for a graceful end (Ctrl+C); the first failure ends the run, and
-/// later timespans are recorded as not run.
-pub fn run(plan: &Plan, interrupt: &AtomicBool, observer: &mut dyn Observer) -> Record {
+/// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
+/// timespans are recorded as not run.
+pub fn run(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
     let first_look = sys::tsc::look();
     let mut preparer = Preparer::default();
-    if let Err(error) = preparer.prepare_first(plan, interrupt, observer) {
+    if let Err(unprepared) = preparer.prepare_first(plan, outside.interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
         if let Some(first) = time_spans.first_mut() {
-            first.outcome = Outcome::Failed { errors: vec![error] };
+            *first = unprepared.record(observer);
         }
         return Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans };
     }
@@ -52,7 +53,7 @@ pub fn run(plan: &Plan, interrupt: &AtomicBool, observer: &mut dyn Observer) -> 
             continue;
         }
         observer.observe(&Event::TimeSpan { number: index + 1 });
-        let result = control::run_time_span(&Arc::new(time_span.clone()), clock, &mut preparer, interrupt, observer);
+        let result = control::run_time_span(&Arc::new(time_span.clone()), clock, &mut preparer, outside, observer);
         go_on = result.outcome == Outcome::Completed;
         record.time_spans.push(result);
     }

@@ -9,6 +9,7 @@ use model::mark::{self, Mark};
 use model::plan::{
     Content, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
 };
+use model::record::{Outcome, TimeSpanRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -47,6 +48,35 @@ impl Ready {
     }
 }
 
+/// Why a timespan was not prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unprepared {
+    /// Ctrl+C, which is no failure.
+    Interrupted,
+    /// A sentence with the reason.
+    Failed(String),
+}
+
+impl From<String> for Unprepared {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl Unprepared {
+    /// The timespan that did not come to be.
+    pub(crate) fn record(self, observer: &mut dyn Observer) -> TimeSpanRecord {
+        let outcome = match self {
+            Self::Interrupted => {
+                observer.observe(&Event::Interrupted);
+                Outcome::Stopped
+            }
+            Self::Failed(reason) => Outcome::Failed { errors: vec![reason] },
+        };
+        TimeSpanRecord { outcome, ..TimeSpanRecord::default() }
+    }
+}
+
 /// Prepares the timespans of one run; remembers what it made.
 #[derive(Debug, Default)]
 pub(crate) struct Preparer {
@@ -60,7 +90,7 @@ impl Preparer {
         plan: &Plan,
         interrupt: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unprepared> {
         plan.precreate.iter().try_for_each(|step| self.carry_out(step, interrupt, observer))
     }
 
@@ -70,7 +100,7 @@ impl Preparer {
         plan: &TimeSpanPlan,
         interrupt: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<Ready, String> {
+    ) -> Result<Ready, Unprepared> {
         let mut rng = Rng::new(0);
         let sources = plan.targets.iter().map(|target| write_source(target, &mut rng));
         let write_sources = sources.collect::<Result<_, _>>()?;
@@ -90,7 +120,7 @@ impl Preparer {
         step: &Preparation,
         interrupt: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unprepared> {
         match step {
             Preparation::Keep | Preparation::MadeBefore => {}
             Preparation::Reuse { path } => observer.observe(&Event::Reusing { path }),
