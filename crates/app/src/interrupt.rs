@@ -1,5 +1,6 @@
 //! Ctrl+C: the first one ends the run gracefully, the second one the program.
 
+use signal_hook::consts::signal::SIGXFSZ;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
@@ -16,6 +17,9 @@ const KILLED: i32 = 130;
 /// If the kernel takes no handler.
 pub(crate) fn watch() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
+    // Caught, so that a write above the limit on file sizes (ulimit -f) fails instead of killing us
+    // with half a file made.
+    flag::register(SIGXFSZ, Arc::default())?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the second signal finds the flag that the first one set.
         flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&interrupted))?;
