@@ -109,12 +109,16 @@ impl<'a> Mounted<'a> {
 
     /// An ext4 in a file of this size.
     pub fn ext4(place: &'a Workplace, name: &str, size_bytes: u64) -> Result<Self, String> {
-        let (mkfs, mount) = (root_with("mkfs.ext4")?, root_with("mount")?);
+        let mkfs = root_with("mkfs.ext4")?;
         let image = place.sparse(&format!("{name}.img"), size_bytes).expect("a sparse file");
         worked(&place.tool(mkfs).args("-q -F -m0").arg(&image).run())?;
-        let device = LoopDevice::over(place, &image)?;
+        Self::device(place, name, LoopDevice::over(place, &image)?)
+    }
+
+    /// The file system that is on a device.
+    pub fn device(place: &'a Workplace, name: &str, device: LoopDevice<'a>) -> Result<Self, String> {
         let path = Self::folder(place, name);
-        worked(&place.tool(mount).args("-t ext4").arg(&device.path).arg(&path).run())?;
+        worked(&place.tool(root_with("mount")?).arg(&device.path).arg(&path).run())?;
         Ok(Self { place, path, device: Some(device) })
     }
 

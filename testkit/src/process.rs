@@ -87,6 +87,18 @@ impl Program {
         self.start().finish()
     }
 
+    /// Runs it until its `-v` lines say that it measures, and then as if Ctrl+C were pressed.
+    pub fn run_until_measuring(self) -> Finished {
+        let run = self.start();
+        let measures = "starting measurements";
+        while !run.has_ended() && !run.stderr.so_far().contains(measures) {
+            assert!(Instant::now() < run.until, "it does not get to measure\nstderr:\n{}", run.stderr.so_far());
+            std::thread::sleep(TICK);
+        }
+        run.interrupt();
+        run.finish()
+    }
+
     /// Starts it.
     pub fn start(mut self) -> Running {
         let spawned = {

@@ -64,12 +64,13 @@ impl Workplace {
 
     /// Lets the program make a file of its own, like `made("a.dat", "-c1M -Z")`.
     pub fn made(&self, name: &str, creation: &str) -> PathBuf {
-        let mut run = self.diskspd(creation).args("-v -d30 -W0 -b512 -o1 -g1i").arg(name).start();
-        // What is asked for is there once the load begins.
-        run.wait_for_stderr("starting measurements");
-        run.interrupt();
-        run.finish().expect_status(0);
+        self.briefly(creation).args("-b512 -o1 -g1i").arg(name).run_until_measuring().expect_status(0);
         self.path(name)
+    }
+
+    /// A run that is ended when its measurement has begun: with its preparation, but without its time.
+    pub fn briefly(&self, words: &str) -> Program {
+        self.diskspd("-d30 -W0 -v").args(words)
     }
 
     /// The program with these words, in the folder, in a cleared environment.

@@ -41,10 +41,7 @@ fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
 
 /// Writes for a moment.
 fn allowed(place: &Workplace, words: &str, path: &Path) -> Finished {
-    let mut run = place.diskspd("-d30 -W0 -v").args(words).arg(path).start();
-    run.wait_for_stderr("starting measurements");
-    run.interrupt();
-    let run = run.finish();
+    let run = place.briefly(words).arg(path).run_until_measuring();
     run.expect_status(0);
     run
 }

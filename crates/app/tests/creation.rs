@@ -1,0 +1,295 @@
+//! `-c`: real blocks with real content, reused where that changes nothing, and no trace of a file
+//! that could not be made.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use testkit::{Finished, LoopDevice, Mounted, Snapshot, Workplace, or_skip, skip, tool, workplace};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+fn create(place: &Workplace, words: &str) -> Finished {
+    let run = place.briefly(words).run_until_measuring();
+    run.expect_status(0);
+    run
+}
+
+/// Bytes 00..FF over and over.
+fn is_ramp(content: &[u8]) -> bool {
+    content.iter().enumerate().all(|(index, byte)| *byte == index as u8)
+}
+
+/// Incompressible as far as a test can see: all byte values about equally often, no block twice.
+fn looks_random(content: &[u8]) -> bool {
+    let mut counts = [0_u64; 256];
+    content.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let expected = content.len() as f64 / 256.0;
+    // For random bytes this is about 256, give or take 23.
+    let chi: f64 = counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
+    let mut blocks: Vec<&[u8]> = content.chunks(4096).collect();
+    let count = blocks.len();
+    blocks.sort_unstable();
+    blocks.dedup();
+    chi < 512.0 && blocks.len() == count
+}
+
+/// Parts of the file that are reserved and not written, or not even reserved, as filefrag tells.
+fn unwritten_parts(place: &Workplace, path: &Path) -> Result<usize, String> {
+    let run = place.tool(tool("filefrag")?).arg("-v").arg(path).run();
+    if run.code() != Some(0) || !run.stdout.contains("extents found") && !run.stdout.contains("extent found") {
+        return Err(format!("filefrag cannot look into this file system: {}", run.stderr.trim()));
+    }
+    Ok(run.stdout.lines().filter(|line| line.contains("unwritten") || line.contains("delalloc")).count())
+}
+
+#[test]
+fn files_have_real_blocks_and_the_content_of_their_options() {
+    let place = workplace!();
+    let source = place.file("source", b"some text that is no fill");
+    let source_words = format!("-c1M -Z64K,{}", source.display());
+    for (name, words, is_filled) in [
+        ("ramp.dat", "-c1M", is_ramp as fn(&[u8]) -> bool),
+        ("zero.dat", "-c1M -Z", |content| content.iter().all(|byte| *byte == 0)),
+        ("random.dat", "-c1M -Zr", looks_random),
+        ("source.dat", "-c1M -Z64K", looks_random),
+        ("file.dat", &source_words, looks_random),
+    ] {
+        create(&place, &format!("{words} {name}"));
+        let path = place.path(name);
+        let status = fs::metadata(&path).expect("it was made");
+        assert_eq!(status.len(), MIB, "{name}");
+        assert!(status.blocks() * 512 >= MIB, "{name} has holes: {} blocks", status.blocks());
+        assert!(is_filled(&place.content(name)), "{name} has other content");
+    }
+    let unwritten = or_skip!(unwritten_parts(&place, &place.path("zero.dat")));
+    assert_eq!(unwritten, 0, "reserved blocks read as zeros without touching the device");
+}
+
+#[test]
+fn any_size_is_made_to_the_byte() {
+    let place = workplace!();
+    for size in [1, 511, 513, 4097, 65_537, MIB + 1, 3 * MIB - 1] {
+        create(&place, &format!("-c{size} -b1 -o1 -g1i any.dat"));
+        let content = place.content("any.dat");
+        assert_eq!(content.len() as u64, size);
+        assert!(is_ramp(&content), "{size} bytes with other content");
+    }
+}
+
+#[test]
+fn a_file_of_ours_bears_its_mark() {
+    let place = workplace!();
+    or_skip!(place.attributes());
+    for (words, mark) in [
+        ("-c64K", "v1 size=65536 fill=ramp"),
+        ("-c64K -Z", "v1 size=65536 fill=zero"),
+        ("-c128K -Zr", "v1 size=131072 fill=random"),
+        ("-c64K -w100 -Zr", "v1 size=65536 fill=random"),
+    ] {
+        create(&place, &format!("--recreate {words} marked.dat"));
+        assert_eq!(place.mark(&place.path("marked.dat")).as_deref(), Some(mark), "{words}");
+    }
+}
+
+#[test]
+fn what_is_there_already_is_reused_and_not_written() {
+    let place = workplace!();
+    or_skip!(place.attributes());
+    let path = place.made("again.dat", "-c4M");
+    let before = Snapshot::of(&path);
+    let run = create(&place, "-c4M again.dat");
+    run.expect_stderr(&["reusing again.dat"]);
+    assert!(!run.stderr.contains("Creating file"), "{run}");
+    assert_eq!(Snapshot::of(&path), before);
+    // Said on stderr, without -v too.
+    let run = place.diskspd("-c4M -d1 -W0 again.dat").run();
+    run.expect_status(0).expect_stderr(&["reusing again.dat"]);
+    assert!(!run.stdout.contains("reusing"));
+    // Writing our own fill leaves it what it was.
+    create(&place, "-w100 -b64K again.dat");
+    create(&place, "-c4M again.dat").expect_stderr(&["reusing again.dat"]);
+}
+
+#[test]
+fn what_is_not_the_same_is_made_anew() {
+    let place = workplace!();
+    let rebuilt = |words: &str, why: &str| {
+        let path = place.path("other.dat");
+        let before = Snapshot::of(&path);
+        let run = create(&place, &format!("{words} other.dat"));
+        assert!(!run.stderr.contains("reusing"), "{why}: {run}");
+        assert_ne!(Snapshot::of(&path).modified_ns, before.modified_ns, "{why}: nothing was written");
+        assert_eq!(Snapshot::of(&path).inode, before.inode, "{why}: it became another file");
+    };
+    place.made("other.dat", "-c1M");
+    rebuilt("-c2M", "another size");
+    assert!(is_ramp(&place.content("other.dat")));
+    rebuilt("-c2M -Z", "another fill");
+    rebuilt("-c2M", "the first fill again");
+    rebuilt("-c2M --recreate", "--recreate");
+    // A test with other content has been here, if only for a moment.
+    create(&place, "-w100 -Zr -b4K other.dat");
+    assert!(!is_ramp(&place.content("other.dat")));
+    rebuilt("-c2M", "random bytes were written");
+    assert!(is_ramp(&place.content("other.dat")));
+    let punch =
+        place.tool(or_skip!(tool("fallocate"))).args("--punch-hole --offset 65536 --length 65536 other.dat").run();
+    if punch.code() != Some(0) {
+        skip!("no holes can be made here: {}", punch.stderr.trim());
+    }
+    rebuilt("-c2M", "it has a hole");
+    assert_eq!(fs::metadata(place.path("other.dat")).expect("ours").blocks() * 512, 2 * MIB);
+}
+
+#[test]
+fn several_targets_are_all_made() {
+    let place = workplace!();
+    create(&place, "-c256K a.dat b.dat a.dat");
+    for name in ["a.dat", "b.dat"] {
+        let content = place.content(name);
+        assert_eq!(content.len() as u64, 256 * KIB);
+        assert!(is_ramp(&content));
+    }
+}
+
+#[test]
+fn directories_are_made_for_absolute_paths() {
+    let place = workplace!();
+    let deep = place.path("some/deep folder/new.dat");
+    let run = place.briefly("-c64K").arg(&deep).run_until_measuring();
+    run.expect_status(0);
+    assert_eq!(fs::metadata(&deep).expect("it was made").len(), 64 * KIB);
+    let run = place.diskspd("-c64K -d1 -W0 other/deep/new.dat").run();
+    run.expect_status(1).expect_stderr(&["other/deep/new.dat", "absolute paths"]);
+    assert!(!place.path("other").exists());
+}
+
+#[test]
+fn space_is_counted_before_anything_is_made() {
+    let place = workplace!();
+    let run = place.diskspd("-c1000T -d1 -W0 huge.dat").run();
+    run.expect_status(1).expect_stderr(&["no space", "huge.dat"]);
+    assert!(!place.path("huge.dat").exists());
+
+    let mounted = or_skip!(Mounted::tmpfs(&place, "small", "4M"));
+    let inside = |name: &str| mounted.path.join(name);
+    let made = inside("made.dat");
+    place.briefly("-c1M").arg(&made).run_until_measuring().expect_status(0);
+    let before = Snapshot::of(&made);
+    // Each fits alone; together they do not.
+    let run = place.diskspd("-c3M -d1 -W0").arg(inside("a.dat")).arg(inside("b.dat")).run();
+    run.expect_status(1).expect_stderr(&["no space", "a.dat", "b.dat"]);
+    run.expect_stdout(&["interrupted before the measurements began"]);
+    assert!(!inside("a.dat").exists() && !inside("b.dat").exists());
+    // One that is there is not harmed by what cannot be.
+    let run = place.diskspd("-c8M -d1 -W0").arg(&made).run();
+    run.expect_status(1).expect_stderr(&["no space", "made.dat"]);
+    assert_eq!(Snapshot::of(&made), before);
+}
+
+#[test]
+fn a_file_that_cannot_be_finished_is_removed_and_an_old_one_is_not() {
+    let place = workplace!();
+    let prlimit = or_skip!(tool("prlimit"));
+    let limited =
+        |line: &str| place.tool(&prlimit).args("--fsize=1048576").arg(place.program()).args("-d1 -W0").args(line).run();
+    let run = limited("-c4M new.dat");
+    run.expect_status(1).expect_stderr(&["new.dat", "File too large"]);
+    run.expect_stdout(&["interrupted before the measurements began"]);
+    assert!(!place.path("new.dat").exists(), "half a file was left behind");
+    let old = place.made("old.dat", "-c64K");
+    limited("-c4M old.dat").expect_status(1).expect_stderr(&["old.dat"]);
+    assert!(old.exists(), "a file that was there before the run was removed");
+    // What is left is still ours.
+    create(&place, "-c128K old.dat");
+}
+
+#[test]
+fn a_device_that_fails_ends_a_creation_with_the_reason() {
+    let place = workplace!();
+    // A file system of 64 MiB on a file that can only grow to 24.
+    let small = or_skip!(Mounted::tmpfs(&place, "small", "24M"));
+    let image = small.path.join("image");
+    fs::File::create(&image).and_then(|file| file.set_len(64 * MIB)).expect("a sparse file");
+    or_skip!(tool("mkfs.ext4"));
+    let made = place.tool("mkfs.ext4").args("-q -F -m0 -O ^has_journal").arg(&image).run();
+    if made.code() != Some(0) {
+        skip!("no ext4 here: {}", made.stderr.trim());
+    }
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let mounted = or_skip!(Mounted::device(&place, "failing", device));
+    let path = mounted.path.join("new.dat");
+    let run = place.diskspd("-c40M -d1 -W0").arg(&path).run();
+    run.expect_status(1).expect_stderr(&["cannot write", "new.dat"]);
+    assert!(!path.exists(), "half a file was left behind");
+}
+
+#[test]
+fn a_file_system_that_is_mounted_read_only_is_named_as_the_reason() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::tmpfs(&place, "fixed", "4M"));
+    let path = mounted.path.join("ours.dat");
+    place.briefly("-c1M").arg(&path).run_until_measuring().expect_status(0);
+    or_skip!(mounted.remount("ro"));
+    let before = Snapshot::of(&path);
+    for words in ["-c2M", "-w100 -b4K", "-c2M --overwrite"] {
+        let run = place.diskspd("-d1 -W0").args(words).arg(&path).run();
+        run.expect_status(1).expect_stderr(&["ours.dat", "read-only"]);
+    }
+    let run = place.diskspd("-d1 -W0 -c1M").arg(mounted.path.join("new.dat")).run();
+    run.expect_status(1).expect_stderr(&["new.dat", "read-only"]);
+    assert_eq!(Snapshot::of(&path), before);
+    place.diskspd("-d1 -W0 -b4K").arg(&path).run().expect_status(0);
+}
+
+#[test]
+fn ctrl_c_while_a_file_is_made_removes_it() {
+    let place = workplace!();
+    let mut run = place.diskspd("-c8G -d1 -W0 -v big.dat").start();
+    let path = place.path("big.dat");
+    // Writing 8 GiB takes longer than a test that waits for nothing else.
+    run.wait_until("the file", |_| path.exists());
+    run.interrupt();
+    let run = run.finish();
+    if run.stderr.contains("no space") {
+        skip!("8 GiB are not free here");
+    }
+    assert!(!path.exists(), "half a file was left behind\n{run}");
+    assert!(!run.stderr.contains("starting measurements"), "{run}");
+    assert_eq!(run.stderr.matches("Creating file").count(), 1, "{run}");
+    run.expect_status(0).expect_stdout(&["interrupted before the measurements began"]);
+    run.expect_stderr(&["*** Interrupted by Ctrl-C."]);
+}
+
+#[test]
+fn nine_tebibytes_are_read_from_end_to_end() {
+    let place = workplace!();
+    const TIB: u64 = 1 << 40;
+    let Ok(_) = place.sparse("vast.dat", 9 * TIB) else { skip!("the file system has no files of 9 TiB") };
+    let run = place.diskspd("-d1 -W0 -r -b4K -o8 -t2 -L -D vast.dat").run();
+    run.expect_status(0).expect_stdout(&["vast.dat (9TiB)"]);
+    for words in ["-B8T:64K -b64K", "-B9895604584448 -b64K", "-f9T -r -b64K -B8T", "-rdpct90/10:0/80:10/10 -r -b4K"] {
+        let run = place.briefly(words).arg("vast.dat").run_until_measuring();
+        run.expect_status(0);
+    }
+    let ios = or_skip!(place.traced("-d1 -W0 -r -b4K -o1 vast.dat"));
+    let (low, high) = (ios.iter().map(|io| io.offset).min(), ios.iter().map(|io| io.offset).max());
+    assert!(low < Some(TIB) && high > Some(8 * TIB), "offsets from {low:?} to {high:?}");
+    let ios = or_skip!(place.traced("-d1 -W0 -b64K -o1 -B9895604518912 vast.dat"));
+    let distinct: std::collections::BTreeSet<u64> = ios.iter().map(|io| io.offset).collect();
+    assert!(distinct.into_iter().eq([9 * TIB - 128 * KIB, 9 * TIB - 64 * KIB]), "the last two blocks");
+}
+
+#[test]
+fn character_devices_have_the_size_that_is_given() {
+    let place = workplace!();
+    let run = place.diskspd("-d1 -W0 -f1G -b64K -o1 /dev/zero").run();
+    run.expect_status(0).expect_stdout(&["/dev/zero (1GiB)"]);
+    let run = place.diskspd("-d1 -W0 -f1G -b4K -w100 -o4 -r /dev/null").run();
+    run.expect_status(0).expect_stdout(&["/dev/null (1GiB)"]);
+    for (target, words) in [("/dev/zero", "-b4K"), ("/dev/null", "-w100"), ("/dev/zero", "-c1M")] {
+        let run = place.diskspd("-d1 -W0").args(words).arg(target).run();
+        run.expect_status(3).expect_stderr(&[target, "-f<size>"]);
+    }
+}
