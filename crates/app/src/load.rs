@@ -3,7 +3,7 @@
 use crate::output::{print, say};
 use crate::spectator::Spectator;
 use crate::status::{NOT_SUPPORTED, Status, fail, printed};
-use crate::{Invocation, interrupt};
+use crate::{Invocation, events, interrupt};
 use host::Root;
 use model::facts::Facts;
 use model::plan::Plan;
@@ -12,6 +12,7 @@ use model::record::{Outcome, Record};
 use model::units::UnixTime;
 use model::validate::{Purpose, validate};
 use plan::{Choices, Refusal, RefusalKind};
+use run::event::{Events, Outside};
 use spec::RunRequest;
 use stats::Input;
 
@@ -29,6 +30,12 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         request.unsupported.iter().for_each(|option| say(&format!("ERROR: {NOT_SUPPORTED}{option}")));
         return Status::Failure;
     }
+    // Before anything that takes time, so that others find them soon; not for a look at the plan.
+    let events = if request.options.plan_only { Ok(Events::default()) } else { events::hold(&request.events) };
+    let events = match events {
+        Ok(events) => events,
+        Err(reason) => return fail(&reason),
+    };
     facts.targets = host::targets(&machine, &plan::questions(&request.profile));
     let plan = match plan::plan(&request.profile, &facts, &choices(request)) {
         Ok(plan) => plan,
@@ -39,7 +46,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         let result = plan::explain(&plan, &facts, &mut text);
         return printed(result.and_then(|()| print(&text)), Status::Success);
     }
-    execute(invocation, &request.profile, &facts, &plan)
+    execute(invocation, &request.profile, &facts, &plan, &events)
 }
 
 /// Says everything that is wrong with the profile, and everything the user should know.
@@ -72,13 +79,13 @@ fn refused(invocation: &Invocation, profile: &Profile, facts: &Facts, refusals: 
     report(invocation, profile, facts, &Plan::default(), &record, Status::Failure)
 }
 
-fn execute(invocation: &Invocation, profile: &Profile, facts: &Facts, plan: &Plan) -> Status {
+fn execute(invocation: &Invocation, profile: &Profile, facts: &Facts, plan: &Plan, events: &Events) -> Status {
     let interrupted = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
         Ok(interrupted) => interrupted,
         Err(error) => return fail(&format!("cannot watch for signals: {error}")),
     };
     let mut spectator = Spectator::new(profile.verbose);
-    let record = run::run(plan, &interrupted, &mut spectator);
+    let record = run::run(plan, Outside { interrupt: &interrupted, events }, &mut spectator);
     spectator.finish();
     let mut status = Status::Success;
     for time_span in &record.time_spans {

@@ -1,5 +1,6 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
+mod events;
 mod interrupt;
 mod load;
 mod output;
@@ -29,7 +30,7 @@ fn main() -> Status {
         Command::SystemInformation(format) => show::system(format),
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),
-        Command::SignalEvents { .. } => status::fail(&format!("{NOT_SUPPORTED}-ye")),
+        Command::SignalEvents { names, warnings } => events::set(&names, &warnings),
         Command::LoadProfile(_) => status::fail(&format!("{NOT_SUPPORTED}-X")),
         Command::Subcommand(subcommand, _) => match subcommand {},
     }

@@ -55,7 +55,8 @@ impl Spectator {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(Some(size_bytes), ProgressDrawTarget::stderr());
-            let template = "creating {msg} [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+            let template =
+                "creating {msg} [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
             bar.with_style(style(template)).with_message(path.display().to_string())
         });
         bar.set_position(written_bytes);
@@ -121,6 +122,7 @@ impl Observer for Spectator {
             Event::Reusing { path } => self.say(&format!("reusing {}", path.display())),
             Event::Creating { path, written_bytes, size_bytes } => self.creating(path, *written_bytes, *size_bytes),
             Event::Thread { worker, plan } => self.thread(worker, plan),
+            Event::WaitingForStart => self.verbose("all threads are ready; waiting for the start event"),
             Event::Started => self.verbose("all threads are ready; start signal sent"),
             Event::Phase(phase) => self.phase(*phase),
             Event::CpuTimesRead { cpus } => self.verbose(&format!("get system perf info: {cpus} CPUs")),
@@ -140,6 +142,7 @@ impl Observer for Spectator {
                 let _ = write!(io::stderr(), "{dots}");
             }
             Event::Interrupted => self.say("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***"),
+            Event::StopEventSet => self.verbose("the stop event was set; stopping"),
             Event::Warning { message } => self.say(&format!("WARNING: {message}")),
         }
     }

@@ -35,6 +35,13 @@ use sys::tsc::MachineClock;
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
 /// timespans are recorded as not run.
 pub fn run(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
+    let record = run_time_spans(plan, outside, observer);
+    // It may have come where only the flag is looked at, as while files are made.
+    outside.pass_interrupt_on();
+    record
+}
+
+fn run_time_spans(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
     let first_look = sys::tsc::look();
     let mut preparer = Preparer::default();
     if let Err(unprepared) = preparer.prepare_first(plan, outside.interrupt, observer) {

@@ -38,6 +38,8 @@ pub enum Event<'a> {
         /// The timespan it belongs to.
         plan: &'a TimeSpanPlan,
     },
+    /// All workers are ready; the start signal waits for the start event.
+    WaitingForStart,
     /// All workers are ready and the start signal was given.
     Started,
     /// A phase begins.
@@ -63,6 +65,8 @@ pub enum Event<'a> {
     },
     /// Ctrl+C was seen.
     Interrupted,
+    /// Somebody set the stop event.
+    StopEventSet,
     /// Something that the user should know at once.
     Warning {
         /// A sentence.

@@ -103,7 +103,7 @@ fn outcome(args: &[String]) -> Outcome {
             Outcome { errors: later, warnings: findings.warnings, exit_status }
         }
         Ok(Command::SignalEvents { names, .. }) => Outcome {
-            errors: names.iter().map(|name| format!("not supported yet: -ye{name}")).collect(),
+            errors: names.iter().map(|name| format!("no process holds the event of -ye{name}")).collect(),
             exit_status: 1,
             ..Outcome::default()
         },

@@ -8,7 +8,6 @@ const EVENT: OptionRow = OptionRow {
     value: "<name>",
     scope: Scope::Invocation,
     group: Group::Synchronization,
-    support: Support::Later,
     ..OptionRow::BASE
 };
 
@@ -24,7 +23,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "run the XML profile in this file",
         long: "Runs the timespans of an XML profile. Only -: -C -d -W -R -v -vs -z and our own options may stand \
                beside it; they count instead of what the profile says. Targets replace *1, *2 and so on in it.",
-        support: Support::Later,
         example: "-Xprofile.xml",
         apply: profile_path,
         ..OptionRow::BASE
@@ -65,7 +63,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-yp",
         short: "stop the run when this event is set",
-        long: "Makes the event if it does not exist; the run stops when it is set. Ctrl+C sets it too.",
+        long: "Makes the event if it does not exist; the run stops when it is set. Ctrl+C sets it too, so that all \
+               runs with this event stop.",
         example: "-ypStop",
         apply: |builder, given| {
             builder.events.stop = Some(given.value.to_owned());
@@ -77,7 +76,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-ye",
         repeat: Repeat::Accumulates,
         short: "set this existing event and stop",
-        long: "Sets an event that exists and stops with exit status 1; nothing is run.",
+        long: "Sets an event that a running process of the same user holds; nothing is run. The exit status is 0 if \
+               all events that are given were set, 1 if one does not exist.",
         example: "-yeReady",
         apply: |builder, given| {
             builder.signals.push(given.value.to_owned());
