@@ -1,25 +1,41 @@
 //! Facts about the machine, read from a root directory it is given.
 //!
 //! [`system`] reads CPUs, caches, memory and kernel features, [`targets`] looks at the files and
-//! devices of a profile. Nothing here decides anything, and nothing here changes anything but
+//! devices of a profile. For reports, [`environment`] describes what surrounds a run,
+//! [`target_environment`] what its targets stand on, [`devices`] all block devices, and
+//! [`io_counters`] what the kernel counted. Nothing here decides anything, and nothing here changes anything but
 //! this process's own limit of open files: who reads the facts decides.
 
+mod block;
 mod caches;
+mod cgroup_limits;
+mod cgroups;
 mod classes;
 mod cpus;
+mod devices;
+mod distribution;
+mod environment;
 mod file_system;
+mod hypervisor;
 mod kernel;
+mod kernel_counters;
 mod memory;
 mod mounts;
+mod nvlist;
 mod openers;
 mod origin;
 mod processor;
 mod resolve;
 mod root;
+mod storage;
 mod syntax;
 mod system;
 mod target;
+mod zpool;
 
+pub use devices::devices;
+pub use environment::{environment, target_environment};
+pub use kernel_counters::io_counters;
 pub use model::facts::TargetQuestion;
 pub use root::Root;
 pub use system::system;

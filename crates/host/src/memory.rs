@@ -1,17 +1,17 @@
 //! Memory that a run may use: the machine's, and what is left below the limits of our cgroups.
 
-use crate::kernel;
-use crate::mounts::{self, Mount};
+use crate::cgroups::{self, Version};
 use crate::root::Root;
 use crate::syntax::labelled_kib;
+use crate::{kernel, mounts};
 use model::facts::Memory;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 /// Taken for the available memory if the kernel does not tell: too much to refuse anything.
 const UNKNOWN_BYTES: u64 = 1 << 50;
 
 /// Limits of cgroup version 1 from here on mean "none" (it has no word for it).
-const LIMIT_BYTES_MAX: u64 = 1 << 60;
+pub(crate) const LIMIT_BYTES_MAX: u64 = 1 << 60;
 
 /// Reads all of it; `lock_limit_bytes` is this process's `RLIMIT_MEMLOCK`.
 pub(crate) fn read(root: &Root, lock_limit_bytes: Option<u64>) -> Memory {
@@ -48,35 +48,17 @@ const VERSION_2: Files = Files { limit: "memory.max", used: "memory.current", ca
 
 /// The least that is left in any cgroup that we are in, up to the top; `None` = no limit.
 fn cgroup_left_bytes(root: &Root) -> Option<u64> {
-    let membership = root.text("/proc/self/cgroup")?;
     let mounts = mounts::read(root);
     let mut left = Vec::new();
-    for line in membership.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let is_memory = |options: &str| options.split(',').any(|option| option == "memory");
-        let (files, mount) = if controllers.is_empty() {
-            (&VERSION_2, mounts.iter().find(|mount| mount.file_system == "cgroup2"))
-        } else if is_memory(controllers) {
-            let is_ours = |mount: &&Mount| mount.file_system == "cgroup" && is_memory(&mount.super_options);
-            (&VERSION_1, mounts.iter().find(is_ours))
-        } else {
-            continue;
+    for hierarchy in cgroups::hierarchies(root, &mounts) {
+        let files = match hierarchy.version {
+            Version::Two => &VERSION_2,
+            Version::One if hierarchy.has("memory") => &VERSION_1,
+            Version::One => continue,
         };
-        let Some(mount) = mount else { continue };
-        left.extend(directories(mount, Path::new(path)).iter().filter_map(|directory| left_in(root, directory, files)));
+        left.extend(hierarchy.groups.iter().filter_map(|group| left_in(root, &group.directory, files)));
     }
     left.into_iter().min()
-}
-
-/// The cgroup at `path` and those above it, as far as they can be seen through `mount`.
-fn directories(mount: &Mount, path: &Path) -> Vec<PathBuf> {
-    // In a container the path may be that of the host, of which only a part is mounted; one that
-    // leads out of the mount is no help at all.
-    let relative = path.strip_prefix(&mount.root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
-    let is_below = relative.components().all(|component| matches!(component, Component::Normal(_)));
-    let relative = if is_below { relative } else { Path::new("") };
-    relative.ancestors().map(|part| mount.point.join(part)).collect()
 }
 
 /// Limit minus use, not counting cached files, which the kernel gives up first.

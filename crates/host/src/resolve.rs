@@ -1,5 +1,6 @@
 //! Where a path leads through symbolic links.
 
+use crate::root::Root;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,19 @@ pub(crate) fn through_links(path: &Path) -> Option<PathBuf> {
     let rest = place.strip_prefix(&existing).ok()?;
     let directory = if existing.as_os_str().is_empty() { Path::new(".") } else { &existing };
     Some(fs::canonicalize(directory).ok()?.join(rest))
+}
+
+/// The machine's name for what `path` leads to, which need not exist: absolute, and as far as it
+/// exists without symbolic links.
+pub(crate) fn on_machine(root: &Root, path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let seen = root.path(&absolute);
+    let place = fs::canonicalize(&seen).ok().or_else(|| through_links(&seen)).or_else(|| {
+        let existing = existing_directory(&seen)?;
+        let rest = seen.strip_prefix(&existing).ok()?;
+        Some(fs::canonicalize(&existing).ok()?.join(rest))
+    });
+    place.and_then(|place| root.on_machine(&place)).unwrap_or(absolute)
 }
 
 /// The nearest directory above `path` that exists, as written; an empty path is the current one.

@@ -37,11 +37,33 @@ impl Root {
         self.directory.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The file's content; bytes that are no UTF-8 are replaced. `None` if it cannot be read.
-    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+    /// The machine's name for `place`, a path below this directory without symbolic links.
+    pub(crate) fn on_machine(&self, place: &Path) -> Option<PathBuf> {
+        let directory = fs::canonicalize(&self.directory).ok()?;
+        Some(Path::new("/").join(place.strip_prefix(directory).ok()?))
+    }
+
+    /// Where `path` leads through symbolic links, as the machine names it; `None` if nothing is
+    /// there, or it leads out of a recorded tree.
+    pub(crate) fn real(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
+        self.on_machine(&fs::canonicalize(self.path(path)).ok()?)
+    }
+
+    /// Whether anything is at `path`, after symbolic links.
+    pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).exists()
+    }
+
+    /// The file's content. `None` if it cannot be read.
+    pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(self.path(path)).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        Some(bytes)
+    }
+
+    /// The file's content; bytes that are no UTF-8 are replaced. `None` if it cannot be read.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        Some(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
     }
 
     /// The file's content without blanks, line ends and NULs around it; `None` if nothing is
@@ -55,6 +77,20 @@ impl Root {
     /// The file's content as a decimal number.
     pub(crate) fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
         self.word(path)?.parse().ok()
+    }
+
+    /// The same, if it is a small one.
+    pub(crate) fn small_number(&self, path: impl AsRef<Path>) -> Option<u32> {
+        self.word(path)?.parse().ok()
+    }
+
+    /// The file's content as a switch: 0 or 1.
+    pub(crate) fn switch(&self, path: impl AsRef<Path>) -> Option<bool> {
+        match self.word(path)?.as_str() {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }
     }
 
     /// The file's content as a list of CPUs.
@@ -71,5 +107,14 @@ impl Root {
             .collect();
         numbers.sort_unstable();
         numbers
+    }
+
+    /// Names in a directory, sorted; those that are no UTF-8, which no kernel gives, are left out.
+    pub(crate) fn names(&self, directory: impl AsRef<Path>) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path(directory)) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
     }
 }

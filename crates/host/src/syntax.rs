@@ -1,5 +1,7 @@
 //! The few notations of kernel files: lists of CPUs, sizes, labelled lines, escaped names.
 
+use model::block_device::DeviceNumber;
+
 /// One past the highest CPU number that is believed. Linux itself stops at 8192; more in a file
 /// means that it is no list of CPUs.
 pub(crate) const CPUS_MAX: u32 = 65_536;
@@ -58,6 +60,43 @@ pub(crate) fn labelled_kib(text: &str, label: &str) -> Option<u64> {
     let value = labelled(text, label)?;
     let digits = value.strip_suffix("kB").map_or(value, str::trim_end);
     digits.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// `259:3` as a device number.
+pub(crate) fn device_number(text: &str) -> Option<DeviceNumber> {
+    let (major, minor) = text.split_once(':')?;
+    Some(DeviceNumber { major: number(major)?, minor: number(minor)? })
+}
+
+/// The choice in `one [two] three`, which is `two`; a single word without brackets is one.
+pub(crate) fn bracketed(text: &str) -> Option<&str> {
+    let mut words = text.split_whitespace();
+    let chosen = |word: &'_ str| word.strip_prefix('[').is_some_and(|rest| rest.ends_with(']'));
+    let word = match words.clone().find(|word| chosen(word)) {
+        Some(word) => word.trim_start_matches('[').trim_end_matches(']'),
+        None => words.next().filter(|_| words.next().is_none())?,
+    };
+    (!word.is_empty()).then_some(word)
+}
+
+/// Sorts names so that numbers in them count as numbers: `sda2` before `sda10`.
+pub(crate) fn in_natural_order(names: &mut [String]) {
+    names.sort_by(|a, b| natural_key(a).cmp(&natural_key(b)));
+}
+
+/// Text and number by turns; numbers too long to be any are the last.
+fn natural_key(name: &str) -> Vec<(&str, u64)> {
+    let mut key = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digits_at = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (text, after) = rest.split_at(digits_at);
+        let text_at = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        let (digits, after) = after.split_at(text_at);
+        key.push((text, if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u64::MAX) }));
+        rest = after;
+    }
+    key
 }
 
 /// A name in which the kernel wrote blanks, tabs, line ends and backslashes as `\040` and the like.
@@ -120,6 +159,32 @@ mod tests {
     }
 
     #[test]
+    fn device_numbers() {
+        assert_eq!(device_number("259:3"), Some(DeviceNumber { major: 259, minor: 3 }));
+        for garbage in ["", ":", "1:", ":1", "1:2:3", "+1:2", "1: 2", "a:b", "4294967296:0", "-1:0"] {
+            assert_eq!(device_number(garbage), None, "{garbage:?}");
+        }
+    }
+
+    #[test]
+    fn choices() {
+        assert_eq!(bracketed("none [mq-deadline] kyber bfq \n"), Some("mq-deadline"));
+        assert_eq!(bracketed("[none] mq-deadline"), Some("none"));
+        assert_eq!(bracketed("none\n"), Some("none"));
+        for garbage in ["", "a b", "[]", "[", "a [b c"] {
+            assert_eq!(bracketed(garbage).filter(|word| *word != "["), None, "{garbage:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_names_count_as_numbers() {
+        let mut names =
+            ["sda10", "sdb", "sda2", "sda", "nvme10n1", "nvme2n1p1", "nvme2n1", "dm-9", "dm-10"].map(str::to_owned);
+        in_natural_order(&mut names);
+        assert_eq!(names, ["dm-9", "dm-10", "nvme2n1", "nvme2n1p1", "nvme10n1", "sda", "sda2", "sda10", "sdb"]);
+    }
+
+    #[test]
     fn escaped_names() {
         assert_eq!(unescape(r"/a\040b\134c"), br"/a b\c");
         assert_eq!(unescape(r"\04"), br"\04");
@@ -148,6 +213,7 @@ mod tests {
         #[test]
         fn no_text_makes_the_parsers_panic(text in "\\PC*", listlike in "[0-9,\\-]{0,40}") {
             let _ = (cpu_list(&text), size_bytes(&text), labelled_kib(&text, ""), unescape(&text));
+            let _ = (device_number(&text), bracketed(&text), natural_key(&text));
             if let Some(cpus) = cpu_list(&listlike) {
                 prop_assert!(cpus.is_sorted());
             }

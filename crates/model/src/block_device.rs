@@ -425,7 +425,7 @@ pub enum DeviceUse {
         /// The pool.
         pool: String,
     },
-    /// It is part of a btrfs of several devices.
+    /// A btrfs that is in use is on it, whole or in part.
     Btrfs {
         /// UUID of the file system.
         uuid: String,

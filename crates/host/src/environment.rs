@@ -1,0 +1,46 @@
+//! The system around a run, and what its targets stand on.
+
+use crate::block::place;
+use crate::root::Root;
+use crate::storage::Walk;
+use crate::syntax::labelled_kib;
+use crate::{cgroup_limits, distribution, hypervisor, mounts, resolve};
+use model::environment::{Backing, Environment, TargetEnvironment};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Describes the system. What cannot be read is unknown.
+pub fn environment(root: &Root) -> Environment {
+    Environment {
+        kernel_release: root.word("/proc/sys/kernel/osrelease"),
+        kernel_version: root.word("/proc/sys/kernel/version"),
+        distribution: distribution::name(root),
+        hypervisor: hypervisor::of(root),
+        memory_bytes: root.text("/proc/meminfo").and_then(|text| labelled_kib(&text, "MemTotal")),
+        cgroup_limits: cgroup_limits::read(root, &mounts::read(root)),
+    }
+}
+
+/// Describes what stands below each of `paths`, whether anything is there or not. Nothing is
+/// opened but the kernel's own files.
+pub fn target_environment(root: &Root, paths: &[PathBuf]) -> BTreeMap<PathBuf, TargetEnvironment> {
+    let mounts = mounts::read(root);
+    paths.iter().map(|path| (path.clone(), one(&mut Walk::new(root, &mounts), root, path))).collect()
+}
+
+fn one(walk: &mut Walk, root: &Root, path: &Path) -> TargetEnvironment {
+    let place = resolve::on_machine(root, path);
+    let file_type = fs::metadata(root.path(&place)).map(|metadata| metadata.file_type());
+    if file_type.as_ref().is_ok_and(FileTypeExt::is_char_device) {
+        return TargetEnvironment::default();
+    }
+    let is_file = file_type.is_ok_and(|kind| !kind.is_block_device());
+    if !is_file && let Some(name) = place::by_path(root, &place) {
+        let devices = walk.device(&name).into_iter().collect();
+        return TargetEnvironment { mount: None, backing: Backing::Devices(devices) };
+    }
+    let Some(mount) = mounts::holding(walk.mounts(), &place) else { return TargetEnvironment::default() };
+    TargetEnvironment { mount: Some(mount.describe()), backing: walk.backing(mount) }
+}
