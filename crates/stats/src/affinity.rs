@@ -6,7 +6,7 @@ use model::result::MixedCores;
 use model::topology::Topology;
 
 /// The CPUs used of the highest class and of all others, if there are both.
-pub(crate) fn mixed_cores(effective: &[AffinityEntry], topology: &Topology) -> Option<MixedCores> {
+pub fn mixed_cores(effective: &[AffinityEntry], topology: &Topology) -> Option<MixedCores> {
     let highest = topology.highest_class();
     let class =
         |group: u16, number: u32| topology.cpu(u32::from(group) * CPUS_PER_GROUP + number).map_or(0, |cpu| cpu.class);

@@ -33,7 +33,7 @@ impl Volume {
 }
 
 /// A rate over the real elapsed time; 0 if no time passed, never infinite.
-pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> f64 {
+pub fn per_second(amount: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 { 0.0 } else { amount as f64 / (elapsed_ns as f64 / 1e9) }
 }
 
