@@ -397,19 +397,15 @@ fn circles_and_towers_end() {
          @dm-1/slaves/dm-1 -> @dm-1",
     );
     assert_eq!(outline(&circle, "/dev/dm-0"), ["dm-0 dm", "  dm-1 dm"]);
-    // Each of 30 floors stands twice on the next: a billion ways down.
-    let mut tower = String::new();
-    for floor in (0..60).rev() {
-        tower += &format!("block dm-{floor} 253:{floor} virtual/block/dm-{floor}\n");
-        let next = (floor / 2 + 1) * 2;
-        if next < 60 {
-            tower += &format!(
-                "@dm-{floor}/slaves/dm-{next} -> @dm-{next}\n@dm-{floor}/slaves/dm-{o} -> @dm-{o}\n",
-                o = next + 1
-            );
-        }
+    // Each of 30 floors has two devices, and each stands on both of the next: a billion ways down.
+    let mut tower = Vec::new();
+    for device in (0..60).rev() {
+        tower.push(format!("block dm-{device} 253:{device} virtual/block/dm-{device}"));
+        let next = (device / 2 + 1) * 2;
+        let below = (next..next + 2).filter(|below| *below < 60);
+        tower.extend(below.map(|below| format!("@dm-{device}/slaves/dm-{below} -> @dm-{below}")));
     }
-    let found = environment(&Machine::new(&tower), "/dev/dm-0");
+    let found = environment(&Machine::new(&tower.join("\n")), "/dev/dm-0");
     let count = found.devices()[0].walk().len();
     assert!((24..=4096).contains(&count), "{count}");
 }

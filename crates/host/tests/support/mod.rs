@@ -1,5 +1,6 @@
 //! Recorded machines, written as compact text.
 
+pub(crate) mod nvlist;
 pub(crate) mod outline;
 pub(crate) mod recorded;
 

@@ -2,11 +2,13 @@
 
 /// Two `NVMe` disks of one maker, each with two partitions, without multipath.
 pub(crate) fn two_nvme_disks() -> String {
-    let mut table = String::new();
-    for disk in 0..2 {
-        let bus = disk + 1;
-        let minor = disk * 3;
-        table += &format!(
+    [nvme_disk(0), nvme_disk(1)].concat()
+}
+
+fn nvme_disk(disk: u32) -> String {
+    let bus = disk + 1;
+    let minor = disk * 3;
+    format!(
             "block nvme{disk}n1 259:{minor} pci0000:00/0000:00:1d.{disk}/0000:0{bus}:00.0/nvme/nvme{disk}/nvme{disk}n1
              block nvme{disk}n1p1 259:{p1} pci0000:00/0000:00:1d.{disk}/0000:0{bus}:00.0/nvme/nvme{disk}/nvme{disk}n1/nvme{disk}n1p1
              block nvme{disk}n1p2 259:{p2} pci0000:00/0000:00:1d.{disk}/0000:0{bus}:00.0/nvme/nvme{disk}/nvme{disk}n1/nvme{disk}n1p2
@@ -47,9 +49,7 @@ pub(crate) fn two_nvme_disks() -> String {
             ",
             p1 = minor + 1,
             p2 = minor + 2,
-        );
-    }
-    table
+        )
 }
 
 /// A disk of SCSI behind `adapter`, which is a directory below /sys/devices.
