@@ -29,7 +29,8 @@ impl Mechanism {
     /// That of an engine which was chosen.
     pub(crate) const fn of(engine: EngineKind) -> Self {
         match engine {
-            EngineKind::Synchronous => Self::OneAtATime,
+            EngineKind::Synchronous | EngineKind::MemoryMapped => Self::OneAtATime,
+            EngineKind::LinuxAio => Self::LinuxAio,
             EngineKind::IoUring => Self::IoUring,
             EngineKind::Null => Self::Null,
         }

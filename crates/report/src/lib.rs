@@ -11,14 +11,17 @@ mod echo;
 mod echo_target;
 mod foreign;
 mod io_table;
+pub mod json;
 mod latency_table;
 mod numbers;
+mod read;
 mod system;
 mod time_span;
 mod totals;
 mod wait_table;
 mod xml;
 
+pub use read::{BYTES_MAX as READ_BYTES_MAX, ReadError, read};
 pub use xml::{system_xml, xml};
 
 use model::facts::SystemFacts;

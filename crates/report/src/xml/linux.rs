@@ -6,8 +6,7 @@
 use super::number::{ms, percent};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
-use model::note::Note;
-use model::result::{Directions, LatencyDistribution, TimeSpanResult};
+use model::result::{Directions, LatencyDistribution, RunResult, TimeSpanResult};
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -15,15 +14,18 @@ use std::path::Path;
 /// What concerns the whole run and stands here because the document has no other place for it.
 pub(super) struct AboutRun<'a> {
     /// In the first timespan.
-    pub(super) command_line: Option<&'a str>,
+    pub(super) before: Option<&'a RunResult>,
     /// In the last timespan.
-    pub(super) notes: &'a [Note],
+    pub(super) after: Option<&'a RunResult>,
 }
 
 pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run: &AboutRun<'_>) -> io::Result<()> {
     xml.inside("Linux", &[], |xml| {
-        if let Some(command_line) = about_run.command_line {
+        if let Some(RunResult { command_line, labels, .. }) = about_run.before {
             xml.element("CommandLine", command_line)?;
+            for (name, value) in labels {
+                xml.element_with("Label", &[("Name", name)], value)?;
+            }
         }
         if let Some(measured) = &happened.measured {
             // The test time has two decimals, too few to divide by after a short run.
@@ -41,8 +43,10 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
         for note in &happened.notes {
             xml.element("Note", note)?;
         }
-        for note in about_run.notes {
-            xml.element("RunNote", note)?;
+        if let Some(RunResult { errors, warnings, notes, .. }) = about_run.after {
+            errors.iter().try_for_each(|error| xml.element("RunFailure", error))?;
+            warnings.iter().try_for_each(|warning| xml.element("RunWarning", warning))?;
+            notes.iter().try_for_each(|note| xml.element("RunNote", note))?;
         }
         let targets = happened.measured.iter().flat_map(|measured| &measured.target_latencies);
         targets.into_iter().try_for_each(|(path, latencies)| target_latency(xml, path, latencies))

@@ -28,8 +28,8 @@ pub fn xml(result: &RunResult, profile_xml: &str, out: &mut dyn Write) -> io::Re
         for (index, happened) in result.time_spans.iter().enumerate() {
             let Some(span) = result.profile.time_spans.get(index) else { break };
             let about_run = linux::AboutRun {
-                command_line: (index == 0).then_some(result.command_line.as_str()),
-                notes: if index == last { &result.notes } else { &[] },
+                before: (index == 0).then_some(result),
+                after: (index == last).then_some(result),
             };
             time_span::element(
                 xml,

@@ -17,12 +17,7 @@ pub(super) fn element(xml: &mut Writer<'_>, system: &SystemFacts, tool: &Tool, s
         xml.element("ComputerName", &system.computer_name)?;
         xml.element("ProcessorName", known(system.processor_name.as_deref()))?;
         xml.inside("Tool", &[], |xml| {
-            xml.element("Version", &tool.version)?;
-            xml.element("VersionDate", &tool.version_date)?;
-            let Some(implementation) = &tool.implementation else { return Ok(()) };
-            let attributes: [(&str, &dyn std::fmt::Display); 2] =
-                [("Name", &implementation.name), ("Version", &implementation.version)];
-            xml.empty("Implementation", &attributes)
+            self::tool(xml, tool)
         })?;
         xml.element("RunTime", utc(started_at))?;
         xml.empty("PowerScheme", &[("Name", &known(system.power_scheme.as_deref())), ("Guid", &"")])?;
@@ -31,9 +26,24 @@ pub(super) fn element(xml: &mut Writer<'_>, system: &SystemFacts, tool: &Tool, s
     })
 }
 
+/// Readers choose the dialect by the version, so it is that of the document, whoever measured.
+fn tool(xml: &mut Writer<'_>, tool: &Tool) -> io::Result<()> {
+    let ours = Tool::default();
+    xml.element("Version", &ours.version)?;
+    xml.element("VersionDate", &ours.version_date)?;
+    if let Some(implementation) = tool.implementation.as_ref().or(ours.implementation.as_ref()) {
+        xml.empty("Implementation", &[("Name", &implementation.name), ("Version", &implementation.version)])?;
+    }
+    if tool.implementation.is_none() {
+        xml.empty("Source", &[("Version", &tool.version), ("VersionDate", &tool.version_date)])?;
+    }
+    Ok(())
+}
+
 fn topology(xml: &mut Writer<'_>, topology: &Topology) -> io::Result<()> {
     xml.inside("ProcessorTopology", &[("Heterogeneous", &(topology.highest_class() > 0))], |xml| {
-        for group in 0..topology.group_count() as u16 {
+        let last_group = u16::try_from(topology.group_count().saturating_sub(1)).unwrap_or(u16::MAX);
+        for group in 0..=last_group {
             let active = topology.online_mask(group);
             xml.empty(
                 "Group",

@@ -1,0 +1,260 @@
+//! The top of the document, where its form is not that of the nouns: everything that holds
+//! latency histograms or pairs. The parts below are the nouns themselves.
+
+use super::histogram::Buckets;
+use model::affinity::AffinityEntry;
+use model::environment::{Environment, TargetEnvironment};
+use model::facts::{SystemFacts, TargetFacts};
+use model::note::Note;
+use model::plan::{EffectiveDistribution, EngineKind, Plan};
+use model::profile::Profile;
+use model::result::{
+    CpuUsage, Directions, Ending, Figures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
+    Percentile, ThreadWaits, Tool, Totals,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// Everything about one run: what was asked for, on which machine, what was decided, and what was
+/// measured.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Result"))]
+pub(super) struct Document<'a> {
+    /// Always `diskspd-result`.
+    pub(super) schema: Cow<'a, str>,
+    /// Version of this format. Fields may be added to a version; readers ignore those that they do
+    /// not know.
+    pub(super) schema_version: u32,
+    /// The program that measured.
+    pub(super) tool: Cow<'a, Tool>,
+    /// The command line, arguments joined by single blanks, program name first.
+    pub(super) command_line: Cow<'a, str>,
+    /// What `--label` gave, in that order.
+    pub(super) labels: Vec<Label>,
+    /// When the first timespan was about to start, in nanoseconds since 1970-01-01 00:00:00 UTC;
+    /// null = unknown.
+    pub(super) started_at_unix_ns: Option<i128>,
+    /// What was asked for.
+    pub(super) profile: Cow<'a, Profile>,
+    /// The machine.
+    pub(super) system: Cow<'a, SystemFacts>,
+    /// More about the machine; null = it was not looked at.
+    pub(super) environment: Option<Cow<'a, Environment>>,
+    /// What stood at each distinct target path before the run.
+    pub(super) targets: Vec<Target<'a>>,
+    /// What was decided before anything was done; null = unknown, or the run was refused.
+    pub(super) plan: Option<Cow<'a, Plan>>,
+    /// One per timespan of the profile, those that were not run included.
+    pub(super) time_spans: Vec<TimeSpan<'a>>,
+    /// Sums over the measured timespans; null = there is one timespan only.
+    pub(super) totals: Option<Totals>,
+    /// What must be known beside the figures, about the whole run.
+    pub(super) notes: Vec<Remark>,
+    /// What was warned of before the run.
+    pub(super) warnings: Vec<String>,
+    /// Why nothing was run.
+    pub(super) errors: Vec<String>,
+}
+
+/// A name and a value that `--label` gave.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Label {
+    /// What stands before the `=`.
+    pub(super) key: String,
+    /// What stands behind it.
+    pub(super) value: String,
+}
+
+/// A target path and what stood there.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Target<'a> {
+    /// The path, as the user wrote it.
+    #[serde(with = "model::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "model::path::Written"))]
+    pub(super) path: PathBuf,
+    /// What was there; null = unknown.
+    pub(super) facts: Option<Cow<'a, TargetFacts>>,
+    /// What it stands on; null = it was not looked at.
+    pub(super) environment: Option<Cow<'a, TargetEnvironment>>,
+}
+
+/// A note: its name in `note`, then what belongs to it.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Remark {
+    /// What the note says, as reports print it.
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(flatten)]
+    pub(super) note: Note,
+}
+
+/// One timespan.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TimeSpan<'a> {
+    /// How it ended.
+    pub(super) outcome: Ending,
+    /// Errors that ended it, one message each.
+    pub(super) errors: Vec<String>,
+    /// What must be known beside the figures.
+    pub(super) notes: Vec<Remark>,
+    /// The engine of each target's threads, in target order.
+    pub(super) engines: Vec<EngineKind>,
+    /// Alignment of each I/O buffer in bytes; 0 = the system's default.
+    pub(super) buffer_separation_bytes: u64,
+    /// The figures; null = it ended before the measurements began.
+    pub(super) measured: Option<Figured<'a>>,
+    /// The kernel's own counters around the measurement; null = they were not read.
+    pub(super) kernel_counters: Option<Cow<'a, KernelCountersAround>>,
+}
+
+/// The figures of a timespan.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Measured"))]
+pub(super) struct Figured<'a> {
+    /// Measured time in nanoseconds.
+    pub(super) elapsed_ns: u64,
+    /// True if an error or a stop ended it before its planned time.
+    pub(super) is_partial: bool,
+    /// True if latencies were measured (`-L` or `-D`).
+    pub(super) is_latency_run: bool,
+    /// `-F`, or the number of threads.
+    pub(super) thread_count: u32,
+    /// `-O`; null = it was not in effect.
+    pub(super) request_count: Option<u32>,
+    /// Where the threads ran, in thread order; null = anywhere (`-n`).
+    pub(super) effective_affinity: Option<Vec<AffinityEntry>>,
+    /// P-cores and E-cores used; null = not both were.
+    pub(super) mixed_cores: Option<Cow<'a, MixedCores>>,
+    /// Usage of each online CPU, ascending.
+    pub(super) cpus: Cow<'a, [CpuUsage]>,
+    /// Mean over the CPUs; its `cpu` means nothing.
+    pub(super) cpu_average: CpuUsage,
+    /// Effective distributions, each once, and who used them.
+    pub(super) distributions: Vec<Distribution<'a>>,
+    /// One per thread and target.
+    pub(super) rows: Vec<ThreadAndTarget<'a>>,
+    /// All rows together.
+    pub(super) total: Directions<Figures>,
+    /// The interval series of all rows together; empty without `-D`.
+    pub(super) intervals: Cow<'a, [Directions<IntervalFigures>]>,
+    /// Latencies of each distinct path in target order, if there are several; empty without `-L`.
+    pub(super) target_latencies: Vec<TargetLatencies<'a>>,
+    /// Latencies of all targets together; null without `-L`.
+    pub(super) total_latency: Option<Directions<Option<Latencies<'a>>>>,
+    /// Submissions to rings; null without `-u`.
+    pub(super) submissions: Option<Submitted>,
+    /// How each thread waited; empty without `-vs`.
+    pub(super) waits: Cow<'a, [ThreadWaits]>,
+}
+
+/// An effective distribution and who used it.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DistributionUse"))]
+pub(super) struct Distribution<'a> {
+    /// The distribution.
+    pub(super) distribution: Cow<'a, EffectiveDistribution>,
+    /// Paths in byte order, each with its threads.
+    pub(super) users: Vec<User>,
+}
+
+/// Threads that used a distribution on one path.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DistributionUser"))]
+pub(super) struct User {
+    /// The target's path.
+    #[serde(with = "model::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "model::path::Written"))]
+    pub(super) path: PathBuf,
+    /// Thread numbers, ascending.
+    pub(super) threads: Vec<u32>,
+}
+
+/// What one thread did to one target.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Row"))]
+pub(super) struct ThreadAndTarget<'a> {
+    /// Thread number.
+    pub(super) thread: u32,
+    /// Index of the target in the timespan.
+    pub(super) target: usize,
+    /// Its path.
+    #[serde(with = "model::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "model::path::Written"))]
+    pub(super) path: PathBuf,
+    /// Size of the whole target in bytes.
+    pub(super) target_size_bytes: u64,
+    /// The figures.
+    pub(super) figures: Directions<Figures>,
+    /// Histogram of the latencies of reads (`-L`).
+    pub(super) read_latency_histogram: Buckets,
+    /// Histogram of the latencies of writes (`-L`).
+    pub(super) write_latency_histogram: Buckets,
+    /// Interval series, one entry per interval that counts, empty ones included; empty without
+    /// `-D`.
+    pub(super) intervals: Cow<'a, [Directions<IntervalFigures>]>,
+    /// Index into `distributions`; null = none was used.
+    pub(super) distribution: Option<usize>,
+}
+
+/// Latencies of one target.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TargetLatencies<'a> {
+    /// The target's path.
+    #[serde(with = "model::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "model::path::Written"))]
+    pub(super) path: PathBuf,
+    /// By direction; null = there were no such I/Os.
+    pub(super) latency: Directions<Option<Latencies<'a>>>,
+}
+
+/// Latencies of many I/Os.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "LatencyDistribution"))]
+pub(super) struct Latencies<'a> {
+    /// Number of I/Os.
+    pub(super) count: u64,
+    /// Moments and extremes.
+    pub(super) figures: LatencyFigures,
+    /// Percentiles, ascending.
+    pub(super) percentiles: Cow<'a, [Percentile]>,
+    /// Number of distinct values that were kept.
+    pub(super) distinct_values: u64,
+    /// All of them.
+    pub(super) histogram: Buckets,
+}
+
+/// Submissions to rings while measuring.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Submissions"))]
+pub(super) struct Submitted {
+    /// One per thread.
+    pub(super) threads: Vec<SubmittedByThread>,
+    /// All threads, per second.
+    pub(super) total_per_s: f64,
+}
+
+/// Submissions of one thread.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ThreadSubmissions"))]
+pub(super) struct SubmittedByThread {
+    /// Thread number.
+    pub(super) thread: u32,
+    /// How many.
+    pub(super) count: u64,
+    /// Per second.
+    pub(super) per_s: f64,
+}

@@ -1,0 +1,73 @@
+//! The result document of our own: everything that was measured, as JSON.
+//!
+//! [`read`] gives back exactly the result that [`write`] was given. Described field by field in
+//! docs/formats/json.md; why it is made this way in docs/decisions/0005-json.md.
+
+mod document;
+mod from_document;
+mod histogram;
+#[cfg(feature = "schema")]
+mod schema;
+mod to_document;
+
+#[cfg(feature = "schema")]
+pub use schema::schema;
+
+use document::Document;
+use model::result::RunResult;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// What `schema` says in every document.
+pub const SCHEMA: &str = "diskspd-result";
+
+/// Version of the documents that are written, and the newest that is read. Fields may be added to
+/// it; one that is renamed, removed or given another meaning makes a new version.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Why a text is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no JSON, or none of the form that results have.
+    #[error("it is not a result of this program: {0}")]
+    Malformed(serde_json::Error),
+    /// It is JSON of somebody else.
+    #[error("it is JSON, but not a result of this program: its \"schema\" is {found}, not \"{SCHEMA}\"")]
+    Foreign {
+        /// What it says that it is.
+        found: String,
+    },
+    /// A newer program wrote it.
+    #[error("it has version {version} of the format; this program knows versions up to {SCHEMA_VERSION}")]
+    TooNew {
+        /// Its version.
+        version: u64,
+    },
+}
+
+/// Writes a result, indented for people, with a line feed at its end.
+pub fn write(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &to_document::document(result))?;
+    out.write_all(b"\n")
+}
+
+/// Reads a result that [`write`] wrote. Fields that it does not know are ignored.
+pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
+    let head: Head = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
+    let schema = head.schema.ok_or_else(|| ReadError::Foreign { found: "missing".to_owned() })?;
+    if schema != SCHEMA {
+        return Err(ReadError::Foreign { found: format!("{schema:?}") });
+    }
+    if let Some(version) = head.schema_version.filter(|&version| version > u64::from(SCHEMA_VERSION)) {
+        return Err(ReadError::TooNew { version });
+    }
+    serde_json::from_slice::<Document<'_>>(bytes).map(RunResult::from).map_err(ReadError::Malformed)
+}
+
+/// What tells whether the rest can be read.
+#[derive(Deserialize)]
+struct Head<'a> {
+    schema: Option<Cow<'a, str>>,
+    schema_version: Option<u64>,
+}

@@ -1,0 +1,174 @@
+//! From the result to the document. Results are taken apart field by field, so that one which is
+//! added to them is missed here.
+
+use super::document::{
+    Distribution, Document, Figured, Label, Latencies, Remark, Submitted, SubmittedByThread, Target, TargetLatencies,
+    ThreadAndTarget, TimeSpan, User,
+};
+use super::histogram::Buckets;
+use super::{SCHEMA, SCHEMA_VERSION};
+use model::note::Note;
+use model::result::{
+    Directions, DistributionUse, LatencyDistribution, Measured, Row, RowBuckets, RunResult, Submissions, TimeSpanResult,
+};
+use model::units::UnixTime;
+use std::borrow::Cow::Borrowed;
+use std::collections::BTreeSet;
+
+/// The document of a result.
+pub(super) fn document(result: &RunResult) -> Document<'_> {
+    let RunResult {
+        tool,
+        command_line,
+        labels,
+        profile,
+        system,
+        environment,
+        targets,
+        target_environments,
+        plan,
+        started_at,
+        time_spans,
+        totals,
+        notes,
+        warnings,
+        errors,
+    } = result;
+    let label = |(key, value): &(String, String)| Label { key: key.clone(), value: value.clone() };
+    let paths: BTreeSet<_> = targets.keys().chain(target_environments.keys()).collect();
+    let target = |path| Target {
+        path: std::path::PathBuf::clone(path),
+        facts: targets.get(path).map(Borrowed),
+        environment: target_environments.get(path).map(Borrowed),
+    };
+    Document {
+        schema: Borrowed(SCHEMA),
+        schema_version: SCHEMA_VERSION,
+        tool: Borrowed(tool),
+        command_line: Borrowed(command_line),
+        labels: labels.iter().map(label).collect(),
+        started_at_unix_ns: Some(started_at.0).filter(|_| *started_at != UnixTime::UNKNOWN),
+        profile: Borrowed(profile),
+        system: Borrowed(system),
+        environment: environment.as_ref().map(Borrowed),
+        targets: paths.into_iter().map(target).collect(),
+        plan: plan.as_ref().map(Borrowed),
+        time_spans: time_spans.iter().map(time_span).collect(),
+        totals: *totals,
+        notes: remarks(notes),
+        warnings: warnings.clone(),
+        errors: errors.clone(),
+    }
+}
+
+fn remarks(notes: &[Note]) -> Vec<Remark> {
+    notes.iter().map(|note| Remark { message: note.to_string(), note: note.clone() }).collect()
+}
+
+fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
+    let TimeSpanResult { outcome, errors, notes, engines, buffer_separation_bytes, measured, kernel_counters } =
+        happened;
+    TimeSpan {
+        outcome: *outcome,
+        errors: errors.clone(),
+        notes: remarks(notes),
+        engines: engines.clone(),
+        buffer_separation_bytes: *buffer_separation_bytes,
+        measured: measured.as_ref().map(figured),
+        kernel_counters: kernel_counters.as_ref().map(Borrowed),
+    }
+}
+
+fn figured(measured: &Measured) -> Figured<'_> {
+    let Measured {
+        elapsed_ns,
+        is_partial,
+        thread_count,
+        request_count,
+        effective_affinity,
+        mixed_cores,
+        cpus,
+        cpu_average,
+        distributions,
+        rows,
+        total,
+        intervals,
+        target_latencies,
+        total_latency,
+        submissions,
+        waits,
+        is_latency_run,
+    } = measured;
+    Figured {
+        elapsed_ns: *elapsed_ns,
+        is_partial: *is_partial,
+        is_latency_run: *is_latency_run,
+        thread_count: *thread_count,
+        request_count: *request_count,
+        effective_affinity: effective_affinity.clone(),
+        mixed_cores: mixed_cores.as_ref().map(Borrowed),
+        cpus: Borrowed(cpus),
+        cpu_average: *cpu_average,
+        distributions: distributions.iter().map(distribution).collect(),
+        rows: rows.iter().map(row).collect(),
+        total: *total,
+        intervals: Borrowed(intervals),
+        target_latencies: target_latencies
+            .iter()
+            .map(|(path, latency)| TargetLatencies { path: path.clone(), latency: latencies(latency) })
+            .collect(),
+        total_latency: total_latency.as_ref().map(latencies),
+        submissions: submissions.as_ref().map(submitted),
+        waits: Borrowed(waits),
+    }
+}
+
+fn distribution(used: &DistributionUse) -> Distribution<'_> {
+    let DistributionUse { distribution, users } = used;
+    Distribution {
+        distribution: Borrowed(distribution),
+        users: users.iter().map(|(path, threads)| User { path: path.clone(), threads: threads.clone() }).collect(),
+    }
+}
+
+fn row(row: &Row) -> ThreadAndTarget<'_> {
+    let Row { thread, target, path, target_size_bytes, figures, intervals, distribution, latency_buckets } = row;
+    let RowBuckets { read, write } = latency_buckets;
+    ThreadAndTarget {
+        thread: *thread,
+        target: *target,
+        path: path.clone(),
+        target_size_bytes: *target_size_bytes,
+        figures: *figures,
+        read_latency_histogram: Buckets(read.clone()),
+        write_latency_histogram: Buckets(write.clone()),
+        intervals: Borrowed(intervals),
+        distribution: *distribution,
+    }
+}
+
+fn latencies(latency: &Directions<Option<LatencyDistribution>>) -> Directions<Option<Latencies<'_>>> {
+    let Directions { read, write, total } = latency;
+    Directions {
+        read: latency_distribution(read.as_ref()),
+        write: latency_distribution(write.as_ref()),
+        total: latency_distribution(total.as_ref()),
+    }
+}
+
+fn latency_distribution(latency: Option<&LatencyDistribution>) -> Option<Latencies<'_>> {
+    let LatencyDistribution { count, figures, percentiles, distinct_values, buckets } = latency?;
+    Some(Latencies {
+        count: *count,
+        figures: *figures,
+        percentiles: Borrowed(percentiles),
+        distinct_values: *distinct_values,
+        histogram: Buckets(buckets.clone()),
+    })
+}
+
+fn submitted(submissions: &Submissions) -> Submitted {
+    let Submissions { threads, total_per_s } = submissions;
+    let by_thread = |&(thread, count, per_s): &(u32, u64, f64)| SubmittedByThread { thread, count, per_s };
+    Submitted { threads: threads.iter().map(by_thread).collect(), total_per_s: *total_per_s }
+}

@@ -1,0 +1,57 @@
+//! Effective distributions on the way to the lists of a result.
+
+use model::plan::{EffectiveDistribution, EffectiveRange};
+use model::result::{DistributionUse, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Threads by path, in byte order of the paths.
+type Users = BTreeMap<Vec<u8>, (PathBuf, BTreeSet<u32>)>;
+
+/// Equal lists once, each with everybody who used it.
+#[derive(Default)]
+pub(super) struct Distributions {
+    lists: BTreeMap<EffectiveDistribution, Users>,
+}
+
+impl Distributions {
+    pub(super) fn add(&mut self, distribution: EffectiveDistribution, path: &std::path::Path, thread: u32) {
+        let users = self.lists.entry(distribution).or_default();
+        let bytes = path.as_os_str().as_encoded_bytes().to_vec();
+        users.entry(bytes).or_insert_with(|| (path.to_owned(), BTreeSet::new())).1.insert(thread);
+    }
+
+    /// The lists in order of their ranges; tells the rows which is theirs.
+    pub(super) fn finish(self, rows: &mut [Row]) -> Vec<DistributionUse> {
+        let mut lists: Vec<_> = self.lists.into_iter().collect();
+        lists.sort_by(|(a, _), (b, _)| (&a.ranges, a.io_span).cmp(&(&b.ranges, b.io_span)));
+        let mut places: BTreeMap<(u32, &[u8]), usize> = BTreeMap::new();
+        for (index, (_, users)) in lists.iter().enumerate() {
+            for (bytes, (_, threads)) in users {
+                places.extend(threads.iter().map(|&thread| ((thread, bytes.as_slice()), index)));
+            }
+        }
+        for row in rows {
+            row.distribution = places.get(&(row.thread, row.path.as_os_str().as_encoded_bytes())).copied();
+        }
+        let in_order = |users: Users| users.into_values().map(|(path, threads)| (path, threads.into_iter().collect()));
+        lists
+            .into_iter()
+            .map(|(distribution, users)| DistributionUse { distribution, users: in_order(users).collect() })
+            .collect()
+    }
+}
+
+/// A list from shares, starts and lengths in order.
+pub(super) fn effective(ranges: &[(u32, u64, u64)]) -> EffectiveDistribution {
+    let mut io_start = 0u32;
+    let ranges = ranges
+        .iter()
+        .map(|&(io_percent, start_bytes, length_bytes)| {
+            let range = EffectiveRange { io_start, io_percent, start_bytes, length_bytes };
+            io_start = io_start.saturating_add(io_percent);
+            range
+        })
+        .collect();
+    EffectiveDistribution { io_span: io_start, ranges }
+}

@@ -1,0 +1,28 @@
+//! Why something could not be read.
+
+use super::BYTES_MAX;
+use thiserror::Error;
+
+/// Why something could not be read as a result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReadError {
+    /// It is larger than anything that is read.
+    #[error("{bytes} bytes are more than a result may have ({BYTES_MAX})")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// It does not begin like one.
+    #[error("this is no result of DiskSpd: there is neither a line '<Results>' nor one 'Command Line:'")]
+    NotAResult,
+    /// It begins like one and goes on like none.
+    #[error("line {line}, column {column}: {reason}")]
+    Malformed {
+        /// Line, from 1.
+        line: u32,
+        /// Column in characters, from 1.
+        column: u32,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+}

@@ -1,0 +1,73 @@
+//! What our own documents tell beyond `DiskSpd`'s.
+
+use super::element::Element;
+use super::statistics;
+use crate::read::{ReadError, number};
+use model::note::Note;
+use model::plan::EngineKind;
+use model::result::{Directions, LatencyDistribution, LatencyFigures, Percentile, RunResult, TimeSpanResult};
+
+const ENGINES: [EngineKind; 5] = [
+    EngineKind::Synchronous,
+    EngineKind::IoUring,
+    EngineKind::LinuxAio,
+    EngineKind::MemoryMapped,
+    EngineKind::Null,
+];
+
+pub(super) fn read(
+    linux: Option<Element<'_, '_>>,
+    happened: &mut TimeSpanResult,
+    result: &mut RunResult,
+) -> Result<(), ReadError> {
+    let Some(linux) = linux else { return Ok(()) };
+    let note = |element: Element<'_, '_>| Note::Verbatim { text: element.text().to_owned() };
+    if let Some(command_line) = linux.child_text("CommandLine") {
+        command_line.clone_into(&mut result.command_line);
+    }
+    let labels = linux.children("Label").filter_map(|label| Some((label.attribute("Name")?, label.text())));
+    result.labels.extend(labels.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    result.warnings.extend(linux.children("RunWarning").map(|warning| warning.text().to_owned()));
+    result.errors.extend(linux.children("RunFailure").map(|failure| failure.text().to_owned()));
+    result.notes.extend(linux.children("RunNote").map(note));
+    happened.notes.extend(linux.children("Note").map(note));
+    happened.errors.extend(linux.children("Failure").map(|failure| failure.text().to_owned()));
+    let engine = |element: Element<'_, '_>| ENGINES.into_iter().find(|engine| engine.name() == element.text());
+    happened.engines.extend(linux.children("Engine").filter_map(engine));
+    if let Some(measured) = &mut happened.measured {
+        measured.is_partial = linux.is_true("Partial");
+        for target in linux.children("TargetLatency") {
+            let path = target.attribute("Path").unwrap_or_default();
+            measured.target_latencies.push((path.into(), latencies(target)?));
+        }
+    }
+    Ok(())
+}
+
+fn latencies(target: Element<'_, '_>) -> Result<Directions<Option<LatencyDistribution>>, ReadError> {
+    Ok(Directions {
+        read: latency(target, "Read")?,
+        write: latency(target, "Write")?,
+        total: latency(target, "Total")?,
+    })
+}
+
+fn latency(target: Element<'_, '_>, kind: &str) -> Result<Option<LatencyDistribution>, ReadError> {
+    let Some(count) = target.whole_attribute(&format!("{kind}Ios"))? else { return Ok(None) };
+    let real = |name: &str| target.real_attribute(&format!("{kind}{name}"));
+    let figures = LatencyFigures {
+        mean_ns: number::ns(real("AvgMilliseconds")?.unwrap_or(0.0)),
+        std_dev_ns: number::ns(real("StdDevMilliseconds")?.unwrap_or(0.0)),
+        min_ns: None,
+        max_ns: None,
+    };
+    let mut percentiles = Vec::new();
+    for rank in target.children("Rank") {
+        let percent = rank.attribute("Percent").unwrap_or_default();
+        let rank_ppb = number::rank_ppb(percent).map_err(|reason| rank.error_at_name(&reason))?;
+        let value_ms = rank.real_attribute(kind)?;
+        percentiles.extend(value_ms.map(|ms| Percentile { rank_ppb, value_ns: number::whole_ns(ms) }));
+    }
+    let values = target.whole_attribute(&format!("{kind}Values"))?.unwrap_or(0);
+    Ok(statistics::distribution(count, Some(figures), percentiles, values))
+}
