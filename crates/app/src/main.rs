@@ -4,13 +4,14 @@ mod events;
 mod interrupt;
 mod load;
 mod output;
+mod profile_file;
 mod show;
 mod spectator;
 mod status;
 mod surroundings;
 
-use spec::Command;
-use status::{NOT_SUPPORTED, Status};
+use spec::{Command, Loaded};
+use status::Status;
 use std::ffi::OsString;
 
 fn main() -> Status {
@@ -31,7 +32,11 @@ fn main() -> Status {
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),
         Command::SignalEvents { names, warnings } => events::set(&names, &warnings),
-        Command::LoadProfile(_) => status::fail(&format!("{NOT_SUPPORTED}-X")),
+        Command::LoadProfile(request) => match profile_file::load(request) {
+            Ok(Loaded::Show(request)) => show::profile(&invocation, &request),
+            Ok(Loaded::Run(request)) => load::run(&invocation, &request),
+            Err(status) => status,
+        },
         Command::Subcommand(subcommand, _) => match subcommand {},
     }
 }

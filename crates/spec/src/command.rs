@@ -96,6 +96,15 @@ pub struct LoadRequest {
     pub warnings: Vec<String>,
 }
 
+/// What a profile from a file is wanted for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// To be shown.
+    Show(ShowRequest),
+    /// To be run.
+    Run(RunRequest),
+}
+
 /// Options that count whether the profile is typed or read; `None` and `false` = not said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {

@@ -68,7 +68,7 @@ fn io_left(ranges: &[DistributionRange]) -> u32 {
 }
 
 /// The rest of the I/Os go to the rest of the target, if there is one.
-fn complete_percent(ranges: &mut Vec<DistributionRange>) {
+pub(crate) fn complete_percent(ranges: &mut Vec<DistributionRange>) {
     let target_left = 100_u64.saturating_sub(ranges.iter().map(|range| range.length).sum());
     let io_percent = io_left(ranges);
     if io_percent > 0 && target_left > 0 {
@@ -77,7 +77,7 @@ fn complete_percent(ranges: &mut Vec<DistributionRange>) {
 }
 
 /// The rest of the I/Os go to everything behind the listed ranges.
-fn complete_absolute(ranges: &mut Vec<DistributionRange>) {
+pub(crate) fn complete_absolute(ranges: &mut Vec<DistributionRange>) {
     let io_percent = io_left(ranges);
     if io_percent > 0 {
         ranges.push(DistributionRange { io_percent, length: 0 });

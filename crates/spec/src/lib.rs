@@ -1,5 +1,5 @@
 //! Words to nouns and back: the one table of options ([`options`]), the command line ([`argv`]),
-//! help ([`help`]) and profiles as XML ([`xml_write`]).
+//! help ([`help`]) and profiles as XML ([`xml_read`], [`xml_write`]).
 //!
 //! Nothing is opened, printed or read from the environment here; what parsing must know of its
 //! [`Surroundings`] is an argument.
@@ -10,16 +10,21 @@ mod builder;
 mod command;
 mod distribution;
 pub mod help;
+mod loaded;
 mod nearness;
 mod number;
 pub mod options;
 pub mod size;
 mod targets;
+mod templates;
+mod unsupported;
+pub mod xml_read;
 pub mod xml_write;
 
 pub use argv::parse;
 pub use command::{
-    Command, Events, LoadRequest, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest, Subcommand,
+    Command, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest, Subcommand,
     Surroundings,
 };
+pub use xml_read::{XmlFault, read_profile};
 pub use xml_write::write_profile;

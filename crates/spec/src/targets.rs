@@ -33,6 +33,12 @@ pub(crate) fn warning(target: &OsStr, surroundings: &dyn Surroundings) -> Option
     if let Some(option) = meant_option(target, surroundings) {
         return Some(format!("'{text}' is taken for a target; options begin with '-': did you mean {option}?"));
     }
+    windows_path(target)
+}
+
+/// What a path of Windows means here, if the target looks like one.
+pub(crate) fn windows_path(target: &OsStr) -> Option<String> {
+    let text = target.to_str()?;
     let is_windows_path = match text.as_bytes() {
         [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
         [b'\\', b'\\', ..] => true,
