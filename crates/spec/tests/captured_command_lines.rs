@@ -2,8 +2,8 @@
 //!
 //! `tests/data/command-lines.jsonl` holds one command line a row, captured from the original:
 //! `valid` with the profile that `-Rpxml` prints, `invalid` with exit status and stderr, `run` with
-//! the outcome of a real run. Every row is tested, waits for a feature, belongs to the tests of
-//! whole runs, or differs on purpose; the counts at the end see to it that none gets lost.
+//! the outcome of a real run. Every row is tested, belongs to the tests of whole runs, or differs on
+//! purpose; the counts at the end see to it that none gets lost.
 
 #![allow(clippy::unwrap_used)] // A faulty data file may stop the tests.
 
@@ -11,7 +11,7 @@ use model::profile::Profile;
 use model::validate::{Purpose, validate};
 use roxmltree::{Document, Node};
 use serde_json::Value;
-use spec::{Command, ParseFailure, Surroundings, parse, write_profile};
+use spec::{Command, LoadRequest, Loaded, ParseFailure, Surroundings, XmlFault, parse, read_profile, write_profile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,6 +26,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("0713", "--version exists"),
     ("0715", "'/' begins a path and no option"),
     ("0716", "'/' begins a path and no option"),
+    ("0771", "an IOPriority above 3 is refused; the original writes it as '* UNSUPPORTED *'"),
     ("0832", "an argument that begins with a typographic dash is an option"),
     ("0833", "an argument that begins with a typographic dash is an option"),
     ("0871", "-b0 is refused; the original crashes"),
@@ -33,7 +34,10 @@ const DIFFERENT: &[(&str, &str)] = &[
 ];
 
 /// Rows about what happens to target files: whole runs are tested with the program.
-const WHOLE_RUNS: &[&str] = &["0857", "0858", "0860", "0861", "0862", "0877"];
+const WHOLE_RUNS: &[&str] = &["0855", "0857", "0858", "0860", "0861", "0862", "0877"];
+
+/// Rows that show a template which no profile may have: `*` and no number.
+const NO_TEMPLATES: &[&str] = &["0336"];
 
 struct Row {
     id: String,
@@ -74,9 +78,27 @@ impl Surroundings for Nothing {
     }
 }
 
+/// What a command line asks for; with `-X`, after the profile has been read.
 fn parsed(args: &[String]) -> Result<Command, ParseFailure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    parse(&args, &Nothing)
+    match parse(&args, &Nothing)? {
+        Command::LoadProfile(request) => load(request),
+        command => Ok(command),
+    }
+}
+
+fn load(request: LoadRequest) -> Result<Command, ParseFailure> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/profiles").join(&request.path);
+    let faults = |faults: Vec<XmlFault>| {
+        let messages = faults.iter().map(|fault| format!("ERROR: {fault}")).collect();
+        ParseFailure { messages, exit_status: 3 }
+    };
+    let name = request.path.display().to_string();
+    let profile = read_profile(&std::fs::read(file).unwrap(), &name).map_err(faults)?;
+    Ok(match request.load(profile, &Nothing)? {
+        Loaded::Show(request) => Command::ShowProfile(request),
+        Loaded::Run(request) => Command::Run(request),
+    })
 }
 
 /// Errors and warnings of a command line, and the exit status as far as it is known before a run.
@@ -114,7 +136,7 @@ fn outcome(args: &[String]) -> Outcome {
 /// The same command line with `-Rpxml` behind its options, and the profile that it shows.
 fn shown(args: &[String]) -> (Profile, String) {
     // Only an option has a dash in front, and of the targets none.
-    let first_target = args.iter().position(|arg| !arg.starts_with('-')).unwrap();
+    let first_target = args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(args.len());
     let mut args = args.to_vec();
     args.insert(first_target, "-Rpxml".to_owned());
     match parsed(&args) {
@@ -242,10 +264,7 @@ fn every_captured_command_line_is_understood_as_diskspd_does() {
     let different: BTreeMap<&str, &str> = DIFFERENT.iter().copied().collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows() {
-        let is_xml_run = row.status == "run" && row.args.iter().any(|arg| arg == "-Rxml");
-        let fate = if row.args.iter().any(|arg| arg.starts_with("-X")) || is_xml_run {
-            "waits for XML"
-        } else if different.contains_key(row.id.as_str()) {
+        let fate = if different.contains_key(row.id.as_str()) {
             "different"
         } else if WHOLE_RUNS.contains(&row.id.as_str()) {
             "whole run"
@@ -259,10 +278,27 @@ fn every_captured_command_line_is_understood_as_diskspd_does() {
         *counts.entry(fate).or_default() += 1;
     }
     let counts: Vec<(&str, usize)> = counts.into_iter().collect();
-    assert_eq!(
-        counts,
-        [("different", 12), ("same profile", 177), ("same refusal", 149), ("waits for XML", 19), ("whole run", 6)]
-    );
+    assert_eq!(counts, [("different", 13), ("same profile", 183), ("same refusal", 160), ("whole run", 7)]);
+}
+
+/// What `-Rpxml` writes is what `-X` reads, ours and that of the original.
+#[test]
+fn every_shown_profile_reads_as_what_it_shows() {
+    let rewritten = |text: &str, id: &str| {
+        let profile = read_profile(text.as_bytes(), id).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
+        write_profile(&profile, profile.result_format)
+    };
+    let left_out: BTreeSet<&str> = DIFFERENT.iter().map(|(id, _)| id).chain(NO_TEMPLATES).copied().collect();
+    let valid = rows().into_iter().filter(|row| row.status == "valid" && !left_out.contains(row.id.as_str()));
+    let mut count = 0;
+    for row in valid {
+        let (_, ours) = shown(&row.args);
+        assert_eq!(rewritten(&ours, &row.id), ours, "{} {:?}", row.id, row.args);
+        let theirs = row.profile_xml.as_deref().unwrap();
+        assert_eq!(flattened(&rewritten(theirs, &row.id)), flattened(theirs), "{} {:?}", row.id, row.args);
+        count += 1;
+    }
+    assert_eq!(count, 182);
 }
 
 fn row(id: &str) -> Row {
@@ -320,4 +356,11 @@ fn different_block_size_0_and_drive_numbers_are_refused() {
         assert_eq!(outcome.exit_status, 3);
         assert!(outcome.errors[0].contains(word), "{outcome:?}");
     }
+}
+
+#[test]
+fn different_io_priorities_are_those_that_exist() {
+    let outcome = outcome(&row("0771").args);
+    assert_eq!(outcome.exit_status, 3);
+    assert!(outcome.errors[0].contains("<IOPriority>"), "{outcome:?}");
 }
