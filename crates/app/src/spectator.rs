@@ -27,20 +27,26 @@ impl Spectator {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+        self.end_dots();
+    }
+
+    /// Dots have no line end of their own.
+    fn end_dots(&mut self) {
         if std::mem::take(&mut self.dots) {
-            self.say("");
+            crate::output::say("");
         }
     }
 
     /// A line that stays on the screen, above a bar if there is one.
-    fn say(&self, line: &str) {
+    fn say(&mut self, line: &str) {
+        self.end_dots();
         match &self.bar {
             Some(bar) => bar.suspend(|| crate::output::say(line)),
             None => crate::output::say(line),
         }
     }
 
-    fn verbose(&self, line: &str) {
+    fn verbose(&mut self, line: &str) {
         if self.verbose {
             self.say(&format!("{}: {line}", Zoned::now().strftime("%Y-%m-%dT%H:%M:%S")));
         }
@@ -87,7 +93,7 @@ impl Spectator {
         self.live(format!("{}, {} s", phase_name(phase), seconds(phase_length_ns(phase))));
     }
 
-    fn thread(&self, worker: &WorkerPlan, plan: &TimeSpanPlan) {
+    fn thread(&mut self, worker: &WorkerPlan, plan: &TimeSpanPlan) {
         if !self.verbose {
             return;
         }
