@@ -57,8 +57,10 @@ pub struct RunResult {
 pub struct Tool {
     /// Version of `DiskSpd`: its own, or the one that an implementation behaves like. Empty if
     /// unknown.
+    #[serde(rename = "diskspd_version")]
     pub version: String,
     /// Date of that version. Empty if unknown.
+    #[serde(rename = "diskspd_version_date")]
     pub version_date: String,
     /// The implementation, if it is not `DiskSpd` itself.
     pub implementation: Option<Implementation>,
