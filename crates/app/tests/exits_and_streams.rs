@@ -1,0 +1,400 @@
+//! What scripts rely on: exit status, what goes to stdout and what to stderr, and how a run ends
+//! before its time.
+
+use std::fs::{self, File};
+use std::time::Duration;
+use testkit::{Finished, LoopDevice, Mounted, Report, Workplace, or_skip, skip, tool, workplace};
+
+/// What the report says if there is nothing to report.
+const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
+
+/// The run was not possible: exit 1, the reason on stderr, and the report that scripts wait for.
+fn impossible(run: &Finished, parts: &[&str]) {
+    run.expect_status(1).expect_stderr(parts).expect_stderr(&["Error generating I/O requests"]);
+    run.expect_stdout(&["Results for timespan 1:", NOTHING]);
+}
+
+/// The command line or the profile is wrong: exit 3, the reason on stderr, and nothing else.
+fn invalid(run: &Finished, parts: &[&str]) {
+    run.expect_status(3).expect_stderr(parts);
+    assert_eq!(run.stdout, "", "nothing is reported");
+}
+
+#[test]
+fn what_only_shows_something_succeeds() {
+    let place = workplace!();
+    for (words, part) in [
+        ("-?", "Usage:"),
+        ("--help", "Usage:"),
+        ("--help=-rd", "-rd"),
+        ("--version", "diskspd"),
+        ("-Rp missing.dat", "timespan:"),
+        ("-Rptext missing.dat", "timespan:"),
+        ("-Rpxml missing.dat", "<Profile>"),
+        ("-Rs", "cpu count:"),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(0).expect_stdout(&[part]);
+        assert_eq!(run.stderr, "", "{words}");
+    }
+    assert_eq!(fs::read_dir(place.folder()).expect("our folder").count(), 0);
+}
+
+#[test]
+fn no_arguments_give_the_usage_and_status_3() {
+    let run = workplace!().diskspd("").run();
+    run.expect_status(3).expect_stdout(&["Usage:"]);
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn wrong_command_lines_end_with_status_3() {
+    let place = workplace!();
+    place.file("a.dat", &[0; 65_536]);
+    for (words, part) in [
+        ("--nonsense a.dat", "--nonsense"),
+        ("-q a.dat", "-q"),
+        ("-b8K", "target"),
+        ("a.dat -r", "-r"),
+        ("-w101 a.dat", "-w101"),
+        ("-d0 a.dat", "-d"),
+        ("-n -a0 a.dat", "-n"),
+        ("-a63 a.dat", "63"),
+        ("-i10 a.dat", "-j"),
+        ("*1", "*1"),
+    ] {
+        invalid(&place.diskspd(words).run(), &[part]);
+    }
+    // All faults of a profile are told at once.
+    invalid(&place.diskspd("-n -a0 -i10 -t2 -F2 a.dat").run(), &["-n", "-j", "-F"]);
+}
+
+#[test]
+fn targets_that_cannot_be_used_end_with_status_1_and_a_report() {
+    let place = workplace!();
+    place.file("empty.dat", b"");
+    place.file("small.dat", &[0; 1000]);
+    place.file("a.dat", &[0; 65_536]);
+    for (words, parts) in [
+        ("missing.dat", ["missing.dat", "-c<size>"]),
+        ("folder/missing.dat", ["folder/missing.dat", "does not exist"]),
+        ("empty.dat", ["empty.dat", "empty"]),
+        ("small.dat", ["small.dat", "too small"]),
+        ("-f32K a.dat", ["a.dat", "too small"]),
+        ("-b4K -T64K -t2 a.dat", ["a.dat", "-T 64KiB"]),
+        ("-b4K -B64K a.dat", ["a.dat", "-B"]),
+        ("-b4K -B1T a.dat", ["a.dat", "-B"]),
+        (".", [".", "directory"]),
+    ] {
+        impossible(&place.diskspd("-d1 -W0").args(words).run(), &parts);
+    }
+    // All of them are told, not only the first.
+    impossible(&place.diskspd("-d1 -W0 missing.dat a.dat empty.dat").run(), &["missing.dat", "empty.dat"]);
+}
+
+#[test]
+fn direct_io_that_does_not_fit_the_device_is_refused_before_the_run() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    place.file("a.dat", &[0; 65_536]);
+    for words in ["-Su -b1000", "-Su -b4K -r100", "-Su -b4K -B100"] {
+        let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
+        assert_ne!(run.code(), Some(0), "{run}");
+        run.expect_stderr(&["a.dat"]);
+        assert!(!run.stdout.contains("Total IO"), "{run}");
+    }
+    place.diskspd("-d1 -W0 -b1000 -r100 -B100 a.dat").run().expect_status(0);
+}
+
+#[test]
+fn stdout_carries_the_report_and_stderr_everything_else() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let quiet = place.diskspd("-d1 -W1 -C1 -t2 -b4K -si a.dat").run();
+    quiet.expect_status(0);
+    assert_eq!(quiet.stderr, "", "a run without anything to say, and no terminal");
+    let loud = place.diskspd("-d1 -W1 -C1 -t2 -b4K -v -P100 a.dat").run();
+    loud.expect_status(0);
+    // Beside what names -v itself and what has figures, both reports have the same lines.
+    let skeleton = |text: &str| -> Vec<String> {
+        let kept = text.lines().filter(|line| !line.contains("Command Line") && !line.contains("verbose"));
+        kept.filter(|line| !line.contains("sequential") && !line.chars().any(|c| c.is_ascii_digit()))
+            .map(str::to_owned)
+            .collect()
+    };
+    let (loud_lines, quiet_lines) = (skeleton(&loud.stdout), skeleton(&quiet.stdout));
+    // A note about the machine may stand at the end of either, after an empty line.
+    assert_eq!(loud_lines.join("\n").trim_end(), quiet_lines.join("\n").trim_end());
+    assert!(loud.stdout.starts_with("\nCommand Line: "), "{loud}");
+    for part in [
+        "WARNING:",
+        "Generating requests for timespan 1.",
+        "creating thread 1",
+        "starting warm up for 1s...",
+        "starting measurements for 1s...",
+        "stopped measurements, total measured time",
+        "starting cool down for 1s...",
+        "finished test...",
+        "....",
+    ] {
+        assert!(loud.stderr.contains(part), "stderr lacks '{part}'\n{loud}");
+        assert!(!loud.stdout.contains(part), "stdout has '{part}'\n{loud}");
+    }
+    // Every line of -v has its time in front, whatever was printed before it.
+    for line in loud.stderr.lines().filter(|line| line.contains("measurements") || line.contains("cool down")) {
+        let is_stamped = line.get(4..5) == Some("-") && line.get(10..11) == Some("T");
+        assert!(is_stamped, "no time in front of '{line}'");
+    }
+    assert!(!loud.stderr.contains(".20"), "a time behind the dots of -P\n{loud}");
+}
+
+#[test]
+fn a_terminal_shows_how_the_run_goes() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let script = or_skip!(tool("script"));
+    let line = format!("{} -d3 -W0 -b4K a.dat > report.txt", place.program().display());
+    let run = place.tool(script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm").run();
+    if run.code() != Some(0) {
+        skip!("no terminal can be made here: {}", run.stderr.trim());
+    }
+    run.expect_stdout(&["measuring, ", " s left: ", " IOPS, ", " MiB/s, ", " ms mean latency"]);
+    let report = String::from_utf8(place.content("report.txt")).expect("text");
+    assert!(report.contains("Total IO") && !report.contains("s left"), "{report}");
+}
+
+#[test]
+fn ctrl_c_while_measuring_reports_what_was_measured() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for terminate in [false, true] {
+        let mut run = place.diskspd("-d30 -W0 -C30 -b4K -v -L a.dat").start();
+        run.wait_for_stderr("starting measurements");
+        std::thread::sleep(Duration::from_millis(300));
+        if terminate {
+            run.terminate();
+        } else {
+            run.interrupt();
+        }
+        let run = run.finish();
+        run.expect_status(0).expect_stderr(&["\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n"]);
+        assert!(!run.stdout.contains("***\n***") && !run.stdout.contains("Interrupted by"), "{run}");
+        assert!(!run.stderr.contains("cool down"), "{run}");
+        let report = Report::of(&run.stdout);
+        assert!(report.seconds > 0.2 && report.seconds < 29.0, "{run}");
+        assert!(report.total.sum.ios > 0, "{run}");
+        // Rates are over the time that was measured, not the time that was planned; its two
+        // decimals leave a doubt of 5 ms.
+        let rate = report.total.sum.ios as f64 / report.total.sum.ios_per_s;
+        assert!((rate - report.seconds).abs() <= 0.006, "{run}");
+    }
+}
+
+#[test]
+fn ctrl_c_while_warming_up_has_nothing_to_report() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d1 -W30 -v a.dat").start();
+    run.wait_for_stderr("starting warm up");
+    run.interrupt();
+    let run = run.finish();
+    run.expect_status(0).expect_stdout(&[NOTHING]).expect_stderr(&["*** Interrupted by Ctrl-C."]);
+    assert!(!run.stderr.contains("starting measurements"), "{run}");
+}
+
+#[test]
+fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d1 -W0 -C30 -v -b4K a.dat").start();
+    run.wait_for_stderr("starting cool down");
+    run.interrupt();
+    let run = run.finish();
+    run.expect_status(0);
+    let report = Report::of(&run.stdout);
+    assert!(report.seconds >= 0.99 && report.total.sum.ios > 0, "{run}");
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    // A graceful end takes moments only, so the second signal may come too late.
+    for _ in 0..5 {
+        let mut run = place.diskspd("-d30 -W0 -v -b4K a.dat").start();
+        run.wait_for_stderr("starting measurements");
+        run.interrupt();
+        run.terminate();
+        let run = run.finish();
+        if run.code() != Some(0) {
+            assert_eq!(run.code(), Some(130), "{run}");
+            assert_eq!(run.stdout, "", "a report takes time");
+            return;
+        }
+    }
+    panic!("five times in a row, the second signal changed nothing");
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let script = r#"{ "$0" -d1 -W0 -b4K -L -D a.dat; echo "status $?" >&2; } | head -n 1"#;
+    let run = place.tool("sh").args("-c").arg(script).arg(place.program()).run();
+    assert_eq!(run.stderr, "status 0\n");
+    let script = r#"{ sleep 0.2; "$0" --help; echo "status $?" >&2; } | true"#;
+    let run = place.tool("sh").args("-c").arg(script).arg(place.program()).run();
+    assert_eq!(run.stderr, "status 0\n");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let Ok(full) = File::options().write(true).open("/dev/full") else { skip!("no /dev/full") };
+    let run = place.diskspd("-d1 -W0 -b4K a.dat").stdout(full).run();
+    run.expect_status(1).expect_stderr(&["stdout", "No space left on device"]);
+}
+
+#[test]
+fn a_target_that_shrinks_ends_the_run_with_the_place_of_the_error() {
+    let place = workplace!();
+    // One thread with the synchronous engine, then several with rings.
+    for words in ["-o1 -b4K", "-o4 -t2 -r -b4K -L -D"] {
+        let path = place.made("a.dat", "-c8M --overwrite");
+        let mut run = place.diskspd("-d30 -W0 -C30 -v").args(words).arg("a.dat").start();
+        run.wait_for_stderr("starting measurements");
+        std::thread::sleep(Duration::from_millis(100));
+        File::options().write(true).open(&path).and_then(|file| file.set_len(4096)).expect("our file");
+        let run = run.finish();
+        run.expect_status(1).expect_stderr(&["Error generating I/O requests"]);
+        let failures: Vec<&str> = run.stderr.lines().filter(|line| line.contains("failed")).collect();
+        assert!(matches!(failures.len(), 1 | 2), "once per thread and target\n{run}");
+        for line in failures {
+            for part in ["reading 4096 bytes at offset ", "'a.dat'", "ends there"] {
+                assert!(line.contains(part), "'{line}' lacks '{part}'");
+            }
+            assert!(run.stdout.contains(line), "the report names the error too\n{run}");
+        }
+        assert!(!run.stderr.contains("cool down"), "all threads stop\n{run}");
+        run.expect_stdout(&["The test was interrupted by an error after", "cover that time only"]);
+        let report = Report::of(&run.stdout);
+        assert!(report.seconds < 29.0 && report.total.sum.ios > 0, "{run}");
+    }
+}
+
+#[test]
+fn a_device_that_fails_ends_the_run_with_the_reason_of_the_kernel() {
+    let place = workplace!();
+    // A file system of 64 MiB on a file that can only grow to 16.
+    let small = or_skip!(Mounted::tmpfs(&place, "small", "16M"));
+    let image = small.path.join("image");
+    File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("a sparse file");
+    let made = place.tool(or_skip!(tool("mkfs.ext4"))).args("-q -F -m0 -O ^has_journal").arg(&image).run();
+    if made.code() != Some(0) {
+        skip!("no ext4 here: {}", made.stderr.trim());
+    }
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let mounted = or_skip!(Mounted::device(&place, "failing", device));
+    let path = mounted.path.join("a.dat");
+    File::create(&path).and_then(|file| file.set_len(48 << 20)).expect("a sparse file");
+    for words in ["-o1", "-o8"] {
+        let run = place.diskspd("-d30 -W0 --overwrite -w100 -Su -b64K").args(words).arg(&path).run();
+        run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", "a.dat", "failed: ", "(errno "]);
+        run.expect_stdout(&["interrupted"]);
+        assert!(Duration::from_secs_f64(Report::of(&run.stdout).seconds) < Duration::from_secs(29), "{run}");
+    }
+}
+
+#[test]
+fn short_transfers_count_with_their_length_and_are_told_once() {
+    let place = workplace!();
+    let path = place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d2 -W0 -v -o1 -r4K -b64K -B0:128K a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    // The last block of each pass is cut in half, and only that; nothing is empty.
+    File::options().write(true).open(&path).and_then(|file| file.set_len((64 << 10) + 2048)).expect("our file");
+    let run = run.finish();
+    run.expect_status(0);
+    assert_eq!(run.stderr.matches("WARNING").count(), 1, "{run}");
+    let sum = Report::of(&run.stdout).read.sum;
+    assert!(sum.bytes < sum.ios * 65_536, "short transfers were counted in full\n{run}");
+}
+
+#[test]
+fn options_whose_effect_is_yet_to_come_are_named_and_do_nothing() {
+    let place = workplace!();
+    place.file("a.dat", &[7; 65_536]);
+    let help = place.diskspd("--help").run().stdout;
+    // A form of every option that --help has ever marked; those that it does not mark work by now.
+    for (option, words) in [
+        ("-X", "-Xprofile.xml"),
+        ("-oc", "-oc4"),
+        ("-a<cspPeE>", "-ac"),
+        ("-aup", "-aup"),
+        ("-N", "-Sm -Nv"),
+        ("-l", "-l"),
+        ("-x", "-x"),
+        ("-u", "-u"),
+        ("-bs", "-bsn"),
+        ("-ys", "-ysEVENT"),
+        ("-yf", "-yfEVENT"),
+        ("-yr", "-yrEVENT"),
+        ("-yp", "-ypEVENT"),
+        ("-e", "-eq"),
+    ] {
+        // An entry is the line with the option and the indented ones below it.
+        let mut lines = help.lines().skip_while(|line| !line.starts_with(&format!("  {option}")));
+        let first = lines.next().unwrap_or_default();
+        let more = lines.take_while(|line| line.starts_with("     "));
+        let entry: String = std::iter::once(first).chain(more).map(|line| format!("{} ", line.trim())).collect();
+        if !entry.contains("(not supported yet)") {
+            continue;
+        }
+        let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
+        let letters = &words.split(' ').next_back().unwrap_or_default()[..2];
+        if option == "-X" {
+            // Nothing but times and targets goes with it.
+            place.diskspd(words).args("a.dat").run().expect_stderr(&["not supported yet: -X"]);
+            continue;
+        }
+        run.expect_status(1).expect_stderr(&[&format!("not supported yet: {letters}")]);
+        assert_eq!(run.stdout, "", "{words} ran");
+        place.diskspd("-Rp").args(words).args("a.dat").run().expect_status(0);
+    }
+    assert_eq!(place.content("a.dat"), [7; 65_536]);
+}
+
+/// Runs the program where `io_uring` system calls fail with `errno`.
+fn without_io_uring(place: &Workplace, errno: i32, words: &str) -> Result<Finished, String> {
+    // A filter of system calls 425 to 427, which are io_uring's everywhere.
+    let script = format!(
+        "import ctypes, os, struct, sys\n\
+         code = [(0x20, 0, 0, 0), (0x35, 0, 2, 425), (0x25, 1, 0, 427), (6, 0, 0, 0x50000 | {errno}), (6, 0, 0, 0x7fff0000)]\n\
+         filter = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *line) for line in code))\n\
+         program = struct.pack('HxxxxxxP', len(code), ctypes.addressof(filter))\n\
+         libc = ctypes.CDLL(None, use_errno=True)\n\
+         libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]\n\
+         if libc.prctl(38, 1, None, 0, 0) or libc.prctl(22, 2, program, 0, 0):\n\
+         \x20   sys.exit(99)\n\
+         os.execv(sys.argv[1], sys.argv[1:])\n"
+    );
+    let run = place.tool(tool("python3")?).args("-c").arg(script).arg(place.program()).args(words).run();
+    if run.code() == Some(99) { Err("no system call filter can be set here".to_owned()) } else { Ok(run) }
+}
+
+#[test]
+fn without_io_uring_one_outstanding_io_runs_and_more_say_why_or_how() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for (errno, cause) in [(1, "EPERM"), (38, "ENOSYS")] {
+        let run = or_skip!(without_io_uring(&place, errno, "-d1 -W0 -o1 -t2 -b4K a.dat"));
+        run.expect_status(0);
+        let run = or_skip!(without_io_uring(&place, errno, "-d1 -W0 -o8 -b4K a.dat"));
+        if run.code() == Some(0) {
+            run.expect_stdout(&["using Linux AIO"]);
+        } else {
+            impossible(&run, &["io_uring", cause, "-o1"]);
+        }
+    }
+}
