@@ -3,6 +3,7 @@
 use crate::output::{print, say};
 use crate::status::{Status, printed};
 use run::event::Events;
+use std::fmt::Write as _;
 use std::io;
 use sys::event::{EventFolder, NamedEvent};
 
@@ -28,7 +29,9 @@ fn create(name: Option<&str>) -> Result<Option<NamedEvent>, String> {
 
 /// Sets events that others hold.
 pub(crate) fn set(names: &[String], warnings: &[String]) -> Status {
-    warnings.iter().for_each(|warning| say(&format!("WARNING: {warning}")));
+    for warning in warnings {
+        say(&format!("WARNING: {warning}"));
+    }
     let mut status = Status::Success;
     for name in names {
         match set_one(name) {
@@ -63,7 +66,8 @@ fn shown(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for character in name.chars() {
         if character.is_ascii_control() {
-            shown.push_str(&format!("\\x{:02x}", u32::from(character)));
+            // Writing to a String cannot fail.
+            let _ = write!(shown, "\\x{:02x}", u32::from(character));
         } else {
             shown.push(character);
         }

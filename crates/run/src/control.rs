@@ -88,12 +88,7 @@ struct Seen {
 
 impl<'a> Control<'a> {
     /// Gives the start signal.
-    fn new(
-        plan: &'a TimeSpanPlan,
-        crew: &'a Crew,
-        outside: Outside<'a>,
-        observer: &'a mut dyn Observer,
-    ) -> Self {
+    fn new(plan: &'a TimeSpanPlan, crew: &'a Crew, outside: Outside<'a>, observer: &'a mut dyn Observer) -> Self {
         let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
         crew.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);

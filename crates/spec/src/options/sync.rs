@@ -4,12 +4,8 @@ use super::row::{Group, OptionRow, Pass, Repeat, Scope, Since, Support};
 use crate::builder::{Builder, Fault, Given};
 use std::path::PathBuf;
 
-const EVENT: OptionRow = OptionRow {
-    value: "<name>",
-    scope: Scope::Invocation,
-    group: Group::Synchronization,
-    ..OptionRow::BASE
-};
+const EVENT: OptionRow =
+    OptionRow { value: "<name>", scope: Scope::Invocation, group: Group::Synchronization, ..OptionRow::BASE };
 
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
