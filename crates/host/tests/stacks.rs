@@ -61,6 +61,18 @@ fn an_nvme_disk_is_described_in_full() {
     assert_eq!((link.lanes, link.lanes_max), (Some(2), Some(4)));
 }
 
+#[test]
+fn a_link_that_is_down_has_no_lanes() {
+    let machine = Machine::new(&two_nvme_disks());
+    for (width, lanes) in [("0", None), ("63", None), ("255", None), ("16", Some(16)), ("x16", None)] {
+        machine.write("@nvme0n1/../../../current_link_width", width);
+        machine.write("@nvme0n1/../../../current_link_speed", "Unknown");
+        let link = disk(&machine, "/dev/nvme0n1").connection.pcie.expect("a link");
+        assert_eq!((link.lanes, link.megatransfers_per_s), (lanes, None), "{width}");
+        assert_eq!((link.lanes_max, link.megatransfers_per_s_max), (Some(4), Some(16_000)));
+    }
+}
+
 /// A subsystem of two controllers with one namespace, which has a partition.
 const NVME_MULTIPATH: &str = "
     block nvme0n1 259:1 virtual/nvme-subsystem/nvme-subsys0/nvme0n1
