@@ -26,7 +26,7 @@ pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Comma
         scan::Scanned::Answer(command) => return Ok(command),
         scan::Scanned::Line(line) => line,
     };
-    let mut builder = Builder { warnings: line.warnings.clone(), options: line.options, ..Builder::default() };
+    let mut builder = Builder { warnings: line.warnings.clone(), options: line.options.clone(), ..Builder::default() };
     // What was noticed on the way helps to understand what was not understood in the end.
     interpret(&line, &mut builder, args.len(), surroundings).map_err(|failure| {
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
@@ -48,18 +48,34 @@ fn interpret(
         }
         return Ok(Command::SystemInformation(format));
     }
+    check_outputs(builder)?;
     if let Some(path) = builder.profile_path.take() {
         return Ok(Command::LoadProfile(LoadRequest {
             path,
             overrides: std::mem::take(&mut builder.overrides),
             show: builder.show,
             targets: line.targets.iter().map(PathBuf::from).collect(),
-            options: builder.options,
+            options: std::mem::take(&mut builder.options),
             warnings: std::mem::take(&mut builder.warnings),
         }));
     }
     apply(Pass::Two, &line.short, builder, surroundings)?;
     finish(line, builder, surroundings)
+}
+
+/// Refuses two documents on stdout, and says so where none will be written.
+fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
+    let options = &builder.options;
+    if let Some(conflict) = options.outputs.conflict_with(builder.overrides.result_format) {
+        return Err(ParseFailure::because(conflict));
+    }
+    if builder.show || options.plan_only {
+        let instead = if builder.show { "-Rp" } else { "--plan" };
+        let warnings: Vec<String> =
+            options.outputs.options().map(|o| format!("{o} has no effect with {instead}")).collect();
+        builder.warnings.extend(warnings);
+    }
+    Ok(())
 }
 
 /// Refuses what may not stand beside `-X`, before or after it.
@@ -208,7 +224,7 @@ fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -
     Ok(Command::Run(RunRequest {
         profile,
         events: std::mem::take(&mut builder.events),
-        options: builder.options,
+        options: std::mem::take(&mut builder.options),
         warnings: std::mem::take(&mut builder.warnings),
         unsupported: std::mem::take(&mut builder.unsupported),
     }))

@@ -1,5 +1,6 @@
 //! What a command line asks for.
 
+use crate::outputs::Outputs;
 use model::profile::{Profile, ResultFormat};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -160,7 +161,7 @@ pub struct Events {
 }
 
 /// Our own options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// `--overwrite`: touch files that this tool did not make.
     pub overwrite: bool,
@@ -168,6 +169,10 @@ pub struct RunOptions {
     pub recreate: bool,
     /// `--plan`: print what would be done and stop.
     pub plan_only: bool,
+    /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.
+    pub outputs: Outputs,
+    /// `--label`: name and value, in the order given, each name once.
+    pub labels: Vec<(String, String)>,
 }
 
 /// A command line that was not understood.

@@ -14,6 +14,7 @@ mod loaded;
 mod nearness;
 mod number;
 pub mod options;
+mod outputs;
 pub mod size;
 mod targets;
 mod templates;
@@ -26,5 +27,6 @@ pub use command::{
     Command, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest, Subcommand,
     Surroundings,
 };
+pub use outputs::{Destination, Form, Outputs};
 pub use xml_read::{XmlFault, read_profile};
 pub use xml_write::write_profile;

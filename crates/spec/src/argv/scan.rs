@@ -82,7 +82,7 @@ pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result
             (Kind::Flag, None) => None,
             (_, Some(value)) => Some(value),
             (kind, None) => {
-                let next = rest.next().map(|next| next.to_string_lossy().into_owned());
+                let next = rest.next().map(|next| text_value(name, next)).transpose()?;
                 if kind == Kind::Value && next.is_none() {
                     return Err(ParseFailure::because(format!("option '{name}': its value is missing")));
                 }
@@ -96,6 +96,13 @@ pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result
         }
     }
     Ok(Scanned::Line(line))
+}
+
+/// The argument behind a long option. What is no text would be read as another one.
+fn text_value(name: &str, value: &OsStr) -> Result<String, ParseFailure> {
+    value.to_str().map(str::to_owned).ok_or_else(|| {
+        ParseFailure::because(format!("option '{name}': its value '{}' is not valid UTF-8 text", value.display()))
+    })
 }
 
 fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
@@ -114,7 +121,7 @@ fn apply_own(
     line: &mut Line,
     surroundings: &dyn Surroundings,
 ) -> Result<(), ParseFailure> {
-    let mut builder = Builder { options: line.options, ..Builder::default() };
+    let mut builder = Builder { options: std::mem::take(&mut line.options), ..Builder::default() };
     (row.apply)(&mut builder, &Given { argument, value, surroundings })
         .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
     line.options = builder.options;

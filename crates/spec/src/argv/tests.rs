@@ -3,6 +3,7 @@ mod as_typed;
 use super::*;
 use crate::command::{Events, Overrides, RunOptions};
 use model::affinity::AffinityEntry;
+use model::plan::EngineKind;
 use model::profile::*;
 use model::units::Bytes;
 use model::validate::{Purpose, validate};
@@ -437,6 +438,10 @@ fn overrides_reach_every_timespan() {
         verbose: true,
         verbose_stats: false,
         experiment_flags: Some(5),
+        engine: Some(EngineKind::LinuxAio),
+        submission_polling: true,
+        completion_polling: true,
+        cold: true,
     };
     let mut profile = Profile { time_spans: vec![TimeSpan::default(); 2], verbose_stats: true, ..Profile::default() };
     overrides.apply(&mut profile);
@@ -444,6 +449,10 @@ fn overrides_reach_every_timespan() {
         assert_eq!((span.duration_s, span.warm_up_s, span.cool_down_s, span.random_seed), (1, 2, 3, 4));
     }
     assert_eq!((profile.result_format, profile.experiment_flags), (ResultFormat::Xml, 5));
+    for span in &profile.time_spans {
+        assert_eq!(span.engine, Some(EngineKind::LinuxAio));
+        assert!(span.submission_polling && span.completion_polling && span.cold);
+    }
     assert!(profile.verbose && profile.verbose_stats, "options switch on, never off");
 }
 
@@ -477,7 +486,7 @@ fn events_tracing_and_content() {
 #[test]
 fn our_own_options() {
     let options = run("--overwrite --recreate --plan f").options;
-    assert_eq!(options, RunOptions { overwrite: true, recreate: true, plan_only: true });
+    assert_eq!(options, RunOptions { overwrite: true, recreate: true, plan_only: true, ..RunOptions::default() });
     assert_failures(&[
         ("--overwrite=yes f", "takes no value"),
         ("-- f", "invalid option: '--'"),

@@ -5,6 +5,7 @@ mod access;
 mod affinity;
 mod cache;
 mod content;
+mod outputs;
 mod own;
 mod report;
 mod row;
@@ -27,6 +28,7 @@ pub fn all() -> impl Iterator<Item = &'static OptionRow> {
         content::ROWS,
         report::ROWS,
         sync::ROWS,
+        outputs::ROWS,
         own::ROWS,
     ]
     .into_iter()

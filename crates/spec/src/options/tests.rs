@@ -58,7 +58,8 @@ fn every_row_is_listed_by_the_help_texts() {
 fn every_example_leads_to_its_row_and_is_accepted() {
     for row in all() {
         let (found, value) = if row.is_long() {
-            (find_long(row.example).unwrap(), "")
+            let (name, value) = row.example.split_once('=').unwrap_or((row.example, ""));
+            (find_long(name).unwrap(), value)
         } else {
             find_short(row.example).unwrap_or_else(|| panic!("{} leads nowhere", row.example))
         };

@@ -1,0 +1,207 @@
+//! Where results go: beside the document of `-R` on stdout, or instead of it.
+
+use model::profile::ResultFormat;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The forms of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// `DiskSpd`'s text report.
+    Text,
+    /// `DiskSpd`'s XML results.
+    Xml,
+    /// Our own document.
+    Json,
+    /// One row per thread, target and direction.
+    Csv,
+}
+
+impl Form {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Text, Self::Xml, Self::Json, Self::Csv];
+
+    /// The option that asks for it.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Text => "--text",
+            Self::Xml => "--xml",
+            Self::Json => "--json",
+            Self::Csv => "--csv",
+        }
+    }
+
+    /// The suffix of its files, without the dot.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Text => "txt",
+            Self::Xml => "xml",
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The form with this suffix, in either letter case.
+    pub fn from_suffix(suffix: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.suffix().eq_ignore_ascii_case(suffix))
+    }
+}
+
+impl From<ResultFormat> for Form {
+    fn from(format: ResultFormat) -> Self {
+        match format {
+            ResultFormat::Text => Self::Text,
+            ResultFormat::Xml => Self::Xml,
+        }
+    }
+}
+
+/// Where one document goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// `-`: stdout, where it takes the place of the document of `-R`.
+    Stdout,
+    /// A file.
+    File(PathBuf),
+}
+
+/// The documents asked for beside that of `-R`, each form at most once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs(BTreeMap<Form, Destination>);
+
+impl Outputs {
+    /// Asks for one more; what is wrong with that, if anything.
+    pub(crate) fn add(&mut self, form: Form, value: &str) -> Result<(), String> {
+        let destination = match value {
+            "" => return Err("the name of a file is missing, or - for stdout".to_owned()),
+            "-" => Destination::Stdout,
+            path => Destination::File(PathBuf::from(path)),
+        };
+        if let Some(other) = self.on_stdout()
+            && destination == Destination::Stdout
+            && other != form
+        {
+            return Err(format!("{} - goes to stdout already; give a file to one of them", other.option()));
+        }
+        match self.0.insert(form, destination) {
+            None => Ok(()),
+            Some(_) => Err(format!("{} was given before", form.option())),
+        }
+    }
+
+    /// The form that goes to stdout, if any is to go there.
+    pub fn on_stdout(&self) -> Option<Form> {
+        self.0.iter().find(|(_, destination)| **destination == Destination::Stdout).map(|(form, _)| *form)
+    }
+
+    /// The files, each with its form.
+    pub fn files(&self) -> impl Iterator<Item = (Form, &PathBuf)> {
+        self.0.iter().filter_map(|(form, destination)| match destination {
+            Destination::Stdout => None,
+            Destination::File(path) => Some((*form, path)),
+        })
+    }
+
+    /// The options that were given.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().map(|form| form.option())
+    }
+
+    /// Why `-R`, if it was typed, cannot stand beside these.
+    pub(crate) fn conflict_with(&self, typed: Option<ResultFormat>) -> Option<String> {
+        let (on_stdout, typed) = (self.on_stdout()?, typed?);
+        (on_stdout != Form::from(typed)).then(|| {
+            let name = if typed == ResultFormat::Xml { "-Rxml" } else { "-Rtext" };
+            format!("{name} and {} - both go to stdout; give a file to one of them", on_stdout.option())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Command, RunRequest, Surroundings};
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    use std::path::Path;
+
+    struct Nothing;
+
+    impl Surroundings for Nothing {
+        fn milliseconds_since_boot(&self) -> u32 {
+            0
+        }
+
+        fn file_exists(&self, _: &Path) -> bool {
+            false
+        }
+    }
+
+    fn parse(line: &str) -> Result<Command, String> {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        crate::parse(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
+    }
+
+    fn run(line: &str) -> RunRequest {
+        match parse(line) {
+            Ok(Command::Run(request)) => request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn files_and_stdout_are_told_apart() {
+        let outputs = run("--json=a.json --xml - --csv ./- f").options.outputs;
+        assert_eq!(outputs.on_stdout(), Some(Form::Xml));
+        let files: Vec<_> = outputs.files().collect();
+        assert_eq!(files, [(Form::Json, &PathBuf::from("a.json")), (Form::Csv, &PathBuf::from("./-"))]);
+        assert_eq!(run("f").options.outputs, Outputs::default());
+    }
+
+    #[test]
+    fn stdout_takes_one_document() {
+        for (line, expected) in [
+            ("--json - --csv - f", "--json - goes to stdout already"),
+            ("--json - -Rxml f", "-Rxml and --json - both go to stdout"),
+            ("-Rtext --json=- f", "-Rtext and --json - both go to stdout"),
+            ("--xml - -Rtext -Xprofile.xml", "-Rtext and --xml - both go to stdout"),
+            ("--json a --json b f", "--json was given before"),
+            ("--json - --json - f", "--json was given before"),
+            ("--json= f", "the name of a file is missing"),
+            ("--json", "its value is missing"),
+        ] {
+            let failure = parse(line).expect_err(line);
+            assert!(failure.contains(expected), "{line}: {failure}");
+        }
+        assert_eq!(run("--xml - -Rxml f").options.outputs.on_stdout(), Some(Form::Xml));
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_is_run() {
+        assert_eq!(run("--plan --json a f").warnings, ["--json has no effect with --plan"]);
+        let Ok(Command::ShowProfile(request)) = parse("--csv a -Rp f") else { panic!("-Rp shows") };
+        assert_eq!(request.warnings, ["--csv has no effect with -Rp"]);
+    }
+
+    #[test]
+    fn labels_keep_their_order_and_have_names() {
+        let labels = run("--label b=1 --label=a=x=y --label c= f").options.labels;
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(labels, [pair("b", "1"), pair("a", "x=y"), pair("c", "")]);
+        for (line, expected) in [
+            ("--label a f", "of the form KEY=VALUE, not 'a'"),
+            ("--label =a f", "of the form KEY=VALUE, not '=a'"),
+            ("--label a=1 --label a=1 f", "there is a label 'a' already"),
+        ] {
+            let failure = parse(line).expect_err(line);
+            assert!(failure.contains(expected), "{line}: {failure}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_refused() {
+        let args = ["--json".into(), OsString::from_vec(b"caf\xe9.json".to_vec()), "f".into()];
+        let failure = crate::parse(&args, &Nothing).expect_err("it would be another name");
+        assert!(failure.messages[0].contains("is not valid UTF-8"), "{failure:?}");
+    }
+}
