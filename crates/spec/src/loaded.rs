@@ -59,3 +59,118 @@ impl LoadRequest {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Command, Overrides};
+    use model::profile::{ResultFormat, Target, TimeSpan};
+    use std::ffi::OsString;
+
+    /// A place where these files exist.
+    struct With(&'static [&'static str]);
+
+    impl Surroundings for With {
+        fn milliseconds_since_boot(&self) -> u32 {
+            0
+        }
+
+        fn file_exists(&self, path: &Path) -> bool {
+            self.0.iter().any(|existing| Path::new(existing) == path)
+        }
+    }
+
+    fn request(line: &str) -> LoadRequest {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        match crate::parse(&args, &With(&[])) {
+            Ok(Command::LoadProfile(request)) => request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn profile(paths: &[&str]) -> Profile {
+        let targets = paths.iter().map(|path| Target::new(*path)).collect();
+        Profile { time_spans: vec![TimeSpan { targets, ..TimeSpan::default() }], ..Profile::default() }
+    }
+
+    fn run(line: &str, paths: &[&str], existing: &'static [&'static str]) -> RunRequest {
+        match request(line).load(profile(paths), &With(existing)) {
+            Ok(Loaded::Run(request)) => request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn refusal(line: &str, paths: &[&str]) -> Vec<String> {
+        let failure = request(line).load(profile(paths), &With(&[])).unwrap_err();
+        assert_eq!(failure.exit_status, 3);
+        failure.messages
+    }
+
+    #[test]
+    fn targets_and_overrides_go_into_the_profile() {
+        let request = run("-d7 -v --overwrite -Xp.xml a b", &["*2", "own", "*1"], &[]);
+        let span = &request.profile.time_spans[0];
+        assert_eq!(span.duration_s, 7);
+        assert!(request.profile.verbose && request.options.overwrite);
+        let paths: Vec<_> = span.targets.iter().map(|target| target.path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["b", "own", "a"]);
+        assert_eq!(request.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_shown_profile_keeps_templates_and_has_the_format_of_the_profile_or_of_the_option() {
+        for (line, said, format) in [
+            ("-Xp -Rp", ResultFormat::Xml, ResultFormat::Xml),
+            ("-Xp -Rp", ResultFormat::Text, ResultFormat::Text),
+            ("-Xp -Rptext", ResultFormat::Xml, ResultFormat::Text),
+            ("-Xp -Rpxml", ResultFormat::Text, ResultFormat::Xml),
+        ] {
+            let profile = Profile { result_format: said, ..profile(&["*1", "#1", "C:"]) };
+            let Ok(Loaded::Show(request)) = request(line).load(profile.clone(), &With(&[])) else { panic!("{line}") };
+            assert_eq!(request.format, format, "{line}");
+            assert_eq!(request.profile, Profile { result_format: format, ..profile });
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_yet_is_named_by_element_and_option() {
+        let mut profile = profile(&["f"]);
+        profile.time_spans[0].targets[0].large_pages = true;
+        let loaded = LoadRequest { overrides: Overrides::default(), ..request("-Xp") }.load(profile, &With(&[]));
+        let Ok(Loaded::Run(run)) = loaded else { panic!("{loaded:?}") };
+        let is_later = crate::options::find_short("-l").unwrap().0.support.is_later("");
+        let expected: &[&str] = if is_later { &["<UseLargePages> (-l)"] } else { &[] };
+        assert_eq!(run.unsupported, expected);
+    }
+
+    #[test]
+    fn paths_of_windows_get_a_hint_unless_they_exist() {
+        let warnings = |existing| run("-Xp", &[r"C:\a.dat", r"\\host\share\b", "c", r"C:\a.dat"], existing).warnings;
+        let all = warnings(&[]);
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!(all.iter().all(|warning| warning.ends_with(TEMPLATE_HINT)), "{all:?}");
+        assert!(all[0].contains(r"'C:\a.dat'") && all[1].contains(r"'\\host\share\b'"), "{all:?}");
+        assert_eq!(warnings(&[r"C:\a.dat", r"\\host\share\b"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn drives_are_refused_wherever_they_are_named() {
+        let in_profile = refusal("-Xp", &["#1", "D:"]);
+        assert_eq!(in_profile.len(), 2, "{in_profile:?}");
+        assert!(in_profile.iter().all(|message| message.starts_with("ERROR: target '")), "{in_profile:?}");
+        assert!(in_profile[0].contains("'#1'") && in_profile[0].ends_with(TEMPLATE_HINT), "{in_profile:?}");
+        let on_line = refusal("-Xp #1", &["*1"]);
+        assert!(on_line.len() == 1 && on_line[0].contains("'#1'"), "{on_line:?}");
+    }
+
+    #[test]
+    fn everything_that_does_not_fit_is_told_at_once_behind_the_warnings() {
+        let messages = refusal(r"-Xp C:\x /b4K #2", &["*4", "#1", r"D:\y"]);
+        let (warnings, errors): (Vec<_>, Vec<_>) =
+            messages.iter().partition(|message| message.starts_with("WARNING: "));
+        assert_eq!(warnings.len(), 3, "{messages:?}");
+        // Two drives, one template without a target, three targets without a template.
+        assert_eq!(errors.len(), 6, "{messages:?}");
+        assert!(messages[..3].iter().all(|message| message.starts_with("WARNING: ")), "{messages:?}");
+    }
+}

@@ -4,6 +4,7 @@ use model::profile::*;
 use model::units::Bytes;
 
 mod faults;
+mod schema;
 
 /// A document with these children of its one target, its one timespan and itself.
 fn document(target: &str, span: &str, outside: &str) -> String {
