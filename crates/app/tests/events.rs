@@ -213,7 +213,8 @@ fn a_killed_run_holds_nothing_and_blocks_nobody() {
     victim.wait_for_stderr("starting measurements");
     drop(victim);
     // What was set is forgotten with the last one who held it: this one waits.
-    waiting_reader(&place, "", &[("r", &start)]);
+    drop(waiting_reader(&place, "", &[("r", &start)]));
+    assert!(!exists(&start));
 }
 
 #[test]
