@@ -47,7 +47,9 @@ pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
     let mut findings = Findings::default();
     for (index, time_span) in profile.time_spans.iter().enumerate() {
         findings.enter(several.then_some(index + 1));
-        cpu_order(&time_span.affinity, topology, &mut findings);
+        // Even with -n, which does not go with a list: all faults are told at once.
+        let faults = time_span.affinity.listed.iter().filter_map(|&entry| check(entry, topology).err());
+        faults.for_each(|message| findings.refuse(RefusalKind::Invalid, message));
     }
     findings.into_messages(RefusalKind::Invalid)
 }
@@ -412,8 +414,12 @@ mod tests {
         assert!(wrong[0].starts_with("timespan 1: -a names processor group 1"), "{wrong:?}");
         assert!(wrong[1].starts_with("timespan 3: -a: mask 0x200"), "{wrong:?}");
         assert!(
-            check_affinity(&Profile { time_spans: vec![span("-a9")], ..profile }, &t1())[0].starts_with("-a: mask")
+            check_affinity(&Profile { time_spans: vec![span("-a9")], ..profile.clone() }, &t1())[0]
+                .starts_with("-a: mask")
         );
+        let mut unbound = span("-a9");
+        unbound.affinity.disabled = true;
+        assert_eq!(check_affinity(&Profile { time_spans: vec![unbound], ..profile }, &t1()).len(), 1);
     }
 
     #[test]
