@@ -1,31 +1,42 @@
 //! Running a load: check everything, plan, run, report.
 
 use crate::output::{print, say};
+use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
 use crate::status::{NOT_SUPPORTED, Status, fail, printed};
 use crate::{Invocation, events, interrupt};
 use host::Root;
 use model::facts::Facts;
 use model::plan::Plan;
-use model::profile::{Profile, ResultFormat};
 use model::record::{Outcome, Record};
+use model::result::RunResult;
 use model::units::UnixTime;
 use model::validate::{Purpose, validate};
 use plan::{Choices, Refusal, RefusalKind};
 use run::event::{Events, Outside};
-use spec::RunRequest;
+use spec::{Outputs, RunRequest};
 use stats::Input;
 
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
 const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
 
+/// What is known before anything is planned.
+struct Job<'a> {
+    invocation: &'a Invocation,
+    request: &'a RunRequest,
+    facts: Facts,
+    destinations: Destinations,
+    /// What was warned of.
+    warnings: Vec<String>,
+}
+
 /// Runs what a command line asks for.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let machine = Root::machine();
     let mut facts = Facts { system: host::system(&machine), ..Facts::default() };
-    if !is_valid(request, &facts) {
+    let Some((warnings, destinations)) = check(request, &facts) else {
         return Status::Invalid;
-    }
+    };
     if !request.unsupported.is_empty() {
         request.unsupported.iter().for_each(|option| say(&format!("ERROR: {NOT_SUPPORTED}{option}")));
         return Status::Failure;
@@ -37,27 +48,45 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         Err(reason) => return fail(&reason),
     };
     facts.targets = host::targets(&machine, &plan::questions(&request.profile));
-    let plan = match plan::plan(&request.profile, &facts, &choices(request)) {
+    let job = Job { invocation, request, facts, destinations, warnings };
+    let plan = match plan::plan(&request.profile, &job.facts, &choices(request)) {
         Ok(plan) => plan,
-        Err(refusals) => return refused(invocation, &request.profile, &facts, &refusals),
+        Err(refusals) => return job.refused(&refusals),
     };
     if request.options.plan_only {
         let mut text = Vec::new();
-        let result = plan::explain(&plan, &facts, &mut text);
+        let result = plan::explain(&plan, &job.facts, &mut text);
         return printed(result.and_then(|()| print(&text)), Status::Success);
     }
-    execute(invocation, &request.profile, &facts, &plan, &events)
+    job.execute(&plan, &events)
 }
 
-/// Says everything that is wrong with the profile, and everything the user should know.
-fn is_valid(request: &RunRequest, facts: &Facts) -> bool {
+/// Says everything that is wrong with the profile and with where its results shall go, and
+/// everything the user should know. `None` = it cannot be run.
+fn check(request: &RunRequest, facts: &Facts) -> Option<(Vec<String>, Destinations)> {
     let mut errors: Vec<String> = plan::check_affinity(&request.profile, &facts.system.topology);
     let findings = validate(&request.profile, Purpose::Run);
     errors.extend(findings.errors);
+    let destinations = destinations(request).map_err(|reasons| errors.extend(reasons));
     errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
-    let warnings = request.warnings.iter().chain(&findings.warnings);
-    warnings.for_each(|warning| say(&format!("WARNING: {warning}")));
-    errors.is_empty()
+    let warnings: Vec<String> = request.warnings.iter().cloned().chain(findings.warnings).collect();
+    warnings.iter().for_each(|warning| say(&format!("WARNING: {warning}")));
+    destinations.ok().filter(|_| errors.is_empty()).map(|destinations| (warnings, destinations))
+}
+
+/// Where the results shall go: nowhere that this run reads or writes.
+fn destinations(request: &RunRequest) -> Result<Destinations, Vec<String>> {
+    if request.options.plan_only {
+        return Destinations::check(&Outputs::default(), request.profile.result_format, &[]);
+    }
+    let mut protected = Vec::new();
+    for target in request.profile.time_spans.iter().flat_map(|span| &span.targets) {
+        protected.push(Protected { path: target.path.clone(), role: "a target of this run" });
+        if let Some(path) = target.write_source.as_ref().and_then(|source| source.file.clone()) {
+            protected.push(Protected { path, role: "the file that write data is taken from (-Z)" });
+        }
+    }
+    Destinations::check(&request.options.outputs, request.profile.result_format, &protected)
 }
 
 fn choices(request: &RunRequest) -> Choices {
@@ -65,59 +94,59 @@ fn choices(request: &RunRequest) -> Choices {
     if by_environment && !request.options.overwrite {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
-    Choices { overwrite: request.options.overwrite || by_environment, recreate: request.options.recreate, engine: None }
+    Choices { overwrite: request.options.overwrite || by_environment, recreate: request.options.recreate }
 }
 
-/// Says why the run cannot be. One that this machine cannot do is reported like a run that failed,
-/// as scripts know it; one that is unsafe or wrong is not reported at all.
-fn refused(invocation: &Invocation, profile: &Profile, facts: &Facts, refusals: &[Refusal]) -> Status {
-    refusals.iter().for_each(|refusal| say(&format!("ERROR: {refusal}")));
-    if refusals.iter().any(|refusal| refusal.kind == RefusalKind::Invalid) {
-        return Status::Invalid;
+impl Job<'_> {
+    /// Says why the run cannot be. One that this machine cannot do is reported like a run that
+    /// failed, as scripts know it; one that is unsafe or wrong is not reported at all.
+    fn refused(&self, refusals: &[Refusal]) -> Status {
+        refusals.iter().for_each(|refusal| say(&format!("ERROR: {refusal}")));
+        if refusals.iter().any(|refusal| refusal.kind == RefusalKind::Invalid) {
+            return Status::Invalid;
+        }
+        let record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
+        let result = self.summarise(&Plan::default(), &record);
+        let errors = refusals.iter().map(Refusal::to_string).collect();
+        self.report(&RunResult { plan: None, errors, ..result }, Status::Failure)
     }
-    let record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
-    report(invocation, profile, facts, &Plan::default(), &record, Status::Failure)
-}
 
-fn execute(invocation: &Invocation, profile: &Profile, facts: &Facts, plan: &Plan, events: &Events) -> Status {
-    let interrupted = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
-        Ok(interrupted) => interrupted,
-        Err(error) => return fail(&format!("cannot watch for signals: {error}")),
-    };
-    let mut spectator = Spectator::new(profile.verbose);
-    let record = run::run(plan, Outside { interrupt: &interrupted, events }, &mut spectator);
-    spectator.finish();
-    let mut status = Status::Success;
-    for time_span in &record.time_spans {
-        if let Outcome::Failed { errors } = &time_span.outcome {
-            status = Status::Failure;
-            errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
+    fn execute(&self, plan: &Plan, events: &Events) -> Status {
+        let interrupted = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
+            Ok(interrupted) => interrupted,
+            Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+        };
+        let mut spectator = Spectator::new(self.request.profile.verbose);
+        let record = run::run(plan, Outside { interrupt: &interrupted, events }, &mut spectator);
+        spectator.finish();
+        let mut status = Status::Success;
+        for time_span in &record.time_spans {
+            if let Outcome::Failed { errors } = &time_span.outcome {
+                status = Status::Failure;
+                errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
+            }
+        }
+        self.report(&self.summarise(plan, &record), status)
+    }
+
+    /// The result, with everything that is known beside the figures.
+    fn summarise(&self, plan: &Plan, record: &Record) -> RunResult {
+        let command_line = self.invocation.command_line();
+        let (profile, system) = (&self.request.profile, &self.facts.system);
+        let result = stats::summarise(&Input { command_line, profile, system, plan, record });
+        RunResult {
+            labels: self.request.options.labels.clone(),
+            targets: self.facts.targets.clone(),
+            warnings: self.warnings.clone(),
+            ..result
         }
     }
-    report(invocation, profile, facts, plan, &record, status)
-}
 
-fn report(
-    invocation: &Invocation,
-    profile: &Profile,
-    facts: &Facts,
-    plan: &Plan,
-    record: &Record,
-    status: Status,
-) -> Status {
-    let command_line = invocation.command_line();
-    let result = stats::summarise(&Input { command_line, profile, system: &facts.system, plan, record });
-    let mut document = Vec::new();
-    let written = match profile.result_format {
-        ResultFormat::Text => report::text(&result, &mut document),
-        ResultFormat::Xml => {
-            let profile_xml = spec::write_profile(profile, ResultFormat::Xml);
-            report::xml(&result, &profile_xml, &mut document)
+    fn report(&self, result: &RunResult, status: Status) -> Status {
+        let written = self.destinations.write(result);
+        if status == Status::Failure {
+            say("Error generating I/O requests");
         }
-    };
-    let written = written.and_then(|()| print(&document));
-    if status == Status::Failure {
-        say("Error generating I/O requests");
+        written.map_or_else(|reason| fail(&reason), |()| status)
     }
-    printed(written, status)
 }

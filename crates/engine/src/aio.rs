@@ -1,6 +1,6 @@
 //! Linux native AIO: many requests where there is no `io_uring`.
 //!
-//! Five system calls that glibc does not wrap (see io_submit(2)); on buffered files the kernel
+//! Five system calls that glibc does not wrap (see `io_submit(2)`); on buffered files the kernel
 //! completes an operation before it returns from submitting it.
 
 use crate::buffers::{Region, Regions};
@@ -90,7 +90,7 @@ impl AioEngine {
     fn submit(&mut self) -> u32 {
         let mut submitted = 0;
         while !self.staged.is_empty() {
-            let (count, list) = (self.staged.len() as libc::c_long, self.staged.as_mut_ptr());
+            let (count, list) = (self.staged.len(), self.staged.as_mut_ptr());
             // SAFETY: `list` holds `count` pointers to blocks of `self.blocks`; each names a buffer
             // checked by `Regions::address` and an open file of this engine, both kept until the
             // operation has come back.
@@ -142,7 +142,7 @@ impl AioEngine {
                 libc::SYS_io_getevents,
                 self.context,
                 libc::c_long::from(least),
-                most as libc::c_long,
+                most,
                 self.events.as_mut_ptr(),
                 timeout_pointer,
             )

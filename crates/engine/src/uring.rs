@@ -49,6 +49,9 @@ pub struct RingSettings {
     pub submission_polling: bool,
     /// Completions are polled for at the device (`IOPOLL`).
     pub completion_polling: bool,
+    /// Completions arrive with the next system call only, which costs least (`DEFER_TASKRUN`);
+    /// without it they arrive by themselves.
+    pub deferred_completions: bool,
 }
 
 impl UringEngine {
@@ -152,13 +155,13 @@ fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'st
             // The kernel thread runs the completions; the task-run flags exclude it.
             builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS);
         }
-        if level >= 1 && !settings.submission_polling {
+        if level >= 1 && settings.deferred_completions && !settings.submission_polling {
             builder.setup_coop_taskrun();
         }
         if level >= 2 {
             builder.setup_single_issuer();
         }
-        if level >= 2 && !settings.submission_polling {
+        if level >= 2 && settings.deferred_completions && !settings.submission_polling {
             builder.setup_defer_taskrun();
         }
         if level >= 3 {

@@ -37,8 +37,12 @@ fn files(path: &Path) -> Vec<OwnedFd> {
     vec![open(path, &plan).expect("the file exists")]
 }
 
-const PLAIN: RingSettings =
-    RingSettings { register_buffers: true, submission_polling: false, completion_polling: false };
+const PLAIN: RingSettings = RingSettings {
+    register_buffers: true,
+    submission_polling: false,
+    completion_polling: false,
+    deferred_completions: true,
+};
 
 fn ring(path: &Path, slots: u32, settings: RingSettings) -> Option<UringEngine> {
     match UringEngine::new(slots, settings, files(path), vec![region(0xA5)]) {
@@ -122,7 +126,7 @@ fn the_synchronous_engine_conforms() {
 fn the_ring_conforms_in_every_form() {
     for (register_buffers, submission_polling) in [(true, false), (false, false), (true, true)] {
         let (_folder, path) = file_of(16);
-        let settings = RingSettings { register_buffers, submission_polling, completion_polling: false };
+        let settings = RingSettings { register_buffers, submission_polling, ..PLAIN };
         let Some(mut engine) = ring(&path, 4, settings) else { continue };
         transfers_reach_their_place(&mut engine, &path);
         results_are_the_kernels(&mut engine, 16);

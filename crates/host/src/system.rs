@@ -17,6 +17,7 @@ pub fn system(root: &Root) -> SystemFacts {
         page_size_bytes: sys::limits::page_size_bytes(),
         topology,
         kernel_release: kernel::release(root),
+        cache_line_write_back: sys::cache_lines::can_write_back(),
         io_uring: kernel::io_uring(root, sys::io_uring_probe::probe()),
         memory: memory::read(root, sys::limits::locked_memory_bytes()),
         open_files_max: sys::limits::raise_open_files(),

@@ -45,6 +45,9 @@ pub struct SystemFacts {
     pub topology: Topology,
     /// Kernel release, as in `uname -r`.
     pub kernel_release: String,
+    /// The CPU writes cache lines back on request (`-Nn`, `-Ni`).
+    #[serde(default)]
+    pub cache_line_write_back: bool,
     /// Whether rings can be made.
     pub io_uring: IoUring,
     /// Memory that a run may use, and limits on it.

@@ -14,6 +14,15 @@ pub enum Note {
         /// The kernel's reason.
         reason: String,
     },
+    /// Another engine had to do.
+    EngineFallback {
+        /// The one that was wanted.
+        wanted: String,
+        /// The one that was used.
+        used: String,
+        /// Why.
+        reason: String,
+    },
     /// A ring set-up flag that this kernel does not know was left out.
     RingFlagsReduced {
         /// What is missing.
@@ -99,6 +108,7 @@ impl fmt::Display for Note {
             Self::BuffersNotRegistered { reason } => {
                 write!(f, "I/O buffers are not registered with io_uring: {reason}")
             }
+            Self::EngineFallback { wanted, used, reason } => write!(f, "{used} is used instead of {wanted}: {reason}"),
             Self::RingFlagsReduced { missing } => write!(f, "this kernel's io_uring lacks {missing}"),
             Self::TargetBelowMaximum { path, size_bytes, max_offset_bytes } => write!(
                 f,

@@ -5,6 +5,7 @@
 use crate::affinity::AffinityEntry;
 use crate::facts::{FileIdentity, Fill};
 use crate::note::Note;
+use crate::profile::{FlushMode, IoPriority};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub struct TimeSpanPlan {
     pub measure_latency: bool,
     /// Width and number of the intervals of `-D`.
     pub intervals: Option<Intervals>,
+    /// Drop the targets' cached pages before the warm-up (`--cold`).
+    pub cold: bool,
     /// Print a dot per this many I/Os of a thread; 0 = off.
     pub progress_ios: u32,
     /// In the profile's order.
@@ -234,6 +237,25 @@ pub struct EnginePlan {
     pub kind: EngineKind,
     /// A clause for `--plan`: "one request outstanding".
     pub reason: Cow<'static, str>,
+    /// How its ring is used; `None` without `io_uring`.
+    pub ring: Option<RingPlan>,
+    /// Completions taken at most before they are counted and their requests used again (`-oc`);
+    /// `None` = all that are there.
+    pub completions_max: Option<u32>,
+}
+
+/// How a thread uses `io_uring`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RingPlan {
+    /// Register the I/O buffers, as far as locked memory allows.
+    pub registered_buffers: bool,
+    /// Operations built before a submission (`-u`); `None` = whatever there is, once per turn.
+    pub batch: Option<u32>,
+    /// A kernel thread takes submissions (`--sqpoll`).
+    pub submission_polling: bool,
+    /// Completions are polled for at the device (`--iopoll`).
+    pub completion_polling: bool,
 }
 
 /// The ways to do I/O.
@@ -245,6 +267,10 @@ pub enum EngineKind {
     Synchronous,
     /// `io_uring`.
     IoUring,
+    /// Linux native AIO (`io_submit`).
+    LinuxAio,
+    /// Copies to and from mapped targets; nothing else.
+    MemoryMapped,
     /// Completes at once without the kernel: measures the tool itself.
     Null,
 }
@@ -255,8 +281,31 @@ impl EngineKind {
         match self {
             Self::Synchronous => "synchronous I/O",
             Self::IoUring => "io_uring",
+            Self::LinuxAio => "Linux AIO",
+            Self::MemoryMapped => "memory mapped I/O",
             Self::Null => "null",
         }
+    }
+}
+
+impl EngineKind {
+    /// Every engine.
+    pub const ALL: [Self; 5] = [Self::IoUring, Self::LinuxAio, Self::Synchronous, Self::MemoryMapped, Self::Null];
+
+    /// The word after `--engine`.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Synchronous => "sync",
+            Self::IoUring => "io_uring",
+            Self::LinuxAio => "aio",
+            Self::MemoryMapped => "mmap",
+            Self::Null => "null",
+        }
+    }
+
+    /// The engine with this word.
+    pub fn from_option(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.option() == word)
     }
 }
 
@@ -294,8 +343,24 @@ pub struct WorkerTarget {
     pub content: Content,
     /// When I/Os may be issued.
     pub pace: Pace,
+    /// The target is mapped and I/Os are copies (`-Sm`).
+    pub mapped: Option<MappedPlan>,
+    /// What the kernel's I/O scheduler is told (`-I`).
+    pub priority: IoPriority,
+    /// I/O buffers in huge pages (`-l`).
+    pub large_pages: bool,
     /// The effective distribution, for the report; `None` = uniform or sequential.
     pub effective_distribution: Option<EffectiveDistribution>,
+}
+
+/// How a mapped target is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MappedPlan {
+    /// Copies bypass the CPU's caches (`-Smw`).
+    pub non_temporal: bool,
+    /// What follows each write (`-N`); nothing if copies bypass the caches.
+    pub flush: Option<FlushMode>,
 }
 
 /// The area of a target that is used, and its grid of offsets.

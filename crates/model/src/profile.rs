@@ -5,6 +5,7 @@
 //! will be *done*.
 
 use crate::affinity::AffinityEntry;
+use crate::plan::EngineKind;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -112,6 +113,14 @@ pub struct TimeSpan {
     pub io_ring: Option<IoRing>,
     /// `-oc`, if given.
     pub completion_depth: Option<u32>,
+    /// `--engine`: every thread uses this one, or the run fails.
+    pub engine: Option<EngineKind>,
+    /// `--sqpoll`.
+    pub submission_polling: bool,
+    /// `--iopoll`.
+    pub completion_polling: bool,
+    /// `--cold`: the targets' cached pages are dropped before the warm-up.
+    pub cold: bool,
     /// `-L`.
     pub measure_latency: bool,
     /// `-D`.
@@ -138,6 +147,10 @@ impl Default for TimeSpan {
             completion_routines: false,
             io_ring: None,
             completion_depth: None,
+            engine: None,
+            submission_polling: false,
+            completion_polling: false,
+            cold: false,
             measure_latency: false,
             calculate_iops_std_dev: false,
             interval_ms: 1000,

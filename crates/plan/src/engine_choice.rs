@@ -1,56 +1,201 @@
 //! How a thread does I/O, and why.
 
 use model::facts::IoUring;
-use model::plan::{EngineKind, EnginePlan};
+use model::note::Note;
+use model::plan::{EngineKind, EnginePlan, RingPlan};
+use model::profile::{IoRing, IoRingBatch, TimeSpan};
 
-/// The engine of a thread with `slots` requests, or why it has none.
-pub(crate) fn choose(
-    slots: u32,
-    ring_wanted: bool,
-    io_uring: &IoUring,
-    chosen: Option<EngineKind>,
-) -> Result<EnginePlan, String> {
-    let (kind, reason) = match chosen {
-        Some(kind) => (kind, "chosen for the whole run"),
-        None if ring_wanted => (EngineKind::IoUring, "-u"),
-        None if slots == 1 => (EngineKind::Synchronous, "one request outstanding"),
-        None => (EngineKind::IoUring, "several requests outstanding"),
+/// What decides about one thread's engine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread<'a> {
+    pub(crate) time_span: &'a TimeSpan,
+    /// Requests that it keeps outstanding.
+    pub(crate) slots: u32,
+    /// Every target it serves is memory mapped.
+    pub(crate) all_mapped: bool,
+    /// It writes through to a block device, where a synchronous write costs two flushes.
+    pub(crate) writes_through_to_device: bool,
+}
+
+/// Why a thread has no engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoEngine {
+    /// Two choices exclude each other.
+    Contradiction(String),
+    /// This machine does not have it.
+    Unavailable(String),
+}
+
+/// The engine of a thread, with a note if it is not the one that was wanted.
+pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePlan, Option<Note>), NoEngine> {
+    let time_span = thread.time_span;
+    let (kind, reason, required) = wanted(thread)?;
+    let completions_max = time_span.completion_depth;
+    let plan = |kind, reason: &'static str| EnginePlan {
+        kind,
+        reason: reason.into(),
+        ring: (kind == EngineKind::IoUring).then(|| ring(time_span, thread.slots)),
+        completions_max,
     };
     match (kind, io_uring) {
-        (EngineKind::IoUring, IoUring::Unavailable { cause }) => Err(format!(
-            "a thread with more than one outstanding I/O needs io_uring, which is not available here: {cause}. Allow it \
-             (sysctl kernel.io_uring_disabled=0; in a container, its seccomp profile), or keep one outstanding: -o1 \
-             with one target, or -O1 with -F"
-        )),
-        _ => Ok(EnginePlan { kind, reason: reason.into() }),
+        (EngineKind::IoUring, IoUring::Unavailable { cause }) if required => Err(NoEngine::Unavailable(format!(
+            "io_uring was asked for ({reason}) and is not available here: {cause}. Allow it (sysctl \
+             kernel.io_uring_disabled=0; in a container, its seccomp profile), or leave the choice to diskspd"
+        ))),
+        (EngineKind::IoUring, IoUring::Unavailable { cause }) => {
+            let (wanted, used) = (EngineKind::IoUring.name(), EngineKind::LinuxAio.name());
+            let note = Note::EngineFallback { wanted: wanted.to_owned(), used: used.to_owned(), reason: cause.clone() };
+            Ok((plan(EngineKind::LinuxAio, "io_uring is not available"), Some(note)))
+        }
+        _ => Ok((plan(kind, reason), None)),
     }
+}
+
+/// The engine, a clause that says why, and whether no other may take its place.
+fn wanted(thread: Thread<'_>) -> Result<(EngineKind, &'static str, bool), NoEngine> {
+    let Thread { time_span, slots, all_mapped, writes_through_to_device } = thread;
+    if let Some(kind) = time_span.engine {
+        return explicit(time_span, kind, all_mapped).map(|()| (kind, "--engine", true));
+    }
+    if (time_span.submission_polling || time_span.completion_polling) && time_span.completion_routines {
+        return Err(contradiction("-x", "--sqpoll and --iopoll, which need io_uring"));
+    }
+    Ok(match () {
+        () if time_span.io_ring.is_some() => (EngineKind::IoUring, "-u", true),
+        () if all_mapped => (EngineKind::MemoryMapped, "every target is memory mapped", true),
+        () if time_span.submission_polling => (EngineKind::IoUring, "--sqpoll", true),
+        () if time_span.completion_polling => (EngineKind::IoUring, "--iopoll", true),
+        () if slots == 1 && !writes_through_to_device => (EngineKind::Synchronous, "one request outstanding", false),
+        () if time_span.completion_routines => (EngineKind::LinuxAio, "-x", true),
+        () if slots == 1 => (EngineKind::IoUring, "a synchronous write would flush the device twice", false),
+        () => (EngineKind::IoUring, "several requests outstanding", false),
+    })
+}
+
+/// What `--engine` cannot stand beside.
+fn explicit(time_span: &TimeSpan, kind: EngineKind, all_mapped: bool) -> Result<(), NoEngine> {
+    let name = format!("--engine {}", kind.option());
+    if time_span.io_ring.is_some() && kind != EngineKind::IoUring {
+        return Err(contradiction("-u", &name));
+    }
+    if time_span.completion_routines && kind != EngineKind::LinuxAio {
+        return Err(contradiction("-x", &name));
+    }
+    if (time_span.submission_polling || time_span.completion_polling) && kind != EngineKind::IoUring {
+        return Err(contradiction("--sqpoll and --iopoll", &name));
+    }
+    if kind == EngineKind::MemoryMapped && !all_mapped {
+        return Err(contradiction(&name, "targets that are not memory mapped (-Sm maps them)"));
+    }
+    Ok(())
+}
+
+fn contradiction(one: &str, other: &str) -> NoEngine {
+    NoEngine::Contradiction(format!("{one} contradicts {other}; leave one of them out"))
+}
+
+fn ring(time_span: &TimeSpan, slots: u32) -> RingPlan {
+    RingPlan {
+        registered_buffers: time_span.io_ring.is_none_or(|ring| ring.registered_buffers),
+        batch: time_span.io_ring.map(|ring| batch(ring, slots)),
+        submission_polling: time_span.submission_polling,
+        completion_polling: time_span.completion_polling,
+    }
+}
+
+/// Operations per submission of a thread with `slots` requests.
+fn batch(ring: IoRing, slots: u32) -> u32 {
+    let wanted = match ring.batch {
+        IoRingBatch::Percent(percent) => (u64::from(slots) * u64::from(percent)).div_ceil(100),
+        IoRingBatch::Count(count) => u64::from(count),
+    };
+    // At most `slots`, so it fits.
+    wanted.clamp(1, u64::from(slots.max(1))) as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn thread(time_span: &TimeSpan, slots: u32) -> Thread<'_> {
+        Thread { time_span, slots, all_mapped: false, writes_through_to_device: false }
+    }
+
+    fn unavailable() -> IoUring {
+        IoUring::Unavailable { cause: "io_uring_setup: Operation not permitted".to_owned() }
+    }
+
+    fn kind(thread: Thread<'_>, io_uring: &IoUring) -> Option<EngineKind> {
+        choose(thread, io_uring).ok().map(|(plan, _)| plan.kind)
+    }
+
     #[test]
-    fn the_number_of_requests_decides() {
-        let none = IoUring::Unavailable { cause: "io_uring_setup: Operation not permitted".to_owned() };
-        let choose = |slots, ring_wanted, io_uring: &IoUring, chosen| {
-            choose(slots, ring_wanted, io_uring, chosen).map(|engine| engine.kind)
-        };
-        for (slots, ring_wanted, available, chosen, expected) in [
-            (1, false, true, None, Some(EngineKind::Synchronous)),
-            (1, false, false, None, Some(EngineKind::Synchronous)),
-            (2, false, true, None, Some(EngineKind::IoUring)),
-            (2, false, false, None, None),
-            (1, true, true, None, Some(EngineKind::IoUring)),
-            (1, true, false, None, None),
-            (64, false, false, Some(EngineKind::Null), Some(EngineKind::Null)),
-            (2, false, false, Some(EngineKind::Synchronous), Some(EngineKind::Synchronous)),
-        ] {
-            let io_uring = if available { &IoUring::Available } else { &none };
-            let found = choose(slots, ring_wanted, io_uring, chosen);
-            assert_eq!(found.clone().ok(), expected, "{slots} {ring_wanted} {available} {chosen:?}");
+    fn without_a_wish_the_number_of_requests_decides() {
+        let plain = TimeSpan::default();
+        assert_eq!(kind(thread(&plain, 1), &IoUring::Available), Some(EngineKind::Synchronous));
+        assert_eq!(kind(thread(&plain, 2), &IoUring::Available), Some(EngineKind::IoUring));
+        let to_device = Thread { writes_through_to_device: true, ..thread(&plain, 1) };
+        assert_eq!(kind(to_device, &IoUring::Available), Some(EngineKind::IoUring));
+        let mapped = Thread { all_mapped: true, ..thread(&plain, 8) };
+        assert_eq!(kind(mapped, &IoUring::Available), Some(EngineKind::MemoryMapped));
+    }
+
+    #[test]
+    fn without_io_uring_aio_takes_its_place_and_says_so() {
+        let span = TimeSpan::default();
+        let (plan, note) = choose(thread(&span, 8), &unavailable()).expect("AIO");
+        assert_eq!(plan.kind, EngineKind::LinuxAio);
+        insta::assert_snapshot!(note.expect("a note"), @"Linux AIO is used instead of io_uring: io_uring_setup: Operation not permitted");
+        assert_eq!(kind(thread(&span, 1), &unavailable()), Some(EngineKind::Synchronous));
+    }
+
+    #[test]
+    fn a_wish_is_kept_or_refused() {
+        let ring = TimeSpan { io_ring: Some(IoRing::default()), ..TimeSpan::default() };
+        assert_eq!(kind(thread(&ring, 1), &IoUring::Available), Some(EngineKind::IoUring));
+        let refused = choose(thread(&ring, 8), &unavailable());
+        assert!(matches!(refused, Err(NoEngine::Unavailable(message)) if message.contains("(-u)")));
+        let routines = TimeSpan { completion_routines: true, ..TimeSpan::default() };
+        assert_eq!(kind(thread(&routines, 8), &IoUring::Available), Some(EngineKind::LinuxAio));
+        assert_eq!(kind(thread(&routines, 1), &IoUring::Available), Some(EngineKind::Synchronous));
+        for engine in [EngineKind::Null, EngineKind::Synchronous, EngineKind::LinuxAio] {
+            let explicit = TimeSpan { engine: Some(engine), ..TimeSpan::default() };
+            assert_eq!(kind(thread(&explicit, 8), &unavailable()), Some(engine));
         }
-        let message = choose(2, false, &none, None).expect_err("no io_uring");
-        insta::assert_snapshot!(message, @"a thread with more than one outstanding I/O needs io_uring, which is not available here: io_uring_setup: Operation not permitted. Allow it (sysctl kernel.io_uring_disabled=0; in a container, its seccomp profile), or keep one outstanding: -o1 with one target, or -O1 with -F");
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let base = TimeSpan { engine: Some(EngineKind::LinuxAio), ..TimeSpan::default() };
+        for span in [
+            TimeSpan { io_ring: Some(IoRing::default()), ..base.clone() },
+            TimeSpan { submission_polling: true, ..base.clone() },
+            TimeSpan { engine: Some(EngineKind::MemoryMapped), ..base.clone() },
+            TimeSpan { completion_routines: true, engine: Some(EngineKind::IoUring), ..base.clone() },
+            TimeSpan { completion_routines: true, completion_polling: true, engine: None, ..base },
+        ] {
+            assert!(
+                matches!(choose(thread(&span, 8), &IoUring::Available), Err(NoEngine::Contradiction(_))),
+                "{span:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn batches_are_those_of_the_table() {
+        let percent = |n| IoRing { batch: IoRingBatch::Percent(n), registered_buffers: true };
+        let count = |n| IoRing { batch: IoRingBatch::Count(n), registered_buffers: true };
+        for (slots, expected) in [
+            (1, [1, 1, 1, 1, 1]),
+            (2, [1, 1, 1, 2, 2]),
+            (4, [1, 1, 2, 4, 4]),
+            (5, [2, 1, 3, 4, 5]),
+            (8, [2, 1, 4, 4, 8]),
+            (32, [8, 1, 16, 4, 32]),
+            (65_536, [16_384, 656, 32_768, 4, 100]),
+        ] {
+            let found = [percent(25), percent(1), percent(50), count(4), count(100)].map(|ring| batch(ring, slots));
+            assert_eq!(found, expected, "{slots}");
+        }
     }
 }

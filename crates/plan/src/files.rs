@@ -75,10 +75,6 @@ impl<'a> Files<'a> {
         self.facts
     }
 
-    pub(crate) fn choices(&self) -> &'a Choices {
-        self.choices
-    }
-
     /// Refuses creations that do not fit together.
     pub(crate) fn check_space(&self, findings: &mut Findings) {
         self.space.check(findings);

@@ -14,6 +14,7 @@ mod findings;
 mod guard;
 mod layout;
 mod limits;
+mod mechanism;
 mod memory;
 mod pace;
 mod placement;
@@ -39,7 +40,7 @@ pub use questions::questions;
 use files::Files;
 use findings::Findings;
 use model::facts::Facts;
-use model::plan::{EngineKind, Plan};
+use model::plan::Plan;
 use model::profile::Profile;
 
 /// What the user chose outside the profile.
@@ -49,8 +50,6 @@ pub struct Choices {
     pub overwrite: bool,
     /// `--recreate`: a file that could be reused is made anew.
     pub recreate: bool,
-    /// Every thread uses this engine, whatever its depth.
-    pub engine: Option<EngineKind>,
 }
 
 /// Decides everything about a run, or lists every reason against it.

@@ -5,6 +5,7 @@ use crate::content;
 use crate::files::{Files, Standing, Wanted};
 use crate::findings::{Findings, RefusalKind};
 use crate::layout::{self, Layout};
+use crate::mechanism;
 use crate::pace;
 use model::note::Note;
 use model::plan::{Expected, OpenPlan, Preparation, TargetPlan};
@@ -39,7 +40,9 @@ pub(crate) fn plan_all(
         let Some(standing) = files.standing(&target.path, target.writes(), target.max_offset.get(), findings) else {
             continue;
         };
-        planned.extend(plan(target, standing, preparation, threads, &mut counters, findings));
+        if mechanism::check(target, &standing, &files.facts().system, findings) {
+            planned.extend(plan(target, standing, preparation, threads, &mut counters, findings));
+        }
     }
     for target in time_span.targets.iter().filter(|target| target.writes()) {
         files.mark_written(&target.path, content::fill(time_span, target));
@@ -72,7 +75,8 @@ fn plan(
     if size_bytes < max_offset_bytes {
         findings.note(Note::TargetBelowMaximum { path: target.path.clone(), size_bytes, max_offset_bytes });
     }
-    let is_direct = target.cache_mode != CacheMode::Cached;
+    // A mapping goes through the page cache whatever the descriptor's flags.
+    let is_direct = target.cache_mode != CacheMode::Cached && !target.memory_mapped;
     let aligned = is_direct.then(|| alignment::check(target, standing.direct_io, &standing.place, findings));
     let layout = layout::layout(target, size_bytes, threads, counters)
         .map_err(|message| findings.refuse(RefusalKind::Impossible, message))
@@ -83,10 +87,11 @@ fn plan(
         None => None,
     };
     let open = OpenPlan {
-        read: target.reads(),
+        // A mapping must be readable to be written.
+        read: target.reads() || target.memory_mapped,
         write: target.writes(),
         direct: is_direct,
-        write_through: target.write_through,
+        write_through: target.write_through && !target.memory_mapped,
         advise_sequential: target.sequential_scan_hint,
         advise_random: target.random_access_hint,
     };

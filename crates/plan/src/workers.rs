@@ -1,14 +1,14 @@
 //! Threads and what each does to each of its targets.
 
 use crate::content;
-use crate::engine_choice;
+use crate::engine_choice::{self, NoEngine, Thread};
 use crate::files::Files;
 use crate::findings::{Findings, RefusalKind};
 use crate::pace;
 use crate::seeds;
 use crate::target::Planned;
 use model::limits::OUTSTANDING_MAX;
-use model::plan::{Assignment, Content, WorkerPlan, WorkerTarget};
+use model::plan::{Assignment, Content, Expected, MappedPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 
 /// Which targets each thread serves, and as which of the target's threads.
@@ -63,10 +63,27 @@ pub(crate) fn plan(
     for (thread, seats) in roster.seats.iter().enumerate() {
         let thread = thread as u32;
         let Some(slots) = slots(time_span, thread, seats, findings) else { continue };
-        let io_uring = &files.facts().system.io_uring;
-        let engine = match engine_choice::choose(slots, time_span.io_ring.is_some(), io_uring, files.choices().engine) {
-            Ok(engine) => engine,
-            Err(message) => {
+        let own = || seats.iter().map(|seat| (&time_span.targets[seat.target], &targets[seat.target].plan));
+        let wishes = Thread {
+            time_span,
+            slots,
+            all_mapped: own().all(|(settings, _)| settings.memory_mapped),
+            writes_through_to_device: own().any(|(settings, plan)| {
+                settings.writes() && settings.write_through && matches!(plan.expect, Expected::Block { .. })
+            }),
+        };
+        let engine = match engine_choice::choose(wishes, &files.facts().system.io_uring) {
+            Ok((engine, note)) => {
+                if let Some(note) = note {
+                    findings.note(note);
+                }
+                engine
+            }
+            Err(NoEngine::Contradiction(message)) => {
+                findings.refuse(RefusalKind::Invalid, message);
+                continue;
+            }
+            Err(NoEngine::Unavailable(message)) => {
                 findings.refuse_file(RefusalKind::Impossible, message);
                 continue;
             }
@@ -132,6 +149,12 @@ fn worker_target(time_span: &TimeSpan, thread: u32, seat: Seat, planned: &Planne
         write_percent: target.write_percent,
         content: content_of(time_span, target),
         pace: pace::pace(time_span, target),
+        mapped: target.memory_mapped.then_some(MappedPlan {
+            non_temporal: target.write_through,
+            flush: target.flush.filter(|_| !target.write_through),
+        }),
+        priority: target.io_priority,
+        large_pages: target.large_pages,
         effective_distribution: planned.layout.effective_distribution.clone(),
     }
 }

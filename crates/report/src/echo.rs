@@ -23,6 +23,10 @@ pub(crate) enum Mechanism {
     LinuxAio,
     /// Nothing reaches the kernel.
     Null,
+    /// Windows: completion ports.
+    CompletionPorts,
+    /// Windows: completion routines.
+    CompletionRoutines,
 }
 
 impl Mechanism {
@@ -46,10 +50,27 @@ impl Mechanism {
             Self::IoUring
         }
     }
+
+    /// What `DiskSpd` does on Windows.
+    fn on_windows(span: &TimeSpan, target: &Target) -> Self {
+        match (target.outstanding, span.completion_routines) {
+            (0 | 1, _) => Self::OneAtATime,
+            (_, true) => Self::CompletionRoutines,
+            (_, false) => Self::CompletionPorts,
+        }
+    }
+}
+
+/// Where a profile was run: it decides the words for what the system does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Platform {
+    Linux,
+    Windows,
 }
 
 /// What the echo tells that the profile alone does not.
 pub(crate) struct Decisions {
+    pub(crate) platform: Platform,
     /// One per target.
     pub(crate) mechanisms: Vec<Mechanism>,
     /// 0 = system default.
@@ -60,9 +81,23 @@ pub(crate) struct Decisions {
 
 impl Decisions {
     /// What was decided; what would have been, if the run ended before it was planned.
-    pub(crate) fn made(span: &TimeSpan, happened: Option<&TimeSpanResult>, system: &SystemFacts) -> Self {
+    pub(crate) fn made(
+        span: &TimeSpan,
+        happened: Option<&TimeSpanResult>,
+        system: &SystemFacts,
+        platform: Platform,
+    ) -> Self {
         let expected = Self::expected(span, system);
         match happened {
+            Some(TimeSpanResult { measured, buffer_separation_bytes, .. }) if platform == Platform::Windows => Self {
+                platform,
+                mechanisms: span.targets.iter().map(|target| Mechanism::on_windows(span, target)).collect(),
+                buffer_separation_bytes: match measured {
+                    Some(_) => *buffer_separation_bytes,
+                    None => expected.buffer_separation_bytes,
+                },
+                ..expected
+            },
             Some(planned) if planned.engines.len() == span.targets.len() => Self {
                 mechanisms: planned.engines.iter().map(|&engine| Mechanism::of(engine)).collect(),
                 buffer_separation_bytes: planned.buffer_separation_bytes,
@@ -75,6 +110,7 @@ impl Decisions {
     /// What planning would decide if nothing stands in its way.
     pub(crate) fn expected(span: &TimeSpan, system: &SystemFacts) -> Self {
         Self {
+            platform: Platform::Linux,
             mechanisms: span.targets.iter().map(|target| Mechanism::expected(span, target)).collect(),
             buffer_separation_bytes: match span.buffer_separation {
                 BufferSeparation::ThreadOptimized => system.buffer_separation_bytes(),
@@ -133,7 +169,7 @@ pub(crate) fn time_span(out: &mut dyn Write, number: usize, span: &TimeSpan, dec
     }
     for (index, target) in span.targets.iter().enumerate() {
         let mechanism = decisions.mechanisms.get(index).copied().unwrap_or(Mechanism::OneAtATime);
-        echo_target::lines(out, span, target, mechanism)?;
+        echo_target::lines(out, span, target, mechanism, decisions.platform)?;
     }
     writeln!(out)
 }

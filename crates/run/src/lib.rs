@@ -11,11 +11,13 @@ mod create;
 mod crew;
 pub mod event;
 mod gate;
+mod life;
 pub mod observer;
 pub mod phase;
 mod prepare;
 pub mod recorder;
 mod setup;
+mod submission;
 mod work;
 pub mod worker;
 #[cfg(test)]

@@ -111,6 +111,9 @@ impl Preparer {
         for (index, _) in plan.targets.iter().enumerate().filter(|(_, target)| target.open.write) {
             before_writing(plan, index, &made)?;
         }
+        if plan.cold {
+            plan.targets.iter().try_for_each(drop_cached)?;
+        }
         let counters = (0..plan.shared_counters).map(|_| Arc::default()).collect();
         Ok(Ready { made, write_sources, counters })
     }
@@ -161,6 +164,16 @@ fn before_writing(plan: &TimeSpanPlan, index: usize, made: &BTreeSet<FileIdentit
     }
     let error = |error| format!("cannot mark '{name}' as written over: {error}");
     create::set_mark(&file, Mark { fill: Fill::Mixed, ..mark }).map_err(error)
+}
+
+/// Writes a target's dirty pages and drops its clean ones (`--cold`).
+fn drop_cached(target: &TargetPlan) -> Result<(), String> {
+    let error = |error| format!("cannot drop the cached pages of '{}': {error}", target.path.display());
+    if target.expect == Expected::Character {
+        return Ok(());
+    }
+    let file = sys::file::open_to_look(&target.path).map_err(error)?;
+    file.sync_data().and_then(|()| sys::create::drop_cached(&file)).map_err(error)
 }
 
 /// True if the writes leave a file with this content as it is, or as good.

@@ -5,17 +5,21 @@
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
+use crate::submission::Submission;
 use crate::work::{self, Assigner, Buffers, Source};
 use crate::worker::{Interval, Slot, Worker};
 use engine::buffers::Region;
+use engine::mapped::MappedTarget;
 use engine::target::{self, Opened};
 use engine::{DoneBatch, Engine};
 use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
-use model::plan::{Content, Expected, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::plan::{Content, Expected, MappedPlan, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::profile::FlushMode;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use sys::file_mapping::{FileMapping, Persist};
 use sys::mapping::Mapping;
 
 /// What a worker needs from outside.
@@ -68,9 +72,7 @@ pub(crate) fn lay_out(context: &Context, worker: &WorkerPlan) -> Result<Layout, 
         let half = target.block_bytes * u64::from(target.slots);
         let reads = if target.write_percent < 100 { half } else { 0 };
         let writes = if target.write_percent > 0 && write_source.is_none() { half } else { 0 };
-        let separation = context.plan.buffer_separation_bytes;
-        let mut memory = Mapping::new(reads + writes, separation)
-            .map_err(|error| format!("cannot get {} bytes of I/O buffers: {error}", reads + writes))?;
+        let mut memory = buffer_memory(context, target, reads + writes)?;
         memory.touch();
         if target.content == Content::Ramp {
             memory.fill(0, reads + writes, fill::ramp);
@@ -85,6 +87,85 @@ pub(crate) fn lay_out(context: &Context, worker: &WorkerPlan) -> Result<Layout, 
         layout.buffers.push(Buffers { region, write_half: reads, source });
     }
     Ok(layout)
+}
+
+/// Memory for I/O buffers: huge pages if they were asked for, else pages with their own alignment.
+fn buffer_memory(context: &Context, target: &WorkerTarget, bytes: u64) -> Result<Mapping, String> {
+    if !target.large_pages {
+        return Mapping::new(bytes, context.plan.buffer_separation_bytes)
+            .map_err(|error| format!("cannot get {bytes} bytes of I/O buffers: {error}"));
+    }
+    let page = huge_page_bytes().ok_or("this kernel has no huge pages (-l)")?;
+    Mapping::huge(bytes, page).map_err(|error| {
+        format!(
+            "cannot get {} huge pages of {page} bytes for the I/O buffers of one target (-l): {error}; sysctl \
+             vm.nr_hugepages sets how many there are",
+            bytes.div_ceil(page)
+        )
+    })
+}
+
+/// The default size of huge pages.
+fn huge_page_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"))?;
+    kib.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+/// The mapped targets of a worker, and what is left for the engine below them.
+pub(crate) struct MappedParts {
+    /// By target; `None` = not mapped.
+    pub(crate) targets: Vec<Option<MappedTarget>>,
+    /// By region; `None` = the engine's below.
+    pub(crate) regions: Vec<Option<Region>>,
+    /// The engine's regions; those that are not its own have one byte, to keep the numbers.
+    pub(crate) below: Vec<Region>,
+}
+
+/// Maps the targets that are to be mapped and takes their buffers from the others.
+pub(crate) fn map_targets(
+    context: &Context,
+    plan: &WorkerPlan,
+    files: &[OwnedFd],
+    regions: Vec<Region>,
+    layout: &[Buffers],
+) -> Result<MappedParts, String> {
+    let mut parts = MappedParts { targets: Vec::new(), regions: Vec::new(), below: Vec::new() };
+    for (target, file) in plan.targets.iter().zip(files) {
+        parts.targets.push(target.mapped.map(|mapped| map_target(context, target, mapped, file)).transpose()?);
+    }
+    let is_mapped = |region: u32| {
+        let used = |buffers: &Buffers| buffers.region == region || buffers.source.is_some_and(|s| s.region == region);
+        layout.iter().zip(&plan.targets).any(|(buffers, target)| target.mapped.is_some() && used(buffers))
+    };
+    for (number, region) in regions.into_iter().enumerate() {
+        if is_mapped(number as u32) {
+            let place = Mapping::new(1, 0).map_err(|error| format!("cannot get a page of memory: {error}"))?;
+            parts.below.push(Region::Own(place));
+            parts.regions.push(Some(region));
+        } else {
+            parts.below.push(region);
+            parts.regions.push(None);
+        }
+    }
+    Ok(parts)
+}
+
+fn map_target(
+    context: &Context,
+    target: &WorkerTarget,
+    mapped: MappedPlan,
+    file: &OwnedFd,
+) -> Result<MappedTarget, String> {
+    let plan = &context.plan.targets[target.target];
+    let memory = FileMapping::new(file, plan.size_bytes, target.write_percent > 0)
+        .map_err(|error| format!("cannot map '{}': {error}", plan.path.display()))?;
+    let persist = mapped.flush.map(|flush| match flush {
+        FlushMode::ViewOfFile => Persist::Pages,
+        FlushMode::NonVolatileMemory => Persist::Lines,
+        FlushMode::NonVolatileMemoryNoDrain => Persist::LinesWithoutWaiting,
+    });
+    Ok(MappedTarget { memory, non_temporal: mapped.non_temporal, persist })
 }
 
 /// The worker itself, over an engine that owns its targets and buffers.
@@ -114,6 +195,8 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         engine,
         clock,
         paced: work.iter().any(|work| work.pacer.is_limited()),
+        submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
+        completions_max: plan.engine.completions_max.unwrap_or(u32::MAX),
         work,
         rng,
         assigner,

@@ -7,8 +7,10 @@ use hot::slots::FreeSlots;
 use hot::stream::{Grid, OffsetStream, Range};
 use hot::weighted::Weighted;
 use model::plan::{Area, Assignment, Content, Pace, Pattern, WeightedRange, WorkerPlan, WorkerTarget};
+use model::profile::IoPriority;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use sys::thread::io_priority;
 
 /// One target of one worker.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(crate) struct Work {
     pub(crate) is_ready: bool,
     /// New random content for every write.
     pub(crate) randomize: bool,
+    /// The kernel's I/O priority value of its operations; 0 = that of the thread.
+    pub(crate) priority: u16,
     buffers: Buffers,
 }
 
@@ -109,7 +113,17 @@ pub(crate) fn new(
         free: FreeSlots::new(first, own_slots),
         is_ready: true,
         randomize: plan.content == Content::RandomEach,
+        priority: priority(plan.priority),
         buffers,
+    }
+}
+
+/// What the kernel is told of a target's priority; 0 = nothing.
+pub(crate) const fn priority(priority: IoPriority) -> u16 {
+    match priority {
+        IoPriority::VeryLow => io_priority::IDLE,
+        IoPriority::Low => io_priority::LOW,
+        IoPriority::Normal => 0,
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
+use crate::submission::{Built, Submission};
 use crate::work::{Assigner, Work};
 use engine::{Done, DoneBatch, Engine, Op, SlotId, Wait};
 use hot::clock::Clock;
@@ -45,6 +46,9 @@ pub struct Worker<E, C> {
     pub(crate) measuring: bool,
     /// Any target has a limit.
     pub(crate) paced: bool,
+    pub(crate) submission: Submission,
+    /// Completions taken at once (`-oc`).
+    pub(crate) completions_max: u32,
     /// The latest stamp.
     pub(crate) now_ns: u64,
 }
@@ -118,9 +122,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::Over);
         }
         self.enter_phase(now_ns);
+        if let Submission::Batched(batched) = self.submission {
+            return self.turn_batched(batched, now_ns);
+        }
         let next_start_ns = self.issue(now_ns);
-        self.wait(now_ns, next_start_ns).map_err(|error| engine_trouble(&error))?;
-        self.collect()?;
+        self.wait(now_ns, next_start_ns)?;
         Ok(Turn::GoOn)
     }
 
@@ -176,14 +182,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 }
                 next_start_ns
             }
-            Assigner::Weighted { free, table } => {
-                while let Some(slot) = free.take() {
-                    let index = table.draw(&mut self.rng);
-                    let target = &mut self.work[index];
-                    let parts = Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng };
-                    self.slots[slot as usize].work = index as u32;
-                    stage(parts, target, &mut self.slots[slot as usize], slot, now_ns);
-                }
+            Assigner::Weighted { .. } => {
+                while self.issue_one_weighted(now_ns) == Built::One {}
                 None
             }
         }
@@ -205,8 +205,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         None
     }
 
-    /// Hands staged operations over and waits for a completion, or for the next start.
-    fn wait(&mut self, now_ns: u64, next_start_ns: Option<u64>) -> io::Result<()> {
+    /// Hands staged operations over, waits for a completion or for the next start, and counts what
+    /// came back.
+    fn wait(&mut self, now_ns: u64, next_start_ns: Option<u64>) -> Result<(), Trouble> {
         let in_flight = self.engine.in_flight();
         self.recorder.in_flight.set(u64::from(in_flight));
         let waits = &self.recorder.waits;
@@ -227,13 +228,56 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             Wait::Until { .. } => waits.throttle_wait.add(1),
             Wait::Poll => waits.lookaside.add(1),
         }
-        let pushed = self.engine.push(wait)?;
+        let pushed = self.engine.push(wait).map_err(|error| engine_trouble(&error))?;
         self.recorder.submits.add(u64::from(pushed.submitted > 0));
+        self.reap_counted(self.completions_max, wait == Wait::Poll)
+    }
+
+    /// Takes at most `most` completions, after a look without waiting or after a wait.
+    pub(crate) fn reap_counted(&mut self, most: u32, was_look: bool) -> Result<(), Trouble> {
         self.done.clear();
-        self.engine.reap(&mut self.done, u32::MAX);
-        let tally = if wait == Wait::Poll { &waits.lookaside_completions } else { &waits.wait_completions };
+        self.engine.reap(&mut self.done, most);
+        let waits = &self.recorder.waits;
+        let tally = if was_look { &waits.lookaside_completions } else { &waits.wait_completions };
         tally[self.done.items().len().min(7)].add(1);
-        Ok(())
+        self.collect()
+    }
+
+    /// Starts one operation, if any request is free and due.
+    pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
+        let Assigner::Fixed { ready } = &mut self.assigner else {
+            return self.issue_one_weighted(now_ns);
+        };
+        let mut next_start_ns = u64::MAX;
+        for position in 0..ready.len() {
+            let index = ready[position];
+            let work = &mut self.work[index as usize];
+            let due_ns = work.pacer.due_ns();
+            if due_ns > now_ns {
+                next_start_ns = next_start_ns.min(due_ns);
+                continue;
+            }
+            let Some(slot) = work.free.take() else { continue };
+            if work.free.free_count() == 0 {
+                work.is_ready = false;
+                ready.swap_remove(position);
+            }
+            work.pacer.charge(now_ns);
+            let parts = Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng };
+            stage(parts, work, &mut self.slots[slot as usize], slot, now_ns);
+            return Built::One;
+        }
+        if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
+    }
+
+    fn issue_one_weighted(&mut self, now_ns: u64) -> Built {
+        let Assigner::Weighted { free, table } = &mut self.assigner else { return Built::NoneIdle };
+        let Some(slot) = free.take() else { return Built::NoneIdle };
+        let index = table.draw(&mut self.rng);
+        let parts = Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng };
+        self.slots[slot as usize].work = index as u32;
+        stage(parts, &mut self.work[index], &mut self.slots[slot as usize], slot, now_ns);
+        Built::One
     }
 
     /// Counts what came back and frees its requests.
@@ -347,10 +391,18 @@ fn stage<E: Engine, C: Clock>(parts: Parts<'_, E, C>, work: &mut Work, slot: &mu
     }
     engine.stage(
         id,
-        &Op { write, file: work.file, region, region_offset, offset: next.offset, length: work.block, priority: 0 },
+        &Op {
+            write,
+            file: work.file,
+            region,
+            region_offset,
+            offset: next.offset,
+            length: work.block,
+            priority: work.priority,
+        },
     );
 }
 
-fn engine_trouble(error: &io::Error) -> Trouble {
+pub(crate) fn engine_trouble(error: &io::Error) -> Trouble {
     Trouble::Engine { errno: error.raw_os_error().unwrap_or(0) }
 }

@@ -10,6 +10,7 @@ use hot::clock::Clock;
 use model::plan::{
     Area, Assignment, Content, EngineKind, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
+use model::profile::IoPriority;
 use model::record::RowRecord;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -40,6 +41,9 @@ fn target(index: usize, slots: u32) -> WorkerTarget {
         write_percent: 30,
         content: Content::Ramp,
         pace: Pace::Unlimited,
+        mapped: None,
+        priority: IoPriority::Normal,
+        large_pages: false,
         effective_distribution: None,
     }
 }
@@ -48,7 +52,7 @@ fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> Ti
     let worker = WorkerPlan {
         thread: 0,
         cpu: None,
-        engine: EnginePlan { kind: EngineKind::Null, reason: "a test".into() },
+        engine: EnginePlan { kind: EngineKind::Null, reason: "a test".into(), ring: None, completions_max: None },
         targets,
         assignment,
         slots,

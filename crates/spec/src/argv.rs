@@ -26,7 +26,12 @@ pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Comma
         scan::Scanned::Answer(command) => return Ok(command),
         scan::Scanned::Line(line) => line,
     };
-    let mut builder = Builder { warnings: line.warnings.clone(), options: line.options.clone(), ..Builder::default() };
+    let mut builder = Builder {
+        warnings: line.warnings.clone(),
+        options: line.options.clone(),
+        overrides: line.overrides.clone(),
+        ..Builder::default()
+    };
     // What was noticed on the way helps to understand what was not understood in the end.
     interpret(&line, &mut builder, args.len(), surroundings).map_err(|failure| {
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));

@@ -1,6 +1,7 @@
 //! What a command line asks for.
 
 use crate::outputs::Outputs;
+use model::plan::EngineKind;
 use model::profile::{Profile, ResultFormat};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -125,6 +126,14 @@ pub struct Overrides {
     pub verbose_stats: bool,
     /// `-:`
     pub experiment_flags: Option<u32>,
+    /// `--engine`
+    pub engine: Option<EngineKind>,
+    /// `--sqpoll`
+    pub submission_polling: bool,
+    /// `--iopoll`
+    pub completion_polling: bool,
+    /// `--cold`
+    pub cold: bool,
 }
 
 impl Overrides {
@@ -143,6 +152,10 @@ impl Overrides {
             span.warm_up_s = self.warm_up_s.unwrap_or(span.warm_up_s);
             span.cool_down_s = self.cool_down_s.unwrap_or(span.cool_down_s);
             span.random_seed = self.random_seed.unwrap_or(span.random_seed);
+            span.engine = self.engine.or(span.engine);
+            span.submission_polling |= self.submission_polling;
+            span.completion_polling |= self.completion_polling;
+            span.cold |= self.cold;
         }
     }
 }

@@ -2,10 +2,7 @@
 //! themselves tell; a profile is asked what it would take to type it.
 
 use crate::options;
-use model::profile::{
-    BufferSeparation, BypassIo, CacheMode, EfficiencyOrder, FlushMode, GroupSpan, IoPriority, Profile, Target,
-    TimeSpan, Traversal,
-};
+use model::profile::Profile;
 
 /// An option that says the same as an element, and whether a profile says it.
 struct Setting {
@@ -18,45 +15,7 @@ const fn setting(option: &'static str, element: &'static str, is_said: fn(&Profi
     Setting { option, element, is_said }
 }
 
-const SETTINGS: &[Setting] = &[
-    setting("-ePROCESS", "ETW", |profile| profile.tracing.is_some()),
-    setting("-ac", "AffinityTraversal", |profile| {
-        spans(profile, |s| s.affinity.traversal == Some(Traversal::CoreAware))
-    }),
-    setting("-as", "AffinityTraversal", |profile| spans(profile, |s| s.affinity.group_span == Some(GroupSpan::Span))),
-    setting("-aP", "AffinityTraversal", |profile| orders(profile, EfficiencyOrder::FillPerformanceFirst)),
-    setting("-ae", "AffinityTraversal", |profile| orders(profile, EfficiencyOrder::EfficiencyFirst)),
-    setting("-aE", "AffinityTraversal", |profile| orders(profile, EfficiencyOrder::FillEfficiencyFirst)),
-    setting("-aup", "AffinityTraversal", |profile| orders(profile, EfficiencyOrder::Unordered)),
-    setting("-x", "CompletionRoutines", |profile| spans(profile, |s| s.completion_routines)),
-    setting("-u", "IoRing", |profile| spans(profile, |s| s.io_ring.is_some())),
-    setting("-oc1", "CompletionDepth", |profile| spans(profile, |s| s.completion_depth.is_some())),
-    setting("-bsn", "BufferSeparation", |profile| {
-        spans(profile, |s| s.buffer_separation == BufferSeparation::SystemDefault)
-    }),
-    setting("-Sm", "MemoryMappedIo", |profile| targets(profile, |t| t.memory_mapped)),
-    setting("-Sr", "DisableLocalCache", |profile| targets(profile, |t| t.cache_mode == CacheMode::NoLocalCache)),
-    setting("-Sy", "BypassIO", |profile| targets(profile, |t| t.bypass_io == Some(BypassIo::Partial))),
-    setting("-SY", "BypassIO", |profile| targets(profile, |t| t.bypass_io == Some(BypassIo::Full))),
-    setting("-Nv", "FlushType", |profile| targets(profile, |t| t.flush == Some(FlushMode::ViewOfFile))),
-    setting("-Nn", "FlushType", |profile| targets(profile, |t| t.flush == Some(FlushMode::NonVolatileMemory))),
-    setting("-Ni", "FlushType", |profile| targets(profile, |t| t.flush == Some(FlushMode::NonVolatileMemoryNoDrain))),
-    setting("-l", "UseLargePages", |profile| targets(profile, |t| t.large_pages)),
-    setting("-I1", "IOPriority", |profile| targets(profile, |t| t.io_priority == IoPriority::VeryLow)),
-    setting("-I2", "IOPriority", |profile| targets(profile, |t| t.io_priority == IoPriority::Low)),
-];
-
-fn spans(profile: &Profile, says: fn(&TimeSpan) -> bool) -> bool {
-    profile.time_spans.iter().any(says)
-}
-
-fn targets(profile: &Profile, says: fn(&Target) -> bool) -> bool {
-    profile.time_spans.iter().any(|span| span.targets.iter().any(says))
-}
-
-fn orders(profile: &Profile, order: EfficiencyOrder) -> bool {
-    profile.time_spans.iter().any(|span| span.affinity.efficiency == Some(order))
-}
+const SETTINGS: &[Setting] = &[setting("-ePROCESS", "ETW", |profile| profile.tracing.is_some())];
 
 /// What a run of this profile would need and does not exist yet, as elements and options.
 pub(crate) fn unsupported(profile: &Profile) -> Vec<String> {

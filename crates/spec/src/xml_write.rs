@@ -98,6 +98,27 @@ fn write_time_span(xml: &mut Xml, span: &TimeSpan) {
             target::write_target(xml, target);
         }
     });
+    write_linux(xml, span);
+}
+
+/// What `DiskSpd` does not have, only where something was said.
+fn write_linux(xml: &mut Xml, span: &TimeSpan) {
+    let switches = [
+        ("SubmissionPolling", span.submission_polling),
+        ("CompletionPolling", span.completion_polling),
+        ("Cold", span.cold),
+    ];
+    if span.engine.is_none() && switches.iter().all(|&(_, on)| !on) {
+        return;
+    }
+    xml.inside("Linux", |xml| {
+        if let Some(engine) = span.engine {
+            xml.element("Engine", engine.option());
+        }
+        for (name, _) in switches.iter().filter(|&&(_, on)| on) {
+            xml.element(name, true);
+        }
+    });
 }
 
 fn write_io_ring(xml: &mut Xml, ring: &IoRing) {

@@ -9,7 +9,7 @@ use model::plan::{
     Area, Assignment, Content, EffectiveDistribution, EffectiveRange, EngineKind, EnginePlan, Expected, Intervals,
     OpenPlan, Pace, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
-use model::profile::{IoRing, Profile, Target, TimeSpan};
+use model::profile::{IoPriority, IoRing, Profile, Target, TimeSpan};
 use model::record::{
     CpuTimes, DirectionRecord, IntervalRecord, Outcome, Record, RowRecord, Tally, ThreadRecord, TimeSpanRecord,
     WaitCounts,
@@ -52,6 +52,9 @@ fn served(target: usize) -> WorkerTarget {
         write_percent: 50,
         content: Content::Ramp,
         pace: Pace::Unlimited,
+        mapped: None,
+        priority: IoPriority::Normal,
+        large_pages: false,
         effective_distribution: None,
     }
 }
@@ -60,7 +63,7 @@ fn worker(thread: u32, targets: Vec<WorkerTarget>) -> WorkerPlan {
     WorkerPlan {
         thread,
         cpu: None,
-        engine: EnginePlan { kind: EngineKind::IoUring, reason: "a test".into() },
+        engine: EnginePlan { kind: EngineKind::IoUring, reason: "a test".into(), ring: None, completions_max: None },
         targets,
         assignment: Assignment::Fixed,
         slots: 1,

@@ -57,6 +57,27 @@ impl Mapping {
         Ok(Self { reserved, reserved_bytes, start, bytes })
     }
 
+    /// At least `bytes` of memory in huge pages of the system's default size.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if not enough of them are free (`vm.nr_hugepages`).
+    pub fn huge(bytes: u64, huge_page_bytes: u64) -> io::Result<Self> {
+        let whole = bytes.max(1).checked_next_multiple_of(huge_page_bytes.max(1));
+        let whole = whole.and_then(|whole| usize::try_from(whole).ok());
+        let whole = whole.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        // SAFETY: as in `new`.
+        let reserved = unsafe {
+            rustix::mm::mmap_anonymous(
+                ptr::null_mut(),
+                whole,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::HUGETLB,
+            )?
+        };
+        Ok(Self { reserved, reserved_bytes: whole, start: reserved.cast(), bytes: bytes.max(1) as usize })
+    }
+
     /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.bytes as u64

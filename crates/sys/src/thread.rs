@@ -14,6 +14,22 @@ pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
+/// I/O priority values of the kernel (`IOPRIO_PRIO_VALUE` in `include/uapi/linux/ioprio.h`).
+pub mod io_priority {
+    /// Best effort, the lowest of its eight levels.
+    pub const LOW: u16 = 2 << 13 | 7;
+    /// Idle: only when nobody else wants the device.
+    pub const IDLE: u16 = 3 << 13;
+}
+
+/// Sets the I/O priority of the calling thread.
+pub fn set_io_priority(value: u16) -> io::Result<()> {
+    const WHO_PROCESS: libc::c_int = 1;
+    // SAFETY: ioprio_set takes three integers; 0 means the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(value)) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// The kernel's number of the calling thread.
 pub fn current_id() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()

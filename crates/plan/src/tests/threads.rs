@@ -4,7 +4,7 @@ use crate::Choices;
 use crate::fixture::{facts, planned, profile, refusals, span, target, theirs};
 use model::facts::{Facts, IoUring, TargetKind};
 use model::plan::{Assignment, EngineKind, TimeSpanPlan, WorkerPlan};
-use model::profile::{Target, ThreadTarget, TimeSpan};
+use model::profile::{IoRing, Target, ThreadTarget, TimeSpan};
 use model::units::Bytes;
 
 fn machine() -> Facts {
@@ -113,15 +113,20 @@ fn one_request_is_done_synchronously_and_more_with_a_ring() {
 }
 
 #[test]
-fn without_io_uring_only_depth_one_runs() {
+fn without_io_uring_aio_takes_its_place_and_a_wish_for_a_ring_is_refused() {
     let mut facts = machine();
     facts.system.io_uring = IoUring::Unavailable { cause: "EPERM".to_owned() };
     assert!(refusals(&profile(span([with("a", 4, 1)])), &facts, Choices::default()).is_empty());
-    let refused = refusals(&profile(span([with("a", 4, 2), with("b", 4, 9)])), &facts, Choices::default());
+    let several = span([with("a", 4, 2), with("b", 4, 9)]);
+    let plan = planned(&profile(several.clone()), &facts);
+    assert!(plan.time_spans[0].workers.iter().all(|worker| worker.engine.kind == EngineKind::LinuxAio));
+    assert_eq!(plan.notes.len(), 1, "it is said once: {:?}", plan.notes);
+    let ring = TimeSpan { io_ring: Some(IoRing::default()), ..several.clone() };
+    let refused = refusals(&profile(ring), &facts, Choices::default());
     assert_eq!(refused.len(), 1, "it is said once: {refused:?}");
     assert_eq!(refused[0].0, 1);
-    let null = Choices { engine: Some(EngineKind::Null), ..Choices::default() };
-    assert!(refusals(&profile(span([with("a", 4, 2)])), &facts, null).is_empty());
+    let null = TimeSpan { engine: Some(EngineKind::Null), ..several };
+    assert!(refusals(&profile(null), &facts, Choices::default()).is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The first pass: options, our own options, targets.
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, ParseFailure, RunOptions, Surroundings};
+use crate::command::{Command, Overrides, ParseFailure, RunOptions, Surroundings};
 use crate::options::{self, Kind, OptionRow};
 use crate::{help, targets};
 use std::ffi::{OsStr, OsString};
@@ -22,6 +22,8 @@ pub(super) enum Scanned {
 pub(super) struct Line {
     pub(super) short: Vec<ShortOption>,
     pub(super) options: RunOptions,
+    /// What our own options say about the profile.
+    pub(super) overrides: Overrides,
     pub(super) targets: Vec<OsString>,
     pub(super) warnings: Vec<String>,
 }
@@ -121,10 +123,15 @@ fn apply_own(
     line: &mut Line,
     surroundings: &dyn Surroundings,
 ) -> Result<(), ParseFailure> {
-    let mut builder = Builder { options: std::mem::take(&mut line.options), ..Builder::default() };
+    let mut builder = Builder {
+        options: std::mem::take(&mut line.options),
+        overrides: std::mem::take(&mut line.overrides),
+        ..Builder::default()
+    };
     (row.apply)(&mut builder, &Given { argument, value, surroundings })
         .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
     line.options = builder.options;
+    line.overrides = builder.overrides;
     line.warnings.append(&mut builder.warnings);
     Ok(())
 }

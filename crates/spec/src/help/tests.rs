@@ -76,7 +76,6 @@ fn a_topic_tells_all_about_an_option() {
         BypassIO or fail. -S alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given
         once; m conflicts with u and h.
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
-        Not supported yet, so that a run with it fails: m, r, y and Y.
 
         Applies to:  every target
         Given again: adds up

@@ -1,6 +1,6 @@
 //! `-a -n`: threads on CPUs.
 
-use super::row::{Group, Kind, Lead, OptionRow, Repeat, Scope, Since, Support};
+use super::row::{Group, Kind, Lead, OptionRow, Repeat, Scope, Since};
 use crate::affinity;
 use crate::builder::{Builder, Fault, Given};
 use model::profile::{EfficiencyOrder, GroupSpan, Traversal};
@@ -23,7 +23,6 @@ pub(super) const ROWS: &[OptionRow] = &[
                cores. At most one of p, P, e, E and -aup may be given. CPUs are listed in another -a.",
         since: Since::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
-        support: Support::Later,
         example: "-acs",
         apply: modifiers,
         ..AFFINITY
@@ -52,7 +51,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Takes CPUs in their listed order inside a group, whatever kind of core they belong to. Not together \
                with -ap, -aP, -ae or -aE.",
         since: Since::DiskSpd("2.3"),
-        support: Support::Later,
         example: "-aup",
         apply: unordered,
         ..AFFINITY

@@ -1,6 +1,6 @@
 //! `-S -h -N -l -x -u -bs -I`: caches, and how I/O is issued.
 
-use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since, Support};
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
 use crate::number::split_digits;
 use model::limits::IO_RING_BATCH_MAX;
@@ -22,7 +22,6 @@ pub(super) const ROWS: &[OptionRow] = &[
                with u and h.",
         since: Since::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
-        support: Support::Partly { forms: "m, r, y and Y", is_later: |value| value.contains(['m', 'r', 'y', 'Y']) },
         example: "-Suw",
         apply: caching,
         ..CACHING
@@ -46,7 +45,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "What follows each memory mapped write (-Sm): v flushes the view of the file, n flushes nonvolatile \
                memory and waits until it is drained, i does not wait. Either letter case.",
         since: Since::DiskSpd("2.0.21"),
-        support: Support::Later,
         example: "-Nv",
         apply: flush,
         ..CACHING
@@ -58,7 +56,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["UseLargePages"],
         short: "I/O buffers in large pages",
         long: "Puts I/O buffers into large pages. Buffer separation (-bs) then does not apply to them.",
-        support: Support::Later,
         example: "-l",
         apply: |builder, _| {
             builder.settings().large_pages = true;
@@ -74,7 +71,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["CompletionRoutines"],
         short: "completion routines instead of completion ports",
         long: "Handles completions in routines that are called back. Not together with -g, -Sm, -u or -oc.",
-        support: Support::Later,
         example: "-x",
         apply: |builder, _| {
             builder.span.completion_routines = true;
@@ -92,7 +88,6 @@ pub(super) const ROWS: &[OptionRow] = &[
                built before they are submitted together. Buffers are registered unless n is given. Not together with \
                -x or -Sm.",
         since: Since::DiskSpd("2.3"),
-        support: Support::Later,
         example: "-u8",
         apply: io_ring,
         ..CACHING
@@ -108,7 +103,6 @@ pub(super) const ROWS: &[OptionRow] = &[
                where the allocator puts them.",
         since: Since::DiskSpd("2.3"),
         on_linux: "Refused beside -X, where DiskSpd ignores it.",
-        support: Support::Later,
         example: "-bsn",
         apply: buffer_separation,
         ..CACHING
@@ -119,10 +113,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["IOPriority"],
         short: "I/O priority: 1 very low, 2 low, 3 normal [default]",
         long: "Priority of every I/O: 1 very low, 2 low, 3 normal.",
-        support: Support::Partly {
-            forms: "1 and 2",
-            is_later: |value| !matches!(crate::number::leading(value), Ok((3, _))),
-        },
         example: "-I3",
         apply: priority,
         ..CACHING

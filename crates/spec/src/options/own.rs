@@ -2,6 +2,8 @@
 //! targets.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
+use crate::builder::{Builder, Fault, Given};
+use model::plan::EngineKind;
 
 const OWN: OptionRow = OptionRow {
     kind: Kind::Flag,
@@ -40,6 +42,62 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--engine",
+        value: "=<io_uring|aio|sync|mmap|null>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["Engine"],
+        short: "use this engine for every thread, or fail",
+        long: "Without it a thread with one outstanding I/O is synchronous, and others use io_uring or, where that is \
+               not available, Linux AIO. null completes every I/O at once without the kernel: what is left is the \
+               cost of this program, and the highest rate it can show on this machine.",
+        example: "--engine=io_uring",
+        apply: engine,
+        ..OWN
+    },
+    OptionRow {
+        name: "--sqpoll",
+        scope: Scope::TimeSpan,
+        xml: &["SubmissionPolling"],
+        short: "let a kernel thread take the submissions of io_uring",
+        long: "Submissions need no system call; a kernel thread per ring takes them and keeps a CPU busy.",
+        example: "--sqpoll",
+        apply: |builder, _| {
+            builder.overrides.submission_polling = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--iopoll",
+        scope: Scope::TimeSpan,
+        xml: &["CompletionPolling"],
+        short: "poll the device for the completions of io_uring",
+        long: "Completions are polled for instead of awaited. Needs -Su or -Sh and a device with poll queues, such as \
+               NVMe with nvme.poll_queues set.",
+        example: "--iopoll",
+        apply: |builder, _| {
+            builder.overrides.completion_polling = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--cold",
+        scope: Scope::TimeSpan,
+        xml: &["Cold"],
+        short: "drop the targets' cached pages before the warm-up",
+        long: "The targets' dirty pages are written and their clean pages dropped, so that buffered reads begin at the \
+               device.",
+        example: "--cold",
+        apply: |builder, _| {
+            builder.overrides.cold = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--plan",
         short: "print what would be done and why, and stop",
         long: "Prints which threads, CPUs, ranges, queue depths, memory and engine were chosen and why, and stops. \
@@ -68,3 +126,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
 ];
+
+fn engine(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let Some(kind) = EngineKind::from_option(given.value) else {
+        let words = EngineKind::ALL.map(EngineKind::option).join(", ");
+        return Err(Fault(format!("'{}' is no engine; there are {words}", given.value)));
+    };
+    builder.overrides.engine = Some(kind);
+    Ok(())
+}

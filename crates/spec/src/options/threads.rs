@@ -1,6 +1,6 @@
 //! `-t -F -o -O -oc -g -i -j`: threads, queue depth and rates.
 
-use super::row::{Group, OptionRow, Scope, Since, Support};
+use super::row::{Group, OptionRow, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
 use model::limits::COMPLETION_DEPTH_MAX;
 use model::profile::Throughput;
@@ -74,7 +74,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Upper bound of the completions that a thread takes in one go. All of them share one time stamp, so a \
                smaller number makes latencies finer and costs more calls. Ignored with -u and with one outstanding I/O.",
         since: Since::DiskSpd("2.3"),
-        support: Support::Later,
         example: "-oc8",
         apply: |builder, given| {
             let depth = builder.bounded(given, "the completion depth", 1, COMPLETION_DEPTH_MAX)?;

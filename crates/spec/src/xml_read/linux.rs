@@ -1,9 +1,24 @@
-//! `Linux`: settings that `DiskSpd` does not have, in a timespan or a target. There is none yet.
+//! `Linux`: settings that `DiskSpd` does not have, in a timespan or a target.
 
 use super::element::Element;
 use super::target::Draft;
+use model::plan::EngineKind;
 use model::profile::TimeSpan;
 
-pub(super) const IN_TIME_SPAN: &[Element<TimeSpan>] = &[];
+pub(super) const IN_TIME_SPAN: &[Element<TimeSpan>] = &[
+    Element::word(
+        "Engine",
+        &[
+            ("io_uring", |span| span.engine = Some(EngineKind::IoUring)),
+            ("aio", |span| span.engine = Some(EngineKind::LinuxAio)),
+            ("sync", |span| span.engine = Some(EngineKind::Synchronous)),
+            ("mmap", |span| span.engine = Some(EngineKind::MemoryMapped)),
+            ("null", |span| span.engine = Some(EngineKind::Null)),
+        ],
+    ),
+    Element::flag("SubmissionPolling", |span, on| span.submission_polling = on),
+    Element::flag("CompletionPolling", |span, on| span.completion_polling = on),
+    Element::flag("Cold", |span, on| span.cold = on),
+];
 
 pub(super) const IN_TARGET: &[Element<Draft>] = &[];

@@ -1,0 +1,105 @@
+//! Ways to reach a target that not every target, file system or CPU has.
+
+use crate::files::Standing;
+use crate::findings::{Findings, RefusalKind};
+use model::facts::SystemFacts;
+use model::note::Note;
+use model::plan::Expected;
+use model::profile::{BypassIo, CacheMode, FlushMode, Target};
+
+/// File systems whose servers have a cache of their own, by the names that statfs numbers have.
+const NETWORK_FILE_SYSTEMS: [&str; 8] = ["nfs", "nfs4", "cifs", "smb2", "smb3", "ceph", "9p", "afs"];
+
+/// False if something was refused.
+pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, findings: &mut Findings) -> bool {
+    let name = target.path.display();
+    let mut sound = true;
+    let mut refuse = |message: String| {
+        findings.refuse_file(RefusalKind::Impossible, message);
+        sound = false;
+    };
+    let is_file = matches!(standing.expect, Expected::File(_) | Expected::Prepared);
+    if target.memory_mapped && !is_file {
+        refuse(format!("'{name}' is no regular file; -Sm maps regular files only"));
+    }
+    let lines = matches!(target.flush, Some(FlushMode::NonVolatileMemory | FlushMode::NonVolatileMemoryNoDrain));
+    if lines && !system.cache_line_write_back {
+        refuse("-Nn and -Ni need a CPU with CLWB or CLFLUSHOPT, and this one has neither; -Nv works everywhere".into());
+    }
+    if target.cache_mode == CacheMode::NoLocalCache && !NETWORK_FILE_SYSTEMS.contains(&standing.place.as_str()) {
+        refuse(format!(
+            "-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and '{name}' lies on {}; -Su \
+             turns off the cache of a local one",
+            standing.place
+        ));
+    }
+    match target.bypass_io {
+        Some(BypassIo::Full) => refuse(format!(
+            "-SY needs everything between '{name}' and its device to be bypassed, and Linux has no such path to it; -Sy \
+             goes on with O_DIRECT"
+        )),
+        Some(BypassIo::Partial) => findings.note(Note::OptionWithoutEffect {
+            option: "-Sy".to_owned(),
+            reason: format!("'{name}' is reached with O_DIRECT, and Linux has no file system filters to bypass"),
+        }),
+        None => {}
+    }
+    sound
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::facts::{DirectIo, FileIdentity};
+    use model::plan::{Plan, Preparation};
+
+    fn standing(place: &str) -> Standing {
+        Standing {
+            size_bytes: 1 << 20,
+            expect: Expected::File(FileIdentity::default()),
+            direct_io: DirectIo::Unknown,
+            place: place.to_owned(),
+            preparation: Preparation::Keep,
+        }
+    }
+
+    fn refusals(target: &Target, standing: &Standing, write_back: bool) -> Vec<String> {
+        let mut findings = Findings::default();
+        let system = SystemFacts { cache_line_write_back: write_back, ..SystemFacts::default() };
+        let sound = check(target, standing, &system, &mut findings);
+        let refusals = findings.into_result(|_| Plan::default()).err().unwrap_or_default();
+        assert_eq!(sound, refusals.is_empty());
+        refusals.into_iter().map(|refusal| refusal.message).collect()
+    }
+
+    #[test]
+    fn a_local_file_has_no_local_cache_to_turn_off() {
+        let target = Target { cache_mode: CacheMode::NoLocalCache, ..Target::new("f") };
+        assert_eq!(refusals(&target, &standing("nfs"), true), Vec::<String>::new());
+        insta::assert_snapshot!(refusals(&target, &standing("ext4"), true).join("\n"), @"-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and 'f' lies on ext4; -Su turns off the cache of a local one");
+    }
+
+    #[test]
+    fn only_files_are_mapped() {
+        let target = Target { memory_mapped: true, ..Target::new("d") };
+        let device = Standing { expect: Expected::Block { device: 1 }, ..standing("this block device") };
+        assert_eq!(refusals(&target, &standing("ext4"), true), Vec::<String>::new());
+        insta::assert_snapshot!(refusals(&target, &device, true).join("\n"), @"'d' is no regular file; -Sm maps regular files only");
+    }
+
+    #[test]
+    fn cache_lines_need_a_cpu_that_writes_them_back() {
+        for flush in [FlushMode::NonVolatileMemory, FlushMode::NonVolatileMemoryNoDrain] {
+            let target = Target { memory_mapped: true, flush: Some(flush), ..Target::new("f") };
+            assert_eq!(refusals(&target, &standing("ext4"), true).len(), 0);
+            assert_eq!(refusals(&target, &standing("ext4"), false).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_full_bypass_is_refused_and_a_partial_one_noted() {
+        let target = |bypass| Target { bypass_io: Some(bypass), ..Target::new("f") };
+        assert_eq!(refusals(&target(BypassIo::Full), &standing("ext4"), true).len(), 1);
+        assert_eq!(refusals(&target(BypassIo::Partial), &standing("ext4"), true).len(), 0);
+    }
+}

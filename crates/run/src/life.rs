@@ -1,0 +1,203 @@
+//! The life of a worker's thread: bound, set up, started, turned until it is over, drained.
+
+use crate::clock::RunClock;
+use crate::crew::DRAIN_NS;
+use crate::gate::{Gate, Signal};
+use crate::phase::Phases;
+use crate::setup::{self, Context};
+use crate::work::{self, Buffers};
+use crate::worker::{Trouble, Turn};
+use engine::Engine;
+use engine::aio::AioEngine;
+use engine::buffers::Region;
+use engine::mapped::{Mapped, MappedTarget};
+use engine::null::NullEngine;
+use engine::sync::SyncEngine;
+use engine::uring::{RingSettings, Shortfall, UringEngine};
+use model::note::Note;
+use model::plan::{EngineKind, WorkerPlan};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
+
+/// Lives it; an error is a sentence for the user.
+pub(crate) fn live(
+    context: &Context,
+    plan: &WorkerPlan,
+    clock: RunClock,
+    gate: &Gate,
+    notes: &Mutex<Vec<Note>>,
+) -> Result<(), String> {
+    let at = |message: String| format!("thread {}: {message}", plan.thread);
+    if let Some(cpu) = plan.cpu {
+        sys::thread::bind_to_cpu(cpu).map_err(|error| at(format!("cannot run on CPU {cpu}: {error}")))?;
+    }
+    // Without exact sleeps paced starts are up to 50 µs late; that is no reason not to run.
+    let _ = sys::clock::use_exact_sleeps();
+    set_priority(plan, notes);
+    let files = setup::open_targets(context, plan).map_err(at)?;
+    let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
+    let berth = Berth { context, plan, layout: &layout, clock, gate };
+    if plan.targets.iter().all(|target| target.mapped.is_none()) {
+        return with_engine(berth, files, regions, notes, Alone);
+    }
+    let parts = setup::map_targets(context, plan, &files, regions, &layout).map_err(at)?;
+    with_engine(berth, files, parts.below, notes, UnderMapped { targets: parts.targets, regions: parts.regions })
+}
+
+/// What a worker is made of, beside its engine.
+#[derive(Clone, Copy)]
+struct Berth<'a> {
+    context: &'a Context,
+    plan: &'a WorkerPlan,
+    layout: &'a [Buffers],
+    clock: RunClock,
+    gate: &'a Gate,
+}
+
+/// What becomes of an engine once its kind is known: static dispatch from here on.
+trait Crewed {
+    fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String>;
+}
+
+/// The engine serves all targets.
+struct Alone;
+
+/// Mapped targets are served by a layer over the engine.
+struct UnderMapped {
+    targets: Vec<Option<MappedTarget>>,
+    regions: Vec<Option<Region>>,
+}
+
+impl Crewed for Alone {
+    fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String> {
+        work(berth, engine)
+    }
+}
+
+impl Crewed for UnderMapped {
+    fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String> {
+        work(berth, Mapped::new(engine, berth.clock, berth.plan.slots, self.targets, self.regions))
+    }
+}
+
+/// The one place where the kind of engine is looked at.
+fn with_engine(
+    berth: Berth<'_>,
+    files: Vec<OwnedFd>,
+    regions: Vec<Region>,
+    notes: &Mutex<Vec<Note>>,
+    crewed: impl Crewed,
+) -> Result<(), String> {
+    let plan = berth.plan;
+    let at = |what: &str, error: io::Error| format!("thread {}: cannot set up {what}: {error}", plan.thread);
+    match plan.engine.kind {
+        EngineKind::Synchronous => crewed.work(berth, SyncEngine::new(berth.clock, plan.slots, files, regions)),
+        EngineKind::IoUring => {
+            let (engine, shortfall) = UringEngine::new(plan.slots, ring_settings(plan), files, regions)
+                .map_err(|error| at("io_uring", error))?;
+            note_shortfall(notes, shortfall);
+            crewed.work(berth, engine)
+        }
+        EngineKind::LinuxAio => {
+            let engine = AioEngine::new(plan.slots, files, regions).map_err(|error| at("Linux AIO", error))?;
+            crewed.work(berth, engine)
+        }
+        // Mapped targets need nothing below them; the null engine only owns their descriptors' place.
+        EngineKind::Null | EngineKind::MemoryMapped => crewed.work(berth, NullEngine::new(plan.slots, regions)),
+    }
+}
+
+fn ring_settings(plan: &WorkerPlan) -> RingSettings {
+    let ring = plan.engine.ring.unwrap_or_default();
+    RingSettings {
+        register_buffers: ring.registered_buffers,
+        submission_polling: ring.submission_polling,
+        completion_polling: ring.completion_polling,
+        // Batched submission looks at completions between system calls.
+        deferred_completions: ring.batch.is_none(),
+    }
+}
+
+/// Tells the kernel of a thread whose targets agree on a priority; where they do not, each
+/// operation carries its own, as far as the engine can.
+fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
+    let mut priorities = plan.targets.iter().map(|target| work::priority(target.priority));
+    let first = priorities.next().unwrap_or(0);
+    let agree = priorities.all(|other| other == first);
+    let per_operation = matches!(plan.engine.kind, EngineKind::IoUring | EngineKind::LinuxAio);
+    let reason = match (agree, per_operation) {
+        (true, _) if first == 0 => return,
+        (true, _) => match sys::thread::set_io_priority(first) {
+            Ok(()) => return,
+            Err(error) => error.to_string(),
+        },
+        (false, true) => return,
+        (false, false) => "a synchronous thread has targets of different priorities".to_owned(),
+    };
+    note(notes, Note::OptionWithoutEffect { option: "-I".to_owned(), reason });
+}
+
+fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
+    let Berth { context, plan, layout, clock, gate } = berth;
+    let mut worker = setup::assemble(context, plan, layout, engine, clock);
+    let Signal::Start { start_ns } = gate.ready() else { return Ok(()) };
+    while sys::clock::monotonic_ns() < start_ns {
+        sys::clock::sleep_until_ns(start_ns);
+    }
+    worker.start(Phases::new(&context.plan, start_ns));
+    let result = loop {
+        match worker.turn() {
+            Ok(Turn::GoOn) => {}
+            Ok(Turn::Over) => break Ok(()),
+            Err(trouble) => break Err(describe(&trouble, context, plan)),
+        }
+    };
+    if result.is_err() {
+        context.stop.fail(sys::clock::monotonic_ns());
+    }
+    worker.drain(sys::clock::monotonic_ns() + DRAIN_NS);
+    result
+}
+
+fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
+    let thread = plan.thread;
+    match trouble {
+        Trouble::Io { work, write, offset, length, errno } => {
+            let path = context.plan.targets[plan.targets[*work].target].path.display();
+            let verb = if *write { "writing" } else { "reading" };
+            let reason = match (errno, write) {
+                (0, false) => "the target ends there".to_owned(),
+                (0, true) => "the target takes no more".to_owned(),
+                _ => format!("{} (errno {errno})", error_text(*errno)),
+            };
+            format!("thread {thread}: {verb} {length} bytes at offset {offset} of '{path}' failed: {reason}")
+        }
+        Trouble::Engine { errno } => {
+            format!("thread {thread}: {} failed: {} (errno {errno})", plan.engine.kind.name(), error_text(*errno))
+        }
+    }
+}
+
+/// The system's words for an error, without the number that Rust adds.
+fn error_text(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+fn note_shortfall(notes: &Mutex<Vec<Note>>, shortfall: Shortfall) {
+    if let Some(reason) = shortfall.buffers {
+        note(notes, Note::BuffersNotRegistered { reason });
+    }
+    if let Some(missing) = shortfall.flags {
+        note(notes, Note::RingFlagsReduced { missing: missing.to_owned() });
+    }
+}
+
+/// Keeps a note once, however many threads have it.
+fn note(notes: &Mutex<Vec<Note>>, note: Note) {
+    let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+}
