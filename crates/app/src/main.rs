@@ -4,6 +4,7 @@ mod events;
 mod interrupt;
 mod load;
 mod output;
+mod outputs;
 mod profile_file;
 mod show;
 mod spectator;
