@@ -169,6 +169,11 @@ fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
             let reason = match (errno, write) {
                 (0, false) => "the target ends there".to_owned(),
                 (0, true) => "the target takes no more".to_owned(),
+                _ if polls_for_completions(plan) && is_unsupported(*errno) => {
+                    "it cannot be polled for completions (--iopoll needs direct I/O and a device with poll queues, \
+                     such as NVMe with nvme.poll_queues)"
+                        .to_owned()
+                }
                 _ => format!("{} (errno {errno})", error_text(*errno)),
             };
             format!("thread {thread}: {verb} {length} bytes at offset {offset} of '{path}' failed: {reason}")
@@ -177,6 +182,14 @@ fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
             format!("thread {thread}: {} failed: {} (errno {errno})", plan.engine.kind.name(), error_text(*errno))
         }
     }
+}
+
+fn polls_for_completions(plan: &WorkerPlan) -> bool {
+    plan.engine.ring.is_some_and(|ring| ring.completion_polling)
+}
+
+fn is_unsupported(errno: i32) -> bool {
+    io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::Unsupported
 }
 
 /// The system's words for an error, without the number that Rust adds.
