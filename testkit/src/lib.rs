@@ -23,7 +23,7 @@ mod workplace;
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;
 pub use machine::{LoopDevice, Mounted, Swap, is_root, nobody_can_run, processes_of, tool};
-pub use process::{Finished, KernelIo, Program, Running};
+pub use process::{Finished, KernelIo, OpenMode, Program, Running};
 pub use snapshot::Snapshot;
 pub use trace::TracedIo;
 pub use workplace::Workplace;

@@ -1,5 +1,6 @@
 //! Programs that are started, watched, and killed if they take too long.
 
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::ffi::OsStr;
 use std::fmt;
@@ -154,6 +155,25 @@ impl Capture {
     }
 }
 
+/// How a descriptor is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenMode {
+    /// For reading.
+    pub read: bool,
+    /// For writing.
+    pub write: bool,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Each write on stable media before it is done.
+    pub data_sync: bool,
+}
+
+/// Entries of a folder that are numbers.
+fn numbers_in(folder: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// A program that runs. Dropped, it is killed.
 #[derive(Debug)]
 pub struct Running {
@@ -210,6 +230,39 @@ impl Running {
             assert!(Instant::now() < self.until, "waited too long for {what}\nstderr:\n{}", self.stderr.so_far());
             std::thread::sleep(TICK);
         }
+    }
+
+    /// Its threads, without the first: name and CPUs that they may run on, in order of start.
+    pub fn threads(&self) -> Vec<(String, String)> {
+        let mut ids: Vec<u32> = numbers_in(&format!("/proc/{}/task", self.id()));
+        ids.sort_unstable();
+        let status = |id: u32| std::fs::read_to_string(format!("/proc/{}/task/{id}/status", self.id())).ok();
+        let field = |text: &str, name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.map(|value| value.trim().to_owned()).unwrap_or_default()
+        };
+        let texts = ids.into_iter().filter(|id| *id != self.id()).filter_map(status);
+        texts.map(|text| (field(&text, "Name:"), field(&text, "Cpus_allowed_list:"))).collect()
+    }
+
+    /// How its descriptors of a file are open.
+    pub fn descriptors_of(&self, path: &Path) -> Vec<OpenMode> {
+        let is_it = |number: &u32| {
+            std::fs::read_link(format!("/proc/{}/fd/{number}", self.id())).is_ok_and(|target| target == path)
+        };
+        let mode = |number: u32| {
+            let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.id())).ok()?;
+            let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+            let flags = OFlags::from_bits_retain(u32::from_str_radix(flags.trim(), 8).ok()?);
+            let access = flags & OFlags::ACCMODE;
+            Some(OpenMode {
+                read: access != OFlags::WRONLY,
+                write: access != OFlags::RDONLY,
+                direct: flags.contains(OFlags::DIRECT),
+                data_sync: flags.contains(OFlags::DSYNC),
+            })
+        };
+        numbers_in(&format!("/proc/{}/fd", self.id())).into_iter().filter(is_it).filter_map(mode).collect()
     }
 
     /// True once the program has ended; it stays a zombie that can be asked.

@@ -30,16 +30,7 @@ impl Workplace {
     ///
     /// Only the synchronous engine (one outstanding I/O) makes such calls.
     pub fn traced(&self, words: &str) -> Result<Vec<TracedIo>, String> {
-        let output = self.path("strace.out");
-        let strace = crate::machine::tool("strace")?;
-        let probe = self.tool(&strace).args("-o /dev/null true").run();
-        if probe.code() != Some(0) {
-            return Err(format!("strace may not trace here: {}", probe.stderr.trim()));
-        }
-        let options = format!("-f -y -ttt -xx -s {KEPT_BYTES} -e trace=pread64,pwrite64 -e signal=none -o");
-        let run = self.tool(&strace).args(&options).arg(&output).arg(self.program()).args(words).run();
-        run.expect_status(0);
-        let text = std::fs::read_to_string(&output).expect("strace's output");
+        let text = self.system_calls(&format!("-y -ttt -xx -s {KEPT_BYTES} -e trace=pread64,pwrite64"), words)?;
         let inside = format!("{}/", self.folder().display());
         let mut ios = parse(&text);
         ios.retain(|io| io.path.starts_with(&inside));
@@ -47,6 +38,19 @@ impl Workplace {
             io.path.drain(..inside.len());
         }
         Ok(ios)
+    }
+
+    /// Runs the program under strace with these options and gives what that wrote.
+    pub fn system_calls(&self, options: &str, words: &str) -> Result<String, String> {
+        let output = self.path("strace.out");
+        let strace = crate::machine::tool("strace")?;
+        let probe = self.tool(&strace).args("-o /dev/null true").run();
+        if probe.code() != Some(0) {
+            return Err(format!("strace may not trace here: {}", probe.stderr.trim()));
+        }
+        let program = self.tool(&strace).args("-f -e signal=none").args(options).arg("-o").arg(&output);
+        program.arg(self.program()).args(words).run().expect_status(0);
+        Ok(std::fs::read_to_string(&output).expect("strace's output"))
     }
 }
 

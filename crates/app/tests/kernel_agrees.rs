@@ -1,0 +1,156 @@
+//! The tool's own figures against the kernel's: bytes of a run, as the process's account and the
+//! device's statistics have them.
+//!
+//! With direct I/O in blocks of at most 64 KiB each request becomes one request of the device, so
+//! all three count the same transfers. Without warm-up and cool-down the whole run is measured. The
+//! allowed difference of 1 % covers what only the kernel counts: requests that were in flight at the
+//! end (a few in 20,000) and, on the device, the file system's own blocks.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use testkit::{Finished, Mounted, Report, Workplace, or_skip, skip, workplace};
+
+/// Below this, requests in flight at the end would weigh too much.
+const IOS_MIN: u64 = 20_000;
+
+/// Longest measurement that a slow device gets to reach it.
+const SECONDS_MAX: u32 = 16;
+
+/// Runs here compete for one device; others of this file must wait.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Sectors of 512 bytes that a block device has read and written.
+#[derive(Clone, Copy, Debug)]
+struct Sectors {
+    read: u64,
+    written: u64,
+}
+
+impl Sectors {
+    fn of(statistics: &Path) -> Self {
+        let text = fs::read_to_string(statistics).expect("the device's statistics");
+        let fields: Vec<u64> = text.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+        Self { read: fields[2], written: fields[6] }
+    }
+}
+
+/// The statistics of the device under a folder, if it is a block device of its own.
+fn statistics(folder: &Path) -> Result<PathBuf, String> {
+    let device = fs::metadata(folder).expect("our folder").dev();
+    // As the kernel's `makedev` splits it.
+    let (major, minor) = ((device >> 8) & 0xfff | (device >> 32) & !0xfff, device & 0xff | (device >> 12) & !0xff);
+    let path = PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"));
+    if path.exists() { Ok(path) } else { Err("the build's file system is on no block device of its own".to_owned()) }
+}
+
+/// The longest of runs with doubled times, until one has enough I/Os.
+fn long_enough(place: &Workplace, words: &str, target: &Path) -> Result<(Finished, Report, Sectors, Sectors), String> {
+    let statistics = statistics(target.parent().expect("a folder"))?;
+    let mut seconds = 1;
+    loop {
+        let before = Sectors::of(&statistics);
+        let run = place.diskspd(&format!("-d{seconds} -W0 -C0")).args(words).arg(target).run();
+        let after = Sectors::of(&statistics);
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        if report.total.sum.ios >= IOS_MIN {
+            return Ok((run, report, before, after));
+        }
+        seconds *= 2;
+        if seconds > SECONDS_MAX {
+            return Err(format!("this device makes only {} I/Os in {} s", report.total.sum.ios, seconds / 2));
+        }
+    }
+}
+
+fn is_within_one_percent(ours: u64, theirs: u64) -> bool {
+    ours.abs_diff(theirs) * 100 <= theirs
+}
+
+/// Loads that differ in direction, size, depth and engine. Without `-Sw`: a flush would count too.
+const LOADS: [&str; 5] =
+    ["-b4K -r -o8 -t2", "-b64K -o4", "-b16K -w100 -r -o8", "-b8K -w50 -r -o8 -t2 -L -D", "-b4K -r -o1 -t4"];
+
+#[test]
+fn bytes_agree_with_the_account_of_the_process() {
+    let place = workplace!();
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    or_skip!(place.direct_io());
+    let target = place.made("a.dat", "-c256M");
+    // Once without counting, so that the program's own pages are in memory.
+    place.diskspd("-d1 -W0 -Su -b4K").arg(&target).run().expect_status(0);
+    for load in LOADS {
+        let (run, report, before, after) = or_skip!(long_enough(&place, &format!("-Su {load}"), &target));
+        let Some(kernel) = run.kernel_io else { skip!("this kernel keeps no account of I/O by process") };
+        for (what, ours, theirs) in [
+            ("read", report.read.sum.bytes, kernel.read_bytes),
+            ("written", report.write.sum.bytes, kernel.write_bytes),
+        ] {
+            let is_none = ours == 0 && theirs < 1 << 20;
+            assert!(
+                is_none || is_within_one_percent(ours, theirs),
+                "{load}: {ours} bytes {what}, kernel: {theirs}\n{run}"
+            );
+        }
+        // Others use the device too, so it may have done more; see below for one of our own.
+        for (what, ours, sectors) in [
+            ("read", report.read.sum.bytes, after.read - before.read),
+            ("written", report.write.sum.bytes, after.written - before.written),
+        ] {
+            assert!(sectors * 512 * 101 >= ours * 100, "{load}: {ours} bytes {what}, device: {}\n{run}", sectors * 512);
+        }
+    }
+}
+
+#[test]
+fn bytes_agree_with_the_statistics_of_a_device_that_nobody_else_uses() {
+    let place = workplace!();
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mounted = or_skip!(Mounted::ext4(&place, "own", 320 << 20));
+    let target = mounted.path.join("a.dat");
+    place.briefly("-c256M").arg(&target).run_until_measuring().expect_status(0);
+    place.tool("sync").run().expect_status(0);
+    for load in LOADS {
+        let (run, report, before, after) = or_skip!(long_enough(&place, &format!("-Su {load}"), &target));
+        for (what, ours, sectors) in [
+            ("read", report.read.sum.bytes, after.read - before.read),
+            ("written", report.write.sum.bytes, after.written - before.written),
+        ] {
+            let theirs = sectors * 512;
+            let is_none = ours == 0 && theirs < 1 << 20;
+            assert!(
+                is_none || is_within_one_percent(ours, theirs),
+                "{load}: {ours} bytes {what}, device: {theirs}\n{run}"
+            );
+        }
+    }
+}
+
+#[test]
+fn figures_agree_with_each_other() {
+    let place = workplace!();
+    place.made("a.dat", "-c16M");
+    for words in ["-b4K -r -o8 -t2 -w30", "-b64K -o1 -t3 -si", "-b8K -F2 -O4 -r -w50 -L -D100"] {
+        let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        let block = if words.contains("-b64K") {
+            65_536
+        } else if words.contains("-b8K") {
+            8192
+        } else {
+            4096
+        };
+        for table in [&report.total, &report.read, &report.write] {
+            let (bytes, ios) = table.rows.iter().fold((0, 0), |sum, row| (sum.0 + row.bytes, sum.1 + row.ios));
+            assert_eq!((bytes, ios), (table.sum.bytes, table.sum.ios), "{run}");
+            assert_eq!(bytes, ios * block, "{run}");
+        }
+        let [total, read, write] = [&report.total.sum, &report.read.sum, &report.write.sum];
+        assert_eq!((total.bytes, total.ios), (read.bytes + write.bytes, read.ios + write.ios), "{run}");
+        let mib = total.ios_per_s * block as f64 / f64::from(1 << 20);
+        assert!((mib - total.mib_per_s).abs() < 0.02, "{run}");
+    }
+}

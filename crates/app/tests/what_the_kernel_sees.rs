@@ -1,0 +1,280 @@
+//! Threads, CPUs, open flags, times and rates, observed from outside while the program runs; and
+//! what the report shows of them.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use testkit::{OpenMode, Report, Running, Snapshot, Workplace, or_skip, skip, workplace};
+
+fn place() -> Workplace {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    place.made("b.dat", "-c1M");
+    place
+}
+
+/// The run while it measures.
+fn measuring(place: &Workplace, words: &str) -> Running {
+    let mut run = place.diskspd("-d30 -W0 -v").args(words).start();
+    run.wait_for_stderr("starting measurements");
+    run
+}
+
+fn end(run: Running) -> testkit::Finished {
+    run.interrupt();
+    let run = run.finish();
+    run.expect_status(0);
+    run
+}
+
+/// CPUs that this very process may use, like `0-1`.
+fn own_cpus() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("our own status");
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list of CPUs");
+    line.trim().to_owned()
+}
+
+/// The numbers in a list like `0-2,5`.
+fn numbers(list: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        first.parse::<u32>().expect("a CPU")..=last.parse().expect("a CPU")
+    };
+    list.split(',').flat_map(range).collect()
+}
+
+#[test]
+fn there_are_as_many_threads_as_asked_for() {
+    let place = place();
+    for (words, threads, rows) in [
+        ("-b4K a.dat", 1, 1),
+        ("-t3 -si -b4K a.dat", 3, 3),
+        ("-t2 -b4K -r a.dat b.dat", 4, 4),
+        ("-F3 -b4K -r a.dat b.dat", 3, 6),
+        ("-F2 -O4 -b4K -r a.dat b.dat", 2, 4),
+        ("-t2 -o1 -b4K -r a.dat", 2, 2),
+    ] {
+        let run = measuring(&place, words);
+        let names: Vec<String> = run.threads().into_iter().map(|(name, _)| name).collect();
+        let run = end(run);
+        let workers: BTreeSet<&String> = names.iter().filter(|name| name.starts_with("worker ")).collect();
+        let expected: BTreeSet<String> = (0..threads).map(|number| format!("worker {number}")).collect();
+        assert!(workers.into_iter().eq(&expected), "{words}: {names:?}");
+        run.expect_stdout(&[&format!("thread count:\t\t{threads}\n")]);
+        assert_eq!(Report::of(&run.stdout).total.rows.len(), rows, "{run}");
+    }
+}
+
+#[test]
+fn threads_run_on_the_cpus_that_were_named() {
+    let place = place();
+    let cpus = numbers(&own_cpus());
+    let of_workers = |words: &str| -> Vec<String> {
+        let run = measuring(&place, words);
+        let threads = run.threads();
+        end(run);
+        threads.into_iter().filter(|(name, _)| name.starts_with("worker ")).map(|(_, cpus)| cpus).collect()
+    };
+    // Round robin over all CPUs that may be used.
+    let expected: Vec<String> = (0..3).map(|thread| cpus[thread % cpus.len()].to_string()).collect();
+    let mut found = of_workers("-t3 -si -b4K a.dat");
+    found.sort();
+    let mut sorted = expected;
+    sorted.sort();
+    assert_eq!(found, sorted);
+    assert_eq!(of_workers("-t2 -n -si -b4K a.dat"), [own_cpus(), own_cpus()]);
+    let last = cpus.last().expect("a CPU");
+    if *last > 63 {
+        skip!("CPU {last} is in another group; lists with groups are tested on their own");
+    }
+    assert_eq!(of_workers(&format!("-t2 -a{last} -si -b4K a.dat")), [last.to_string(), last.to_string()]);
+    assert_eq!(of_workers(&format!("-t2 -ag0,{last} -si -o1 -b4K a.dat")), [last.to_string(), last.to_string()]);
+}
+
+#[test]
+fn cpus_that_do_not_exist_are_refused() {
+    let place = place();
+    let run = place.diskspd("-d1 -W0 -ag900,0 -n a.dat").run();
+    run.expect_status(3).expect_stderr(&["group 900", "-n"]);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn targets_are_open_as_the_caching_options_say() {
+    let place = place();
+    let read_only = OpenMode { read: true, write: false, direct: false, data_sync: false };
+    let both = OpenMode { write: true, ..read_only };
+    for (words, mode) in [
+        ("-b4K", read_only),
+        ("-w0", read_only),
+        ("-b4K -w50", both),
+        ("-b4K -w100", OpenMode { read: false, ..both }),
+        ("-Sb", read_only),
+        ("-Sw -w50", OpenMode { data_sync: true, ..both }),
+        ("-S", OpenMode { direct: true, ..read_only }),
+        ("-Su -w50", OpenMode { direct: true, ..both }),
+        ("-Sh -w50", OpenMode { direct: true, data_sync: true, ..both }),
+        ("-h -w50", OpenMode { direct: true, data_sync: true, ..both }),
+        ("-Suw -w100 -o1", OpenMode { direct: true, data_sync: true, read: false, write: true }),
+    ] {
+        if mode.direct {
+            or_skip!(place.direct_io());
+        }
+        // As many as there are threads: each has its own.
+        let run = measuring(&place, &format!("-t2 -r -o4 {words} a.dat"));
+        let modes = run.descriptors_of(&place.path("a.dat"));
+        end(run);
+        assert_eq!(modes, [mode, mode], "{words}");
+    }
+}
+
+#[test]
+fn hints_are_passed_on() {
+    let place = place();
+    for (words, advice) in [("-fr", "POSIX_FADV_RANDOM"), ("-fs", "POSIX_FADV_SEQUENTIAL")] {
+        let calls = or_skip!(place.system_calls("-e trace=fadvise64", &format!("-d1 -W0 -o1 -g10i {words} a.dat")));
+        assert!(calls.contains(advice), "{words}: {calls}");
+    }
+    let calls = or_skip!(place.system_calls("-e trace=fadvise64", "-d1 -W0 -o1 -g10i -ft a.dat"));
+    assert!(!calls.contains("POSIX_FADV_RANDOM") && !calls.contains("POSIX_FADV_SEQUENTIAL"), "{calls}");
+}
+
+#[test]
+fn the_engine_is_the_one_for_the_number_of_requests() {
+    let place = place();
+    let calls_of = |words: &str| place.system_calls("-e trace=io_uring_setup", &format!("-d1 -W0 -b4K -r {words}"));
+    // One request in a thread is a plain system call; what counts is the sum over its targets. The
+    // kernel is asked once beforehand whether rings can be made.
+    let asked = or_skip!(calls_of("-o1 a.dat")).matches("io_uring_setup(").count();
+    for (words, rings) in [
+        ("-o1 -t3 a.dat", 0),
+        ("-F2 -O1 a.dat b.dat", 0),
+        ("-F1 -o1 a.dat b.dat", 1),
+        ("-o2 a.dat", 1),
+        ("-o8 -t3 a.dat", 3),
+    ] {
+        let calls = or_skip!(calls_of(words));
+        // A set-up flag that is not known is tried without.
+        let made =
+            calls.lines().filter(|line| line.contains("io_uring_setup(") && !line.contains("= -1 EINVAL")).count();
+        assert_eq!(made, asked + rings, "{words}: {calls}");
+    }
+}
+
+#[test]
+fn phases_take_at_least_their_time() {
+    let place = place();
+    let begun = Instant::now();
+    let run = place.diskspd("-d1 -W1 -C1 -b4K a.dat").run();
+    assert!(begun.elapsed() >= Duration::from_secs(3), "{run}");
+    let seconds = Report::of(&run.stdout).seconds;
+    assert!((0.99..3.0).contains(&seconds), "only the measurement counts\n{run}");
+}
+
+/// Best of a few runs: a machine that stops for a moment at the very end of one loses I/Os.
+fn rate_comes_close(place: &Workplace, words: &str, expected: f64) {
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let run = place.diskspd("-d2 -W0 -b4K").args(words).args("a.dat").run();
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        let allowed = (expected * 0.005).max(1.0 / report.seconds);
+        let off = (report.total.sum.ios_per_s - expected).abs();
+        if off <= allowed {
+            return;
+        }
+        seen.push(report.total.sum.ios_per_s);
+    }
+    panic!("{words}: {expected} I/Os per second wanted, {seen:?} made");
+}
+
+#[test]
+fn limits_of_rate_are_kept() {
+    let place = place();
+    rate_comes_close(&place, "-g500i -o2", 500.0);
+    rate_comes_close(&place, "-g500i -o1", 500.0);
+    rate_comes_close(&place, "-g3i -o1", 3.0);
+    // 4096 bytes a millisecond are a block each; by thread and target.
+    rate_comes_close(&place, "-g4096 -o8", 1000.0);
+    rate_comes_close(&place, "-g250i -t2 -si", 500.0);
+    // Gaps too short to sleep in are spun.
+    rate_comes_close(&place, "-g20000i -o4", 20_000.0);
+}
+
+#[test]
+fn statistics_that_were_asked_for_are_there_and_no_others() {
+    let place = place();
+    let optional = ["AvgLat", "IopsStdDev", "LatStdDev"];
+    for (words, columns) in [
+        ("", [false, false, false]),
+        ("-L", [true, false, true]),
+        ("-D", [false, true, false]),
+        ("-D100", [false, true, false]),
+        ("-L -D", [true, true, true]),
+    ] {
+        let run = place.diskspd("-d1 -W0 -b4K").args(words).args("a.dat").run();
+        let report = Report::of(run.expect_status(0).stdout.as_str());
+        for table in [&report.total, &report.read, &report.write] {
+            let found = optional.map(|column| table.titles.iter().any(|title| title == column));
+            assert_eq!(found, columns, "{run}");
+        }
+        assert_eq!(run.stdout.contains("%-ile"), columns[0], "{run}");
+        if columns[0] {
+            let mean_ms: f64 = report.read.sum_of("AvgLat").and_then(|cell| cell.parse().ok()).expect("a time");
+            // Two requests at a time: rate x mean latency cannot be more than that. The mean is
+            // rounded to three decimals.
+            assert!((mean_ms - 0.0005) / 1000.0 * report.read.sum.ios_per_s <= 2.0 * 1.01, "{run}");
+        }
+    }
+    let run = place.diskspd("-d1 -W0 -b4K -vs a.dat").run();
+    run.expect_status(0).expect_stdout(&["Wait Statistics"]);
+    assert_eq!(run.stderr, "", "-vs does not imply -v");
+    let run = place.diskspd("-d1 -W0 -b4K a.dat").run();
+    assert!(!run.stdout.contains("Wait Statistics"), "{run}");
+}
+
+#[test]
+fn dots_come_after_every_so_many_ios() {
+    let place = place();
+    let run = place.diskspd("-d1 -W0 -b4K -g1000i -P100 a.dat").run();
+    run.expect_status(0);
+    let dots = run.stderr.matches('.').count() as u64;
+    let expected = Report::of(&run.stdout).total.sum.ios / 100;
+    // The last ones may be due between the last look and the end.
+    assert!(dots <= expected + 1 && dots + 3 >= expected, "{dots} dots for {expected}\n{run}");
+    assert_eq!(run.stderr.trim_matches(|c| c == '.' || c == '\n'), "", "{run}");
+}
+
+#[test]
+fn showing_a_profile_or_a_plan_touches_nothing() {
+    let place = place();
+    let before = (Snapshot::of(place.path("a.dat")), Snapshot::of(place.path("b.dat")));
+    let entries = std::fs::read_dir(place.folder()).expect("our folder").count();
+    let harm = "-c2M -w100 -Zr -b4K -t2 -r --recreate --overwrite";
+    for words in ["-Rp", "-Rptext", "-Rpxml", "--plan", "--plan -Su"] {
+        let run = place.diskspd(words).args(harm).args("a.dat b.dat new.dat").arg(place.path("deep/new.dat")).run();
+        run.expect_status(0).expect_stdout(&["a.dat", "new.dat"]);
+    }
+    assert_eq!((Snapshot::of(place.path("a.dat")), Snapshot::of(place.path("b.dat"))), before);
+    assert_eq!(std::fs::read_dir(place.folder()).expect("our folder").count(), entries);
+}
+
+#[test]
+fn a_plan_says_which_thread_cpu_range_depth_memory_and_engine_and_why() {
+    let place = place();
+    let cpu = numbers(&own_cpus())[0].to_string();
+    let run = place.diskspd("--plan -t2 -o8 -b4K -r -B64K:128K -w30 -Z a.dat").run();
+    run.expect_status(0).expect_stdout(&[
+        "'a.dat', 1MiB",
+        "io_uring (several requests outstanding), 8 requests each",
+        "blocks of 4KiB, 30% writes of zeros",
+        "[64KiB, 192KiB)",
+        "Memory: ",
+        &cpu,
+    ]);
+    let run = place.diskspd("--plan -o1 a.dat").run();
+    run.expect_status(0).expect_stdout(&["one request outstanding"]);
+    // What would be refused is refused.
+    place.file("theirs.dat", &[1; 65_536]);
+    place.diskspd("--plan -w100 theirs.dat").run().expect_status(3).expect_stderr(&["theirs.dat", "--overwrite"]);
+    place.diskspd("--plan missing.dat").run().expect_stderr(&["missing.dat"]);
+}
