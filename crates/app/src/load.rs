@@ -94,7 +94,7 @@ fn choices(request: &RunRequest) -> Choices {
     if by_environment && !request.options.overwrite {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
-    Choices { overwrite: request.options.overwrite || by_environment, recreate: request.options.recreate, engine: None }
+    Choices { overwrite: request.options.overwrite || by_environment, recreate: request.options.recreate }
 }
 
 impl Job<'_> {

@@ -6,12 +6,13 @@ mod load;
 mod output;
 mod outputs;
 mod profile_file;
+mod saved_results;
 mod show;
 mod spectator;
 mod status;
 mod surroundings;
 
-use spec::{Command, Loaded};
+use spec::{Command, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
 
@@ -38,7 +39,7 @@ fn main() -> Status {
             Ok(Loaded::Run(request)) => load::run(&invocation, &request),
             Err(status) => status,
         },
-        Command::Subcommand(subcommand, _) => match subcommand {},
+        Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
     }
 }
 

@@ -44,14 +44,34 @@ pub enum Command {
     Subcommand(Subcommand, Vec<OsString>),
 }
 
-/// Programs within the program. There is none yet.
+/// Programs within the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subcommand {}
+pub enum Subcommand {
+    /// `report`: [`crate::report_command`].
+    Report,
+}
 
 impl Subcommand {
+    /// All.
+    pub const ALL: [Self; 1] = [Self::Report];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+        }
+    }
+
+    /// One line for help.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Report => "print the report of a saved result, or bring it into another form",
+        }
+    }
+
     /// The subcommand with exactly this name; a file of that name is written `./name`.
-    pub fn from_name(_name: &OsStr) -> Option<Self> {
-        None
+    pub fn from_name(name: &OsStr) -> Option<Self> {
+        Self::ALL.into_iter().find(|subcommand| name == subcommand.name())
     }
 }
 

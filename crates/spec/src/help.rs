@@ -1,5 +1,6 @@
 //! The usage text, `--help` and `--version`: views of the table of options.
 
+use crate::command::Subcommand;
 use crate::options::{self, Group, OptionRow, Repeat, Scope, Since, Support};
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
 use std::fmt::Write as _;
@@ -61,6 +62,10 @@ pub fn help() -> String {
     let mut text = format!("Usage: diskspd [options] target1 [target2 ...]\n\n{TARGETS}\n{SIZES}");
     for group in Group::ALL {
         list_group(&mut text, group);
+    }
+    text.push_str("\nSubcommands, each with a --help of its own:\n");
+    for subcommand in Subcommand::ALL {
+        let _ = writeln!(text, "  {:<width$}{}", subcommand.name(), subcommand.summary(), width = TEXT_COLUMN - 2);
     }
     text.push_str(&examples("diskspd"));
     text

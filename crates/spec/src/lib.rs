@@ -15,6 +15,7 @@ mod nearness;
 mod number;
 pub mod options;
 mod outputs;
+pub mod report_command;
 pub mod size;
 mod targets;
 mod templates;

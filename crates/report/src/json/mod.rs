@@ -6,6 +6,7 @@
 mod document;
 mod from_document;
 mod histogram;
+mod layout;
 #[cfg(feature = "schema")]
 mod schema;
 mod to_document;
@@ -14,10 +15,14 @@ mod to_document;
 pub use schema::schema;
 
 use document::Document;
+use layout::Layout;
 use model::result::RunResult;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize as _};
 use std::borrow::Cow;
 use std::io::{self, Write};
+
+/// Largest document that is read.
+pub const BYTES_MAX: usize = 1 << 30;
 
 /// What `schema` says in every document.
 pub const SCHEMA: &str = "diskspd-result";
@@ -38,6 +43,12 @@ pub enum ReadError {
         /// What it says that it is.
         found: String,
     },
+    /// It is larger than anything that is read.
+    #[error("{bytes} bytes are more than a result may have ({BYTES_MAX})")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
     /// A newer program wrote it.
     #[error("it has version {version} of the format; this program knows versions up to {SCHEMA_VERSION}")]
     TooNew {
@@ -48,12 +59,16 @@ pub enum ReadError {
 
 /// Writes a result, indented for people, with a line feed at its end.
 pub fn write(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &to_document::document(result))?;
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
+    to_document::document(result).serialize(&mut serializer)?;
     out.write_all(b"\n")
 }
 
 /// Reads a result that [`write`] wrote. Fields that it does not know are ignored.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
+    if bytes.len() > BYTES_MAX {
+        return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
     let head: Head = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
     let schema = head.schema.ok_or_else(|| ReadError::Foreign { found: "missing".to_owned() })?;
     if schema != SCHEMA {
