@@ -100,16 +100,38 @@ impl Program {
         run.finish()
     }
 
+    /// Runs it to its end and reads the kernel's account of it when it begins to write to stdout:
+    /// all I/O of a run is over then. It must have more to write than a page; else there is no
+    /// account, since that of an ended process is only for root.
+    pub fn run_counted(mut self) -> Finished {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        // The smallest that there is, so that the program waits in the middle of its report.
+        let capacity = rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("our own pipe");
+        self.command.stdout(writer);
+        let mut run = self.start();
+        let mut kernel_io = None;
+        while kernel_io.is_none() && !run.has_ended() {
+            assert!(Instant::now() < run.until, "it does not get to report\nstderr:\n{}", run.stderr.so_far());
+            std::thread::sleep(TICK);
+            if rustix::io::ioctl_fionread(&reader).is_ok_and(|waiting| waiting >= capacity as u64) {
+                kernel_io = KernelIo::of(run.id());
+            }
+        }
+        run.stdout = Capture::of(Some(reader));
+        Finished { kernel_io, ..run.finish() }
+    }
+
     /// Starts it.
     pub fn start(mut self) -> Running {
         let spawned = {
             let _alone = FORKING.write().unwrap_or_else(PoisonError::into_inner);
             self.command.spawn()
         };
+        let words = format!("{:?}", self.command);
         let mut child = spawned.unwrap_or_else(|error| panic!("{:?} starts: {error}", self.command));
         let stdout = Capture::of(child.stdout.take());
         let stderr = Capture::of(child.stderr.take());
-        Running { child, stdout, stderr, until: Instant::now() + self.limit, words: format!("{:?}", self.command) }
+        Running { child, stdout, stderr, until: Instant::now() + self.limit, words }
     }
 }
 
@@ -280,13 +302,12 @@ impl Running {
             }
             std::thread::sleep(TICK);
         }
-        let kernel_io = KernelIo::of(self.child.id());
         let status = self.child.wait().expect("our own child");
         Finished {
             status,
             stdout: self.stdout.all(),
             stderr: self.stderr.all(),
-            kernel_io,
+            kernel_io: None,
             words: std::mem::take(&mut self.words),
         }
     }
@@ -332,7 +353,7 @@ pub struct Finished {
     pub stdout: String,
     /// All that it wrote to stderr.
     pub stderr: String,
-    /// The kernel's account, where there is one.
+    /// The kernel's account, if it was asked for.
     pub kernel_io: Option<KernelIo>,
     words: String,
 }

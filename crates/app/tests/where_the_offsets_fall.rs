@@ -243,8 +243,9 @@ fn bursts_are_followed_by_pauses() {
             assert!(starts.len() > burst, "{words}: no second burst");
             for (index, pair) in starts.windows(2).enumerate() {
                 let is_pause = (index + 1) % burst == 0;
-                // Pauses are at least so long, however busy the machine is.
-                assert!(!is_pause || pair[1] - pair[0] >= 100_000 - 1000, "{words}: burst too long at {index}");
+                // A thread may be held up between the start of its pause and the call that is seen here,
+                // so that a pause looks shorter; but not so much in this short run.
+                assert!(!is_pause || pair[1] - pair[0] >= 50_000, "{words}: burst too long at {index}");
             }
             assert!(starts.len() <= burst * 11, "{words}: {} I/Os", starts.len());
         }
