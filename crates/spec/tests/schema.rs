@@ -133,6 +133,8 @@ fn changes() -> impl Strategy<Value = Change> {
         "True",
         "FALSE",
         "yes",
+        " aio\n",
+        "null",
         "xml",
         "Cpu",
         "Full",

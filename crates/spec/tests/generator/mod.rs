@@ -3,6 +3,7 @@
 
 use model::affinity::AffinityEntry;
 use model::limits::{BLOCK_SIZE_BYTES_MAX, COMPLETION_DEPTH_MAX, IO_RING_BATCH_MAX};
+use model::plan::EngineKind;
 use model::profile::{
     Affinity, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionRange, EfficiencyOrder, FlushMode,
     GroupSpan, IoPriority, IoRing, IoRingBatch, PrecreateFiles, Profile, ResultFormat, Target, ThreadTarget,
@@ -59,8 +60,8 @@ fn tracing() -> impl Strategy<Value = Tracing> {
 fn time_spans() -> impl Strategy<Value = TimeSpan> {
     let separation = select(vec![BufferSeparation::SystemDefault, BufferSeparation::ThreadOptimized]);
     let issue = (option::of(io_rings()), option::of(1..=COMPLETION_DEPTH_MAX), separation, affinities());
-    (any::<[u32; 7]>(), any::<[bool; 4]>(), issue, vec(targets(), 1..4)).prop_map(
-        |(numbers, on, (io_ring, completion_depth, buffer_separation, affinity), targets)| TimeSpan {
+    (any::<[u32; 7]>(), any::<[bool; 7]>(), option::of(engines()), issue, vec(targets(), 1..4)).prop_map(
+        |(numbers, on, engine, (io_ring, completion_depth, buffer_separation, affinity), targets)| TimeSpan {
             duration_s: numbers[0],
             warm_up_s: numbers[1],
             cool_down_s: numbers[2],
@@ -76,10 +77,23 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
             calculate_iops_std_dev: on[3],
             interval_ms: numbers[6],
             buffer_separation,
+            engine,
+            submission_polling: on[4],
+            completion_polling: on[5],
+            cold: on[6],
             targets,
-            ..TimeSpan::default()
         },
     )
+}
+
+fn engines() -> impl Strategy<Value = EngineKind> {
+    select(vec![
+        EngineKind::IoUring,
+        EngineKind::LinuxAio,
+        EngineKind::Synchronous,
+        EngineKind::MemoryMapped,
+        EngineKind::Null,
+    ])
 }
 
 fn io_rings() -> impl Strategy<Value = IoRing> {
