@@ -2,6 +2,7 @@
 
 use crate::echo_target;
 use crate::foreign;
+use crate::system::known;
 use model::affinity;
 use model::facts::SystemFacts;
 use model::plan::EngineKind;
@@ -124,7 +125,7 @@ impl Decisions {
 /// The lines before the first timespan.
 pub(crate) fn head(out: &mut dyn Write, command_line: &str, profile: &Profile) -> io::Result<()> {
     write!(out, "\nCommand Line: ")?;
-    foreign::write_bytes(out, command_line.as_bytes())?;
+    foreign::write_bytes(out, known(Some(command_line)).as_bytes())?;
     write!(out, "\n\n")?;
     if profile.experiment_flags != 0 {
         writeln!(out, "Experiment Flags: {0:#x} ({0})\n", profile.experiment_flags)?;

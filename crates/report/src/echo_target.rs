@@ -1,6 +1,6 @@
 //! What was asked of one target.
 
-use crate::echo::Mechanism;
+use crate::echo::{Mechanism, Platform};
 use crate::foreign;
 use crate::numbers::{range_bytes, range_start};
 use model::profile::{
@@ -9,7 +9,13 @@ use model::profile::{
 use model::units::Bytes;
 use std::io::{self, Write};
 
-pub(crate) fn lines(out: &mut dyn Write, span: &TimeSpan, target: &Target, mechanism: Mechanism) -> io::Result<()> {
+pub(crate) fn lines(
+    out: &mut dyn Write,
+    span: &TimeSpan,
+    target: &Target,
+    mechanism: Mechanism,
+    platform: Platform,
+) -> io::Result<()> {
     path(out, target)?;
     writeln!(out, "      think time: {}ms", target.think_time_ms.unwrap_or(0))?;
     writeln!(out, "      burst size: {}", target.burst_ios.unwrap_or(0))?;
@@ -38,7 +44,7 @@ pub(crate) fn lines(out: &mut dyn Write, span: &TimeSpan, target: &Target, mecha
             writeln!(out, "      {label}: {bytes}")?;
         }
     }
-    hints(out, target)?;
+    hints(out, target, platform)?;
     if span.thread_count == 0 {
         writeln!(out, "      threads per file: {}", target.threads)?;
         if span.io_ring.is_none() {
@@ -132,12 +138,22 @@ fn depth(out: &mut dyn Write, span: &TimeSpan, target: &Target) -> io::Result<()
     }
 }
 
-/// What the hints for the cache do here; a temporary file means nothing to Linux.
-fn hints(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+/// What the hints for the cache do; a temporary file means nothing to Linux.
+fn hints(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Result<()> {
+    let [sequential, random, temporary] = match platform {
+        Platform::Linux => {
+            ["using POSIX_FADV_SEQUENTIAL hint", "using POSIX_FADV_RANDOM hint", "temporary file hint has no effect"]
+        }
+        Platform::Windows => [
+            "using FILE_FLAG_SEQUENTIAL_SCAN hint",
+            "using FILE_FLAG_RANDOM_ACCESS hint",
+            "using FILE_ATTRIBUTE_TEMPORARY hint",
+        ],
+    };
     for (given, line) in [
-        (target.sequential_scan_hint, "using POSIX_FADV_SEQUENTIAL hint"),
-        (target.random_access_hint, "using POSIX_FADV_RANDOM hint"),
-        (target.temporary_hint, "temporary file hint has no effect"),
+        (target.sequential_scan_hint, sequential),
+        (target.random_access_hint, random),
+        (target.temporary_hint, temporary),
     ] {
         if given {
             writeln!(out, "      {line}")?;
@@ -151,6 +167,10 @@ fn mechanism(out: &mut dyn Write, mechanism: Mechanism) -> io::Result<()> {
         Mechanism::OneAtATime => Ok(()),
         Mechanism::IoUring => writeln!(out, "      using io_uring"),
         Mechanism::LinuxAio => writeln!(out, "      using Linux AIO"),
+        Mechanism::CompletionPorts => writeln!(out, "      using I/O Completion Ports"),
+        Mechanism::CompletionRoutines => {
+            writeln!(out, "      using completion routines (ReadFileEx/WriteFileEx)")
+        }
         Mechanism::Null => writeln!(out, "      using no device (null engine)"),
     }
 }

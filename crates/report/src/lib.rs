@@ -6,6 +6,7 @@
 
 mod cache_table;
 mod cpu_table;
+mod csv;
 mod distribution_list;
 mod echo;
 mod echo_target;
@@ -21,6 +22,7 @@ mod totals;
 mod wait_table;
 mod xml;
 
+pub use csv::csv;
 pub use read::{BYTES_MAX as READ_BYTES_MAX, ReadError, read};
 pub use xml::{system_xml, xml};
 
@@ -33,8 +35,12 @@ use std::io::{self, Write};
 /// Writes the whole report.
 pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     echo::head(out, &result.command_line, &result.profile)?;
+    let platform = match result.tool.implementation {
+        Some(_) => echo::Platform::Linux,
+        None => echo::Platform::Windows,
+    };
     for (index, span) in result.profile.time_spans.iter().enumerate() {
-        let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system);
+        let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system, platform);
         echo::time_span(out, index + 1, span, &decisions)?;
     }
     system_text(&result.system, result.started_at, out)?;

@@ -13,11 +13,12 @@ const UNKNOWN: &str = "<unknown>";
 pub(crate) fn block(out: &mut dyn Write, system: &SystemFacts, started_at: UnixTime) -> io::Result<()> {
     let topology = &system.topology;
     writeln!(out, "System information:\n")?;
-    line(out, "computer name:", &system.computer_name)?;
+    line(out, "computer name:", known(Some(&system.computer_name)))?;
     line(out, "processor name:", known(system.processor_name.as_deref()))?;
     line(out, "start time:", &utc(started_at))?;
     line(out, "active power scheme:", known(system.power_scheme.as_deref()))?;
-    line(out, "page size:", &Bytes(system.page_size_bytes).to_string())?;
+    let page_size = (system.page_size_bytes > 0).then(|| Bytes(system.page_size_bytes).to_string());
+    line(out, "page size:", known(page_size.as_deref()))?;
     writeln!(out)?;
     line(out, "cpu count:", &topology.cpus.len().to_string())?;
     line(out, "core count:", &topology.core_count().to_string())?;
@@ -37,6 +38,14 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
 /// The name, or a word for none.
 pub(crate) fn known(name: Option<&str>) -> &str {
     name.filter(|name| !name.is_empty()).unwrap_or(UNKNOWN)
+}
+
+/// Name and number of a power scheme of Windows: `Balanced (381b4222-f694-41f0-9685-ff5bb260df2e)`.
+pub(crate) fn scheme_id(scheme: &str) -> Option<(&str, &str)> {
+    const GUID_BYTES: usize = 36;
+    let (name, guid) = scheme.strip_suffix(')')?.rsplit_once(" (")?;
+    let is_guid = guid.len() == GUID_BYTES && guid.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+    is_guid.then_some((name, guid))
 }
 
 /// Date and time as results show them.

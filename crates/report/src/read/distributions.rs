@@ -3,22 +3,41 @@
 use model::plan::{EffectiveDistribution, EffectiveRange};
 use model::result::{DistributionUse, Row};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Threads by path, in byte order of the paths.
 type Users = BTreeMap<Vec<u8>, (PathBuf, BTreeSet<u32>)>;
+
+/// More than any run has threads on targets; it bounds what a text can stand for.
+const USERS_MAX: usize = 1 << 22;
 
 /// Equal lists once, each with everybody who used it.
 #[derive(Default)]
 pub(super) struct Distributions {
     lists: BTreeMap<EffectiveDistribution, Users>,
+    users: usize,
 }
 
 impl Distributions {
-    pub(super) fn add(&mut self, distribution: EffectiveDistribution, path: &std::path::Path, thread: u32) {
-        let users = self.lists.entry(distribution).or_default();
-        let bytes = path.as_os_str().as_encoded_bytes().to_vec();
-        users.entry(bytes).or_insert_with(|| (path.to_owned(), BTreeSet::new())).1.insert(thread);
+    /// Adds threads that used a list on a path.
+    pub(super) fn add(
+        &mut self,
+        distribution: &EffectiveDistribution,
+        path: &Path,
+        threads: &[u32],
+    ) -> Result<(), String> {
+        self.users = self.users.saturating_add(threads.len());
+        if self.users > USERS_MAX {
+            return Err(format!("more than {USERS_MAX} threads on targets use a distribution"));
+        }
+        if !self.lists.contains_key(distribution) {
+            self.lists.insert(distribution.clone(), Users::new());
+        }
+        if let Some(users) = self.lists.get_mut(distribution) {
+            let bytes = path.as_os_str().as_encoded_bytes().to_vec();
+            users.entry(bytes).or_insert_with(|| (path.to_owned(), BTreeSet::new())).1.extend(threads);
+        }
+        Ok(())
     }
 
     /// The lists in order of their ranges; tells the rows which is theirs.

@@ -27,10 +27,8 @@ pub fn xml(result: &RunResult, profile_xml: &str, out: &mut dyn Write) -> io::Re
         let last = result.time_spans.len().saturating_sub(1);
         for (index, happened) in result.time_spans.iter().enumerate() {
             let Some(span) = result.profile.time_spans.get(index) else { break };
-            let about_run = linux::AboutRun {
-                before: (index == 0).then_some(result),
-                after: (index == last).then_some(result),
-            };
+            let about_run =
+                linux::AboutRun { before: (index == 0).then_some(result), after: (index == last).then_some(result) };
             time_span::element(
                 xml,
                 &time_span::Shown { span, happened, about_run, topology: &result.system.topology },

@@ -91,6 +91,13 @@ pub(super) fn iops(
     })
 }
 
+/// Attributes of an interval: latencies of reads.
+const READ: [&str; 4] =
+    ["ReadMinLatencyMilliseconds", "ReadMaxLatencyMilliseconds", "ReadAvgLatencyMilliseconds", "ReadLatencyStdDev"];
+/// The same of writes.
+const WRITE: [&str; 4] =
+    ["WriteMinLatencyMilliseconds", "WriteMaxLatencyMilliseconds", "WriteAvgLatencyMilliseconds", "WriteLatencyStdDev"];
+
 fn interval(xml: &mut Writer<'_>, end_ms: u64, interval: &Directions<IntervalFigures>) -> io::Result<()> {
     let Directions { read, write, total } = interval;
     let mut cells = vec![
@@ -98,14 +105,6 @@ fn interval(xml: &mut Writer<'_>, end_ms: u64, interval: &Directions<IntervalFig
         ("Read", whole(read.iops)),
         ("Write", whole(write.iops)),
         ("Total", whole(total.iops)),
-    ];
-    const READ: [&str; 4] =
-        ["ReadMinLatencyMilliseconds", "ReadMaxLatencyMilliseconds", "ReadAvgLatencyMilliseconds", "ReadLatencyStdDev"];
-    const WRITE: [&str; 4] = [
-        "WriteMinLatencyMilliseconds",
-        "WriteMaxLatencyMilliseconds",
-        "WriteAvgLatencyMilliseconds",
-        "WriteLatencyStdDev",
     ];
     for (names, figures) in [(READ, read), (WRITE, write)] {
         let values = match figures.latency {

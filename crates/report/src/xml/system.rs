@@ -2,7 +2,7 @@
 
 use super::number::mask;
 use super::writer::Writer;
-use crate::system::{known, utc};
+use crate::system::{known, scheme_id, utc};
 use model::affinity::{AffinityEntry, compact};
 use model::facts::SystemFacts;
 use model::limits::CPUS_PER_GROUP;
@@ -16,12 +16,14 @@ pub(super) fn element(xml: &mut Writer<'_>, system: &SystemFacts, tool: &Tool, s
     xml.inside("System", &[], |xml| {
         xml.element("ComputerName", &system.computer_name)?;
         xml.element("ProcessorName", known(system.processor_name.as_deref()))?;
-        xml.inside("Tool", &[], |xml| {
-            self::tool(xml, tool)
-        })?;
+        xml.inside("Tool", &[], |xml| self::tool(xml, tool))?;
         xml.element("RunTime", utc(started_at))?;
-        xml.empty("PowerScheme", &[("Name", &known(system.power_scheme.as_deref())), ("Guid", &"")])?;
-        xml.element("PageSize", system.page_size_bytes)?;
+        let scheme = known(system.power_scheme.as_deref());
+        let (name, guid) = scheme_id(scheme).unwrap_or((scheme, ""));
+        xml.empty("PowerScheme", &[("Name", &name), ("Guid", &guid)])?;
+        if system.page_size_bytes > 0 {
+            xml.element("PageSize", system.page_size_bytes)?;
+        }
         topology(xml, &system.topology)
     })
 }

@@ -1,4 +1,161 @@
-//! x
-use super::ReadError;
-use model::result::RunResult;
-pub(super) fn read(_text: &str) -> Result<RunResult, ReadError> { Err(ReadError::NotAResult) }
+//! Text reports: `DiskSpd`'s of versions 2.0.12 to 2.3, and ours.
+//!
+//! Layouts differ in indentation, titles, columns and units. So lines are known by how they begin,
+//! and cells of tables by the titles above them, never by position.
+
+mod cpu_table;
+mod distribution_list;
+mod echo;
+mod echo_target;
+mod io_table;
+mod latency_table;
+mod lines;
+mod machine;
+mod results;
+mod system;
+mod wait_table;
+
+use super::{ReadError, finish, number};
+use lines::{Line, Lines};
+use machine::Machine;
+use model::note::Note;
+use model::plan::EngineKind;
+use model::result::{Directions, Figures, Implementation, RunResult, Tool, Totals};
+use model::units::UnixTime;
+use model::version::IMPLEMENTATION;
+
+/// A report on the way to a result.
+#[derive(Default)]
+struct Report {
+    result: RunResult,
+    machine: Machine,
+    signs: Signs,
+    /// By timespan: the engines that its targets named, and the alignment of its buffers.
+    echoed: Vec<Echoed>,
+}
+
+/// What the echo of a timespan tells of how it was run.
+#[derive(Clone, Default)]
+struct Echoed {
+    engines: Vec<EngineKind>,
+    buffer_separation_bytes: u64,
+}
+
+/// What tells versions and systems apart; no text names them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Signs {
+    /// It tells of something that only Windows has.
+    is_windows: bool,
+    /// It has lines that 2.3 introduced.
+    is_2_3: bool,
+    /// It counts processors, as since 2.2.
+    counts_processors: bool,
+}
+
+pub(super) fn read(text: &str) -> Result<RunResult, ReadError> {
+    let mut lines = Lines::new(text);
+    let mut report = Report::default();
+    report.result.started_at = UnixTime::UNKNOWN;
+    while let Some(line) = lines.take() {
+        section(line, &mut lines, &mut report)?;
+    }
+    if report.result.time_spans.is_empty() {
+        return Err(lines.error_here("there are no results in it: no line begins with 'Results for timespan'"));
+    }
+    Ok(finished(report))
+}
+
+fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result<(), ReadError> {
+    let content = line.content();
+    if let Some(command_line) = line.text.trim_start().strip_prefix("Command Line: ") {
+        report.signs.is_windows |= is_windows_program(command_line);
+        if command_line != "<unknown>" {
+            command_line.clone_into(&mut report.result.command_line);
+        }
+    } else if let Some(flags) = content.strip_prefix("Experiment Flags:") {
+        let decimal = flags.rsplit_once('(').map_or(flags, |(_, decimal)| decimal.trim_end_matches(')'));
+        report.result.profile.experiment_flags = line.parse(decimal, number::whole)?;
+    } else if content == "Input parameters:" {
+        echo::read(lines, report)?;
+    } else if content == "System information:" {
+        system::read(lines, report)?;
+    } else if let Some(number) = content.strip_prefix("Results for timespan ") {
+        let number: u32 = line.parse(number.trim_end_matches(':'), number::whole)?;
+        let index = report.result.time_spans.len();
+        if usize::try_from(number) != Ok(index + 1) {
+            return Err(
+                line.error(content, format!("results of timespan {number} where those of {} belong", index + 1))
+            );
+        }
+        results::read(lines, report)?;
+    } else if content == "Totals:" {
+        report.result.totals = Some(totals(lines)?);
+    } else if let Some(note) = content.strip_prefix("NOTE: ") {
+        report.result.notes.push(Note::Verbatim { text: note.to_owned() });
+    }
+    Ok(())
+}
+
+fn is_windows_program(command_line: &str) -> bool {
+    let program = command_line.split(' ').next().unwrap_or_default();
+    program.to_ascii_lowercase().ends_with(".exe")
+}
+
+/// Sums over several timespans.
+fn totals(lines: &mut Lines<'_>) -> Result<Totals, ReadError> {
+    let mut figures = Directions::<Figures>::default();
+    while let Some(line) = lines.take() {
+        if let Some(time) = line.content().strip_prefix("total test time:") {
+            let seconds = line.parse(time.trim().trim_end_matches('s'), number::real)?;
+            return Ok(Totals { elapsed_ns: seconds.map_or(0, number::seconds_as_ns), figures });
+        }
+        let cells = line.cells();
+        let (&label, values) = cells.split_first().unwrap_or((&"", &[]));
+        let place = match label {
+            "write" => &mut figures.write,
+            "read" => &mut figures.read,
+            "total" => &mut figures.total,
+            _ => continue,
+        };
+        let &[bytes, ios, mib_per_s, ios_per_s] = values else {
+            return Err(line.error(label, "a line of totals has four numbers"));
+        };
+        *place = Figures {
+            bytes: line.parse(bytes, number::whole)?,
+            ios: line.parse(ios, number::whole)?,
+            mib_per_s: line.parse(mib_per_s, number::real)?.unwrap_or(0.0),
+            iops: line.parse(ios_per_s, number::real)?.unwrap_or(0.0),
+            ..Figures::default()
+        };
+    }
+    Err(lines.error_here("the totals end before their line 'total test time:'"))
+}
+
+fn finished(report: Report) -> RunResult {
+    let Report { mut result, machine, signs, echoed } = report;
+    result.tool = tool(signs);
+    result.system.topology = machine.topology();
+    for (index, happened) in result.time_spans.iter_mut().enumerate() {
+        let echoed = echoed.get(index).cloned().unwrap_or_default();
+        happened.buffer_separation_bytes = echoed.buffer_separation_bytes;
+        happened.engines = if signs.is_windows { Vec::new() } else { echoed.engines };
+        happened.outcome = finish::ending(happened);
+    }
+    finish::align(&mut result.profile, &mut result.time_spans);
+    finish::totals(&mut result);
+    result
+}
+
+fn tool(signs: Signs) -> Tool {
+    let (version, is_ours) = match signs {
+        Signs { is_2_3: true, is_windows, .. } => ("2.3", !is_windows),
+        Signs { counts_processors: true, .. } => ("2.2", false),
+        _ => ("", false),
+    };
+    Tool {
+        version: version.to_owned(),
+        version_date: String::new(),
+        // Our text does not tell our version.
+        implementation: is_ours.then(|| Implementation { name: IMPLEMENTATION.to_owned(), version: String::new() }),
+    }
+}

@@ -7,13 +7,8 @@ use model::note::Note;
 use model::plan::EngineKind;
 use model::result::{Directions, LatencyDistribution, LatencyFigures, Percentile, RunResult, TimeSpanResult};
 
-const ENGINES: [EngineKind; 5] = [
-    EngineKind::Synchronous,
-    EngineKind::IoUring,
-    EngineKind::LinuxAio,
-    EngineKind::MemoryMapped,
-    EngineKind::Null,
-];
+const ENGINES: [EngineKind; 5] =
+    [EngineKind::Synchronous, EngineKind::IoUring, EngineKind::LinuxAio, EngineKind::MemoryMapped, EngineKind::Null];
 
 pub(super) fn read(
     linux: Option<Element<'_, '_>>,

@@ -9,6 +9,9 @@ mod system;
 mod thread;
 mod time_span;
 
+pub(super) use statistics::distribution;
+pub(super) use system::{CPUS_MAX, start_time};
+
 use super::{ReadError, finish};
 use element::Element;
 use model::result::{RunResult, Tool};
@@ -38,9 +41,7 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
             repaired = repair(source);
             match &repaired {
                 Cow::Borrowed(_) => return Err(malformed(error)),
-                Cow::Owned(text) => {
-                    Document::parse_with_options(text, options()).map_err(|_| malformed(error))?
-                }
+                Cow::Owned(text) => Document::parse_with_options(text, options()).map_err(|_| malformed(error))?,
             }
         }
     };

@@ -98,10 +98,7 @@ fn with_content(plain: Target, target: Element<'_, '_>) -> Result<Target, ReadEr
 fn distribution(element: Element<'_, '_>) -> Result<Distribution, ReadError> {
     let ranges = |list: Element<'_, '_>| {
         let range = |range: Element<'_, '_>| {
-            Ok(DistributionRange {
-                io_percent: range.whole_attribute("IO")?.unwrap_or(0),
-                length: range.whole_text()?,
-            })
+            Ok(DistributionRange { io_percent: range.whole_attribute("IO")?.unwrap_or(0), length: range.whole_text()? })
         };
         list.children("Range").map(range).collect::<Result<Vec<_>, ReadError>>()
     };

@@ -21,16 +21,24 @@ pub(super) fn read(system: Option<Element<'_, '_>>, result: &mut RunResult) -> R
     }
     let run_time = system.child_text("RunTime");
     result.started_at = run_time.and_then(start_time).unwrap_or(UnixTime::UNKNOWN);
-    let power_scheme = system.child("PowerScheme").and_then(|scheme| scheme.attribute("Name"));
     result.system = SystemFacts {
         computer_name: system.child_text("ComputerName").unwrap_or_default().to_owned(),
         processor_name: system.known_text("ProcessorName"),
-        power_scheme: power_scheme.filter(|name| !name.is_empty() && *name != "<unknown>").map(str::to_owned),
+        power_scheme: system.child("PowerScheme").and_then(power_scheme),
         page_size_bytes: system.whole("PageSize")?.unwrap_or(0),
         topology: system.child("ProcessorTopology").map(topology).transpose()?.unwrap_or_default(),
         ..SystemFacts::default()
     };
     Ok(())
+}
+
+/// Name and number, as texts show them.
+fn power_scheme(scheme: Element<'_, '_>) -> Option<String> {
+    let name = scheme.attribute("Name").filter(|name| !name.is_empty() && *name != "<unknown>")?;
+    match scheme.attribute("Guid") {
+        None | Some("") => Some(name.to_owned()),
+        Some(guid) => Some(format!("{name} ({guid})")),
+    }
 }
 
 /// The program that measured: not the one that wrote the document, if they differ.

@@ -92,8 +92,7 @@ fn add_distribution(
         }
         start_bytes = start_bytes.saturating_add(length_bytes);
     }
-    distributions.add(effective(&ranges), path, thread);
-    Ok(())
+    distributions.add(&effective(&ranges), path, &[thread]).map_err(|reason| element.error(reason))
 }
 
 fn waits(element: Element<'_, '_>, thread: u32) -> Result<ThreadWaits, ReadError> {

@@ -138,10 +138,11 @@ fn usage(element: Element<'_, '_>, cpu: u32) -> Result<CpuUsage, ReadError> {
 
 /// Figures that this version of the document lacks and a report would show.
 fn missing(element: Element<'_, '_>, version: &str) -> Option<Note> {
-    let has_waits = element.children("Thread").any(|thread| {
-        thread.child("WaitStatistics").is_some_and(|waits| waits.child("WaitCompletion").is_none())
-    });
-    let source = if version.is_empty() { "an XML result".to_owned() } else { format!("an XML result of DiskSpd {version}") };
+    let has_waits = element
+        .children("Thread")
+        .any(|thread| thread.child("WaitStatistics").is_some_and(|waits| waits.child("WaitCompletion").is_none()));
+    let source =
+        if version.is_empty() { "an XML result".to_owned() } else { format!("an XML result of DiskSpd {version}") };
     has_waits.then(|| Note::NotInSource {
         source,
         missing: "how many completions each wait found; 0 stands for it".to_owned(),
