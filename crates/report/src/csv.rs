@@ -130,9 +130,9 @@ fn directions(
         cells.extend([
             Cell::Whole(figures.bytes),
             Cell::Whole(figures.ios),
-            Cell::Real(figures.mib_per_s),
-            Cell::Real(figures.iops),
-            figures.iops_std_dev.map_or(Cell::Empty, Cell::Real),
+            real(figures.mib_per_s),
+            real(figures.iops),
+            figures.iops_std_dev.map_or(Cell::Empty, real),
         ]);
         cells.extend(latency(latencies.map(|latencies| &latencies.figures).or(figures.latency.as_ref())));
         cells.extend(percentiles(latencies));
@@ -151,6 +151,11 @@ enum Cell<'a> {
     Real(f64),
 }
 
+/// What is not a number is unknown.
+fn real<'a>(number: f64) -> Cell<'a> {
+    if number.is_finite() { Cell::Real(number) } else { Cell::Empty }
+}
+
 fn beginning<'a>(line: &Line<'a>, direction: &'a str) -> Vec<Cell<'a>> {
     let whole = |number: Option<u64>| number.map_or(Cell::Empty, Cell::Whole);
     vec![
@@ -166,10 +171,9 @@ fn beginning<'a>(line: &Line<'a>, direction: &'a str) -> Vec<Cell<'a>> {
 
 fn latency(figures: Option<&LatencyFigures>) -> [Cell<'static>; 4] {
     let whole = |number: Option<u64>| number.map_or(Cell::Empty, Cell::Whole);
-    let real = |of: fn(&LatencyFigures) -> f64| figures.map_or(Cell::Empty, |figures| Cell::Real(of(figures)));
     [
-        real(|figures| figures.mean_ns),
-        real(|figures| figures.std_dev_ns),
+        figures.map_or(Cell::Empty, |figures| real(figures.mean_ns)),
+        figures.map_or(Cell::Empty, |figures| real(figures.std_dev_ns)),
         whole(figures.and_then(|figures| figures.min_ns)),
         whole(figures.and_then(|figures| figures.max_ns)),
     ]
@@ -189,9 +193,8 @@ fn write_cells(writer: &mut Output<'_, '_>, cells: Vec<Cell<'_>>) -> io::Result<
             Cell::Word(word) => writer.write_field(word)?,
             Cell::Path(path) => writer.write_field(path.as_os_str().as_encoded_bytes())?,
             Cell::Whole(number) => writer.write_field(number.to_string())?,
-            // The shortest digits that mean this very number; what is not a number is unknown.
-            Cell::Real(number) if number.is_finite() => writer.write_field(number.to_string())?,
-            Cell::Real(_) => writer.write_field("")?,
+            // The shortest digits that mean this very number.
+            Cell::Real(number) => writer.write_field(number.to_string())?,
         }
     }
     writer.write_record(None::<&[u8]>)?;
