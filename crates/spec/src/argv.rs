@@ -9,7 +9,8 @@ use crate::command::{Command, LoadRequest, ParseFailure, RunRequest, ShowRequest
 use crate::nearness::near;
 use crate::options::{self, Kind, OptionRow, Pass};
 use crate::targets;
-use model::profile::{Profile, Target};
+use crate::xml_write::unsayable_paths;
+use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -210,6 +211,9 @@ fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -
     }
     let profile = profile(line, builder);
     if builder.show {
+        if profile.result_format == ResultFormat::Xml {
+            builder.warnings.extend(unsayable_paths(&profile));
+        }
         return Ok(Command::ShowProfile(ShowRequest {
             format: profile.result_format,
             profile,

@@ -1,8 +1,9 @@
 //! What becomes of a profile from a file with the command line that named it.
 
 use crate::command::{Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest, Surroundings};
+use crate::xml_write::unsayable_paths;
 use crate::{targets, templates, unsupported};
-use model::profile::Profile;
+use model::profile::{Profile, ResultFormat};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -31,6 +32,9 @@ impl LoadRequest {
         self.overrides.apply(&mut profile);
         if self.show {
             let format = profile.result_format;
+            if format == ResultFormat::Xml {
+                self.warnings.extend(unsayable_paths(&profile));
+            }
             return Ok(Loaded::Show(ShowRequest { profile, format, warnings: self.warnings }));
         }
         let unsupported = unsupported::unsupported(&profile);
@@ -64,7 +68,7 @@ impl LoadRequest {
 mod tests {
     use super::*;
     use crate::command::{Command, Overrides};
-    use model::profile::{ResultFormat, Target, TimeSpan};
+    use model::profile::{Target, TimeSpan};
     use std::ffi::OsString;
 
     /// A place where these files exist.

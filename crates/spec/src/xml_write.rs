@@ -6,9 +6,11 @@ mod target;
 
 use model::profile::{
     Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, PrecreateFiles, Profile, ResultFormat,
-    TimeSpan, Tracing, Traversal,
+    Target, TimeSpan, Tracing, Traversal,
 };
+use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
+use std::path::PathBuf;
 
 /// The profile as a document; `format` is what its `ResultFormat` says.
 pub fn write_profile(profile: &Profile, format: ResultFormat) -> String {
@@ -215,6 +217,28 @@ impl Xml {
     }
 }
 
+/// True for characters that XML 1.0 has no way to write.
+fn is_unsayable(c: char) -> bool {
+    matches!(c, '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// A warning for each path that the document cannot name: it would be another file's.
+pub(crate) fn unsayable_paths(profile: &Profile) -> Vec<String> {
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let sources = |target: &Target| target.write_source.as_ref().and_then(|source| source.file.clone());
+    let paths: BTreeSet<PathBuf> =
+        targets.flat_map(|target| std::iter::once(target.path.clone()).chain(sources(target))).collect();
+    let is_sayable = |path: &&PathBuf| path.to_str().is_some_and(|text| !text.contains(is_unsayable));
+    paths
+        .iter()
+        .filter(|path| !is_sayable(path))
+        .map(|path| {
+            let path = path.as_os_str().as_encoded_bytes().escape_ascii();
+            format!("XML cannot hold the path '{path}'; the profile names another file")
+        })
+        .collect()
+}
+
 /// Text content; characters that XML 1.0 cannot hold become the replacement character.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -225,8 +249,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             // A parser would make a line feed of it.
             '\r' => escaped.push_str("&#13;"),
-            '\t' | '\n' => escaped.push(c),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push(char::REPLACEMENT_CHARACTER),
+            c if is_unsayable(c) => escaped.push(char::REPLACEMENT_CHARACTER),
             c => escaped.push(c),
         }
     }

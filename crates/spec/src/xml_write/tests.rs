@@ -139,6 +139,23 @@ fn what_only_profiles_can_say_is_written() {
     ));
 }
 
+#[test]
+fn paths_that_xml_cannot_hold_are_warned_of_where_xml_is_shown() {
+    use std::os::unix::ffi::OsStrExt;
+    let strange = std::ffi::OsStr::from_bytes(b"a\xff");
+    let warnings = |format: &str| {
+        let args = [OsString::from(format), "-w1".into(), "-Z1M,b\u{1}".into(), "good\u{e4}\t".into(), strange.into()];
+        match crate::parse(&args, &Nothing) {
+            Ok(Command::ShowProfile(request)) => request.warnings,
+            other => panic!("{other:?}"),
+        }
+    };
+    let found = warnings("-Rpxml");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains(r"'a\xff'") && found[1].contains(r"'b\x01'"), "{found:?}");
+    assert_eq!(warnings("-Rptext"), Vec::<String>::new());
+}
+
 proptest! {
     #[test]
     fn any_path_gives_a_document_that_says_it(path in "[ -~äß\\n\\r\\t]{1,20}") {
