@@ -128,8 +128,8 @@ fn what_is_not_the_same_is_made_anew() {
     rebuilt("-c2M -Z", "another fill");
     rebuilt("-c2M", "the first fill again");
     rebuilt("-c2M --recreate", "--recreate");
-    // A test with other content has been here, if only for a moment.
-    create(&place, "-w100 -Zr -b4K other.dat");
+    // A test with other content has been here.
+    place.diskspd("-d1 -W0 -w100 -Zr -b4K other.dat").run().expect_status(0);
     assert!(!is_ramp(&place.content("other.dat")));
     rebuilt("-c2M", "random bytes were written");
     assert!(is_ramp(&place.content("other.dat")));
