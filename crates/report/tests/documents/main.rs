@@ -1,16 +1,26 @@
-//! Documents that are written and read.
-#[test]
-fn show() {
-    for e in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")).unwrap() {
-        let p = e.unwrap().path();
-        println!("=== {}", p.display());
-        match report::read(&std::fs::read(&p).unwrap()) {
-            Ok(r) => {
-                let mut o = Vec::new();
-                report::text(&r, &mut o).unwrap();
-                println!("{}", String::from_utf8_lossy(&o));
-            }
-            Err(e) => println!("ERR {e}"),
-        }
-    }
+//! Result documents, written and read back: XML, CSV, and the reports of other programs.
+
+mod captured;
+mod csv;
+mod generated;
+mod hostile;
+mod older;
+mod reader;
+mod round_trip;
+
+use model::result::RunResult;
+
+/// A document as text.
+fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).expect("a vector takes everything");
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn text(result: &RunResult) -> String {
+    written(|out| report::text(result, out))
+}
+
+fn xml(result: &RunResult, profile_xml: &str) -> String {
+    written(|out| report::xml(result, profile_xml, out))
 }

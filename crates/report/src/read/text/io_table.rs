@@ -48,7 +48,9 @@ fn row(line: Line<'_>, titles: &[&str]) -> Result<TableRow, ReadError> {
         let reason = format!("{} columns where the titles have {}", cells.len(), titles.len());
         return Err(line.error(line.content(), reason));
     }
-    let file = cells[cells.len() - 1];
+    // One blank follows the bar; others belong to the path.
+    let file = line.text.splitn(titles.len(), '|').last().unwrap_or_default();
+    let file = file.strip_prefix(' ').unwrap_or(file).trim_end();
     let (path, size) = file.strip_suffix(')').and_then(|file| file.rsplit_once(" (")).unwrap_or((file, "0"));
     Ok(TableRow {
         thread: line.parse(cells[0], number::whole)?,

@@ -24,9 +24,10 @@ pub(super) fn is_header(line: Line<'_>) -> bool {
 /// What the line above the table says: a title in words since 2.2, the bare path or `total:`
 /// before, nothing in the oldest versions.
 pub(super) fn whose(title: Option<&str>) -> Whose {
-    match title {
-        None | Some("total:" | "Total latency distribution:") => Whose::All,
-        Some(title) => Whose::Path(title.strip_prefix("Latency distribution: ").unwrap_or(title).into()),
+    match title.map(|title| (title, title.trim())) {
+        None | Some((_, "total:" | "Total latency distribution:")) => Whose::All,
+        // Blanks at the ends belong to the path.
+        Some((title, bare)) => Whose::Path(title.strip_prefix("Latency distribution: ").unwrap_or(bare).into()),
     }
 }
 

@@ -90,7 +90,7 @@ fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result
         results::read(lines, report)?;
     } else if content == "Totals:" {
         report.result.totals = Some(totals(lines)?);
-    } else if let Some(note) = content.strip_prefix("NOTE: ") {
+    } else if let Some(note) = line.text.strip_prefix("NOTE: ") {
         report.result.notes.push(Note::Verbatim { text: note.to_owned() });
     }
     Ok(())

@@ -90,9 +90,9 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
         measured.is_partial = content.contains("that time only");
     } else if content == "NOTE: thread assignment spans different core types (P-core and E-core)." {
         measured.mixed_cores = Some(mixed_cores(lines)?);
-    } else if let Some(note) = content.strip_prefix("NOTE: ") {
+    } else if let Some(note) = line.text.strip_prefix("NOTE: ") {
         parts.happened.notes.push(Note::Verbatim { text: note.to_owned() });
-    } else if let Some(error) = content.strip_prefix("ERROR: ") {
+    } else if let Some(error) = line.text.strip_prefix("ERROR: ") {
         parts.happened.errors.push(error.to_owned());
     } else if let Some((label, value)) = content.split_once(':') {
         let value = value.trim();
@@ -107,10 +107,10 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
             "effective affinity (cpu)" | "effective affinity (group/cpu)" => {
                 measured.effective_affinity = Some(line.parse(value, echo::cpu_list)?);
             }
-            _ => parts.title = Some(content.to_owned()),
+            _ => parts.title = Some(line.text.to_owned()),
         }
     } else {
-        parts.title = Some(content.to_owned());
+        parts.title = Some(line.text.to_owned());
     }
     Ok(())
 }
