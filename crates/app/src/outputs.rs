@@ -73,7 +73,7 @@ pub(crate) fn document(form: Form, result: &RunResult) -> io::Result<Vec<u8>> {
             report::xml(result, &profile, &mut bytes)?;
         }
         Form::Json => report::json::write(result, &mut bytes)?,
-        Form::Csv => return Err(io::Error::new(io::ErrorKind::Unsupported, "not supported yet")),
+        Form::Csv => report::csv(result, &mut bytes)?,
     }
     Ok(bytes)
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 /// A fact about a run that is not an error; shown by every renderer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "BareNote"))]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
     /// Registered buffers were wanted and the kernel refused them.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 /// A path as documents hold it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Path"))]
 #[serde(untagged)]
 pub enum Written {
     /// A path that is valid UTF-8, as it is.

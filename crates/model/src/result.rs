@@ -176,6 +176,7 @@ pub struct Measured {
 /// One value for reads, one for writes, one for both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DirectionsOf{T}"))]
 pub struct Directions<T> {
     /// Reads.
     pub read: T,

@@ -123,10 +123,23 @@ impl Decisions {
 }
 
 /// The lines before the first timespan.
-pub(crate) fn head(out: &mut dyn Write, command_line: &str, profile: &Profile) -> io::Result<()> {
+pub(crate) fn head(
+    out: &mut dyn Write,
+    command_line: &str,
+    labels: &[(String, String)],
+    profile: &Profile,
+) -> io::Result<()> {
     write!(out, "\nCommand Line: ")?;
     foreign::write_bytes(out, known(Some(command_line)).as_bytes())?;
     write!(out, "\n\n")?;
+    for (name, value) in labels {
+        write!(out, "Label: ")?;
+        foreign::write_bytes(out, format!("{name}={value}").as_bytes())?;
+        writeln!(out)?;
+    }
+    if !labels.is_empty() {
+        writeln!(out)?;
+    }
     if profile.experiment_flags != 0 {
         writeln!(out, "Experiment Flags: {0:#x} ({0})\n", profile.experiment_flags)?;
     }

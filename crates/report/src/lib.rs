@@ -34,7 +34,7 @@ use std::io::{self, Write};
 
 /// Writes the whole report.
 pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
-    echo::head(out, &result.command_line, &result.profile)?;
+    echo::head(out, &result.command_line, &result.labels, &result.profile)?;
     let platform = match result.tool.implementation {
         Some(_) => echo::Platform::Linux,
         None => echo::Platform::Windows,
@@ -69,7 +69,7 @@ pub fn profile_text(
     system: &SystemFacts,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    echo::head(out, command_line, profile)?;
+    echo::head(out, command_line, &[], profile)?;
     for (index, span) in profile.time_spans.iter().enumerate() {
         let decisions = echo::Decisions::expected(span, system);
         echo::time_span(out, index + 1, span, &decisions)?;

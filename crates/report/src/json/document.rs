@@ -71,6 +71,7 @@ pub(super) struct Label {
 /// A target path and what stood there.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TargetFound"))]
 pub(super) struct Target<'a> {
     /// The path, as the user wrote it.
     #[serde(with = "model::path")]
@@ -85,6 +86,7 @@ pub(super) struct Target<'a> {
 /// A note: its name in `note`, then what belongs to it.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Note"))]
 pub(super) struct Remark {
     /// What the note says, as reports print it.
     #[serde(default)]
@@ -96,6 +98,7 @@ pub(super) struct Remark {
 /// One timespan.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TimeSpanResult"))]
 pub(super) struct TimeSpan<'a> {
     /// How it ended.
     pub(super) outcome: Ending,

@@ -263,12 +263,16 @@ mod tests {
         #[test]
         fn the_library_reads_the_same(latencies in prop::collection::vec(latency_ns(), 1..200)) {
             let mut counts = BTreeMap::<u32, u64>::new();
-            latencies.iter().for_each(|&ns| *counts.entry(index(ns)).or_default() += 1);
+            for &ns in &latencies {
+                *counts.entry(index(ns)).or_default() += 1;
+            }
             let text = encode(&counts.into_iter().collect::<Vec<_>>()).unwrap();
             let bytes = STANDARD.decode(text).unwrap();
             let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
             let mut oracle = Histogram::<u64>::new_with_bounds(1, u64::MAX, SIGNIFICANT_DIGITS).unwrap();
-            latencies.iter().for_each(|&ns| oracle.record(ns).unwrap());
+            for &ns in &latencies {
+                oracle.record(ns).unwrap();
+            }
             prop_assert_eq!(theirs.len(), oracle.len());
             for &ns in &latencies {
                 prop_assert_eq!(theirs.count_at(ns), oracle.count_at(ns), "at {}", ns);

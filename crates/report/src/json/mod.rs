@@ -12,7 +12,7 @@ mod schema;
 mod to_document;
 
 #[cfg(feature = "schema")]
-pub use schema::schema;
+pub use schema::{schema, schema_of_written};
 
 use document::Document;
 use layout::Layout;

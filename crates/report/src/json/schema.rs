@@ -5,12 +5,48 @@ use super::{SCHEMA, SCHEMA_VERSION};
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// The schema, draft 2020-12.
+/// What [`super::read`] reads, as JSON Schema (draft 2020-12).
 pub fn schema() -> Value {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Document<'_>>();
-    let mut schema = schema.to_value();
+    generate(SchemaSettings::draft2020_12())
+}
+
+/// What [`super::write`] writes. Here `required` lists every field, in the order of the document.
+pub fn schema_of_written() -> Value {
+    generate(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn generate(settings: SchemaSettings) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<Document<'_>>().to_value();
     schema["title"] = json!("Result of diskspd");
     schema["properties"]["schema"]["const"] = json!(SCHEMA);
     schema["properties"]["schema_version"]["const"] = json!(SCHEMA_VERSION);
+    tidy(&mut schema);
     schema
+}
+
+/// Comments are broken into lines and use Rust's names; readers of JSON know neither.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(description)) = fields.get_mut("description") {
+                *description = without_links(&description.replace('\n', " ")).replace("`None`", "null");
+            }
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// `` [`TimeSpanPlan::targets`] `` becomes `` `targets` ``.
+fn without_links(text: &str) -> String {
+    let mut tidy = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("[`") {
+        let Some((name, behind)) = link.split_once("`]") else { break };
+        let name = name.rsplit("::").next().unwrap_or(name);
+        tidy.extend([before, "`", name, "`"]);
+        rest = behind;
+    }
+    tidy + rest
 }

@@ -71,7 +71,11 @@ fn typed(root: &Value, schema: &Value, choices: &mut Choices, depth: u32) -> Val
         "number" => json!(f64::from_bits(choices.next() >> 2) * if choices.next() & 1 == 1 { 1.0 } else { -1.0 }),
         "string" => json!(["", "a", "größe", "\"\\\n\u{1f4be}", "/dev/nvme0n1"][choices.below(5)]),
         "array" => {
-            let count = if depth > DEPTH_MAX { 0 } else { choices.below(3) };
+            let count = match schema["minItems"].as_u64() {
+                Some(count) => count as usize,
+                None if depth > DEPTH_MAX => 0,
+                None => choices.below(3),
+            };
             (0..count).map(|_| instance(root, &schema["items"], choices, depth + 1)).collect()
         }
         "object" => Value::Object(object(root, schema, choices, depth)),
@@ -112,4 +116,4 @@ fn histogram(choices: &mut Choices) -> Value {
     [Value::Null, json!(ONE_LATENCY)][choices.below(2)].clone()
 }
 
-const ONE_LATENCY: &str = "HISTFAAAACF4nJNpmSzMwMDAyAABzFCaEURcm7yEwf4DRIClhQEAUf8DEg==";
+const ONE_LATENCY: &str = "HISTFAAAAB54nJNpmSzMwMDAxAABzFCaEUqz2n+AMDiZAD+eAow=";

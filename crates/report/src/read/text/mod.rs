@@ -72,6 +72,8 @@ fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result
         if command_line != "<unknown>" {
             command_line.clone_into(&mut report.result.command_line);
         }
+    } else if let Some((name, value)) = line.text.strip_prefix("Label: ").and_then(|label| label.split_once('=')) {
+        report.result.labels.push((name.to_owned(), value.to_owned()));
     } else if let Some(flags) = content.strip_prefix("Experiment Flags:") {
         let decimal = flags.rsplit_once('(').map_or(flags, |(_, decimal)| decimal.trim_end_matches(')'));
         report.result.profile.experiment_flags = line.parse(decimal, number::whole)?;

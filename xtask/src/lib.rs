@@ -1,0 +1,4 @@
+//! The project's own scripts.
+
+pub mod docs;
+mod schema_page;
