@@ -8,6 +8,7 @@ mod older;
 mod reader;
 mod round_trip;
 
+use model::profile::ResultFormat;
 use model::result::RunResult;
 
 /// A document as text.
@@ -21,6 +22,8 @@ fn text(result: &RunResult) -> String {
     written(|out| report::text(result, out))
 }
 
-fn xml(result: &RunResult, profile_xml: &str) -> String {
-    written(|out| report::xml(result, profile_xml, out))
+/// With the profile as it would be shown.
+fn xml(result: &RunResult) -> String {
+    let profile = spec::write_profile(&result.profile, ResultFormat::Xml);
+    written(|out| report::xml(result, &profile, out))
 }

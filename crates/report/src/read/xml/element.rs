@@ -99,7 +99,7 @@ impl<'a, 'input> Element<'a, 'input> {
     /// Something wrong with this element.
     pub(super) fn error(self, reason: String) -> ReadError {
         let at = self.node.document().text_pos_at(self.node.range().start);
-        ReadError::Malformed { line: at.row + self.lines_before, column: at.col, reason }
+        ReadError::Malformed { line: at.row.saturating_add(self.lines_before), column: at.col, reason }
     }
 
     pub(super) fn error_at_name(self, reason: &str) -> ReadError {

@@ -28,10 +28,7 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
     let options = || ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let malformed = |error: roxmltree::Error| {
         let at = error.pos();
-        // The message names the place too.
-        let text = error.to_string();
-        let reason = text.rsplit_once(" at ").map_or(text.as_str(), |(reason, _)| reason).to_owned();
-        ReadError::Malformed { line: at.row + lines_before, column: at.col, reason }
+        ReadError::Malformed { line: at.row.saturating_add(lines_before), column: at.col, reason: reason(&error) }
     };
     let repaired;
     let document = match Document::parse_with_options(source, options()) {
@@ -46,6 +43,19 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
         }
     };
     results(Element::root(&document, lines_before))
+}
+
+/// What is wrong with a document that is not well-formed.
+fn reason(error: &roxmltree::Error) -> String {
+    match error {
+        roxmltree::Error::DtdDetected => "a document type (<!DOCTYPE>) does not belong in a result".to_owned(),
+        roxmltree::Error::NodesLimitReached => format!("a result has no more than {NODES_MAX} elements and texts"),
+        error => {
+            // The message names the place too.
+            let text = error.to_string();
+            text.rsplit_once(" at ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+        }
+    }
 }
 
 /// Escapes what `DiskSpd` writes without escaping: names in which an ampersand stands for itself,
