@@ -8,6 +8,7 @@ use testkit::{Finished, LoopDevice, Mounted, Snapshot, Workplace, or_skip, skip,
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
+const TIB: u64 = 1 << 40;
 
 fn create(place: &Workplace, words: &str) -> Finished {
     let run = place.briefly(words).run_until_measuring();
@@ -23,7 +24,9 @@ fn is_ramp(content: &[u8]) -> bool {
 /// Incompressible as far as a test can see: all byte values about equally often, no block twice.
 fn looks_random(content: &[u8]) -> bool {
     let mut counts = [0_u64; 256];
-    content.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    for byte in content {
+        counts[usize::from(*byte)] += 1;
+    }
     let expected = content.len() as f64 / 256.0;
     // For random bytes this is about 256, give or take 23.
     let chi: f64 = counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
@@ -265,7 +268,6 @@ fn ctrl_c_while_a_file_is_made_removes_it() {
 #[test]
 fn nine_tebibytes_are_read_from_end_to_end() {
     let place = workplace!();
-    const TIB: u64 = 1 << 40;
     let Ok(_) = place.sparse("vast.dat", 9 * TIB) else { skip!("the file system has no files of 9 TiB") };
     let run = place.diskspd("-d1 -W0 -r -b4K -o8 -t2 -L -D vast.dat").run();
     run.expect_status(0).expect_stdout(&["vast.dat (9TiB)"]);

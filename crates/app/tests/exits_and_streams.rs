@@ -50,7 +50,7 @@ fn no_arguments_give_the_usage_and_status_3() {
 #[test]
 fn wrong_command_lines_end_with_status_3() {
     let place = workplace!();
-    place.file("a.dat", &[0; 65_536]);
+    place.file("a.dat", &vec![0; 65_536]);
     for (words, part) in [
         ("--nonsense a.dat", "--nonsense"),
         ("-q a.dat", "-q"),
@@ -74,7 +74,7 @@ fn targets_that_cannot_be_used_end_with_status_1_and_a_report() {
     let place = workplace!();
     place.file("empty.dat", b"");
     place.file("small.dat", &[0; 1000]);
-    place.file("a.dat", &[0; 65_536]);
+    place.file("a.dat", &vec![0; 65_536]);
     for (words, parts) in [
         ("missing.dat", ["missing.dat", "-c<size>"]),
         ("folder/missing.dat", ["folder/missing.dat", "does not exist"]),
@@ -96,7 +96,7 @@ fn targets_that_cannot_be_used_end_with_status_1_and_a_report() {
 fn direct_io_that_does_not_fit_the_device_is_refused_before_the_run() {
     let place = workplace!();
     or_skip!(place.direct_io());
-    place.file("a.dat", &[0; 65_536]);
+    place.file("a.dat", &vec![0; 65_536]);
     for words in ["-Su -b1000", "-Su -b4K -r100", "-Su -b4K -B100"] {
         let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
         assert_ne!(run.code(), Some(0), "{run}");
@@ -324,7 +324,7 @@ fn short_transfers_count_with_their_length_and_are_told_once() {
 #[test]
 fn options_whose_effect_is_yet_to_come_are_named_and_do_nothing() {
     let place = workplace!();
-    place.file("a.dat", &[7; 65_536]);
+    place.file("a.dat", &vec![7; 65_536]);
     let help = place.diskspd("--help").run().stdout;
     // A form of every option that --help has ever marked; those that it does not mark work by now.
     for (option, words) in [
@@ -347,8 +347,8 @@ fn options_whose_effect_is_yet_to_come_are_named_and_do_nothing() {
         let mut lines = help.lines().skip_while(|line| !line.starts_with(&format!("  {option}")));
         let first = lines.next().unwrap_or_default();
         let more = lines.take_while(|line| line.starts_with("     "));
-        let entry: String = std::iter::once(first).chain(more).map(|line| format!("{} ", line.trim())).collect();
-        if !entry.contains("(not supported yet)") {
+        let entry: Vec<&str> = std::iter::once(first).chain(more).map(str::trim).collect();
+        if !entry.join(" ").contains("(not supported yet)") {
             continue;
         }
         let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
@@ -362,7 +362,7 @@ fn options_whose_effect_is_yet_to_come_are_named_and_do_nothing() {
         assert_eq!(run.stdout, "", "{words} ran");
         place.diskspd("-Rp").args(words).args("a.dat").run().expect_status(0);
     }
-    assert_eq!(place.content("a.dat"), [7; 65_536]);
+    assert_eq!(place.content("a.dat"), vec![7; 65_536]);
 }
 
 /// Runs the program where `io_uring` system calls fail with `errno`.

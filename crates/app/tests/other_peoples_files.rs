@@ -323,7 +323,7 @@ fn drives_as_windows_names_them_are_refused_with_the_name_to_use() {
         assert!(!place.path(target).exists());
     }
     // A file of that name is a file.
-    place.file("C:", &[0; 65_536]);
+    place.file("C:", &vec![0; 65_536]);
     place.diskspd("-d1 -W0 -b4K C:").run().expect_status(0);
 }
 

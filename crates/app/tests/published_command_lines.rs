@@ -43,7 +43,7 @@ fn forms_that_guides_use_although_they_look_wrong_are_taken() {
     let dash = place.diskspd("\u{2013}d1 \u{2013}W0 -b4K file.dat").run();
     dash.expect_status(0).expect_stderr(&["WARNING", "\u{2013}W0"]).expect_stdout(&["warm up time: 0s"]);
     // Unless it is the name of a file.
-    place.file("\u{2013}W0", &[0; 65_536]);
+    place.file("\u{2013}W0", &vec![0; 65_536]);
     place.diskspd("-d1 -W0 -b4K \u{2013}W0").run().expect_status(0).expect_stdout(&["path: '\u{2013}W0'"]);
 }
 

@@ -30,9 +30,9 @@ fn captured_runs_end_with_the_same_status() {
         let place = workplace!();
         place.file("pattern.bin", &[7; 10_000]);
         place.file("small.dat", &[7; 1000]);
-        place.file("test64k.dat", &[7; 65_536]);
+        place.file("test64k.dat", &vec![7; 65_536]);
         place.file("empty.dat", b"");
-        let program = arguments.iter().fold(place.diskspd(""), |program, argument| program.arg(argument));
+        let program = arguments.iter().fold(place.diskspd(""), testkit::Program::arg);
         let run = program.run();
         let different = DIFFERENT.iter().find(|(other, ..)| *other == id);
         let original = row["rc"].as_i64().and_then(|code| i32::try_from(code).ok()).expect("an exit status");

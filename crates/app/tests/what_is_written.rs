@@ -68,7 +68,7 @@ fn pieces_of_a_random_source_with_a_size() {
 #[test]
 fn pieces_of_a_file() {
     let place = place();
-    let text: Vec<u8> = (0..10_000_u32).flat_map(|number| number.to_be_bytes()).take(10_000).collect();
+    let text: Vec<u8> = (0..10_000_u32).flat_map(u32::to_be_bytes).take(10_000).collect();
     place.file("source", &text);
     // Longer than the file, which is repeated, and shorter.
     for (words, length) in [("-b4K -Z20000,source", 20_000), ("-b4K -Z5000,source", 5000)] {

@@ -34,12 +34,12 @@ fn own_cpus() -> String {
 }
 
 /// The numbers in a list like `0-2,5`.
-fn numbers(list: &str) -> Vec<u32> {
+fn numbers(cpus: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         first.parse::<u32>().expect("a CPU")..=last.parse().expect("a CPU")
     };
-    list.split(',').flat_map(range).collect()
+    cpus.split(',').flat_map(range).collect()
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_plan_says_which_thread_cpu_range_depth_memory_and_engine_and_why() {
     let run = place.diskspd("--plan -o1 a.dat").run();
     run.expect_status(0).expect_stdout(&["one request outstanding"]);
     // What would be refused is refused.
-    place.file("theirs.dat", &[1; 65_536]);
+    place.file("theirs.dat", &vec![1; 65_536]);
     place.diskspd("--plan -w100 theirs.dat").run().expect_status(3).expect_stderr(&["theirs.dat", "--overwrite"]);
     place.diskspd("--plan missing.dat").run().expect_stderr(&["missing.dat"]);
 }

@@ -101,7 +101,9 @@ fn interlocked_threads_share_one_sequence() {
     // Threads may overtake each other between taking an offset and using it: within any pass of 16
     // blocks, each is met once, give or take what is under way.
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-    ios.iter().for_each(|io| *counts.entry(io.offset).or_default() += 1);
+    for io in &ios {
+        *counts.entry(io.offset).or_default() += 1;
+    }
     assert!(counts.keys().copied().eq((0..16).map(|block| block * 4 * KIB)), "{counts:?}");
     let (fewest, most) = (counts.values().min(), counts.values().max());
     assert!(most <= fewest.map(|count| count + 3).as_ref(), "{counts:?}");
@@ -126,7 +128,9 @@ fn random_offsets_are_aligned_inside_the_range_and_everywhere() {
         // Uniform: chi-square has `positions - 1` on average, with a deviation of sqrt(2 positions).
         let expected = ios.len() as f64 / positions as f64;
         let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
-        ios.iter().for_each(|io| *counts.entry(io.offset).or_default() += 1.0);
+        for io in &ios {
+            *counts.entry(io.offset).or_default() += 1.0;
+        }
         let chi: f64 = counts.values().map(|count| (count - expected).powi(2) / expected).sum();
         let free = positions as f64 - 1.0;
         assert!(chi < free + 6.0 * (2.0 * free).sqrt(), "{words}: not uniform, chi-square {chi} for {free}");
@@ -197,7 +201,9 @@ fn equal_seeds_give_equal_offsets_and_others_do_not() {
     let run = |words: &str| {
         let ios = place.traced(&format!("-d1 -W0 -o1 -g200i -b4K -r -w50 --overwrite {words} a.dat"))?;
         let mut threads: BTreeMap<u32, Vec<(u64, bool)>> = BTreeMap::new();
-        ios.iter().for_each(|io| threads.entry(io.thread).or_default().push((io.offset, io.write)));
+        for io in &ios {
+            threads.entry(io.thread).or_default().push((io.offset, io.write));
+        }
         let mut threads: Vec<Vec<(u64, bool)>> = threads.into_values().map(|ios| ios[..100].to_vec()).collect();
         threads.sort();
         Ok::<_, String>(threads)
@@ -213,7 +219,7 @@ fn equal_seeds_give_equal_offsets_and_others_do_not() {
 #[test]
 fn threads_of_a_pool_serve_all_targets() {
     let place = place_with(64 << 10);
-    place.file("b.dat", &[0; 64 << 10]);
+    place.file("b.dat", &vec![0; 64 << 10]);
     let targets_of_threads = |words: &str| {
         let ios = place.traced(&format!("-d1 -W0 -b4K {words} a.dat b.dat"))?;
         let mut threads: BTreeMap<u32, BTreeMap<String, usize>> = BTreeMap::new();
@@ -238,7 +244,9 @@ fn bursts_are_followed_by_pauses() {
     for (words, burst) in [("-i10 -j100", 10), ("-i10 -j100 -t2", 5)] {
         let ios = or_skip!(place.traced(&format!("-d1 -W0 -o1 -b4K {words} a.dat")));
         let mut threads: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-        ios.iter().for_each(|io| threads.entry(io.thread).or_default().push(io.at_us));
+        for io in &ios {
+            threads.entry(io.thread).or_default().push(io.at_us);
+        }
         for starts in threads.into_values() {
             assert!(starts.len() > burst, "{words}: no second burst");
             for (index, pair) in starts.windows(2).enumerate() {
