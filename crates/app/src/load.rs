@@ -1,6 +1,6 @@
 //! Running a load: check everything, plan, run, report.
 
-use crate::output::{print, say};
+use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
 use crate::status::{NOT_SUPPORTED, Status, fail, printed};
@@ -68,9 +68,9 @@ fn check(request: &RunRequest, facts: &Facts) -> Option<(Vec<String>, Destinatio
     let findings = validate(&request.profile, Purpose::Run);
     errors.extend(findings.errors);
     let destinations = destinations(request).map_err(|reasons| errors.extend(reasons));
-    errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
+    say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(findings.warnings).collect();
-    warnings.iter().for_each(|warning| say(&format!("WARNING: {warning}")));
+    say_each("WARNING", &warnings);
     destinations.ok().filter(|_| errors.is_empty()).map(|destinations| (warnings, destinations))
 }
 
@@ -101,7 +101,7 @@ impl Job<'_> {
     /// Says why the run cannot be. One that this machine cannot do is reported like a run that
     /// failed, as scripts know it; one that is unsafe or wrong is not reported at all.
     fn refused(&self, refusals: &[Refusal]) -> Status {
-        refusals.iter().for_each(|refusal| say(&format!("ERROR: {refusal}")));
+        say_each("ERROR", refusals);
         if refusals.iter().any(|refusal| refusal.kind == RefusalKind::Invalid) {
             return Status::Invalid;
         }
@@ -123,7 +123,7 @@ impl Job<'_> {
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors } = &time_span.outcome {
                 status = Status::Failure;
-                errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
+                say_each("ERROR", errors);
             }
         }
         self.report(&self.summarise(plan, &record), status)

@@ -1,5 +1,6 @@
 //! Writing to stdout: a reader that went away is no error, anything else is.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 /// Writes data to stdout.
@@ -18,4 +19,11 @@ pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
 /// Writes a line to stderr. Nobody can be told if that fails.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Writes sentences to stderr, each on a line of its own behind `prefix` and a colon.
+pub(crate) fn say_each(prefix: &str, sentences: &[impl Display]) {
+    for sentence in sentences {
+        say(&format!("{prefix}: {sentence}"));
+    }
 }

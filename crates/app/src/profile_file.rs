@@ -1,9 +1,11 @@
 //! `-X`: a profile from a file.
 
-use crate::output::say;
+use crate::output::{say, say_each};
+use crate::outputs::{Destinations, Protected};
 use crate::status::{Status, refuse};
 use crate::surroundings::Here;
 use model::limits::PROFILE_BYTES_MAX;
+use model::profile::ResultFormat;
 use spec::{LoadRequest, Loaded};
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,9 +19,15 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
         Status::Invalid
     })?;
     let profile = spec::read_profile(&bytes, &name).map_err(|faults| {
-        faults.iter().for_each(|fault| say(&format!("ERROR: {fault}")));
+        say_each("ERROR", &faults);
         Status::Invalid
     })?;
+    let own = [Protected { path: request.path.clone(), role: "the profile of this run" }];
+    let is_run = !request.show && !request.options.plan_only;
+    if is_run && let Err(reasons) = Destinations::check(&request.options.outputs, ResultFormat::Text, &own) {
+        say_each("ERROR", &reasons);
+        return Err(Status::Invalid);
+    }
     request.load(profile, &Here).map_err(|failure| refuse(&failure))
 }
 

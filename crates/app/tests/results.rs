@@ -1,0 +1,189 @@
+//! Results as files, and reports from them.
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+use testkit::{Workplace, workplace};
+
+const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-result.schema.json");
+
+/// The document in a file, which must be what the schema says.
+fn document(place: &Workplace, name: &str) -> Value {
+    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+    let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    if let Err(fault) = jsonschema::validate(&schema, &document) {
+        panic!("{name} at {}: {fault}", fault.instance_path());
+    }
+    document
+}
+
+/// The report that `diskspd report` makes of a file.
+fn report(place: &Workplace, name: &str) -> String {
+    let run = place.diskspd("report").arg(name).run();
+    run.expect_status(0);
+    assert_eq!(run.stderr, "");
+    run.stdout
+}
+
+#[test]
+fn a_run_is_written_in_every_form_at_once() {
+    let place = workplace!();
+    let words = "-c1M -d1 -W0 -b4K -r -w30 -o4 -t2 -L -D200 --json r.json --text=r.txt --xml r.xml --csv r.csv";
+    let run = place.diskspd(words).args("--label firmware=2.1 --label=rack=a=b a.dat").run();
+    run.expect_status(0);
+    assert_eq!(place.content("r.txt"), run.stdout.as_bytes());
+    assert_eq!(report(&place, "r.json"), run.stdout, "byte for byte");
+    let document = document(&place, "r.json");
+    assert_eq!(document["labels"][1], serde_json::json!({"key": "rack", "value": "a=b"}));
+    assert_eq!(document["time_spans"][0]["outcome"], "completed");
+    assert_eq!(document["plan"]["time_spans"][0]["workers"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["targets"][0]["path"], "a.dat");
+    assert!(run.stdout.contains("\nLabel: firmware=2.1\nLabel: rack=a=b\n"));
+    for (suffix, name) in [("txt", "r.txt"), ("xml", "r.xml"), ("csv", "r.csv"), ("json", "r.json")] {
+        let again = format!("again.{suffix}");
+        place.diskspd(&format!("report r.json --output {again}")).run().expect_status(0);
+        assert_eq!(place.content(&again), place.content(name), "{name}");
+    }
+    let files = fs::read_dir(place.folder()).expect("our folder").count();
+    assert_eq!(files, 9, "one target, four results twice, and nothing else");
+}
+
+#[test]
+fn stdout_carries_the_one_document_asked_for() {
+    let place = workplace!();
+    place.file("a.dat", &vec![0; 65_536]);
+    let run = place.diskspd("-d1 -W0 -b4K --json - --text r.txt a.dat").run();
+    run.expect_status(0);
+    let document: Value = serde_json::from_str(&run.stdout).expect("nothing but JSON");
+    assert_eq!(document["schema"], "diskspd-result");
+    place.file("r.json", run.stdout.as_bytes());
+    assert_eq!(report(&place, "r.json").as_bytes(), place.content("r.txt"));
+    let run = place.diskspd("-d1 -W0 -b4K --csv - -C0 a.dat").run();
+    run.expect_status(0);
+    assert!(run.stdout.starts_with("scope,timespan,"), "{}", run.stdout);
+    let run = place.diskspd("--json - --csv - new.dat -c1M").run();
+    run.expect_status(3).expect_stderr(&["--json - goes to stdout already"]);
+}
+
+#[test]
+fn a_run_that_fails_or_is_ended_writes_what_there_is() {
+    let place = workplace!();
+    let run = place.diskspd("-d1 --json r.json missing.dat").run();
+    run.expect_status(1);
+    let failed = document(&place, "r.json");
+    assert_eq!(failed["time_spans"][0]["outcome"], "not_run");
+    assert_eq!(failed["plan"], Value::Null);
+    assert!(failed["errors"][0].as_str().is_some_and(|error| error.contains("missing.dat")), "{}", failed["errors"]);
+    assert_eq!(report(&place, "r.json"), run.stdout);
+
+    place.file("a.dat", &vec![0; 65_536]);
+    let mut running = place.diskspd("-d30 -W0 -b4K -v --json r.json a.dat").start();
+    running.wait_for_stderr("starting measurements");
+    std::thread::sleep(Duration::from_millis(100));
+    running.interrupt();
+    let run = running.finish();
+    run.expect_status(0);
+    let stopped = document(&place, "r.json");
+    assert_eq!(stopped["time_spans"][0]["outcome"], "stopped");
+    assert_eq!(stopped["time_spans"][0]["measured"]["is_partial"], true);
+    assert_eq!(report(&place, "r.json"), run.stdout);
+}
+
+#[test]
+fn a_file_that_cannot_be_is_refused_before_anything_is_touched() {
+    let place = workplace!();
+    let target = place.file("a.dat", &vec![7; 65_536]);
+    symlink(&target, place.path("link")).expect("our folder");
+    fs::hard_link(&target, place.path("hard")).expect("our folder");
+    fs::create_dir(place.path("folder")).expect("our folder");
+    place.tool("mkfifo").arg("fifo").run().expect_status(0);
+    for (name, reason) in [
+        ("a.dat", "it is a target of this run"),
+        ("link", "it is a target of this run"),
+        ("hard", "it is a target of this run"),
+        ("new.dat", "it is a target of this run"),
+        ("source.bin", "the file that write data is taken from"),
+        ("folder", "it is a directory"),
+        ("fifo", "it is a FIFO"),
+        ("/dev/null", "it is in /dev"),
+        ("/proc/self/comm", "it is in /proc"),
+        ("missing/r.json", "No such file or directory"),
+    ] {
+        place.file("source.bin", b"source");
+        let words = format!("-c1M -d1 -w100 --overwrite -Z64K,source.bin --json {name} new.dat a.dat");
+        let run = place.diskspd(&words).run();
+        run.expect_status(3).expect_stderr(&[&format!("ERROR: --json '{name}': "), reason]);
+        assert_eq!(run.stdout, "");
+        assert!(!place.path("new.dat").exists(), "{name}");
+        assert_eq!(place.content("a.dat"), vec![7; 65_536], "{name}");
+        assert_eq!(place.content("source.bin"), b"source");
+    }
+    let run = place.diskspd("-d1 --json r --text ./r a.dat").run();
+    run.expect_status(3).expect_stderr(&["'r': --text goes there already"]);
+}
+
+#[test]
+fn a_profile_is_not_replaced_by_its_results() {
+    let place = workplace!();
+    place.file("a.dat", &vec![0; 65_536]);
+    let shown = place.diskspd("-d1 -W0 -Rpxml a.dat").run();
+    place.file("p.xml", shown.stdout.as_bytes());
+    let run = place.diskspd("-Xp.xml --xml p.xml").run();
+    run.expect_status(3).expect_stderr(&["--xml 'p.xml': it is the profile of this run"]);
+    assert_eq!(place.content("p.xml"), shown.stdout.as_bytes());
+}
+
+#[test]
+fn earlier_results_stay_until_there_are_new_ones() {
+    let place = workplace!();
+    place.file("r.json", b"earlier");
+    place.file("mine.dat", b"somebody's");
+    let run = place.diskspd("-c1M -d1 --json r.json mine.dat").run();
+    run.expect_status(3).expect_stderr(&["mine.dat"]);
+    assert_eq!(place.content("r.json"), b"earlier");
+    let running = place.diskspd("-c1M -d30 -W0 -v --json r.json a.dat").start();
+    let mut running = running;
+    running.wait_for_stderr("starting measurements");
+    assert_eq!(place.content("r.json"), b"earlier");
+    running.interrupt();
+    running.finish().expect_status(0);
+    assert_eq!(document(&place, "r.json")["schema"], "diskspd-result");
+}
+
+#[test]
+fn what_is_no_result_is_refused_and_others_are_shown() {
+    let place = workplace!();
+    place.file("empty", b"");
+    place.file("other.json", b"{\"schema\": \"fio\"}");
+    place.file("broken.json", b"{\"schema\": \"diskspd-result\", ");
+    for (name, reason) in [
+        ("missing", "cannot read 'missing': No such file"),
+        ("empty", "'empty': this is no result"),
+        ("other.json", "its \"schema\" is \"fio\""),
+        ("broken.json", "it is not a result of this program: EOF"),
+        (".", "cannot read '.': Is a directory"),
+    ] {
+        let run = place.diskspd("report").arg(name).run();
+        run.expect_status(1).expect_stderr(&["ERROR: ", reason]);
+        assert_eq!(run.stdout, "");
+    }
+    place.file("a.dat", &vec![0; 65_536]);
+    let text = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").run().stdout;
+    let run = place.diskspd("report r.json empty r.json").run();
+    run.expect_status(1);
+    assert_eq!(run.stdout, format!("==> r.json <==\n{text}\n==> r.json <==\n{text}"));
+    let run = place.diskspd("report r.json --output r.json").run();
+    run.expect_status(3).expect_stderr(&["it is the result that is read"]);
+}
+
+#[test]
+fn a_subcommands_name_is_no_target() {
+    let place = workplace!();
+    place.file("report", &vec![0; 65_536]);
+    place.diskspd("report").run().expect_status(3).expect_stderr(&["there is no file to report"]);
+    place.diskspd("report --help").run().expect_status(0).expect_stdout(&["Usage: diskspd report FILE..."]);
+    place.diskspd("-d1 -W0 report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
+    place.diskspd("./report -d1").run().expect_status(3).expect_stderr(&["parameters (-d1) must come before targets"]);
+    place.diskspd("--help").run().expect_status(0).expect_stdout(&["\n  report "]);
+}
