@@ -15,7 +15,7 @@ mod time_span;
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled};
 pub use latency::PERCENTILE_RANKS_PPB;
-pub use rate::per_second;
+pub use rate::{amount, per_second};
 
 use model::facts::SystemFacts;
 use model::plan::{Plan, TimeSpanPlan};

@@ -37,6 +37,11 @@ pub fn per_second(amount: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 { 0.0 } else { amount as f64 / (elapsed_ns as f64 / 1e9) }
 }
 
+/// The amount that a rate comes from, to the nearest whole: for results that tell the rate only.
+pub fn amount(per_second: f64, elapsed_ns: u64) -> u64 {
+    (per_second * (elapsed_ns as f64 / 1e9)).round() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +54,12 @@ mod tests {
     fn rates_divide_by_the_real_time() {
         let figures = Volume { bytes: 365_789_184, ios: 44_652 }.figures(10_013_000_000);
         assert_eq!(format!("{:.2} {:.2}", figures.mib_per_s, figures.iops), "34.84 4459.40");
+    }
+
+    #[test]
+    fn an_amount_is_the_rate_over_the_time() {
+        assert_eq!(amount(per_second(61_250, 10_013_000_000), 10_013_000_000), 61_250);
+        assert_eq!((amount(0.4, 1_000_000_000), amount(f64::NAN, 1)), (0, 0));
     }
 
     #[test]

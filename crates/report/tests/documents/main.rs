@@ -2,6 +2,7 @@
 
 mod captured;
 mod csv;
+mod document;
 mod generated;
 mod hostile;
 mod older;

@@ -20,7 +20,7 @@ pub(super) fn submissions(lines: &mut Lines<'_>, measured: &mut Measured) -> Res
             return Ok(());
         }
         // The text has the rate only.
-        let count = (per_s * measured.elapsed_ns as f64 / 1e9).round() as u64;
+        let count = stats::amount(per_s, measured.elapsed_ns);
         submissions.threads.push((line.parse(label, number::whole)?, count, per_s));
     }
     Err(lines.error_here("the table of submissions ends before its line 'total:'"))

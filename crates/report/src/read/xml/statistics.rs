@@ -85,7 +85,7 @@ pub(super) fn iops(element: Element<'_, '_>, interval_ms: u32) -> Result<Iops, R
 
 fn interval(bucket: Element<'_, '_>, interval_ms: u32) -> Result<Directions<IntervalFigures>, ReadError> {
     let rate = |name: &str| Ok(bucket.real_attribute(name)?.unwrap_or(0.0));
-    let ios = |rate: f64| (rate * f64::from(interval_ms) / 1000.0).round() as u64;
+    let ios = |rate: f64| stats::amount(rate, u64::from(interval_ms) * 1_000_000);
     let direction = |rate: f64, latency: Option<LatencyFigures>| IntervalFigures {
         ios: ios(rate),
         iops: rate,
