@@ -1,11 +1,13 @@
 //! Running a load: check everything, plan, run, report.
 
+use crate::kernel_view::KernelView;
 use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
 use crate::status::{NOT_SUPPORTED, Status, fail, printed};
 use crate::{Invocation, events, interrupt};
 use host::Root;
+use model::environment::TargetEnvironment;
 use model::facts::Facts;
 use model::plan::Plan;
 use model::record::{Outcome, Record};
@@ -16,6 +18,8 @@ use plan::{Choices, Refusal, RefusalKind};
 use run::event::{Events, Outside};
 use spec::{Outputs, RunRequest};
 use stats::Input;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
 const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
@@ -24,6 +28,7 @@ const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
 struct Job<'a> {
     invocation: &'a Invocation,
     request: &'a RunRequest,
+    machine: Root,
     facts: Facts,
     destinations: Destinations,
     /// What was warned of.
@@ -48,7 +53,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         Err(reason) => return fail(&reason),
     };
     facts.targets = host::targets(&machine, &plan::questions(&request.profile));
-    let job = Job { invocation, request, facts, destinations, warnings };
+    let job = Job { invocation, request, machine, facts, destinations, warnings };
     let plan = match plan::plan(&request.profile, &job.facts, &choices(request)) {
         Ok(plan) => plan,
         Err(refusals) => return job.refused(&refusals),
@@ -116,9 +121,11 @@ impl Job<'_> {
             Ok(interrupted) => interrupted,
             Err(error) => return fail(&format!("cannot watch for signals: {error}")),
         };
-        let mut spectator = Spectator::new(self.request.profile.verbose);
-        let record = run::run(plan, Outside { interrupt: &interrupted, events }, &mut spectator);
-        spectator.finish();
+        let environments = self.target_environments();
+        let spectator = Spectator::new(self.request.profile.verbose);
+        let mut observer = KernelView::new(spectator, &self.machine, &environments);
+        let record = run::run(plan, Outside { interrupt: &interrupted, events }, &mut observer);
+        observer.inner.finish();
         let mut status = Status::Success;
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors } = &time_span.outcome {
@@ -126,7 +133,14 @@ impl Job<'_> {
                 say_each("ERROR", errors);
             }
         }
-        self.report(&self.summarise(plan, &record), status)
+        let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
+        observer.tell(&mut result.time_spans);
+        self.report(&result, status)
+    }
+
+    fn target_environments(&self) -> BTreeMap<PathBuf, TargetEnvironment> {
+        let paths: Vec<PathBuf> = self.facts.targets.keys().cloned().collect();
+        host::target_environment(&self.machine, &paths)
     }
 
     /// The result, with everything that is known beside the figures.
@@ -136,6 +150,7 @@ impl Job<'_> {
         let result = stats::summarise(&Input { command_line, profile, system, plan, record });
         RunResult {
             labels: self.request.options.labels.clone(),
+            environment: Some(host::environment(&self.machine)),
             targets: self.facts.targets.clone(),
             warnings: self.warnings.clone(),
             ..result

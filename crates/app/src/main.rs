@@ -2,6 +2,7 @@
 
 mod events;
 mod interrupt;
+mod kernel_view;
 mod load;
 mod output;
 mod outputs;

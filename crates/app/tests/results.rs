@@ -39,6 +39,11 @@ fn a_run_is_written_in_every_form_at_once() {
     assert_eq!(document["time_spans"][0]["outcome"], "completed");
     assert_eq!(document["plan"]["time_spans"][0]["workers"].as_array().map(Vec::len), Some(2));
     assert_eq!(document["targets"][0]["path"], "a.dat");
+    assert!(document["targets"][0]["environment"]["backing"] != Value::Null);
+    assert!(document["environment"]["kernel_release"].is_string());
+    for moment in ["before", "after"] {
+        assert!(document["time_spans"][0]["kernel_counters"][moment]["devices"].is_object(), "{moment}");
+    }
     assert!(run.stdout.contains("\nLabel: firmware=2.1\nLabel: rack=a=b\n"));
     for (suffix, name) in [("txt", "r.txt"), ("xml", "r.xml"), ("csv", "r.csv"), ("json", "r.json")] {
         let again = format!("again.{suffix}");

@@ -1,0 +1,51 @@
+//! What the kernel itself counts while a run goes on.
+
+use host::Root;
+use model::environment::TargetEnvironment;
+use model::kernel_counters::KernelCounters;
+use model::result::{KernelCountersAround, TimeSpanResult};
+use run::observer::{Event, Observer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Reads the kernel's counters at both ends of each measurement, and passes all events on.
+pub(crate) struct KernelView<'a, O> {
+    pub(crate) inner: O,
+    machine: &'a Root,
+    /// The devices that the targets stand on, and those below.
+    devices: BTreeSet<String>,
+    /// The timespan that is running, from 1.
+    current: usize,
+    seen: BTreeMap<usize, Vec<KernelCounters>>,
+}
+
+impl<'a, O: Observer> KernelView<'a, O> {
+    pub(crate) fn new(inner: O, machine: &'a Root, environments: &BTreeMap<PathBuf, TargetEnvironment>) -> Self {
+        let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
+        let devices = devices.map(|device| device.name.clone()).collect();
+        Self { inner, machine, devices, current: 0, seen: BTreeMap::new() }
+    }
+
+    /// Puts what was counted into the results.
+    pub(crate) fn tell(mut self, time_spans: &mut [TimeSpanResult]) {
+        for (number, happened) in (1..).zip(time_spans) {
+            let counters = self.seen.remove(&number).and_then(|seen| <[KernelCounters; 2]>::try_from(seen).ok());
+            happened.kernel_counters = counters.map(|[before, after]| KernelCountersAround { before, after });
+        }
+    }
+}
+
+impl<O: Observer> Observer for KernelView<'_, O> {
+    fn observe(&mut self, event: &Event<'_>) {
+        match event {
+            Event::TimeSpan { number } => self.current = *number,
+            // Once as the measurement begins, and once as it ends.
+            Event::CpuTimesRead { .. } => {
+                let counters = host::io_counters(self.machine, self.devices.iter().map(String::as_str));
+                self.seen.entry(self.current).or_default().push(counters);
+            }
+            _ => {}
+        }
+        self.inner.observe(event);
+    }
+}
