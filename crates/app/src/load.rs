@@ -99,7 +99,11 @@ fn choices(request: &RunRequest) -> Choices {
     if by_environment && !request.options.overwrite {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
-    Choices { overwrite: request.options.overwrite || by_environment, recreate: request.options.recreate }
+    Choices {
+        overwrite: request.options.overwrite || by_environment,
+        recreate: request.options.recreate,
+        destroy: request.options.destroy.clone(),
+    }
 }
 
 impl Job<'_> {

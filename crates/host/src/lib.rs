@@ -16,6 +16,7 @@ mod devices;
 mod distribution;
 mod environment;
 mod file_system;
+mod guard;
 mod hypervisor;
 mod kernel;
 mod kernel_counters;

@@ -60,7 +60,12 @@ fn depth(mount: &Mount) -> usize {
 
 /// All mounts; lines that make no sense are left out.
 pub(crate) fn read(root: &Root) -> Vec<Mount> {
-    root.text("/proc/self/mountinfo").unwrap_or_default().lines().filter_map(parse).collect()
+    of_process(root, "self")
+}
+
+/// All mounts as a process sees them.
+pub(crate) fn of_process(root: &Root, process: &str) -> Vec<Mount> {
+    root.text(format!("/proc/{process}/mountinfo")).unwrap_or_default().lines().filter_map(parse).collect()
 }
 
 fn parse(line: &str) -> Option<Mount> {

@@ -55,7 +55,8 @@ fn by_content(file: &File, size_bytes: u64) -> Origin {
     }
 }
 
-fn first_foreign_sample(file: &File, size_bytes: u64) -> io::Result<Option<u64>> {
+/// Where the first sample is that is neither zeros nor our fill.
+pub(crate) fn first_foreign_sample(file: &File, size_bytes: u64) -> io::Result<Option<u64>> {
     let mut sample = [0; SAMPLE_BYTES as usize];
     for offset in sample_offsets(file, size_bytes) {
         let length = SAMPLE_BYTES.min(size_bytes - offset) as usize;

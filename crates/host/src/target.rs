@@ -1,7 +1,7 @@
 //! What stands at the paths of a profile's targets.
 
 use crate::root::Root;
-use crate::{file_system, openers, origin, resolve};
+use crate::{file_system, guard, openers, origin, resolve};
 use model::facts::{
     BlockFacts, CharacterDevice, FileIdentity, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts,
     TargetKind, TargetQuestion,
@@ -49,7 +49,11 @@ fn kind(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
     if file_type.is_file() {
         regular(root, place, question)
     } else if file_type.is_block_device() {
-        TargetKind::Block(block(root, place, metadata.rdev()))
+        let mut facts = block(root, place, metadata.rdev());
+        if question.writes {
+            facts.guard = Some(Box::new(guard::of(root, place, facts.device, facts.size_bytes)));
+        }
+        TargetKind::Block(facts)
     } else if file_type.is_char_device() {
         TargetKind::Character(character(metadata.rdev()))
     } else {
@@ -85,6 +89,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
             size_bytes: sys::block::size_bytes(&file)?,
             logical_block_bytes: sys::block::logical_block_bytes(&file)?,
             not_readable: None,
+            guard: None,
         })
     };
     sys::file::open_to_look(path).and_then(read_by_ioctl).unwrap_or_else(|error| {
@@ -95,6 +100,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
             size_bytes: units.saturating_mul(512),
             logical_block_bytes: file_system::logical_block_bytes(root, device).unwrap_or(0),
             not_readable: Some(error.to_string()),
+            guard: None,
         }
     })
 }
@@ -154,13 +160,13 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
         ..RegularFacts::default()
     };
     if question.writes || question.creates.is_some() {
-        guard(root, &file, path, question.creates.is_some(), &mut facts);
+        look_for_owners(root, &file, path, question.creates.is_some(), &mut facts);
     }
     TargetKind::Regular(facts)
 }
 
 /// What must be known before anything is written to a file.
-fn guard(root: &Root, file: &File, path: &Path, is_created: bool, facts: &mut RegularFacts) {
+fn look_for_owners(root: &Root, file: &File, path: &Path, is_created: bool, facts: &mut RegularFacts) {
     if facts.file_system.is_pseudo {
         let name = &facts.file_system.name;
         facts.origin = Origin::Foreign { evidence: format!("it is on {name}, whose files are no storage") };

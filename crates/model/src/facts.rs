@@ -1,5 +1,6 @@
 //! What the machine is: read once by `host`, then plain data.
 
+use crate::device_guard::DeviceGuard;
 use crate::topology::Topology;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -319,6 +320,9 @@ pub struct BlockFacts {
     pub logical_block_bytes: u32,
     /// Why it cannot be opened for reading, if it cannot.
     pub not_readable: Option<String>,
+    /// Looked at only if the profile writes to it.
+    #[serde(default)]
+    pub guard: Option<Box<DeviceGuard>>,
 }
 
 /// A character device.

@@ -58,6 +58,21 @@ pub enum Note {
         /// Why a lease did not do.
         reason: String,
     },
+    /// A block device was written to: what was on it is lost.
+    DeviceWritten {
+        /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        path: PathBuf,
+        /// The name that stays with the device.
+        identity: String,
+        /// What allowed it: an option or a file.
+        allowed_by: String,
+        /// What was on it, as a phrase.
+        content: String,
+        /// A network that other hosts may reach it by.
+        network: Option<String>,
+    },
     /// The hypervisor ran something else on our CPUs.
     CpuStolen {
         /// Share of all CPU time during the measurement, in hundredths of a percent.
@@ -126,6 +141,17 @@ impl fmt::Display for Note {
                 "other users of '{}' were looked for in /proc only ({reason}); one in another container would not be seen",
                 path.display()
             ),
+            Self::DeviceWritten { path, identity, allowed_by, content, network } => {
+                write!(
+                    f,
+                    "the block device '{}' ({identity}) is written to, as {allowed_by} allows; before, it held {content}",
+                    path.display()
+                )?;
+                match network {
+                    Some(network) => write!(f, "; whether other hosts use it by {network} cannot be seen"),
+                    None => Ok(()),
+                }
+            }
             Self::CpuStolen { percent_hundredths } => write!(
                 f,
                 "the hypervisor took {}.{:02}% of the CPU time during the measurement (steal); it is in no column",

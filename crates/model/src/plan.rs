@@ -127,6 +127,9 @@ pub enum Expected {
     Block {
         /// Its device number.
         device: u64,
+        /// Number of this use of its name since boot, if the plan writes to it.
+        #[serde(default)]
+        disk_sequence: Option<u64>,
     },
     /// /dev/zero or /dev/null, whose size is the plan's.
     Character,

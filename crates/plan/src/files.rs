@@ -3,6 +3,7 @@
 
 use crate::Choices;
 use crate::alignment;
+use crate::device_guard;
 use crate::findings::{Findings, RefusalKind};
 use crate::guard::{self, Touch};
 use crate::space::Space;
@@ -219,18 +220,21 @@ impl<'a> Files<'a> {
             }
             TargetKind::Regular(file) => self.regular(path, &name, file, writes, findings)?,
             TargetKind::Block(device) => {
-                if !guard::may_use_block(&name, device, writes, findings) {
+                if !device_guard::may_use(&name, path, device, writes, &self.choices.destroy, findings) {
                     return None;
                 }
                 Standing {
                     size_bytes: device.size_bytes,
-                    expect: Expected::Block { device: device.device },
+                    expect: Expected::Block {
+                        device: device.device,
+                        disk_sequence: device.guard.as_ref().and_then(|guard| guard.disk_sequence),
+                    },
                     direct_io: alignment::of_device(device.logical_block_bytes),
                     place: "this block device".to_owned(),
                     preparation: Preparation::Keep,
                 }
             }
-            TargetKind::Character(device) => character(&name, *device, max_offset_bytes, findings)?,
+            TargetKind::Character(device) => character(&name, *device, writes, max_offset_bytes, findings)?,
             TargetKind::Unusable { what } => {
                 let message = format!("{name} is {what}; a target is a regular file or a block device");
                 findings.refuse_file(RefusalKind::Impossible, message);
@@ -287,8 +291,14 @@ fn made_standing(made: &Made, expect: Expected, direct_io: DirectIo, file_system
     }
 }
 
-fn character(name: &str, device: CharacterDevice, size_bytes: u64, findings: &mut Findings) -> Option<Standing> {
-    guard::may_use_character(name, device, size_bytes, findings).then(|| Standing {
+fn character(
+    name: &str,
+    device: CharacterDevice,
+    writes: bool,
+    size_bytes: u64,
+    findings: &mut Findings,
+) -> Option<Standing> {
+    guard::may_use_character(name, device, writes, size_bytes, findings).then(|| Standing {
         size_bytes,
         expect: Expected::Character,
         direct_io: DirectIo::Unsupported,

@@ -83,12 +83,12 @@ pub(crate) fn target(path: &str, change: impl FnOnce(&mut Target)) -> Target {
 }
 
 /// The refusals, each as its exit status and message.
-pub(crate) fn refusals(profile: &Profile, facts: &Facts, choices: Choices) -> Vec<(u8, String)> {
+pub(crate) fn refusals(profile: &Profile, facts: &Facts, choices: &Choices) -> Vec<(u8, String)> {
     let status = |refusal: Refusal| match refusal.kind {
         RefusalKind::Invalid => (3, refusal.message),
         RefusalKind::Impossible => (1, refusal.message),
     };
-    crate::plan(profile, facts, &choices).err().unwrap_or_default().into_iter().map(status).collect()
+    crate::plan(profile, facts, choices).err().unwrap_or_default().into_iter().map(status).collect()
 }
 
 /// The plan of a profile that must have one.

@@ -5,7 +5,7 @@
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
-use model::facts::{BlockFacts, CharacterDevice, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind};
+use model::facts::{CharacterDevice, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind};
 use model::note::Note;
 use std::path::Path;
 
@@ -134,41 +134,29 @@ fn refuse_pseudo(name: &str, file_system: &str, findings: &mut Findings) {
     );
 }
 
-/// True if a block device may be used so.
-pub(crate) fn may_use_block(name: &str, device: &BlockFacts, writes: bool, findings: &mut Findings) -> bool {
-    if writes {
-        findings.refuse_file(
-            RefusalKind::Invalid,
-            format!(
-                "{name} is a block device: write tests on devices come with a later version, which will guard what is \
-                 on them; reading (-w0) works"
-            ),
-        );
-    } else if let Some(reason) = &device.not_readable {
-        findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be opened for reading: {reason}"));
-    }
-    !writes && device.not_readable.is_none()
-}
-
 /// True if a character device may be used with this maximum offset, which is its size.
 pub(crate) fn may_use_character(
     name: &str,
     device: CharacterDevice,
+    writes: bool,
     max_offset_bytes: u64,
     findings: &mut Findings,
 ) -> bool {
-    match device {
-        CharacterDevice::Other => findings.refuse_file(
+    if writes && device == CharacterDevice::Other {
+        findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} is a character device; of those only /dev/zero and /dev/null can be targets"),
-        ),
-        CharacterDevice::Null | CharacterDevice::Zero if max_offset_bytes == 0 => findings.refuse_file(
+            format!("{name} is a character device; of those only /dev/zero and /dev/null are written to"),
+        );
+        return false;
+    }
+    if max_offset_bytes == 0 {
+        findings.refuse_file(
             RefusalKind::Invalid,
             format!("{name} is a character device and has no size of its own; give one with -f<size>"),
-        ),
-        CharacterDevice::Null | CharacterDevice::Zero => return true,
+        );
+        return false;
     }
-    false
+    true
 }
 
 #[cfg(test)]
@@ -281,31 +269,16 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_read_and_never_written() {
-        let device = |not_readable: Option<&str>| BlockFacts {
-            device: 1,
-            size_bytes: 1,
-            logical_block_bytes: 512,
-            not_readable: not_readable.map(str::to_owned),
-        };
-        let verdict = |device: &BlockFacts, writes| {
-            let mut findings = Findings::default();
-            let allowed = may_use_block("'/dev/sdb'", device, writes, &mut findings);
-            assert_eq!(allowed, findings.refusals().is_empty());
-            findings.refusals().iter().map(|refusal| refusal.kind).collect::<Vec<_>>()
-        };
-        assert_eq!(verdict(&device(None), false), []);
-        assert_eq!(verdict(&device(None), true), [RefusalKind::Invalid]);
-        assert_eq!(verdict(&device(Some("Permission denied")), false), [RefusalKind::Impossible]);
-    }
-
-    #[test]
-    fn character_devices_have_the_size_that_is_given() {
-        let verdict = |device, max| may_use_character("'x'", device, max, &mut Findings::default());
-        assert!(verdict(CharacterDevice::Null, 1));
-        assert!(verdict(CharacterDevice::Zero, 1));
-        assert!(!verdict(CharacterDevice::Zero, 0));
-        assert!(!verdict(CharacterDevice::Other, 1));
+    fn character_devices_have_the_size_that_is_given_and_most_are_only_read() {
+        let verdict = |device, writes, max| may_use_character("'x'", device, writes, max, &mut Findings::default());
+        for writes in [false, true] {
+            assert!(verdict(CharacterDevice::Null, writes, 1));
+            assert!(verdict(CharacterDevice::Zero, writes, 1));
+            assert!(!verdict(CharacterDevice::Zero, writes, 0));
+            assert!(!verdict(CharacterDevice::Other, writes, 0));
+        }
+        assert!(verdict(CharacterDevice::Other, false, 1));
+        assert!(!verdict(CharacterDevice::Other, true, 1));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod alignment;
 mod content;
+mod device_guard;
 mod distribution;
 mod engine_choice;
 mod explain;
@@ -44,12 +45,14 @@ use model::plan::Plan;
 use model::profile::Profile;
 
 /// What the user chose outside the profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// `--overwrite`: other people's files may be replaced and written to.
     pub overwrite: bool,
     /// `--recreate`: a file that could be reused is made anew.
     pub recreate: bool,
+    /// `--destroy`: names of block devices that may be written to.
+    pub destroy: Vec<String>,
 }
 
 /// Decides everything about a run, or lists every reason against it.

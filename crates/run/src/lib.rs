@@ -9,6 +9,7 @@ mod control;
 mod cpu;
 mod create;
 mod crew;
+mod device_guard;
 pub mod event;
 mod gate;
 mod life;

@@ -1,6 +1,7 @@
 //! What happens to targets before a timespan: they are made, reused, or looked at once more.
 
 use crate::create;
+use crate::device_guard::DeviceGuards;
 use crate::observer::{Event, Observer};
 use hot::fill;
 use hot::rng::Rng;
@@ -24,13 +25,19 @@ pub(crate) struct Ready {
     made: BTreeSet<FileIdentity>,
     write_sources: Vec<Option<(Arc<Mapping>, u64)>>,
     counters: Vec<Arc<AtomicU64>>,
+    devices: Arc<DeviceGuards>,
 }
 
 impl Ready {
     /// Nothing was made, nothing is shared.
     #[cfg(test)]
     pub(crate) fn untouched(targets: usize) -> Self {
-        Self { made: BTreeSet::new(), write_sources: vec![None; targets], counters: Vec::new() }
+        Self {
+            made: BTreeSet::new(),
+            write_sources: vec![None; targets],
+            counters: Vec::new(),
+            devices: Arc::default(),
+        }
     }
 
     /// True if this run made the file.
@@ -41,6 +48,14 @@ impl Ready {
     /// The target's `-Z<size>` source and the distance between the pieces taken from it.
     pub(crate) fn write_source(&self, target: usize) -> Option<(&Arc<Mapping>, u64)> {
         self.write_sources[target].as_ref().map(|(memory, step)| (memory, *step))
+    }
+
+    /// Where a target is opened that is guarded as a block device.
+    pub(crate) fn guarded(&self, expect: Expected) -> Option<PathBuf> {
+        match expect {
+            Expected::Block { device, .. } => self.devices.path(device),
+            _ => None,
+        }
     }
 
     pub(crate) fn counters(&self) -> &[Arc<AtomicU64>] {
@@ -81,6 +96,8 @@ impl Unprepared {
 #[derive(Debug, Default)]
 pub(crate) struct Preparer {
     made: BTreeMap<PathBuf, FileIdentity>,
+    /// Held from before the first write to the end of the run.
+    devices: Arc<DeviceGuards>,
 }
 
 impl Preparer {
@@ -91,6 +108,7 @@ impl Preparer {
         interrupt: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<(), Unprepared> {
+        self.devices = Arc::new(DeviceGuards::take(plan)?);
         plan.precreate.iter().try_for_each(|step| self.carry_out(step, interrupt, observer))
     }
 
@@ -115,7 +133,7 @@ impl Preparer {
             plan.targets.iter().try_for_each(drop_cached)?;
         }
         let counters = (0..plan.shared_counters).map(|_| Arc::default()).collect();
-        Ok(Ready { made, write_sources, counters })
+        Ok(Ready { made, write_sources, counters, devices: Arc::clone(&self.devices) })
     }
 
     fn carry_out(

@@ -15,7 +15,7 @@ use engine::{DoneBatch, Engine};
 use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
-use model::plan::{Content, Expected, MappedPlan, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::plan::{Content, Expected, MappedPlan, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::FlushMode;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -39,21 +39,30 @@ pub(crate) fn open_targets(context: &Context, worker: &WorkerPlan) -> Result<Vec
 fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
     let plan = &context.plan.targets[index];
     let name = plan.path.display();
-    let file = target::open(&plan.path, &plan.open).map_err(|error| format!("cannot open '{name}': {error}"))?;
+    let guarded = context.ready.guarded(plan.expect).filter(|_| plan.open.write);
+    if plan.open.write && matches!(plan.expect, Expected::Block { .. }) && guarded.is_none() {
+        return Err(format!("'{name}' is not kept for this run; nothing was written to it"));
+    }
+    let file = target::open(guarded.as_deref().unwrap_or(&plan.path), &plan.open)
+        .map_err(|error| format!("cannot open '{name}': {error}"))?;
     let opened = target::identify(&file).map_err(|error| format!("cannot look at '{name}': {error}"))?;
-    if is_expected(&context.ready, plan.expect, plan.size_bytes, opened) {
+    if is_expected(&context.ready, plan, opened) {
         Ok(file)
     } else {
         Err(format!("'{name}' is not what it was when it was checked; nothing was written to it"))
     }
 }
 
-fn is_expected(ready: &Ready, expect: Expected, size: u64, opened: Opened) -> bool {
-    match (expect, opened) {
+fn is_expected(ready: &Ready, plan: &TargetPlan, opened: Opened) -> bool {
+    let size = plan.size_bytes;
+    match (plan.expect, opened) {
         (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.made(identity) && size_bytes == size,
         (Expected::File(wanted), Opened::File { identity, size_bytes }) => identity == wanted && size_bytes == size,
-        (Expected::Block { device: wanted }, Opened::Block { device }) => wanted == device,
-        (Expected::Character, Opened::Character { .. }) => true,
+        (Expected::Block { device: wanted, .. }, Opened::Block { device }) => wanted == device,
+        // Only /dev/null and /dev/zero are written to.
+        (Expected::Character, Opened::Character { device }) => {
+            !plan.open.write || matches!(sys::file::major_minor(device), (1, 3 | 5))
+        }
         _ => false,
     }
 }

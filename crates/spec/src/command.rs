@@ -200,6 +200,8 @@ pub struct RunOptions {
     pub overwrite: bool,
     /// `--recreate`: make target files anew instead of reusing them.
     pub recreate: bool,
+    /// `--destroy`: names of block devices that may be written to.
+    pub destroy: Vec<String>,
     /// `--plan`: print what would be done and stop.
     pub plan_only: bool,
     /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.

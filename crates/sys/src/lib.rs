@@ -7,6 +7,7 @@ pub mod block;
 pub mod cache_lines;
 pub mod clock;
 pub mod create;
+pub mod device_mapper;
 pub mod direct_io;
 pub mod event;
 pub mod extents;

@@ -84,7 +84,7 @@ fn a_file_in_use_is_reused_for_reading_and_refused_for_writing() {
     let mut writer = creating("a", MIB);
     writer.write_percent = 1;
     let overwrite = Choices { overwrite: true, ..Choices::default() };
-    let refused = refusals(&profile(span([writer])), &facts, overwrite);
+    let refused = refusals(&profile(span([writer])), &facts, &overwrite);
     assert_eq!(refused.len(), 1);
     assert!(refused[0].0 == 3 && refused[0].1.contains("process 7 (diskspd)"), "{refused:?}");
 }
@@ -94,7 +94,7 @@ fn other_peoples_files_are_refused_until_overwrite_is_given() {
     let facts = facts([("a", regular(theirs(1, 4 * MIB)))]);
     for asked in [creating("a", MIB), writing("a")] {
         let asked = profile(span([asked]));
-        let refused = refusals(&asked, &facts, Choices::default());
+        let refused = refusals(&asked, &facts, &Choices::default());
         assert_eq!(refused.len(), 1, "{refused:?}");
         assert!(refused[0].0 == 3 && refused[0].1.contains("--overwrite"), "{refused:?}");
         let overwrite = Choices { overwrite: true, ..Choices::default() };
@@ -106,7 +106,7 @@ fn other_peoples_files_are_refused_until_overwrite_is_given() {
 fn symbolic_links_are_followed_and_named() {
     let mut facts = facts([("a", regular(theirs(1, MIB)))]);
     facts.targets.get_mut(&PathBuf::from("a")).expect("it is there").resolved = Some("/data/b".into());
-    let refused = refusals(&profile(span([writing("a")])), &facts, Choices::default());
+    let refused = refusals(&profile(span([writing("a")])), &facts, &Choices::default());
     assert!(refused[0].1.starts_with("'a' (a symbolic link to '/data/b') was not made by diskspd"), "{refused:?}");
 }
 
@@ -159,7 +159,7 @@ fn files_that_will_be_made_are_opened_as_prepared_and_reused_ones_as_themselves(
 }
 
 fn device(size_bytes: u64) -> TargetKind {
-    TargetKind::Block(BlockFacts { device: 8, size_bytes, logical_block_bytes: 4096, not_readable: None })
+    TargetKind::Block(BlockFacts { device: 8, size_bytes, logical_block_bytes: 4096, ..BlockFacts::default() })
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn creation_leaves_devices_alone() {
     let plan = planned(&profile(span([creating("/dev/sdb", 9 * MIB), zero])), &facts);
     assert_eq!(steps(&plan), ["keep", "keep"]);
     let targets = &plan.time_spans[0].targets;
-    assert_eq!((targets[0].size_bytes, targets[0].expect), (MIB, Expected::Block { device: 8 }));
+    assert_eq!((targets[0].size_bytes, targets[0].expect), (MIB, Expected::Block { device: 8, disk_sequence: None }));
     assert_eq!((targets[1].size_bytes, targets[1].expect), (1 << 40, Expected::Character));
 }
 
@@ -184,9 +184,9 @@ fn direct_io_on_devices_needs_their_logical_blocks() {
             target.max_offset = Bytes(MIB);
         })
     };
-    assert!(refusals(&profile(span([direct("/dev/sdb", 4096)])), &facts, Choices::default()).is_empty());
+    assert!(refusals(&profile(span([direct("/dev/sdb", 4096)])), &facts, &Choices::default()).is_empty());
     let refused =
-        refusals(&profile(span([direct("/dev/sdb", 512), direct("/dev/zero", 4096)])), &facts, Choices::default());
+        refusals(&profile(span([direct("/dev/sdb", 512), direct("/dev/zero", 4096)])), &facts, &Choices::default());
     assert_eq!(refused.iter().map(|refusal| refusal.0).collect::<Vec<_>>(), [3, 1], "{refused:?}");
 }
 
@@ -227,7 +227,7 @@ fn every_problem_of_every_target_is_reported_once() {
         target("#1", |_| ()),
         target("unknown", |_| ()),
     ];
-    let refused = refusals(&spans([first, second]), &facts, Choices::default());
+    let refused = refusals(&spans([first, second]), &facts, &Choices::default());
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         3 'dir' is a directory; -c creates regular files only
@@ -235,9 +235,9 @@ fn every_problem_of_every_target_is_reported_once() {
         1 'gone' does not exist; -c<size> creates it
         1 timespan 1: 'small' is too small: the base offset (-B) 1MiB is not below its end at 100 bytes
         1 'locked' cannot be looked at: Permission denied (EACCES)
-        3 '/dev/sdb' is a block device: write tests on devices come with a later version, which will guard what is on them; reading (-w0) works
+        3 '/dev/sdb' is a block device, and nobody looked who uses it
         1 'empty' is empty; -c<size> gives a file its size
-        3 'tty' is a character device; of those only /dev/zero and /dev/null can be targets
+        3 'tty' is a character device and has no size of its own; give one with -f<size>
         3 '/dev/null' is a character device and has no size of its own; give one with -f<size>
         3 '#1' is how Windows names a physical drive; name the device itself, like /dev/sdb or /dev/nvme0n1p1 (lsblk lists them), or write './#1' for a file of that name
         1 'unknown' was not looked at

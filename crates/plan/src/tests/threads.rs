@@ -84,17 +84,17 @@ fn a_thread_without_a_target_is_refused() {
     let mut only = with("a", 1, 1);
     only.thread_targets = vec![ThreadTarget { thread: 1, weight: 0 }];
     let time_span = TimeSpan { thread_count: 2, request_count: 1, ..span([only]) };
-    let refused = refusals(&profile(time_span), &machine(), Choices::default());
+    let refused = refusals(&profile(time_span), &machine(), &Choices::default());
     assert_eq!(refused, [(3, "thread 0 of -F2 has no target: no ThreadTarget names it".to_owned())]);
 }
 
 #[test]
 fn more_requests_than_a_ring_holds_are_refused() {
     let time_span = TimeSpan { thread_count: 1, ..span([with("a", 1, 65_536), with("b", 1, 1)]) };
-    let refused = refusals(&profile(time_span), &machine(), Choices::default());
+    let refused = refusals(&profile(time_span), &machine(), &Choices::default());
     assert!(refused[0].0 == 3 && refused[0].1.contains("65537 I/Os outstanding"), "{refused:?}");
-    assert_eq!(refusals(&profile(span([with("a", 1, 0)])), &machine(), Choices::default()).len(), 1);
-    assert_eq!(refusals(&profile(span([with("a", 0, 1)])), &machine(), Choices::default()).len(), 1);
+    assert_eq!(refusals(&profile(span([with("a", 1, 0)])), &machine(), &Choices::default()).len(), 1);
+    assert_eq!(refusals(&profile(span([with("a", 0, 1)])), &machine(), &Choices::default()).len(), 1);
 }
 
 #[test]
@@ -116,17 +116,17 @@ fn one_request_is_done_synchronously_and_more_with_a_ring() {
 fn without_io_uring_aio_takes_its_place_and_a_wish_for_a_ring_is_refused() {
     let mut facts = machine();
     facts.system.io_uring = IoUring::Unavailable { cause: "EPERM".to_owned() };
-    assert!(refusals(&profile(span([with("a", 4, 1)])), &facts, Choices::default()).is_empty());
+    assert!(refusals(&profile(span([with("a", 4, 1)])), &facts, &Choices::default()).is_empty());
     let several = span([with("a", 4, 2), with("b", 4, 9)]);
     let plan = planned(&profile(several.clone()), &facts);
     assert!(plan.time_spans[0].workers.iter().all(|worker| worker.engine.kind == EngineKind::LinuxAio));
     assert_eq!(plan.notes.len(), 1, "it is said once: {:?}", plan.notes);
     let ring = TimeSpan { io_ring: Some(IoRing::default()), ..several.clone() };
-    let refused = refusals(&profile(ring), &facts, Choices::default());
+    let refused = refusals(&profile(ring), &facts, &Choices::default());
     assert_eq!(refused.len(), 1, "it is said once: {refused:?}");
     assert_eq!(refused[0].0, 1);
     let null = TimeSpan { engine: Some(EngineKind::Null), ..several };
-    assert!(refusals(&profile(null), &facts, Choices::default()).is_empty());
+    assert!(refusals(&profile(null), &facts, &Choices::default()).is_empty());
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn affinity_and_memory_are_judged_together_with_the_files() {
     time_span.affinity.listed = vec![model::affinity::AffinityEntry::whole_group(7)];
     let mut several = profile(time_span.clone());
     several.time_spans.push(time_span);
-    let refused = refusals(&several, &facts, Choices::default());
+    let refused = refusals(&several, &facts, &Choices::default());
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         3 timespan 1: -a names processor group 7, but this machine has 1, numbered from 0 (group = CPU number / 64)

@@ -42,6 +42,21 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--destroy",
+        value: "=<id>",
+        kind: Kind::Value,
+        repeat: Repeat::Accumulates,
+        short: "let writes destroy what is on the block device of this wwid, serial number or backing file",
+        long: "A block device is written to only if nobody uses it and it is named by what stays with it, whatever the \
+               kernel calls it today: its wwid, EUI, NGUID or serial number, the UUID of a device of md or the device \
+               mapper, or the file behind a loop device; -part<n> follows for a partition. A refused run prints the \
+               option to give. Disks listed in /etc/diskspd/scratch need it only if something is found on them. May \
+               be given again for other devices; profiles do not keep it.",
+        example: "--destroy=eui.0025385b71b00001",
+        apply: destroy,
+        ..OWN
+    },
+    OptionRow {
         name: "--engine",
         value: "=<io_uring|aio|sync|mmap|null>",
         kind: Kind::Value,
@@ -126,6 +141,14 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
 ];
+
+fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    if given.value.is_empty() {
+        return Err(Fault::new("the name of a block device is missing; a run without --destroy prints it"));
+    }
+    builder.options.destroy.push(given.value.to_owned());
+    Ok(())
+}
 
 fn engine(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let Some(kind) = EngineKind::from_option(given.value) else {

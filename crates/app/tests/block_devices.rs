@@ -1,0 +1,269 @@
+//! Block devices are read without being asked, and written to only if nobody uses them and they
+//! are named by what stays with them. Every refusal compares the content before and after.
+
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use testkit::{Finished, Holder, LoopDevice, Mounted, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
+
+const MIB: u64 = 1 << 20;
+
+/// A device over a file of zeros.
+fn blank<'a>(place: &'a Workplace, name: &str) -> Result<(PathBuf, LoopDevice<'a>), String> {
+    let image = place.sparse(name, 8 * MIB).expect("a sparse file");
+    let device = LoopDevice::over(place, &image)?;
+    Ok((image, device))
+}
+
+/// The same with an ext4 on it.
+fn with_ext4<'a>(place: &'a Workplace, name: &str) -> Result<(PathBuf, LoopDevice<'a>), String> {
+    let image = place.sparse(name, 8 * MIB).expect("a sparse file");
+    place.tool(tool("mkfs.ext4")?).args("-q -F -m0").arg(&image).run().expect_status(0);
+    let device = LoopDevice::over(place, &image)?;
+    Ok((image, device))
+}
+
+fn destroy(image: &Path) -> String {
+    format!("--destroy={}", image.display())
+}
+
+/// A partition that the kernel was told of, without a table. It would outlive the loop device.
+struct Partition<'a> {
+    place: &'a Workplace,
+    disk: PathBuf,
+    path: PathBuf,
+}
+
+impl<'a> Partition<'a> {
+    fn of(place: &'a Workplace, device: &LoopDevice<'_>) -> Result<Self, String> {
+        let (addpart, _) = (tool("addpart")?, tool("delpart")?);
+        let made = place.tool(addpart).arg(&device.path).args("1 2048 8192").run();
+        if made.code() != Some(0) {
+            return Err(format!("this kernel makes no partitions of loop devices: {}", made.stderr.trim()));
+        }
+        let path = format!("{}p1", device.path.display()).into();
+        Ok(Self { place, disk: device.path.clone(), path })
+    }
+}
+
+impl Drop for Partition<'_> {
+    fn drop(&mut self) {
+        self.place.tool("delpart").arg(&self.disk).args("1").run();
+    }
+}
+
+/// A descriptor that excludes others who ask for the same.
+fn claimed(device: &Path) -> std::io::Result<File> {
+    const O_EXCL: i32 = 0o200;
+    File::options().read(true).custom_flags(O_EXCL).open(device)
+}
+
+/// Writes for a moment, or would.
+fn write(place: &Workplace, options: &[&str], device: &Path) -> Finished {
+    let program = options.iter().fold(place.diskspd("-d1 -W0 -b4K -w100"), |program, option| program.arg(option));
+    program.arg(device).run()
+}
+
+/// Exit 3, no report, and not a byte of the image has changed.
+fn refused(place: &Workplace, options: &[&str], device: &Path, image: &Path, parts: &[&str]) -> Finished {
+    let before = Snapshot::of(image).checksum;
+    let run = write(place, options, device);
+    run.expect_status(3).expect_stderr(&[&device.display().to_string()]).expect_stderr(parts);
+    assert_eq!(run.stdout, "", "a refused run has no report");
+    assert_eq!(Snapshot::of(image).checksum, before, "{options:?} changed what it refused");
+    run
+}
+
+#[test]
+fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "blank.img"));
+    let flag = destroy(&image);
+    let run = refused(&place, &[], &device.path, &image, &["block device", "nothing but zeros", &flag]);
+    assert!(run.stderr.contains(&format!("{flag} allows that")));
+    let kernel_name = format!("--destroy={}", device.name());
+    let node = destroy(&device.path);
+    for wrong in ["--overwrite", &kernel_name, &node, "--destroy=naa.5000", &format!("{flag}x")] {
+        refused(&place, &[wrong], &device.path, &image, &[&flag]);
+    }
+    let before = Snapshot::of(&image).checksum;
+    let run = write(&place, &["--destroy=naa.5000", &flag], &device.path);
+    run.expect_status(0).expect_stdout(&["is written to", &flag]);
+    assert_ne!(Snapshot::of(&image).checksum, before, "nothing was written");
+    // What it wrote is its own fill.
+    refused(&place, &[], &device.path, &image, &["nothing but zeros or the fill of diskspd", &flag]);
+}
+
+#[test]
+fn reading_needs_nothing() {
+    let place = workplace!();
+    let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
+    let before = Snapshot::of(&image).checksum;
+    for words in ["-w0", "-w0 -r -o8 -Su", "-c1M"] {
+        place.diskspd("-d1 -W0 -b4K").args(words).arg(&device.path).run().expect_status(0);
+    }
+    assert_eq!(Snapshot::of(&image).checksum, before);
+    let mounted = or_skip!(Mounted::device(&place, "mounted", device));
+    let path = &mounted.device.as_ref().expect("it has one").path;
+    place.diskspd("-d1 -W0 -b4K").arg(path).run().expect_status(0);
+}
+
+#[test]
+fn what_would_be_lost_is_named() {
+    let place = workplace!();
+    let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
+    refused(&place, &[], &device.path, &image, &["holds: an ext2, ext3 or ext4 file system", &destroy(&image)]);
+    let data = place.file("data.img", &vec![0x5a; 8 * MIB as usize]);
+    let device = or_skip!(LoopDevice::over(&place, &data));
+    refused(&place, &[], &device.path, &data, &["holds: data without signature", &destroy(&data)]);
+    let mut table = vec![0; 8 * MIB as usize];
+    let end = table.len() - 512;
+    table[end..end + 8].copy_from_slice(b"EFI PART");
+    let table = place.file("gpt.img", &table);
+    let device = or_skip!(LoopDevice::over(&place, &table));
+    refused(&place, &[], &device.path, &table, &["holds: a GPT partition table", &destroy(&table)]);
+}
+
+#[test]
+fn mounted_here() {
+    let place = workplace!();
+    let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
+    let mounted = or_skip!(Mounted::device(&place, "mounted", device));
+    let path = mounted.device.as_ref().expect("it has one").path.clone();
+    let point = format!("mounted at '{}'", mounted.path.display());
+    // The journal is at rest; what changes from here on would be our doing.
+    or_skip!(mounted.remount("ro"));
+    refused(&place, &[&destroy(&image)], &path, &image, &["in use", &point, "--destroy or not"]);
+    refused(&place, &[], &path, &image, &["in use", &point, &destroy(&image)]);
+}
+
+#[test]
+fn mounted_in_another_namespace() {
+    let place = workplace!();
+    let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
+    let unshare = or_skip!(tool("unshare"));
+    std::fs::create_dir(place.path("point")).expect("a new folder");
+    let script = r#"mount -o ro,noload "$1" "$2" && echo ready && exec sleep 60"#;
+    let program = place.tool(unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
+    let mut other: Running = program.arg(&device.path).arg(place.path("point")).start();
+    other.wait_for_stdout("ready");
+    let process = format!("mount namespace of process {}", other.id());
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &process]);
+}
+
+#[test]
+fn swap() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "swap.img"));
+    let swap = or_skip!(Swap::on(&place, &device.path));
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", "active swap"]);
+    drop(swap);
+    refused(&place, &[], &device.path, &image, &["holds: swap space"]);
+}
+
+#[test]
+fn opened_by_another_process() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "held.img"));
+    let holder = Holder::open(&place, &device.path);
+    let process = format!("open in process {}", holder.id());
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &process]);
+    drop(holder);
+    // This very process is another one, too.
+    let claim = claimed(&device.path).expect("nobody has it");
+    let process = format!("open in process {}", std::process::id());
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &process]);
+    drop(claim);
+    write(&place, &[&destroy(&image)], &device.path).expect_status(0);
+}
+
+#[test]
+fn another_device_over_the_same_file() {
+    let place = workplace!();
+    let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
+    let twin = or_skip!(LoopDevice::over(&place, &image));
+    let name = twin.name();
+    let holder = Holder::open(&place, &twin.path);
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &name, "under another name"]);
+    drop(holder);
+    let mounted = or_skip!(Mounted::device(&place, "mounted", twin));
+    or_skip!(mounted.remount("ro"));
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", "mounted at", &name]);
+}
+
+#[test]
+fn a_disk_with_a_partition_in_use() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "parts.img"));
+    let partition = or_skip!(Partition::of(&place, &device));
+    let holder = Holder::open(&place, &partition.path);
+    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", "a partition of it"]);
+    drop(holder);
+    let holder = Holder::open(&place, &device.path);
+    let flag = format!("{}-part1", destroy(&image));
+    refused(&place, &[&flag], &partition.path, &image, &["in use", "its disk"]);
+    drop(holder);
+    refused(&place, &[&destroy(&image)], &partition.path, &image, &[&flag]);
+    write(&place, &[&flag], &partition.path).expect_status(0);
+}
+
+#[test]
+fn a_run_keeps_the_device_for_itself_until_its_end() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "kept.img"));
+    let program = place.diskspd("-d30 -W0 -v -b4K -w100 -g10i").arg(destroy(&image)).arg(&device.path);
+    let mut running = program.start();
+    let is_kept = || claimed(&device.path).is_err();
+    running.wait_until("it writes", |running| running.descriptors_of(&device.path).len() >= 2);
+    assert!(is_kept(), "another exclusive open was granted during the run");
+    if let Ok(flock) = tool("flock") {
+        let locked = place.tool(flock).args("--nonblock --shared").arg(&device.path).arg("true").run();
+        assert_ne!(locked.code(), Some(0), "udev could lock the disk");
+    }
+    // A second run finds the first one.
+    let second = write(&place, &[&destroy(&image)], &device.path);
+    second.expect_status(3).expect_stderr(&["in use", &format!("open in process {}", running.id())]);
+    running.interrupt();
+    running.finish().expect_status(0);
+    assert!(!is_kept(), "it is free after the run");
+}
+
+#[test]
+fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place, "scratch.img"));
+    let unshare = or_skip!(tool("unshare"));
+    let script = r#"mount -t tmpfs -o mode=0755 none /etc && mkdir -m 755 /etc/diskspd && umask "$3" &&
+                    echo "$2 # a test" > /etc/diskspd/scratch && exec "$1" -d1 -W0 -b4K -w100 "$4""#;
+    let with_list = |name: &str, umask: &str, device: &Path| {
+        let program = place.tool(&unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
+        program.arg(place.program()).arg(name).arg(umask).arg(device).run()
+    };
+    let listed = image.display().to_string();
+    let before = Snapshot::of(&image).checksum;
+    let other = with_list("naa.5000", "022", &device.path);
+    or_skip!(if other.stderr.contains("mount:") { Err(other.stderr.clone()) } else { Ok(()) });
+    other.expect_status(3).expect_stderr(&["--destroy="]);
+    with_list(&listed, "000", &device.path)
+        .expect_status(3)
+        .expect_stderr(&["/etc/diskspd/scratch is writable by others"]);
+    assert_eq!(Snapshot::of(&image).checksum, before);
+    with_list(&listed, "022", &device.path).expect_status(0).expect_stdout(&["as /etc/diskspd/scratch allows"]);
+    assert_ne!(Snapshot::of(&image).checksum, before);
+
+    let (image, device) = or_skip!(with_ext4(&place, "used.img"));
+    let before = Snapshot::of(&image).checksum;
+    let run = with_list(&image.display().to_string(), "022", &device.path);
+    run.expect_status(3).expect_stderr(&["ext4", "counts for empty disks only"]);
+    assert_eq!(Snapshot::of(&image).checksum, before);
+}
+
+#[test]
+fn character_devices_are_read_only() {
+    let place = workplace!();
+    for words in ["-w100", "-w1 -f1M", "-w50 -f1M --overwrite --destroy=random"] {
+        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg("/dev/urandom").run();
+        run.expect_status(3).expect_stderr(&["/dev/urandom", "character device"]);
+    }
+    place.diskspd("-d1 -W0 -b4K -f1M -o1").arg("/dev/urandom").run().expect_status(0);
+}

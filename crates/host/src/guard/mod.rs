@@ -1,0 +1,127 @@
+//! What must be known about a block device before anything is written to it: who uses it, what it
+//! is called, and what is on it.
+
+mod identities;
+mod scratch;
+mod signature;
+mod users;
+
+use crate::block::place;
+use crate::origin;
+use crate::root::Root;
+use crate::storage::Walk;
+use crate::{devices, mounts};
+use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, DeviceRow, Transport};
+use model::device_guard::{Claim, DeviceContent, DeviceGuard};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Kinds of the device mapper's targets whose blocks are shared with others.
+const SHARING: [&str; 6] = ["thin", "thin-pool", "snapshot", "snapshot-origin", "snapshot-merge", "era"];
+
+/// Looks at the device with this number, whose node is at `path`.
+pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> DeviceGuard {
+    let (major, minor) = sys::file::major_minor(device);
+    let Some(name) = place::by_number(root, DeviceNumber { major, minor }) else {
+        let name = format!("{major}:{minor}");
+        let claim = Claim::Failed { reason: "/sys does not describe this device".to_owned() };
+        return DeviceGuard { name, claim, ..DeviceGuard::default() };
+    };
+    let rows = devices::devices(root);
+    let row = rows.iter().find(|row| row.name == name).cloned().unwrap_or_default();
+    let identities = identities::of(root, &row, &rows);
+    // Asked while no descriptor of ours is open, which the device mapper would count.
+    let mapped = matches!(row.kind, DeviceKind::Mapper { .. }).then(|| sys::device_mapper::describe(major, minor));
+    let claim = claim(path);
+    let mut users = users::of(root, &row, &rows);
+    if let Some(Ok(mapped)) = &mapped
+        && mapped.open_count > 0
+    {
+        users.push(format!("the device mapper counts {} openers", mapped.open_count));
+    }
+    DeviceGuard {
+        disk_sequence: disk_sequence(path),
+        claim,
+        users,
+        shares_blocks: mapped.and_then(|answer| shares_blocks(&answer)),
+        content: content(path, size_bytes),
+        network: network(root, &name),
+        scratch: scratch::of(root, &identities),
+        not_writable: not_writable(root, path, &name),
+        kind: row.kind,
+        identities,
+        name,
+    }
+}
+
+fn claim(path: &Path) -> Claim {
+    match sys::block::claim(path) {
+        Ok(_) => Claim::Granted,
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Claim::Busy,
+        Err(error) => Claim::Failed { reason: error.to_string() },
+    }
+}
+
+fn disk_sequence(path: &Path) -> Option<u64> {
+    sys::file::open_to_look(path).and_then(|file| sys::block::disk_sequence(&file)).ok()
+}
+
+fn shares_blocks(answer: &io::Result<sys::device_mapper::MappedDevice>) -> Option<String> {
+    match answer {
+        Ok(mapped) => {
+            let kind = mapped.targets.iter().find(|kind| SHARING.contains(&kind.as_str()))?;
+            Some(format!("it is a thin volume, a snapshot or the origin of one (the device mapper's {kind})"))
+        }
+        Err(error) => {
+            Some(format!("whether it is a snapshot cannot be told: the device mapper cannot be asked: {error}"))
+        }
+    }
+}
+
+/// Signatures first: where there is one, nothing else needs to be looked at.
+fn content(path: &Path, size_bytes: u64) -> DeviceContent {
+    let looked = || -> io::Result<DeviceContent> {
+        let file: File = sys::file::open_to_look(path)?;
+        let what = signature::find(&file, size_bytes)?;
+        if !what.is_empty() {
+            return Ok(DeviceContent::Signed { what });
+        }
+        Ok(match origin::first_foreign_sample(&file, size_bytes)? {
+            Some(offset_bytes) => DeviceContent::Unsigned { offset_bytes },
+            None => DeviceContent::Blank,
+        })
+    };
+    looked().unwrap_or_else(|error| DeviceContent::Unknown { reason: error.to_string() })
+}
+
+/// A network that any of the disks below is reached by.
+fn network(root: &Root, name: &str) -> Option<String> {
+    let mounts = mounts::read(root);
+    let device = Walk::new(root, &mounts).device(name)?;
+    device.walk().into_iter().find_map(network_of)
+}
+
+fn network_of(device: &BlockDevice) -> Option<String> {
+    match (&device.connection.transport, &device.kind) {
+        (Some(Transport::FibreChannel), _) => Some("Fibre Channel".to_owned()),
+        (Some(Transport::Iscsi), _) => Some("iSCSI".to_owned()),
+        (Some(Transport::NvmeOver(network)), _) => Some(format!("NVMe over {network}")),
+        (_, DeviceKind::Network) => Some("a network block device".to_owned()),
+        _ => None,
+    }
+}
+
+fn not_writable(root: &Root, path: &Path, name: &str) -> Option<String> {
+    let is_read_only = place::directory(root, name).and_then(|directory| root.switch(directory.join("ro")));
+    if is_read_only == Some(true) {
+        return Some("the kernel has it as read-only".to_owned());
+    }
+    sys::file::may_write(path).err().map(|error| error.to_string())
+}
+
+/// The disk of a partition.
+fn disk_of(root: &Root, row: &DeviceRow) -> Option<String> {
+    let DeviceKind::Partition { .. } = row.kind else { return None };
+    place::name(place::directory(root, &row.name)?.parent()?)
+}

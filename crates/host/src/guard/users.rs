@@ -1,0 +1,167 @@
+//! Who uses a device, its disk, its partitions, or the same disk by another path.
+//!
+//! The kernel decides by refusing a claim; this explains, and finds those who have plain
+//! descriptors, which no claim sees.
+
+use super::{disk_of, identities};
+use crate::mounts;
+use crate::root::Root;
+use crate::syntax::labelled;
+use model::block_device::{DeviceKind, DeviceRow, DeviceUse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// Most users that are named one by one.
+const NAMED_MAX: usize = 8;
+
+/// How a device is related to the one that is asked about.
+struct Relative<'a> {
+    row: &'a DeviceRow,
+    /// "" for itself, else " (…)".
+    remark: String,
+    is_same_disk: bool,
+}
+
+/// Phrases, one for each use.
+pub(super) fn of(root: &Root, row: &DeviceRow, rows: &[DeviceRow]) -> Vec<String> {
+    let relatives = relatives(root, row, rows);
+    let mut users: Vec<String> = relatives.iter().flat_map(listed).collect();
+    users.extend(relatives.iter().filter(|relative| relative.is_same_disk).filter_map(claimed));
+    let numbers: BTreeMap<(u32, u32), &str> = relatives
+        .iter()
+        .filter_map(|relative| Some((relative.row.number?, relative.remark.as_str())))
+        .map(|(number, remark)| ((number.major, number.minor), remark))
+        .collect();
+    users.extend(Processes::new(root, &numbers).search());
+    users.dedup();
+    if users.len() > NAMED_MAX {
+        let more = users.len() - NAMED_MAX;
+        users.truncate(NAMED_MAX);
+        users.push(format!("{more} more"));
+    }
+    users
+}
+
+fn relatives<'a>(root: &Root, row: &'a DeviceRow, rows: &'a [DeviceRow]) -> Vec<Relative<'a>> {
+    let mut relatives = vec![Relative { row, remark: String::new(), is_same_disk: false }];
+    let disk = disk_of(root, row);
+    let own = identities::of(root, row, rows);
+    for other in rows.iter().filter(|other| other.name != row.name && other.size_bytes != Some(0)) {
+        let remark = if disk.as_deref() == Some(&other.name) {
+            "its disk"
+        } else if disk_of(root, other).as_deref() == Some(&row.name) {
+            "a partition of it"
+        } else if own.first().is_some_and(|identity| {
+            let others = identities::of(root, other, rows);
+            // A partition of another path to it begins with the disk's name.
+            others.first().is_some_and(|name| name == identity || name.starts_with(&format!("{identity}-part")))
+        }) {
+            relatives.push(Relative {
+                row: other,
+                remark: format!(" ({}, the same storage under another name)", other.name),
+                is_same_disk: true,
+            });
+            continue;
+        } else {
+            continue;
+        };
+        relatives.push(Relative { row: other, remark: format!(" ({}, {remark})", other.name), is_same_disk: false });
+    }
+    relatives
+}
+
+/// What the tables of mounts, swap and holders say.
+fn listed(relative: &Relative<'_>) -> Vec<String> {
+    let Relative { row, remark, .. } = relative;
+    let mounted = row.mounted.iter().map(|point| format!("mounted at '{}'{remark}", point.display()));
+    let used = row.used_by.iter().map(|usage| match usage {
+        DeviceUse::Device { name, kind } => format!("part of {name} ({kind}){remark}"),
+        DeviceUse::Swap => format!("active swap{remark}"),
+        DeviceUse::ZfsPool { pool } => format!("part of the ZFS pool '{pool}'{remark}"),
+        DeviceUse::Btrfs { uuid } => format!("part of the btrfs {uuid}{remark}"),
+        DeviceUse::BcacheSet { uuid } => format!("part of the bcache set {uuid}{remark}"),
+    });
+    mounted.chain(used).collect()
+}
+
+/// The same storage under another name, which a claim on this one does not cover.
+fn claimed(relative: &Relative<'_>) -> Option<String> {
+    let node = Path::new("/dev").join(&relative.row.name);
+    let is_busy = sys::block::claim(&node).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
+    // Paths of a multipath device are used by it; that is told where they are listed.
+    (is_busy && !matches!(relative.row.kind, DeviceKind::NvmePath { .. }))
+        .then(|| format!("in exclusive use{}", relative.remark))
+}
+
+/// A look into all processes.
+struct Processes<'a> {
+    root: &'a Root,
+    /// Devices by number, each with its remark.
+    numbers: &'a BTreeMap<(u32, u32), &'a str>,
+    own_mounts: Option<String>,
+}
+
+impl<'a> Processes<'a> {
+    fn new(root: &'a Root, numbers: &'a BTreeMap<(u32, u32), &'a str>) -> Self {
+        let own_mounts = Self::mount_namespace(root, "self");
+        Self { root, numbers, own_mounts }
+    }
+
+    fn mount_namespace(root: &Root, process: &str) -> Option<String> {
+        let link = fs::read_link(root.path(format!("/proc/{process}/ns/mnt"))).ok()?;
+        Some(link.to_string_lossy().into_owned())
+    }
+
+    fn search(&self) -> Vec<String> {
+        let own = fs::read_link(self.root.path("/proc/self")).ok();
+        let mut users = Vec::new();
+        let mut namespaces: BTreeSet<String> = self.own_mounts.iter().cloned().collect();
+        for process in self.root.numbered("/proc", "") {
+            let word = process.to_string();
+            let is_own = own.as_deref() == Some(Path::new(&word));
+            if let Some(remark) = (!is_own).then(|| self.open_device(&word)).flatten() {
+                users.push(format!("open in {}{remark}", self.named(process)));
+            }
+            let namespace = Self::mount_namespace(self.root, &word);
+            if namespace.is_some_and(|namespace| namespaces.insert(namespace)) {
+                users.extend(self.mounts_of(process));
+            }
+        }
+        users
+    }
+
+    /// The remark on a device that the process has open.
+    fn open_device(&self, process: &str) -> Option<&'a str> {
+        let entries = fs::read_dir(self.root.path(format!("/proc/{process}/fd"))).ok()?;
+        entries.flatten().find_map(|entry| {
+            // Sockets, pipes and their kind have no path.
+            let target = fs::read_link(entry.path()).ok()?;
+            if !target.is_absolute() {
+                return None;
+            }
+            let metadata = fs::metadata(entry.path()).ok()?;
+            let number = sys::file::major_minor(metadata.rdev());
+            metadata.file_type().is_block_device().then(|| self.numbers.get(&number).copied())?
+        })
+    }
+
+    /// Mounts that only another namespace has.
+    fn mounts_of(&self, process: u32) -> Vec<String> {
+        let mounts = mounts::of_process(self.root, &process.to_string());
+        let phrase = |mount: mounts::Mount| {
+            let remark = self.numbers.get(&mount.device)?;
+            let place = mount.point.display();
+            Some(format!("mounted at '{place}' in the mount namespace of {}{remark}", self.named(process)))
+        };
+        mounts.into_iter().filter_map(phrase).take(1).collect()
+    }
+
+    fn named(&self, process: u32) -> String {
+        let status = self.root.text(format!("/proc/{process}/status")).unwrap_or_default();
+        let command = labelled(&status, "Name").map(|name| format!(" ({name})")).unwrap_or_default();
+        format!("process {process}{command}")
+    }
+}

@@ -1,0 +1,98 @@
+//! What must be known about a block device before anything is written to it.
+
+use crate::block_device::DeviceKind;
+use serde::{Deserialize, Serialize};
+
+/// A block device that a profile writes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceGuard {
+    /// The kernel's name, without `/dev/`.
+    pub name: String,
+    /// What sort of device it is.
+    pub kind: DeviceKind,
+    /// What `--destroy` may call it, the best name first: those that stay with the device.
+    pub identities: Vec<String>,
+    /// Number of this use of the device's name since boot: another one means another device.
+    pub disk_sequence: Option<u64>,
+    /// Who uses it, its disk, its partitions or other paths to it, as phrases.
+    pub users: Vec<String>,
+    /// What the kernel said when it was asked for exclusive use.
+    pub claim: Claim,
+    /// Volumes that this one shares its blocks with, or that it cannot be told of: a phrase.
+    pub shares_blocks: Option<String>,
+    /// What is on it.
+    pub content: DeviceContent,
+    /// A network that other hosts may reach it by: "iSCSI".
+    pub network: Option<String>,
+    /// Whether this machine's list of scratch disks names it.
+    pub scratch: Scratch,
+    /// Why this process cannot write to it, if it cannot.
+    pub not_writable: Option<String>,
+}
+
+/// What the kernel says when it is asked for exclusive use of a device (`O_EXCL`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// Nobody asked.
+    #[default]
+    NotAsked,
+    /// It was granted, and given back.
+    Granted,
+    /// A file system, swap, another device or another process has it.
+    Busy,
+    /// It could not be asked.
+    Failed {
+        /// The kernel's reason.
+        reason: String,
+    },
+}
+
+/// What is on a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceContent {
+    /// Nobody looked.
+    #[default]
+    NotAsked,
+    /// It could not be read.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+    /// No signature, and all samples are zeros or our own fill.
+    Blank,
+    /// No signature, and a sample that is neither zeros nor our own fill.
+    Unsigned {
+        /// Where.
+        offset_bytes: u64,
+    },
+    /// Partition tables, file systems, volumes ... by their signatures.
+    Signed {
+        /// "an ext2, ext3 or ext4 file system" ...
+        what: Vec<String>,
+    },
+}
+
+/// Whether this machine's list of scratch disks names a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Scratch {
+    /// It does not, or there is no list.
+    #[default]
+    NotListed,
+    /// It does.
+    Listed,
+    /// The list cannot be trusted.
+    Untrusted {
+        /// Why, and what would be right.
+        reason: String,
+    },
+}
+
+/// Where the list of scratch disks is.
+pub const SCRATCH_LIST: &str = "/etc/diskspd/scratch";

@@ -1,0 +1,258 @@
+//! Other people's disks: which block devices may be written to.
+//!
+//! Nobody may use it, and it must be named: by `--destroy`, or by this machine's list of scratch
+//! disks as long as nothing is found on it. Reading needs nothing.
+
+use crate::findings::{Findings, RefusalKind};
+use crate::words;
+use model::device_guard::{Claim, DeviceContent, DeviceGuard, SCRATCH_LIST, Scratch};
+use model::facts::BlockFacts;
+use model::note::Note;
+use std::path::Path;
+
+/// True if a block device may be used so. `destroy` are the names that the user has given up.
+pub(crate) fn may_use(
+    name: &str,
+    path: &Path,
+    device: &BlockFacts,
+    writes: bool,
+    destroy: &[String],
+    findings: &mut Findings,
+) -> bool {
+    if let Some(reason) = &device.not_readable {
+        findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be opened for reading: {reason}"));
+        return false;
+    }
+    if !writes {
+        return true;
+    }
+    let Some(guard) = &device.guard else {
+        findings.refuse_file(RefusalKind::Invalid, format!("{name} is a block device, and nobody looked who uses it"));
+        return false;
+    };
+    let is_free = is_free(name, guard, findings);
+    let allowed_by = allowed_by(name, guard, destroy, findings);
+    if let Some(reason) = &guard.not_writable {
+        findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be written to: {reason}"));
+    }
+    let (true, Some(allowed_by), None) = (is_free, allowed_by, &guard.not_writable) else { return false };
+    findings.note(Note::DeviceWritten {
+        path: path.to_owned(),
+        identity: guard.identities.first().unwrap_or(&guard.name).clone(),
+        allowed_by,
+        content: content(&guard.content),
+        network: guard.network.clone(),
+    });
+    true
+}
+
+/// True if nobody uses the device; all reasons otherwise.
+fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
+    let mut reasons = guard.users.clone();
+    match &guard.claim {
+        Claim::Busy if reasons.is_empty() => reasons.push(
+            "the kernel refuses exclusive use of it, so a file system, swap, another device or another process has it \
+             where it cannot be seen from here"
+                .to_owned(),
+        ),
+        Claim::Granted | Claim::Busy => {}
+        Claim::Failed { reason } => {
+            reasons.push(format!("the kernel cannot be asked whether anybody uses it: {reason}"));
+        }
+        Claim::NotAsked => reasons.push("nobody asked the kernel whether anybody uses it".to_owned()),
+    }
+    if !reasons.is_empty() {
+        let reasons = words::list(&reasons);
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!("{name} is in use: {reasons}. A block device is never written to while it is, --destroy or not"),
+        );
+    }
+    if let Some(sharing) = &guard.shares_blocks {
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!("{name} must not be written to: {sharing}, and writing could fill its pool or ruin other volumes"),
+        );
+    }
+    reasons.is_empty() && guard.shares_blocks.is_none()
+}
+
+/// What allows to destroy what is on the device; says what would, if nothing does.
+fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mut Findings) -> Option<String> {
+    if let Some(identity) = destroy.iter().find(|given| guard.identities.contains(given)) {
+        return Some(flag(identity));
+    }
+    let is_empty = matches!(guard.content, DeviceContent::Blank | DeviceContent::Unsigned { .. });
+    if guard.scratch == Scratch::Listed && is_empty {
+        return Some(SCRATCH_LIST.to_owned());
+    }
+    let content = content(&guard.content);
+    let way = match guard.identities.first() {
+        Some(identity) => format!("{} allows that", flag(identity)),
+        None => {
+            "It has neither a wwid nor a serial number that --destroy could name, so it cannot be written to: a file \
+                 on it can"
+                .to_owned()
+        }
+    };
+    let mut remarks =
+        vec![format!("{name} is a block device, and writing (-w) would destroy what it holds: {content}. {way}")];
+    if let Some(wrong) = destroy.iter().find(|given| **given == guard.name) {
+        remarks.push(format!("{wrong} is only what the kernel calls it today"));
+    }
+    match &guard.scratch {
+        Scratch::Listed => remarks.push(format!("{SCRATCH_LIST} lists it, which counts for empty disks only")),
+        Scratch::Untrusted { reason } => remarks.push(reason.clone()),
+        Scratch::NotListed => {}
+    }
+    if let Some(network) = &guard.network {
+        remarks.push(format!("whether other hosts use it by {network} cannot be seen from here"));
+    }
+    findings.refuse_file(RefusalKind::Invalid, remarks.join("; "));
+    None
+}
+
+/// The option as it can be pasted into a shell.
+fn flag(identity: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/+@%,=-".contains(c);
+    if identity.chars().all(is_plain) {
+        format!("--destroy={identity}")
+    } else {
+        format!("--destroy='{}'", identity.replace('\'', r"'\''"))
+    }
+}
+
+fn content(content: &DeviceContent) -> String {
+    match content {
+        DeviceContent::NotAsked => "nobody looked what".to_owned(),
+        DeviceContent::Unknown { reason } => format!("it could not be read ({reason})"),
+        DeviceContent::Blank => "nothing but zeros or the fill of diskspd, as far as samples tell".to_owned(),
+        DeviceContent::Unsigned { offset_bytes } => {
+            format!("data without signature (at offset {offset_bytes}, for one)")
+        }
+        DeviceContent::Signed { what } => words::list(what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn free() -> DeviceGuard {
+        DeviceGuard {
+            name: "sdb".to_owned(),
+            identities: vec!["naa.5000".to_owned(), "WD-1".to_owned()],
+            claim: Claim::Granted,
+            content: DeviceContent::Signed { what: vec!["an XFS file system".to_owned()] },
+            ..DeviceGuard::default()
+        }
+    }
+
+    fn judge(guard: DeviceGuard, destroy: &[&str]) -> Findings {
+        let guard = Some(Box::new(guard));
+        let device = BlockFacts { device: 1, size_bytes: 1, logical_block_bytes: 512, not_readable: None, guard };
+        let destroy: Vec<String> = destroy.iter().map(|&name| name.to_owned()).collect();
+        let mut findings = Findings::default();
+        let allowed = may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, true, &destroy, &mut findings);
+        assert_eq!(allowed, findings.refusals().is_empty());
+        assert_eq!(allowed, findings.notes().len() == 1, "writing is noted");
+        findings
+    }
+
+    fn allowed(guard: &DeviceGuard, destroy: &[&str]) -> bool {
+        let findings = judge(guard.clone(), destroy);
+        assert!(findings.refusals().iter().all(|refusal| refusal.kind == RefusalKind::Invalid));
+        findings.refusals().is_empty()
+    }
+
+    #[test]
+    fn a_free_device_is_written_to_if_it_is_named_by_what_stays_with_it() {
+        for (destroy, expected) in [
+            (&[][..], false),
+            (&["naa.5000"], true),
+            (&["WD-1"], true),
+            (&["naa.9", "naa.5000"], true),
+            (&["naa.500"], false),
+            (&["sdb"], false),
+            (&["/dev/sdb"], false),
+            (&[""], false),
+        ] {
+            assert_eq!(allowed(&free(), destroy), expected, "{destroy:?}");
+        }
+        assert!(!allowed(&DeviceGuard { identities: Vec::new(), ..free() }, &["naa.5000", "sdb", ""]));
+    }
+
+    #[test]
+    fn whoever_uses_it_forbids_it_whatever_is_named() {
+        let scratch = DeviceGuard { scratch: Scratch::Listed, content: DeviceContent::Blank, ..free() };
+        for base in [free(), scratch] {
+            for guard in [
+                DeviceGuard { users: vec!["active swap".to_owned()], ..base.clone() },
+                DeviceGuard { claim: Claim::Busy, ..base.clone() },
+                DeviceGuard { claim: Claim::NotAsked, ..base.clone() },
+                DeviceGuard { claim: Claim::Failed { reason: "EIO".to_owned() }, ..base.clone() },
+                DeviceGuard { shares_blocks: Some("it is a thin volume".to_owned()), ..base.clone() },
+            ] {
+                assert!(!allowed(&guard, &["naa.5000"]), "{guard:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scratch_disk_needs_no_naming_as_long_as_nothing_is_found_on_it() {
+        let with = |scratch: Scratch, content| DeviceGuard { scratch, content, ..free() };
+        let unsigned = DeviceContent::Unsigned { offset_bytes: 0 };
+        let signed = free().content;
+        let unknown = DeviceContent::Unknown { reason: "EIO".to_owned() };
+        for (content, expected) in [
+            (DeviceContent::Blank, true),
+            (unsigned, true),
+            (signed, false),
+            (unknown, false),
+            (DeviceContent::NotAsked, false),
+        ] {
+            assert_eq!(allowed(&with(Scratch::Listed, content.clone()), &[]), expected, "{content:?}");
+            assert!(!allowed(&with(Scratch::NotListed, content.clone()), &[]));
+            let reason = "anybody may write it".to_owned();
+            assert!(!allowed(&with(Scratch::Untrusted { reason }, content), &[]));
+        }
+    }
+
+    #[test]
+    fn a_refusal_gives_all_reasons_and_the_flag_to_paste() {
+        let guard = DeviceGuard {
+            identities: vec!["/srv/o'ne image".to_owned()],
+            users: vec!["mounted at '/mnt'".to_owned(), "open in process 7 (qemu)".to_owned()],
+            claim: Claim::Busy,
+            network: Some("iSCSI".to_owned()),
+            not_writable: Some("the kernel has it as read-only".to_owned()),
+            scratch: Scratch::Listed,
+            ..free()
+        };
+        let unseen = DeviceGuard { claim: Claim::Busy, identities: Vec::new(), ..free() };
+        let texts = [judge(guard, &["sdb"]), judge(unseen, &[])];
+        let lines: Vec<String> =
+            texts.iter().flat_map(|findings| findings.refusals().iter().map(ToString::to_string)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device is never written to while it is, --destroy or not
+        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. --destroy='/srv/o'\''ne image' allows that; sdb is only what the kernel calls it today; /etc/diskspd/scratch lists it, which counts for empty disks only; whether other hosts use it by iSCSI cannot be seen from here
+        '/dev/sdb' cannot be written to: the kernel has it as read-only
+        '/dev/sdb' is in use: the kernel refuses exclusive use of it, so a file system, swap, another device or another process has it where it cannot be seen from here. A block device is never written to while it is, --destroy or not
+        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. It has neither a wwid nor a serial number that --destroy could name, so it cannot be written to: a file on it can
+        ");
+    }
+
+    #[test]
+    fn reading_needs_nothing() {
+        let use_it = |not_readable: Option<&str>, writes| {
+            let not_readable = not_readable.map(str::to_owned);
+            let device = BlockFacts { not_readable, ..BlockFacts::default() };
+            let mut findings = Findings::default();
+            may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, writes, &[], &mut findings);
+            findings.refusals().iter().map(|refusal| refusal.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(use_it(None, false), []);
+        assert_eq!(use_it(Some("Permission denied"), false), [RefusalKind::Impossible]);
+        assert_eq!(use_it(None, true), [RefusalKind::Invalid], "nobody looked");
+    }
+}

@@ -1,0 +1,125 @@
+//! What the device mapper tells about one of its devices.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// The device mapper's door.
+const CONTROL: &str = "/dev/mapper/control";
+/// `DM_TABLE_STATUS`: `_IOWR(0xfd, 12, struct dm_ioctl)`.
+const TABLE_STATUS: libc::c_ulong = (3 << 30) | ((HEADER_BYTES as libc::c_ulong) << 16) | (0xfd << 8) | 0x0c;
+/// Ask for the table itself, not for the state of its targets.
+const STATUS_TABLE_FLAG: u32 = 1 << 4;
+/// The answer did not fit.
+const BUFFER_FULL_FLAG: u32 = 1 << 8;
+/// `struct dm_ioctl`.
+const HEADER_BYTES: usize = 312;
+/// `struct dm_target_spec`, which begins each target of a table.
+const TARGET_BYTES: usize = 40;
+/// Header and the tables of all but absurd devices.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// A device of the device mapper.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MappedDevice {
+    /// How many descriptors, mounts and devices have it open.
+    pub open_count: u32,
+    /// The kinds of its targets: `linear`, `thin`, `snapshot-origin` ...
+    pub targets: Vec<String>,
+}
+
+/// Asks about the device with this number.
+pub fn describe(major: u32, minor: u32) -> io::Result<MappedDevice> {
+    let control = File::open(CONTROL)?;
+    let mut answer = vec![0_u64; ANSWER_BYTES / 8];
+    let request = request(major, minor);
+    for (word, bytes) in answer.iter_mut().zip(request.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    // SAFETY: the request reads and writes at most the number of bytes that its header states,
+    // which is the length of `answer`, and keeps no pointer.
+    if unsafe { libc::ioctl(control.as_raw_fd(), TABLE_STATUS as _, answer.as_mut_ptr()) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes: Vec<u8> = answer.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    parse(&bytes).ok_or_else(|| io::Error::other("the device mapper's answer is not understood"))
+}
+
+fn request(major: u32, minor: u32) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+    // Version 4.0.0, which every kernel since 2.6 takes.
+    put(0, &4_u32.to_ne_bytes());
+    put(12, &(ANSWER_BYTES as u32).to_ne_bytes());
+    put(16, &(HEADER_BYTES as u32).to_ne_bytes());
+    put(28, &STATUS_TABLE_FLAG.to_ne_bytes());
+    // As the kernel packs numbers for user space.
+    let device = u64::from((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12));
+    put(40, &device.to_ne_bytes());
+    header
+}
+
+fn parse(answer: &[u8]) -> Option<MappedDevice> {
+    let number = |at: usize| answer.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
+    if number(28)? & BUFFER_FULL_FLAG != 0 {
+        return None;
+    }
+    let (start, count) = (number(16)? as usize, number(20)?);
+    let mut targets = Vec::new();
+    let mut at = start;
+    for _ in 0..count {
+        let kind = answer.get(at.checked_add(24)?..at.checked_add(TARGET_BYTES)?)?;
+        let kind = kind.split(|byte| *byte == 0).next()?;
+        targets.push(String::from_utf8_lossy(kind).into_owned());
+        // The distance of the next one is counted from the start of the first.
+        at = start.checked_add(number(at + 20)? as usize)?;
+    }
+    Some(MappedDevice { open_count: number(24)?, targets })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An answer with targets whose parameters take 8 bytes.
+    fn answer(open_count: u32, kinds: &[&str]) -> Vec<u8> {
+        let mut bytes = request(253, 0).to_vec();
+        bytes[20..24].copy_from_slice(&(kinds.len() as u32).to_ne_bytes());
+        bytes[24..28].copy_from_slice(&open_count.to_ne_bytes());
+        for (index, kind) in kinds.iter().enumerate() {
+            let mut target = [0; TARGET_BYTES + 8];
+            target[20..24].copy_from_slice(&((index + 1) as u32 * 48).to_ne_bytes());
+            target[24..24 + kind.len()].copy_from_slice(kind.as_bytes());
+            bytes.extend(target);
+        }
+        bytes
+    }
+
+    #[test]
+    fn an_answer_tells_openers_and_targets() {
+        let known = |open_count, targets: &[&str]| {
+            let targets = targets.iter().map(|kind| (*kind).to_owned()).collect();
+            Some(MappedDevice { open_count, targets })
+        };
+        assert_eq!(parse(&answer(0, &[])), known(0, &[]));
+        assert_eq!(parse(&answer(3, &["linear", "snapshot-origin"])), known(3, &["linear", "snapshot-origin"]));
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_off_is_not_understood() {
+        let whole = answer(1, &["linear", "thin"]);
+        for length in [0, 20, 100, HEADER_BYTES, HEADER_BYTES + 60] {
+            let cut = parse(&whole[..length]);
+            assert!(cut.is_none(), "{length}: {cut:?}");
+        }
+        let mut full = whole;
+        full[28..32].copy_from_slice(&BUFFER_FULL_FLAG.to_ne_bytes());
+        assert_eq!(parse(&full), None);
+    }
+
+    #[test]
+    fn numbers_are_packed_as_the_kernel_unpacks_them() {
+        let device = |major, minor| u64::from_ne_bytes(request(major, minor)[40..48].try_into().expect("8 bytes"));
+        assert_eq!((device(253, 5), device(253, 300)), (0xfd05, 0x0010_fd2c));
+    }
+}
