@@ -43,7 +43,9 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         return Status::Invalid;
     };
     if !request.unsupported.is_empty() {
-        request.unsupported.iter().for_each(|option| say(&format!("ERROR: {NOT_SUPPORTED}{option}")));
+        for option in &request.unsupported {
+            say(&format!("ERROR: {NOT_SUPPORTED}{option}"));
+        }
         return Status::Failure;
     }
     // Before anything that takes time, so that others find them soon; not for a look at the plan.

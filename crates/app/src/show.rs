@@ -40,9 +40,13 @@ pub(crate) fn system(format: ResultFormat) -> Status {
 /// `-Rp`.
 pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status {
     let findings = validate(&request.profile, Purpose::Show);
-    findings.errors.iter().for_each(|error| say(&format!("ERROR: {error}")));
+    for error in &findings.errors {
+        say(&format!("ERROR: {error}"));
+    }
     let warnings = request.warnings.iter().chain(&findings.warnings);
-    warnings.for_each(|warning| say(&format!("WARNING: {warning}")));
+    for warning in warnings {
+        say(&format!("WARNING: {warning}"));
+    }
     if !findings.errors.is_empty() {
         return Status::Invalid;
     }

@@ -30,7 +30,9 @@ impl Termination for Status {
 
 /// Says why the command line was not understood.
 pub(crate) fn refuse(failure: &ParseFailure) -> Status {
-    failure.messages.iter().for_each(|message| say(message));
+    for message in &failure.messages {
+        say(message);
+    }
     Status::Invalid
 }
 

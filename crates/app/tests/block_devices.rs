@@ -60,7 +60,7 @@ fn claimed(device: &Path) -> std::io::Result<File> {
 
 /// Writes for a moment, or would.
 fn write(place: &Workplace, options: &[&str], device: &Path) -> Finished {
-    let program = options.iter().fold(place.diskspd("-d1 -W0 -b4K -w100"), |program, option| program.arg(option));
+    let program = options.iter().fold(place.diskspd("-d1 -W0 -b4K -w100"), testkit::Program::arg);
     program.arg(device).run()
 }
 
