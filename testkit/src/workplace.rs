@@ -16,7 +16,7 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// A new empty folder below `parent`, for runs of `program`. Use [`workplace!`](crate::workplace).
+    /// A new empty folder below `parent`, for runs of `program`. Use [`workplace!`](macro@crate::workplace).
     pub fn new(program: &str, parent: &str) -> Self {
         fs::create_dir_all(parent).expect("the build's folder for temporary files can be made");
         let folder =

@@ -5,7 +5,7 @@ use crate::schema_page;
 use std::io;
 use std::path::Path;
 
-/// Above this line a page is written by hand, below it by [`write`].
+/// Above this line a page is written by hand, below it by [`write()`].
 const MARKER: &str = "<!-- From here on made by: cargo xtask docs -->\n";
 
 /// A document and what it should hold.

@@ -1,5 +1,6 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
+mod devices;
 mod events;
 mod interrupt;
 mod kernel_view;
@@ -41,6 +42,7 @@ fn main() -> Status {
             Err(status) => status,
         },
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
+        Command::Subcommand(Subcommand::Devices, words) => devices::list(&words),
     }
 }
 

@@ -49,16 +49,19 @@ pub enum Command {
 pub enum Subcommand {
     /// `report`: [`crate::report_command`].
     Report,
+    /// `devices`: [`crate::devices_command`].
+    Devices,
 }
 
 impl Subcommand {
     /// All.
-    pub const ALL: [Self; 1] = [Self::Report];
+    pub const ALL: [Self; 2] = [Self::Report, Self::Devices];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Report => "report",
+            Self::Devices => "devices",
         }
     }
 
@@ -66,6 +69,7 @@ impl Subcommand {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Report => "print the report of a saved result, or bring it into another form",
+            Self::Devices => "list the block devices of this machine",
         }
     }
 

@@ -1,0 +1,79 @@
+//! `diskspd devices`: the block devices of this machine, as a table or as JSON.
+
+use crate::output::print;
+use crate::status::{Status, fail, printed, refuse};
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use host::Root;
+use model::block_device::{DeviceRow, DeviceUse};
+use model::units::Bytes;
+use spec::devices_command::{self, DevicesCommand};
+use std::ffi::OsString;
+
+/// What is printed where nothing is known.
+const UNKNOWN: &str = "-";
+
+/// Does what the words behind `diskspd devices` ask for.
+pub(crate) fn list(words: &[OsString]) -> Status {
+    match devices_command::parse(words) {
+        Err(failure) => refuse(&failure),
+        Ok(DevicesCommand::Help) => printed(print(devices_command::HELP.as_bytes()), Status::Success),
+        Ok(DevicesCommand::List { all, json }) => {
+            let mut devices = host::devices(&Root::machine());
+            devices.retain(|device| all || device.size_bytes != Some(0));
+            if json { print_json(&devices) } else { printed(print(table(&devices).as_bytes()), Status::Success) }
+        }
+    }
+}
+
+fn print_json(devices: &[DeviceRow]) -> Status {
+    match serde_json::to_string_pretty(devices) {
+        Ok(text) => printed(print(format!("{text}\n").as_bytes()), Status::Success),
+        Err(error) => fail(&format!("cannot write the devices as JSON: {error}")),
+    }
+}
+
+fn table(devices: &[DeviceRow]) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["NAME", "SIZE", "KIND", "MODEL", "IDENTITY", "ROTATES", "SCHEDULER", "MOUNTED", "USED BY"]);
+    for device in devices {
+        table.add_row(cells(device));
+    }
+    if let Some(size) = table.column_mut(1) {
+        size.set_cell_alignment(CellAlignment::Right);
+    }
+    let lines = table.lines().map(|line| line.trim_end().to_owned());
+    lines.fold(String::new(), |text, line| text + line.trim_start() + "\n")
+}
+
+fn cells(device: &DeviceRow) -> [String; 9] {
+    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    let joined = |items: Vec<String>| if items.is_empty() { UNKNOWN.to_owned() } else { items.join(", ") };
+    let rotates = match device.rotational {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => UNKNOWN,
+    };
+    [
+        device.name.clone(),
+        device.size_bytes.map_or_else(|| UNKNOWN.to_owned(), |bytes| Bytes(bytes).to_string()),
+        device.kind.word(),
+        known(&device.model),
+        known(&device.identity),
+        rotates.to_owned(),
+        known(&device.scheduler),
+        joined(device.mounted.iter().map(|path| path.display().to_string()).collect()),
+        joined(device.used_by.iter().map(user).collect()),
+    ]
+}
+
+fn user(user: &DeviceUse) -> String {
+    match user {
+        DeviceUse::Device { name, kind } => format!("{kind} {name}"),
+        DeviceUse::Swap => "swap".to_owned(),
+        DeviceUse::ZfsPool { pool } => format!("ZFS pool {pool}"),
+        DeviceUse::Btrfs { uuid } => format!("btrfs {uuid}"),
+        DeviceUse::BcacheSet { uuid } => format!("bcache set {uuid}"),
+    }
+}

@@ -1,0 +1,72 @@
+//! `diskspd devices`: the words behind it.
+
+use crate::command::ParseFailure;
+use lexopt::prelude::*;
+use std::ffi::OsString;
+
+/// What `diskspd devices --help` prints.
+pub const HELP: &str = "\
+Usage: diskspd devices [--all] [--json]
+
+Lists the block devices of this machine: size, model, identity, what they are, where they are mounted
+and who uses them. Nothing is opened.
+
+  -a, --all    also devices without a medium, such as free loop devices
+      --json   as JSON instead of a table: an array with one object per device
+  -h, --help   this text
+
+A file called devices is measured as ./devices.
+";
+
+/// What follows `diskspd devices`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DevicesCommand {
+    /// Print [`HELP`].
+    Help,
+    /// List the devices.
+    List {
+        /// Those without a medium too.
+        all: bool,
+        /// As JSON.
+        json: bool,
+    },
+}
+
+/// Reads the words behind `diskspd devices`.
+pub fn parse(args: &[OsString]) -> Result<DevicesCommand, ParseFailure> {
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd devices --help tells more")))
+}
+
+fn read(args: &[OsString]) -> Result<DevicesCommand, String> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let (mut all, mut json) = (false, false);
+    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
+        match word {
+            Short('h') | Long("help") => return Ok(DevicesCommand::Help),
+            Short('a') | Long("all") => all = true,
+            Long("json") => json = true,
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    Ok(DevicesCommand::List { all, json })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<DevicesCommand, String> {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&args).map_err(|failure| failure.messages.join("\n"))
+    }
+
+    #[test]
+    fn words_are_read() {
+        assert_eq!(parsed(""), Ok(DevicesCommand::List { all: false, json: false }));
+        assert_eq!(parsed("--json -a"), Ok(DevicesCommand::List { all: true, json: true }));
+        assert_eq!(parsed("--json -h"), Ok(DevicesCommand::Help));
+        for line in ["sda", "--jason", "--json=x"] {
+            assert!(parsed(line).is_err_and(|message| message.contains("diskspd devices --help")), "{line}");
+        }
+    }
+}
