@@ -14,6 +14,21 @@ pub trait Surroundings {
     fn file_exists(&self, path: &Path) -> bool;
 }
 
+/// A place where nothing exists, seconds after boot.
+#[cfg(test)]
+pub(crate) struct Nothing;
+
+#[cfg(test)]
+impl Surroundings for Nothing {
+    fn milliseconds_since_boot(&self) -> u32 {
+        4711
+    }
+
+    fn file_exists(&self, _: &Path) -> bool {
+        false
+    }
+}
+
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {

@@ -120,22 +120,9 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, RunRequest, Surroundings};
+    use crate::command::{Command, Nothing, RunRequest};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
-    use std::path::Path;
-
-    struct Nothing;
-
-    impl Surroundings for Nothing {
-        fn milliseconds_since_boot(&self) -> u32 {
-            0
-        }
-
-        fn file_exists(&self, _: &Path) -> bool {
-            false
-        }
-    }
 
     fn parse(line: &str) -> Result<Command, String> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();

@@ -29,22 +29,9 @@ pub(crate) fn unsupported(profile: &Profile) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, Surroundings};
+    use crate::command::{Command, Nothing};
     use crate::options::Support;
     use std::ffi::OsString;
-    use std::path::Path;
-
-    struct Nothing;
-
-    impl Surroundings for Nothing {
-        fn milliseconds_since_boot(&self) -> u32 {
-            0
-        }
-
-        fn file_exists(&self, _: &Path) -> bool {
-            false
-        }
-    }
 
     fn profile(option: &str) -> Profile {
         let args: Vec<OsString> = [option, "-Rpxml", "f"].iter().map(OsString::from).collect();

@@ -1,20 +1,11 @@
 //! `--json --xml --text --csv --label`: results as files, and what is noted in them.
 
-use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
+use super::own::OWN;
+use super::row::{Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Fault, Given};
 use crate::outputs::Form;
 
-const OUTPUT: OptionRow = OptionRow {
-    value: "=<file>",
-    kind: Kind::Value,
-    repeat: Repeat::Error,
-    pass: Pass::Zero,
-    with_profile: true,
-    scope: Scope::Invocation,
-    group: Group::Own,
-    since: Since::Own,
-    ..OptionRow::BASE
-};
+const OUTPUT: OptionRow = OptionRow { value: "=<file>", kind: Kind::Value, repeat: Repeat::Error, ..OWN };
 
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {

@@ -5,7 +5,8 @@ use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
 use model::plan::EngineKind;
 
-const OWN: OptionRow = OptionRow {
+/// What our own options share.
+pub(super) const OWN: OptionRow = OptionRow {
     kind: Kind::Flag,
     repeat: Repeat::Harmless,
     pass: Pass::Zero,

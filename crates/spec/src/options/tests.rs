@@ -1,22 +1,9 @@
 use super::*;
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Surroundings};
+use crate::command::{Command, Nothing};
 use crate::help;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
-
-struct Nothing;
-
-impl Surroundings for Nothing {
-    fn milliseconds_since_boot(&self) -> u32 {
-        4711
-    }
-
-    fn file_exists(&self, _: &Path) -> bool {
-        false
-    }
-}
 
 #[test]
 fn no_two_rows_are_the_same() {

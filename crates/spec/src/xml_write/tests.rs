@@ -1,21 +1,8 @@
 use super::*;
-use crate::command::{Command, Surroundings};
+use crate::command::{Command, Nothing};
 use model::profile::{Target, ThreadTarget};
 use proptest::prelude::*;
 use std::ffi::OsString;
-use std::path::Path;
-
-struct Nothing;
-
-impl Surroundings for Nothing {
-    fn milliseconds_since_boot(&self) -> u32 {
-        0
-    }
-
-    fn file_exists(&self, _: &Path) -> bool {
-        false
-    }
-}
 
 fn shown(line: &str) -> String {
     let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
