@@ -1,9 +1,9 @@
 //! Facts about the machine, read from a root directory it is given.
 //!
-//! [`system`] reads CPUs, caches, memory and kernel features, [`targets`] looks at the files and
-//! devices of a profile. For reports, [`environment`] describes what surrounds a run,
-//! [`target_environment`] what its targets stand on, [`devices`] all block devices, and
-//! [`io_counters`] what the kernel counted. Nothing here decides anything, and nothing here changes anything but
+//! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] looks at the files and
+//! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
+//! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
+//! [`io_counters()`] what the kernel counted. Nothing here decides anything, and nothing here changes anything but
 //! this process's own limit of open files: who reads the facts decides.
 
 mod block;

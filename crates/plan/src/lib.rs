@@ -1,6 +1,6 @@
 //! Profile and facts to a plan, or to every reason why there can be none.
 //!
-//! All decisions are made here, as data: who may be overwritten ([`mod@plan`] asks `guard`), which
+//! All decisions are made here, as data: who may be overwritten ([`plan()`] asks `guard`), which
 //! thread runs where, which offsets it may touch, how fast, with which engine and how much memory.
 //! This crate makes no system call, reads no clock, and draws no random number.
 
@@ -57,7 +57,7 @@ pub struct Choices {
 
 /// Decides everything about a run, or lists every reason against it.
 ///
-/// `facts` must answer all of [`questions`]. Nothing is assumed about a target without facts: it
+/// `facts` must answer all of [`questions()`]. Nothing is assumed about a target without facts: it
 /// is refused.
 pub fn plan(profile: &Profile, facts: &Facts, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
     let mut findings = Findings::default();

@@ -1,6 +1,6 @@
 //! The result document of our own: everything that was measured, as JSON.
 //!
-//! [`read`] gives back exactly the result that [`write`] was given. Described field by field in
+//! [`read`] gives back exactly the result that [`write()`] was given. Described field by field in
 //! docs/formats/json.md; why it is made this way in docs/decisions/0005-json.md.
 
 mod document;
@@ -64,7 +64,7 @@ pub fn write(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Reads a result that [`write`] wrote. Fields that it does not know are ignored.
+/// Reads a result that [`write()`] wrote. Fields that it does not know are ignored.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if bytes.len() > BYTES_MAX {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
