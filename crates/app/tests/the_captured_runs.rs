@@ -11,7 +11,7 @@ const DIFFERENT: [(&str, i32, &str); 2] = [
     ("0876", 3, "#<n> is refused; the original looks for a drive"),
 ];
 
-/// Rows whose effect depends on what a later version brings; they end with 1 meanwhile, too.
+/// Number of such rows.
 const ROWS: usize = 15;
 
 #[test]
@@ -27,6 +27,10 @@ fn captured_runs_end_with_the_same_status() {
         let id = row["id"].as_str().expect("an id");
         let arguments: Vec<&str> =
             row["args"].as_array().expect("arguments").iter().filter_map(Value::as_str).collect();
+        if arguments.contains(&"-l") && huge_pages_are_free() {
+            println!("skipped: row {id} wants a machine without huge pages");
+            continue;
+        }
         let place = workplace!();
         place.file("pattern.bin", &[7; 10_000]);
         place.file("small.dat", &[7; 1000]);
@@ -51,4 +55,10 @@ fn captured_runs_end_with_the_same_status() {
         }
     }
     assert_eq!(rows, ROWS, "rows got lost");
+}
+
+fn huge_pages_are_free() -> bool {
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = memory.lines().find_map(|line| line.strip_prefix("HugePages_Free:"));
+    free.is_some_and(|free| free.trim() != "0")
 }

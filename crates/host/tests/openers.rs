@@ -125,8 +125,13 @@ fn a_process_that_only_maps_the_file_is_named() {
     let program = subject.directory.path().join("program");
     fs::copy("/bin/sleep", &program).expect("copied");
     let mut running = Command::new(&program).arg("60").spawn().expect("runs");
-    let found = openers(&program);
     let id = running.id();
+    // A new process is let go before its program has been mapped.
+    let is_mapped = || fs::read_to_string(format!("/proc/{id}/maps")).is_ok_and(|maps| maps.contains("/program"));
+    while !is_mapped() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let found = openers(&program);
     running.kill().expect("ended");
     running.wait().expect("ended");
     assert_eq!(users(found), format!("process {id} (program), which has it mapped"));
