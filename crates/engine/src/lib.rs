@@ -8,6 +8,7 @@ pub mod aio;
 pub mod buffers;
 pub mod mapped;
 pub mod null;
+mod one_by_one;
 pub mod sync;
 pub mod target;
 pub mod uring;

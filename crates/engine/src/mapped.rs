@@ -4,7 +4,8 @@
 //! does what is not mapped.
 
 use crate::buffers::Region;
-use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use crate::one_by_one::OneByOne;
+use crate::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use std::io;
 use sys::file_mapping::{FileMapping, Persist};
@@ -25,13 +26,11 @@ pub struct MappedTarget {
 #[derive(Debug)]
 pub struct Mapped<E, C> {
     inner: E,
-    clock: C,
     /// By file number; `None` = the inner engine's.
     targets: Vec<Option<MappedTarget>>,
     /// By region number: buffers of mapped targets, and empty ones for the inner engine's.
     regions: Vec<Option<Region>>,
-    staged: Vec<(SlotId, Op)>,
-    done: Vec<Done>,
+    operations: OneByOne<C>,
 }
 
 impl<E: Engine, C: Clock> Mapped<E, C> {
@@ -44,28 +43,7 @@ impl<E: Engine, C: Clock> Mapped<E, C> {
         targets: Vec<Option<MappedTarget>>,
         regions: Vec<Option<Region>>,
     ) -> Self {
-        let slots = slots as usize;
-        let (staged, done) = (Vec::with_capacity(slots), Vec::with_capacity(slots));
-        Self { inner, clock, targets, regions, staged, done }
-    }
-
-    fn transfer(&mut self, op: &Op) -> i32 {
-        let target = self.targets.get(op.file as usize).and_then(Option::as_ref);
-        let region = self.regions.get_mut(op.region as usize).and_then(Option::as_mut);
-        let (Some(target), Some(region)) = (target, region) else { return -libc::EBADF };
-        let (length, at) = (u64::from(op.length), op.region_offset);
-        let copied = match (op.write, region) {
-            (true, region) => {
-                let written = target.memory.write(op.offset, region.mapping(), at, length, target.non_temporal);
-                written.and_then(|()| target.make_durable(op.offset, length))
-            }
-            (false, Region::Own(buffer)) => target.memory.read(op.offset, buffer, at, length, target.non_temporal),
-            (false, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
-        };
-        match copied {
-            Ok(()) => i32::try_from(op.length).unwrap_or(i32::MAX),
-            Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
-        }
+        Self { inner, targets, regions, operations: OneByOne::new(clock, slots) }
     }
 
     fn is_mapped(&self, file: u32) -> bool {
@@ -86,22 +64,16 @@ impl MappedTarget {
 impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
     fn stage(&mut self, slot: SlotId, op: &Op) {
         if self.is_mapped(op.file) {
-            self.staged.push((slot, *op));
+            self.operations.stage(slot, op);
         } else {
             self.inner.stage(slot, op);
         }
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
-        for index in 0..self.staged.len() {
-            let (slot, op) = self.staged[index];
-            let begun_ns = self.clock.now_ns();
-            let result = self.transfer(&op);
-            self.done.push(Done { slot, result, begun_ns, ended_ns: self.clock.now_ns() });
-        }
-        self.staged.clear();
+        self.operations.complete(|op| transfer(&self.targets, &mut self.regions, op));
         // With completions at hand nothing is waited for.
-        let wait = if self.done.is_empty() { wait } else { Wait::Poll };
+        let wait = if self.operations.has_done() { Wait::Poll } else { wait };
         if self.inner.in_flight() == 0 {
             return Ok(Pushed::default());
         }
@@ -112,16 +84,16 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         let before = done.items().len() as u32;
         self.inner.reap(done, most);
         let taken = done.items().len() as u32 - before;
-        done.take_from(&mut self.done, most - taken);
+        self.operations.reap(done, most - taken);
     }
 
     fn cancel_all(&mut self) {
-        self.staged.clear();
+        self.operations.cancel();
         self.inner.cancel_all();
     }
 
     fn in_flight(&self) -> u32 {
-        self.inner.in_flight() + (self.staged.len() + self.done.len()) as u32
+        self.inner.in_flight() + self.operations.in_flight()
     }
 
     fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
@@ -130,5 +102,25 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
             Some(Region::Shared(_)) => None,
             None => self.inner.region_mut(region),
         }
+    }
+}
+
+/// The copy that is one operation; its result is bytes or a negative error number.
+fn transfer(targets: &[Option<MappedTarget>], regions: &mut [Option<Region>], op: &Op) -> i32 {
+    let target = targets.get(op.file as usize).and_then(Option::as_ref);
+    let region = regions.get_mut(op.region as usize).and_then(Option::as_mut);
+    let (Some(target), Some(region)) = (target, region) else { return -libc::EBADF };
+    let (length, at) = (u64::from(op.length), op.region_offset);
+    let copied = match (op.write, region) {
+        (true, region) => {
+            let written = target.memory.write(op.offset, region.mapping(), at, length, target.non_temporal);
+            written.and_then(|()| target.make_durable(op.offset, length))
+        }
+        (false, Region::Own(buffer)) => target.memory.read(op.offset, buffer, at, length, target.non_temporal),
+        (false, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+    };
+    match copied {
+        Ok(()) => i32::try_from(op.length).unwrap_or(i32::MAX),
+        Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
     }
 }

@@ -191,13 +191,10 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
     let mut slots = vec![Slot::default(); plan.slots as usize].into_boxed_slice();
     let mut next_slot = 0;
     let mut make = |(index, (target, buffers)): (usize, (&WorkerTarget, &Buffers))| {
-        let first = if assigner.is_weighted() { u32::MAX } else { next_slot };
-        if !assigner.is_weighted() {
-            let own = next_slot as usize..(next_slot + target.slots) as usize;
-            slots[own].iter_mut().for_each(|slot| slot.work = index as u32);
-            next_slot += target.slots;
-        }
-        work::new(target, index as u32, first, *buffers, counters, &mut rng)
+        let own = if assigner.is_weighted() { 0..0 } else { next_slot..next_slot + target.slots };
+        slots[own.start as usize..own.end as usize].iter_mut().for_each(|slot| slot.work = index as u32);
+        next_slot = own.end;
+        work::new(target, index as u32, own, *buffers, counters, &mut rng)
     };
     let work: Box<[_]> = plan.targets.iter().zip(layout).enumerate().map(&mut make).collect();
     Worker {

@@ -21,7 +21,7 @@ pub(crate) struct Work {
     pub(crate) block: u32,
     /// The engine's number of the open target.
     pub(crate) file: u32,
-    /// First request that belongs to it; `u32::MAX` = requests belong to no target.
+    /// Its requests are numbered from here: 0 where requests belong to no target.
     pub(crate) first_slot: u32,
     pub(crate) free: FreeSlots,
     /// On the list of targets with free requests.
@@ -91,17 +91,16 @@ impl Assigner {
     }
 }
 
-/// A target as a worker's plan describes it, ready to run.
+/// A target as a worker's plan describes it, ready to run; `own_slots` are the requests that belong
+/// to it, none if they belong to no target.
 pub(crate) fn new(
     plan: &WorkerTarget,
     file: u32,
-    first_slot: u32,
+    own_slots: std::ops::Range<u32>,
     buffers: Buffers,
     counters: &[Arc<AtomicU64>],
     rng: &mut Rng,
 ) -> Work {
-    let own_slots = if first_slot == u32::MAX { 0 } else { plan.slots };
-    let first = if first_slot == u32::MAX { 0 } else { first_slot };
     Work {
         stream: stream(plan, counters, rng),
         mix: Mix::new(plan.write_percent, rng),
@@ -109,8 +108,8 @@ pub(crate) fn new(
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
         block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
         file,
-        first_slot,
-        free: FreeSlots::new(first, own_slots),
+        first_slot: own_slots.start,
+        free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
         is_ready: true,
         randomize: plan.content == Content::RandomEach,
         priority: priority(plan.priority),

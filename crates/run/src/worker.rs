@@ -23,8 +23,6 @@ const SPIN_NS: u64 = 100_000;
 pub(crate) struct Slot {
     /// Index of the target that the operation goes to.
     pub(crate) work: u32,
-    /// The request's number inside its target, for buffers and parallel offsets.
-    pub(crate) request: u32,
     write: bool,
     offset: u64,
     started_ns: u64,
@@ -374,8 +372,7 @@ struct Parts<'a, E, C> {
 #[inline]
 fn stage<E: Engine, C: Clock>(parts: Parts<'_, E, C>, work: &mut Work, slot: &mut Slot, id: SlotId, now_ns: u64) {
     let Parts { engine, clock, rng } = parts;
-    let request = if work.first_slot == u32::MAX { id } else { id - work.first_slot };
-    slot.request = request;
+    let request = id - work.first_slot;
     let next = work.stream.next(rng, request as usize);
     let write = work.mix.next_is_write(next.continues, rng);
     let (region, region_offset) = work.buffer(request, write, rng);
