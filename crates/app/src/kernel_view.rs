@@ -3,6 +3,7 @@
 use host::Root;
 use model::environment::TargetEnvironment;
 use model::kernel_counters::KernelCounters;
+use model::profile::TimeSpan;
 use model::result::{KernelCountersAround, TimeSpanResult};
 use run::observer::{Event, Observer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 pub(crate) struct KernelView<'a, O> {
     pub(crate) inner: O,
     machine: &'a Root,
+    environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// The devices that the targets stand on, and those below.
     devices: BTreeSet<String>,
     /// The timespan that is running, from 1.
@@ -20,17 +22,18 @@ pub(crate) struct KernelView<'a, O> {
 }
 
 impl<'a, O: Observer> KernelView<'a, O> {
-    pub(crate) fn new(inner: O, machine: &'a Root, environments: &BTreeMap<PathBuf, TargetEnvironment>) -> Self {
+    pub(crate) fn new(inner: O, machine: &'a Root, environments: &'a BTreeMap<PathBuf, TargetEnvironment>) -> Self {
         let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
         let devices = devices.map(|device| device.name.clone()).collect();
-        Self { inner, machine, devices, current: 0, seen: BTreeMap::new() }
+        Self { inner, machine, environments, devices, current: 0, seen: BTreeMap::new() }
     }
 
-    /// Puts what was counted into the results.
-    pub(crate) fn tell(mut self, time_spans: &mut [TimeSpanResult]) {
-        for (number, happened) in (1..).zip(time_spans) {
+    /// Puts what was counted, and what it means, into the results of `spans`.
+    pub(crate) fn tell(mut self, spans: &[TimeSpan], results: &mut [TimeSpanResult]) {
+        for (number, (span, happened)) in (1..).zip(spans.iter().zip(results)) {
             let counters = self.seen.remove(&number).and_then(|seen| <[KernelCounters; 2]>::try_from(seen).ok());
             happened.kernel_counters = counters.map(|[before, after]| KernelCountersAround { before, after });
+            happened.notes.extend(stats::durability_notes(span, happened, self.environments));
         }
     }
 }

@@ -140,7 +140,7 @@ impl Job<'_> {
             }
         }
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
-        observer.tell(&mut result.time_spans);
+        observer.tell(&self.request.profile.time_spans, &mut result.time_spans);
         self.report(&result, status)
     }
 

@@ -9,6 +9,7 @@
 pub mod affinity;
 pub mod block_device;
 pub mod device_guard;
+pub mod durability;
 pub mod environment;
 pub mod facts;
 pub mod kernel_counters;

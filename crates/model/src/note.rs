@@ -1,5 +1,6 @@
 //! What a user must know beside the figures: every fallback, clamp and ignored option.
 
+use crate::durability::Durability;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -104,6 +105,28 @@ pub enum Note {
         /// How many.
         count: u64,
     },
+    /// How writes with `-Sw` became durable on a device, by its own counters over the measurement.
+    WritesMadeDurable {
+        /// The kernel's name of the device.
+        device: String,
+        /// What its counters and properties amount to.
+        how: Durability,
+        /// Writes of this run that had to become durable there.
+        write_count: u64,
+        /// Flushes that the device completed, whoever asked for them.
+        flush_count: u64,
+        /// Mean time of such a flush, in microseconds.
+        flush_mean_us: Option<u64>,
+    },
+    /// How writes with `-Sw` became durable cannot be told.
+    DurabilityUnknown {
+        /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// What a result that was read from elsewhere does not tell.
     NotInSource {
         /// Where it was read from: "text of `DiskSpd` 2.0.17".
@@ -165,6 +188,14 @@ impl fmt::Display for Note {
             Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
             Self::ShortTransfers { path, count } => {
                 write!(f, "{count} transfers on '{}' were shorter than the block size", path.display())
+            }
+            Self::WritesMadeDurable { device, how, write_count, flush_count, flush_mean_us } => {
+                let how = how.words();
+                write!(f, "-Sw on {device}: {how}; {write_count} writes, {flush_count} flushes")?;
+                flush_mean_us.map_or(Ok(()), |us| write!(f, " of {}.{:03} ms on average", us / 1000, us % 1000))
+            }
+            Self::DurabilityUnknown { path, reason } => {
+                write!(f, "-Sw on '{}': how writes became durable cannot be told: {reason}", path.display())
             }
             Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not tell {missing}"),
             Self::Verbatim { text } => f.write_str(text),

@@ -19,7 +19,7 @@ pub(crate) fn lines(
     path(out, target)?;
     writeln!(out, "      think time: {}ms", target.think_time_ms.unwrap_or(0))?;
     writeln!(out, "      burst size: {}", target.burst_ios.unwrap_or(0))?;
-    caching(out, target)?;
+    caching(out, target, platform)?;
     content(out, target)?;
     if target.parallel {
         writeln!(out, "      using parallel async I/O")?;
@@ -73,17 +73,21 @@ fn path(out: &mut dyn Write, target: &Target) -> io::Result<()> {
     writeln!(out, "'")
 }
 
-fn caching(out: &mut dyn Write, target: &Target) -> io::Result<()> {
+/// The line on the device's cache says what was asked for: what the device did is found out by
+/// counting, and stands with the results.
+fn caching(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Result<()> {
     let software = match target.cache_mode {
         CacheMode::Cached => "using software cache",
         CacheMode::NoLocalCache => "local software cache disabled, remote cache enabled",
         CacheMode::Unbuffered => "software cache disabled",
     };
     writeln!(out, "      {software}")?;
-    let hardware = match (target.write_through, target.cache_mode) {
-        (false, _) => "using hardware write cache, writethrough off",
-        (true, CacheMode::Unbuffered) => "hardware write cache disabled, writethrough on",
-        (true, _) => "hardware and software write caches disabled, writethrough on",
+    let hardware = match (target.write_through, platform, target.cache_mode) {
+        (false, ..) => "using hardware write cache, writethrough off",
+        (true, Platform::Linux, _) if target.memory_mapped => "copying past the CPU caches, writethrough on",
+        (true, Platform::Linux, _) => "asking for durable writes (O_DSYNC), writethrough on",
+        (true, Platform::Windows, CacheMode::Unbuffered) => "hardware write cache disabled, writethrough on",
+        (true, Platform::Windows, _) => "hardware and software write caches disabled, writethrough on",
     };
     writeln!(out, "      {hardware}")?;
     if target.memory_mapped {

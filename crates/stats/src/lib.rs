@@ -7,6 +7,7 @@ mod affinity;
 mod combine;
 mod cpu;
 mod distribution;
+mod durability;
 mod intervals;
 mod latency;
 mod rate;
@@ -14,6 +15,7 @@ mod time_span;
 
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled};
+pub use durability::durability_notes;
 pub use latency::PERCENTILE_RANKS_PPB;
 pub use rate::{amount, per_second};
 

@@ -144,7 +144,7 @@ fn everything_at_once() {
           think time: 100ms
           burst size: 10
           using software cache
-          hardware and software write caches disabled, writethrough on
+          copying past the CPU caches, writethrough on
           memory mapped I/O enabled, flush mode: FlushNonVolatileMemory with no drain
           using BypassIO (allow partial)
           zeroing write buffers
@@ -226,9 +226,9 @@ fn caches() {
     };
     for (mode, write_through, expected) in [
         (Cached, false, "using software cache; using hardware write cache, writethrough off"),
-        (Cached, true, "using software cache; hardware and software write caches disabled, writethrough on"),
+        (Cached, true, "using software cache; asking for durable writes (O_DSYNC), writethrough on"),
         (Unbuffered, false, "software cache disabled; using hardware write cache, writethrough off"),
-        (Unbuffered, true, "software cache disabled; hardware write cache disabled, writethrough on"),
+        (Unbuffered, true, "software cache disabled; asking for durable writes (O_DSYNC), writethrough on"),
         (
             NoLocalCache,
             false,
@@ -238,7 +238,7 @@ fn caches() {
             NoLocalCache,
             true,
             "local software cache disabled, remote cache enabled; \
-             hardware and software write caches disabled, writethrough on",
+             asking for durable writes (O_DSYNC), writethrough on",
         ),
     ] {
         assert_eq!(lines(mode, write_through), expected);

@@ -41,8 +41,7 @@ fn word(content: &str, target: &mut Target, signs: &mut Signs) {
     match content {
         "software cache disabled" => target.cache_mode = CacheMode::Unbuffered,
         "local software cache disabled, remote cache enabled" => target.cache_mode = CacheMode::NoLocalCache,
-        "hardware write cache disabled, writethrough on"
-        | "hardware and software write caches disabled, writethrough on" => target.write_through = true,
+        _ if content.ends_with(", writethrough on") => target.write_through = true,
         // Versions before 2.0.17 have one line for both caches.
         "software and hardware cache disabled" | "software and hardware write cache disabled" => {
             target.cache_mode = CacheMode::Unbuffered;

@@ -1,0 +1,117 @@
+//! What a report says of `-Sw` is what the device's own counters say, read here from outside.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use testkit::{LoopDevice, Mounted, Workplace, or_skip, workplace};
+
+const MIB: u64 = 1 << 20;
+
+/// What a run said and what the device counted from before the run to after it.
+struct Seen {
+    note: Value,
+    flushes: u64,
+    stdout: String,
+}
+
+impl Seen {
+    fn number(&self, name: &str) -> u64 {
+        self.note[name].as_u64().unwrap_or_else(|| panic!("{name}: {}", self.note))
+    }
+
+    /// What the note says must lie between the run's own counting and ours, which takes longer.
+    fn expect(&self, how: &[&str]) {
+        assert!(how.iter().any(|how| self.note["how"] == *how), "{}", self.note);
+        let (writes, flushes) = (self.number("write_count"), self.number("flush_count"));
+        assert!(writes > 0, "{}", self.note);
+        assert!(flushes <= self.flushes, "{flushes} of {}", self.flushes);
+        assert!(self.flushes * 100 <= flushes * 110 + 5000, "{flushes} of {}", self.flushes);
+        assert!(!self.stdout.contains("disabled, writethrough"), "{}", self.stdout);
+    }
+}
+
+/// Flushes that a device has completed: the 16th number of its statistics.
+fn flush_count(device: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/sys/block/{device}/stat")).ok()?;
+    text.split_whitespace().nth(15)?.parse().ok()
+}
+
+/// Writes for a second, and finds the note on one device.
+fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<Seen, String> {
+    let before = flush_count(device).ok_or("this kernel counts no flushes")?;
+    let run = place.diskspd("-d1 -W0 -C0 -b4K -w100 -r --json r.json --xml r.xml").args(words).arg(target).run();
+    run.expect_status(0);
+    let flushes = flush_count(device).ok_or("the device is gone")? - before;
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let notes = document["time_spans"][0]["notes"].as_array().expect("a list of notes");
+    let is_ours = |note: &&Value| note["note"] == "writes_made_durable" && note["device"] == device;
+    let note = notes.iter().find(is_ours).unwrap_or_else(|| panic!("no note on {device}: {notes:?}")).clone();
+    let sentence = format!("-Sw on {device}: ");
+    run.expect_stdout(&[&format!("NOTE: {sentence}"), "asking for durable writes (O_DSYNC), writethrough on"]);
+    let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
+    assert!(xml.contains(&format!("<Note>{sentence}")), "{xml}");
+    Ok(Seen { note, flushes, stdout: run.stdout })
+}
+
+/// Tells the kernel what to take the device's cache for.
+fn set_cache(device: &str, cache: &str) -> Result<(), String> {
+    fs::write(format!("/sys/block/{device}/queue/write_cache"), cache).map_err(|error| error.to_string())
+}
+
+fn blank(place: &Workplace) -> Result<(PathBuf, LoopDevice<'_>), String> {
+    let image = place.sparse("own.img", 32 * MIB).expect("a sparse file");
+    let device = LoopDevice::over(place, &image)?;
+    Ok((image, device))
+}
+
+#[test]
+fn writes_to_a_device_are_flushed_once_and_by_the_synchronous_engine_twice() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place));
+    or_skip!(set_cache(&device.name(), "write back"));
+    let destroy = format!("--destroy={}", image.display());
+    let seen = |words: &str| write(&place, &format!("{destroy} {words}"), &device.path, &device.name());
+    or_skip!(seen("-Suw -o1")).expect(&["flush_per_write"]);
+    let twice = or_skip!(seen("-Suw -o1 --engine sync"));
+    twice.expect(&["several_flushes_per_write"]);
+    assert!(twice.number("flush_count") * 10 > twice.number("write_count") * 18, "{}", twice.note);
+}
+
+#[test]
+fn a_cache_that_is_not_volatile_needs_no_flush_and_the_report_says_so() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place));
+    or_skip!(set_cache(&device.name(), "write through"));
+    let words = format!("-Suw -o4 --destroy={}", image.display());
+    let seen = or_skip!(write(&place, &words, &device.path, &device.name()));
+    seen.expect(&["not_volatile"]);
+    assert_eq!(seen.flushes, 0);
+}
+
+#[test]
+fn writes_to_files_are_told_of_by_the_device_below() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::ext4(&place, "own", 64 * MIB));
+    let device = mounted.device.as_ref().expect("it is on one").name();
+    or_skip!(set_cache(&device, "write back"));
+    let target = mounted.path.join("a.dat");
+    place.briefly("-c16M").arg(&target).run_until_measuring().expect_status(0);
+    place.tool("sync").run().expect_status(0);
+    // If writes are slow, each changes the file's time too, which the journal makes durable for itself.
+    let flushed = ["flush_per_write", "several_flushes_per_write"];
+    or_skip!(write(&place, "-Suw -o1", &target, &device)).expect(&flushed);
+    or_skip!(write(&place, "-Sw -o1", &target, &device)).expect(&flushed);
+    or_skip!(mounted.remount("nobarrier"));
+    or_skip!(write(&place, "-Suw -o4", &target, &device)).expect(&["nothing"]);
+}
+
+#[test]
+fn without_a_device_nothing_is_claimed() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::tmpfs(&place, "memory", "8M"));
+    let run = place.diskspd("-c1M -d1 -W0 -w100 -Sw").arg(mounted.path.join("a.dat")).run();
+    run.expect_status(0).expect_stdout(&["how writes became durable cannot be told: it is on no block device"]);
+    let read_only = place.diskspd("-d1 -W0 -Sw").arg(mounted.path.join("a.dat")).run();
+    read_only.expect_status(0);
+    assert!(!read_only.stdout.contains("durable cannot be told"), "{}", read_only.stdout);
+}

@@ -1,0 +1,42 @@
+//! What makes a write durable.
+
+use serde::{Deserialize, Serialize};
+
+/// How writes that had to be durable before they counted as done (`-Sw`) became so on a device,
+/// as far as its counters and properties tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// The kernel takes the device for one whose cache is off or not volatile, and flushes nothing.
+    NotVolatile,
+    /// Each write went past the device's cache (FUA); next to nothing was flushed.
+    Fua,
+    /// Some writes were followed by a flush, the others went past the cache (FUA).
+    FuaAndFlushes,
+    /// About as many flushes as writes.
+    FlushPerWrite,
+    /// Clearly fewer flushes than writes: one made several of them durable.
+    SharedFlushes,
+    /// Clearly more flushes than writes.
+    SeveralFlushesPerWrite,
+    /// The device has a volatile cache that was hardly flushed, and no FUA.
+    Nothing,
+}
+
+impl Durability {
+    /// As a clause about writes.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NotVolatile => {
+                "the kernel takes its cache for one that is off or not volatile (write through), and flushed nothing"
+            }
+            Self::Fua => "writes went past its cache (FUA)",
+            Self::FuaAndFlushes => "some writes were followed by a flush of its cache, the others went past it (FUA)",
+            Self::FlushPerWrite => "its cache was flushed for each write",
+            Self::SharedFlushes => "one flush of its cache served several writes",
+            Self::SeveralFlushesPerWrite => "its cache was flushed more than once per write",
+            Self::Nothing => "nothing made the writes durable: its cache is volatile (write back) and was not flushed",
+        }
+    }
+}

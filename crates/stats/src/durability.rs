@@ -1,0 +1,258 @@
+//! How writes with `-Sw` became durable: from what the devices counted meanwhile.
+
+use model::block_device::{BlockDevice, DeviceKind, Queue, WriteCache};
+use model::durability::Durability;
+use model::environment::TargetEnvironment;
+use model::kernel_counters::{DeviceCounters, FlushCounters, KernelCounters};
+use model::note::Note;
+use model::plan::EngineKind;
+use model::profile::{Target, TimeSpan};
+use model::result::{Row, TimeSpanResult};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// One note per device that took writes with `-Sw` in a timespan, and one per target where nothing
+/// can be told. None if nothing was measured, or the kernel's counters were not read around it.
+pub fn durability_notes(
+    span: &TimeSpan,
+    happened: &TimeSpanResult,
+    environments: &BTreeMap<PathBuf, TargetEnvironment>,
+) -> Vec<Note> {
+    let (Some(measured), Some(around)) = (&happened.measured, &happened.kernel_counters) else { return Vec::new() };
+    let counted = around.after.since(&around.before);
+    let rows = measured.rows.iter().filter(|row| writes_through(row, span, happened));
+    let rows: Vec<(&Row, Vec<&BlockDevice>)> =
+        rows.map(|row| (row, environments.get(&row.path).map(ending_devices).unwrap_or_default())).collect();
+    let devices: BTreeMap<&str, &BlockDevice> =
+        rows.iter().flat_map(|(_, below)| below).map(|device| (device.name.as_str(), *device)).collect();
+    let mut notes = Vec::new();
+    let mut unknown: BTreeMap<&Path, String> = BTreeMap::new();
+    for (row, _) in rows.iter().filter(|(_, below)| below.is_empty()) {
+        unknown.insert(&row.path, "it is on no block device that can be seen".to_owned());
+    }
+    for (name, device) in devices {
+        let on_it: Vec<&Row> =
+            rows.iter().filter(|(_, below)| below.iter().any(|one| one.name == name)).map(|(row, _)| *row).collect();
+        let write_count = on_it.iter().map(|row| row.figures.write.ios).sum();
+        match verdict(device, write_count, &counted) {
+            Ok(note) => notes.push(note),
+            Err(reason) => unknown.extend(on_it.iter().map(|row| (row.path.as_path(), reason.clone()))),
+        }
+    }
+    let unknown = unknown.into_iter();
+    notes.extend(unknown.map(|(path, reason)| Note::DurabilityUnknown { path: path.to_owned(), reason }));
+    notes
+}
+
+/// True if the row's writes reached the kernel with the wish to be durable, and there were any.
+fn writes_through(row: &Row, span: &TimeSpan, happened: &TimeSpanResult) -> bool {
+    let is_asked = |target: &Target| target.write_through && !target.memory_mapped;
+    let reaches_kernel = happened.engines.get(row.target) != Some(&EngineKind::Null);
+    row.figures.write.ios > 0 && reaches_kernel && span.targets.get(row.target).is_some_and(is_asked)
+}
+
+/// The devices that flushes end at: disks and what has nothing below it, and loop devices on the
+/// way, which count the flushes that they turn into those of a file.
+fn ending_devices(environment: &TargetEnvironment) -> Vec<&BlockDevice> {
+    let mut found: Vec<&BlockDevice> = Vec::new();
+    for device in environment.devices().into_iter().flat_map(BlockDevice::walk) {
+        let is_end = device.below.is_empty() || matches!(device.kind, DeviceKind::Disk | DeviceKind::Loop { .. });
+        if is_end && !found.iter().any(|known| known.name == device.name) {
+            found.push(device);
+        }
+    }
+    found
+}
+
+/// Only drivers that take requests count flushes; those that take bios count none and say 0.
+const fn counts_flushes(kind: &DeviceKind) -> bool {
+    matches!(kind, DeviceKind::Disk | DeviceKind::Loop { .. } | DeviceKind::NvmePath { .. })
+}
+
+fn verdict(device: &BlockDevice, write_count: u64, counted: &KernelCounters) -> Result<Note, String> {
+    let name = &device.name;
+    let counters = counted.devices.get(name).ok_or_else(|| format!("{name} keeps no counters"))?;
+    let flush = match counters {
+        DeviceCounters { flush: Some(flush), .. } if counts_flushes(&device.kind) => Some(*flush),
+        _ => None,
+    };
+    let how = how(&device.queue, write_count, flush).map_err(|reason| format!("{name} {reason}"))?;
+    let flush = flush.unwrap_or_default();
+    Ok(Note::WritesMadeDurable {
+        device: name.clone(),
+        how,
+        write_count,
+        flush_count: flush.count,
+        flush_mean_us: flush.time_ms.saturating_mul(1000).checked_div(flush.count),
+    })
+}
+
+/// What flushes and properties of a device amount to. A tenth more or less than one flush per
+/// write is one: the file system's own blocks are flushed too, and I/Os are in flight at both ends.
+/// Next to none is less than one in a thousand, as one flush cannot wait for more writes than are
+/// outstanding.
+fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<Durability, &'static str> {
+    let is_volatile = queue.write_cache.map(|cache| cache == WriteCache::WriteBack);
+    let Some(FlushCounters { count, .. }) = flush else {
+        return match is_volatile {
+            Some(false) => Ok(Durability::NotVolatile),
+            _ => Err("counts no flushes"),
+        };
+    };
+    let (flushes, writes) = (u128::from(count), u128::from(write_count));
+    let has_fua = queue.fua == Some(true);
+    if is_volatile == Some(false) && count == 0 {
+        return Ok(Durability::NotVolatile);
+    }
+    Ok(match () {
+        () if flushes * 10 > writes * 11 => Durability::SeveralFlushesPerWrite,
+        () if flushes * 10 >= writes * 9 => Durability::FlushPerWrite,
+        () if has_fua && flushes * 10 < writes => Durability::Fua,
+        () if has_fua => Durability::FuaAndFlushes,
+        () if flushes * 1000 >= writes => Durability::SharedFlushes,
+        () if is_volatile == Some(true) => Durability::Nothing,
+        () => return Err("does not say whether its cache is volatile"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::environment::Backing;
+    use model::result::{Directions, Figures, KernelCountersAround, Measured};
+
+    fn queue(write_cache: WriteCache, fua: bool) -> Queue {
+        Queue { write_cache: Some(write_cache), fua: Some(fua), ..Queue::default() }
+    }
+
+    fn flushes(count: u64) -> FlushCounters {
+        FlushCounters { count, time_ms: count / 10 }
+    }
+
+    #[test]
+    fn flushes_and_properties_amount_to_one_answer() {
+        use Durability::{
+            FlushPerWrite, Fua, FuaAndFlushes, NotVolatile, Nothing, SeveralFlushesPerWrite, SharedFlushes,
+        };
+        use WriteCache::{WriteBack, WriteThrough};
+        for (cache, fua, count, expected) in [
+            (WriteThrough, false, 0, NotVolatile),
+            (WriteThrough, true, 0, NotVolatile),
+            // It was switched meanwhile.
+            (WriteThrough, false, 10_000, FlushPerWrite),
+            (WriteBack, true, 0, Fua),
+            (WriteBack, true, 999, Fua),
+            (WriteBack, true, 1000, FuaAndFlushes),
+            (WriteBack, true, 9000, FlushPerWrite),
+            (WriteBack, false, 0, Nothing),
+            (WriteBack, false, 9, Nothing),
+            (WriteBack, false, 10, SharedFlushes),
+            (WriteBack, false, 8999, SharedFlushes),
+            (WriteBack, false, 9000, FlushPerWrite),
+            (WriteBack, false, 11_000, FlushPerWrite),
+            (WriteBack, false, 11_001, SeveralFlushesPerWrite),
+            (WriteBack, true, 20_000, SeveralFlushesPerWrite),
+        ] {
+            assert_eq!(how(&queue(cache, fua), 10_000, Some(flushes(count))), Ok(expected), "{cache:?} {fua} {count}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_claimed() {
+        assert_eq!(how(&queue(WriteCache::WriteThrough, false), 5, None), Ok(Durability::NotVolatile));
+        assert!(how(&queue(WriteCache::WriteBack, true), 5, None).is_err());
+        assert!(how(&Queue::default(), 10_000, Some(flushes(0))).is_err());
+        assert_eq!(how(&Queue::default(), 10_000, Some(flushes(10_000))), Ok(Durability::FlushPerWrite));
+        let limits = how(&queue(WriteCache::WriteBack, false), u64::MAX, Some(flushes(u64::MAX)));
+        assert_eq!(limits, Ok(Durability::FlushPerWrite));
+    }
+
+    fn disk(name: &str) -> BlockDevice {
+        let queue = queue(WriteCache::WriteBack, false);
+        BlockDevice { name: name.to_owned(), kind: DeviceKind::Disk, queue, ..BlockDevice::default() }
+    }
+
+    /// A target on a partition, one on a tmpfs, and a third without `-Sw`.
+    fn case() -> (TimeSpan, TimeSpanResult, BTreeMap<PathBuf, TargetEnvironment>) {
+        let kind = DeviceKind::Partition { number: Some(1) };
+        let partition =
+            BlockDevice { name: "sda1".to_owned(), kind, below: vec![disk("sda")], ..BlockDevice::default() };
+        let on = |backing| TargetEnvironment { mount: None, backing };
+        let environments = BTreeMap::from([
+            ("a".into(), on(Backing::Devices(vec![partition]))),
+            ("b".into(), on(Backing::Memory)),
+            ("c".into(), on(Backing::Devices(vec![disk("sdb")]))),
+        ]);
+        let target = |path: &str, write_through| Target { write_through, ..Target::new(path) };
+        let span =
+            TimeSpan { targets: vec![target("a", true), target("b", true), target("c", false)], ..TimeSpan::default() };
+        let row = |target: usize, path: &str| {
+            let write = Figures { ios: 1000, ..Figures::default() };
+            Row { target, path: path.into(), figures: Directions { write, ..Directions::default() }, ..Row::default() }
+        };
+        let measured =
+            Measured { rows: vec![row(0, "a"), row(0, "a"), row(1, "b"), row(2, "c")], ..Measured::default() };
+        let counters = |count| {
+            let flush = Some(FlushCounters { count, time_ms: count / 4 });
+            let devices = ["sda1", "sda", "sdb"]
+                .map(|name| (name.to_owned(), DeviceCounters { flush, ..DeviceCounters::default() }));
+            KernelCounters { devices: devices.into(), process: None }
+        };
+        let around = KernelCountersAround { before: counters(600), after: counters(2600) };
+        let happened = TimeSpanResult {
+            measured: Some(measured),
+            kernel_counters: Some(around),
+            engines: vec![EngineKind::IoUring; 3],
+            ..TimeSpanResult::default()
+        };
+        (span, happened, environments)
+    }
+
+    #[test]
+    fn each_disk_is_told_of_once_and_partitions_have_no_counters() {
+        let (span, happened, environments) = case();
+        assert_eq!(
+            durability_notes(&span, &happened, &environments),
+            [
+                Note::WritesMadeDurable {
+                    device: "sda".to_owned(),
+                    how: Durability::FlushPerWrite,
+                    write_count: 2000,
+                    flush_count: 2000,
+                    flush_mean_us: Some(250),
+                },
+                Note::DurabilityUnknown {
+                    path: "b".into(),
+                    reason: "it is on no block device that can be seen".to_owned()
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn what_never_reached_a_device_is_not_told_of() {
+        let (span, mut happened, environments) = case();
+        happened.engines = vec![EngineKind::Null; 3];
+        assert_eq!(durability_notes(&span, &happened, &environments), []);
+        let (mut span, happened, environments) = case();
+        for target in &mut span.targets {
+            target.memory_mapped = true;
+        }
+        assert_eq!(durability_notes(&span, &happened, &environments), []);
+    }
+
+    #[test]
+    fn a_device_without_counters_leaves_its_targets_unknown() {
+        let (span, mut happened, environments) = case();
+        let around = happened.kernel_counters.as_mut().expect("they were read");
+        around.after.devices.remove("sda");
+        let notes = durability_notes(&span, &happened, &environments);
+        assert_eq!(
+            notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "-Sw on 'a': how writes became durable cannot be told: sda keeps no counters",
+                "-Sw on 'b': how writes became durable cannot be told: it is on no block device that can be seen",
+            ]
+        );
+    }
+}
