@@ -226,6 +226,11 @@ impl Running {
         self.signal(Signal::TERM);
     }
 
+    /// What `kill -USR1` sends.
+    pub fn ask_status(&self) {
+        self.signal(Signal::USR1);
+    }
+
     fn signal(&self, signal: Signal) {
         // Not reaped before `finish`, so the id cannot be another's.
         rustix::process::kill_process(self.pid(), signal).expect("our own child");

@@ -1,7 +1,8 @@
-//! Ctrl+C: the first one ends the run gracefully, the second one the program.
+//! Signals: the first Ctrl+C ends the run gracefully, the second one the program; SIGUSR1 asks for a
+//! line of figures.
 
 use signal_hook::consts::signal::SIGXFSZ;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
@@ -10,20 +11,31 @@ use std::sync::atomic::AtomicBool;
 /// Exit status after the second signal: 128 + SIGINT, as shells expect.
 const KILLED: i32 = 130;
 
-/// Sets a flag at the first SIGINT, SIGTERM or SIGHUP; the second ends the process at once.
+/// Flags that signals set.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// The run shall end.
+    pub(crate) interrupted: Arc<AtomicBool>,
+    /// A line of figures is wanted.
+    pub(crate) status_asked: Arc<AtomicBool>,
+}
+
+/// Sets a flag at the first SIGINT, SIGTERM or SIGHUP; the second ends the process at once. SIGUSR1
+/// sets another.
 ///
 /// # Errors
 ///
 /// If the kernel takes no handler.
-pub(crate) fn watch() -> io::Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
+pub(crate) fn watch() -> io::Result<Signals> {
+    let signals = Signals::default();
     // Caught, so that a write above the limit on file sizes (ulimit -f) fails instead of killing us
     // with half a file made.
     flag::register(SIGXFSZ, Arc::default())?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the second signal finds the flag that the first one set.
-        flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
+        flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&signals.interrupted))?;
+        flag::register(signal, Arc::clone(&signals.interrupted))?;
     }
-    Ok(interrupted)
+    flag::register(SIGUSR1, Arc::clone(&signals.status_asked))?;
+    Ok(signals)
 }

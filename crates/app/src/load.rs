@@ -104,6 +104,7 @@ fn choices(request: &RunRequest) -> Choices {
     Choices {
         overwrite: request.options.overwrite || by_environment,
         recreate: request.options.recreate,
+        delete_after: request.options.delete_after,
         destroy: request.options.destroy.clone(),
     }
 }
@@ -123,14 +124,18 @@ impl Job<'_> {
     }
 
     fn execute(&self, plan: &Plan, events: &Events) -> Status {
-        let interrupted = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
-            Ok(interrupted) => interrupted,
+        let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
+            Ok(signals) => signals,
             Err(error) => return fail(&format!("cannot watch for signals: {error}")),
         };
         let environments = self.target_environments();
         let spectator = Spectator::new(self.request.profile.verbose);
         let mut observer = KernelView::new(spectator, &self.machine, &environments);
-        let record = run::run(plan, Outside { interrupt: &interrupted, events }, &mut observer);
+        let record = run::run(
+            plan,
+            Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events },
+            &mut observer,
+        );
         observer.inner.finish();
         let mut status = Status::Success;
         for time_span in &record.time_spans {

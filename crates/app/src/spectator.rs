@@ -126,6 +126,7 @@ impl Observer for Spectator {
         match event {
             Event::TimeSpan { number } => self.verbose(&format!("Generating requests for timespan {number}.")),
             Event::Reusing { path } => self.say(&format!("reusing {}", path.display())),
+            Event::Deleted { path } => self.say(&format!("deleted {}", path.display())),
             Event::Creating { path, written_bytes, size_bytes } => self.creating(path, *written_bytes, *size_bytes),
             Event::Thread { worker, plan } => self.thread(worker, plan),
             Event::WaitingForStart => self.verbose("all threads are ready; waiting for the start event"),
@@ -141,6 +142,7 @@ impl Observer for Spectator {
                 self.verbose("finished test...");
             }
             Event::Live(live) => self.live(live_line(live)),
+            Event::Status(live) => self.say(&live_line(live)),
             Event::Dots { count } => {
                 self.dots = true;
                 let dots = ".".repeat(usize::try_from(*count).unwrap_or(usize::MAX).min(10_000));

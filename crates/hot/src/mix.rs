@@ -19,6 +19,11 @@ impl Mix {
         mix
     }
 
+    /// True if any I/O may be a write.
+    pub fn may_write(&self) -> bool {
+        self.write_percent > 0
+    }
+
     /// True if the next I/O writes. One that continues a sequential run does as the one before.
     #[inline]
     pub fn next_is_write(&mut self, continues: bool, rng: &mut Rng) -> bool {

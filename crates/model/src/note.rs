@@ -1,6 +1,7 @@
 //! What a user must know beside the figures: every fallback, clamp and ignored option.
 
 use crate::durability::Durability;
+use crate::profile::EndAfter;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -88,6 +89,20 @@ pub enum Note {
     IosNeverReturned {
         /// How many.
         count: u64,
+    },
+    /// The run ended before its time because a limit on its I/O was reached.
+    EndedByLimit {
+        /// The limits.
+        limits: EndAfter,
+    },
+    /// A target is not deleted, though files that this program made are.
+    NotDeleted {
+        /// Which target.
+        #[serde(with = "crate::path")]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+        path: PathBuf,
+        /// What it is instead.
+        reason: String,
     },
     /// An option that has no effect on Linux.
     OptionWithoutEffect {
@@ -184,6 +199,10 @@ impl fmt::Display for Note {
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
                 write!(f, "{count} I/Os had not come back from the kernel when the run ended; they are not counted")
+            }
+            Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
+            Self::NotDeleted { path, reason } => {
+                write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }
             Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
             Self::ShortTransfers { path, count } => {

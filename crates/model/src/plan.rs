@@ -5,7 +5,7 @@
 use crate::affinity::AffinityEntry;
 use crate::facts::{FileIdentity, Fill};
 use crate::note::Note;
-use crate::profile::{FlushMode, IoPriority};
+use crate::profile::{EndAfter, FlushMode, IoPriority};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -18,6 +18,10 @@ pub struct Plan {
     pub precreate: Vec<Preparation>,
     /// In order of execution.
     pub time_spans: Vec<TimeSpanPlan>,
+    /// Files that are deleted after the last timespan (`--delete-after`).
+    #[serde(default, with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
+    pub delete_after: Vec<PathBuf>,
     /// What the user should know about the decisions.
     pub notes: Vec<Note>,
 }
@@ -38,6 +42,9 @@ pub struct TimeSpanPlan {
     pub intervals: Option<Intervals>,
     /// Drop the targets' cached pages before the warm-up (`--cold`).
     pub cold: bool,
+    /// Ends the timespan before its time.
+    #[serde(default)]
+    pub end_after: EndAfter,
     /// Print a dot per this many I/Os of a thread; 0 = off.
     pub progress_ios: u32,
     /// In the profile's order.

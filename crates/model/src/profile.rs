@@ -8,6 +8,7 @@ use crate::affinity::AffinityEntry;
 use crate::plan::EngineKind;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 
 /// Everything one invocation asks for.
@@ -121,6 +122,9 @@ pub struct TimeSpan {
     pub completion_polling: bool,
     /// `--cold`: the targets' cached pages are dropped before the warm-up.
     pub cold: bool,
+    /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
+    #[serde(default)]
+    pub end_after: EndAfter,
     /// `-L`.
     pub measure_latency: bool,
     /// `-D`.
@@ -151,6 +155,7 @@ impl Default for TimeSpan {
             submission_polling: false,
             completion_polling: false,
             cold: false,
+            end_after: EndAfter::default(),
             measure_latency: false,
             calculate_iops_std_dev: false,
             interval_ms: 1000,
@@ -530,4 +535,37 @@ pub struct ThreadTarget {
     pub thread: u32,
     /// 0 = the target's own weight.
     pub weight: u32,
+}
+
+/// When a timespan ends before its time; `None` = this does not end it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EndAfter {
+    /// `--max-ios`: so many I/Os were measured, by all threads together.
+    pub ios: Option<u64>,
+    /// `--max-bytes`: the next I/O would bring the measured bytes above this.
+    pub bytes: Option<u64>,
+    /// `--max-write`: the next write would bring the bytes written, warm-up included, above this.
+    pub written_bytes: Option<u64>,
+}
+
+impl EndAfter {
+    /// These limits, or `other`'s where there are none.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            ios: self.ios.or(other.ios),
+            bytes: self.bytes.or(other.bytes),
+            written_bytes: self.written_bytes.or(other.written_bytes),
+        }
+    }
+}
+
+impl fmt::Display for EndAfter {
+    /// As options: `--max-ios=1000, --max-write=1048576`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = [("--max-ios", self.ios), ("--max-bytes", self.bytes), ("--max-write", self.written_bytes)];
+        let given = limits.iter().filter_map(|(option, limit)| limit.map(|limit| format!("{option}={limit}")));
+        f.write_str(&given.collect::<Vec<_>>().join(", "))
+    }
 }

@@ -94,6 +94,15 @@ impl<'a> Files<'a> {
         guard::check_name(path, target, findings).then_some(target)
     }
 
+    /// True if an entry of the plan makes the file of this path or takes it over.
+    pub(crate) fn makes(&self, path: &Path) -> bool {
+        self.facts
+            .targets
+            .get(path)
+            .and_then(|target| file_key(path, target))
+            .is_some_and(|key| self.made.contains_key(&key))
+    }
+
     /// What `-c` comes to on this path. `None` = refused.
     pub(crate) fn create(&mut self, path: &Path, wanted: Wanted, findings: &mut Findings) -> Option<Preparation> {
         if self.precreated.contains(path) {
@@ -188,11 +197,7 @@ impl<'a> Files<'a> {
     /// Remembers that threads write to `path`, `content`.
     pub(crate) fn mark_written(&mut self, path: &Path, content: Fill) {
         let Some(target) = self.facts.targets.get(path) else { return };
-        let key = match &target.kind {
-            TargetKind::Missing(_) => new_key(path, target),
-            TargetKind::Regular(file) => FileKey::Existing(file.identity),
-            _ => return,
-        };
+        let Some(key) = file_key(path, target) else { return };
         if let Some(made) = self.made.get_mut(&key) {
             made.is_mixed |= made.wanted.fill != content;
         }
@@ -313,6 +318,14 @@ fn is_as_wanted(file: &RegularFacts, wanted: Wanted) -> bool {
     file.size_bytes == size_bytes
         && file.origin == Origin::Ours { size_bytes, fill }
         && file.fully_written == Some(true)
+}
+
+fn file_key(path: &Path, target: &TargetFacts) -> Option<FileKey> {
+    match &target.kind {
+        TargetKind::Missing(_) => Some(new_key(path, target)),
+        TargetKind::Regular(file) => Some(FileKey::Existing(file.identity)),
+        _ => None,
+    }
 }
 
 /// A file that is not there yet is known by its path, without the parts that lead nowhere.

@@ -6,6 +6,7 @@
 
 mod alignment;
 mod content;
+mod delete_after;
 mod device_guard;
 mod distribution;
 mod engine_choice;
@@ -51,6 +52,8 @@ pub struct Choices {
     pub overwrite: bool,
     /// `--recreate`: a file that could be reused is made anew.
     pub recreate: bool,
+    /// `--delete-after`: files that the run makes or reuses are deleted once it is over.
+    pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
 }
@@ -71,5 +74,7 @@ pub fn plan(profile: &Profile, facts: &Facts, choices: &Choices) -> Result<Plan,
     }
     findings.enter(None);
     files.check_space(&mut findings);
-    findings.into_result(|notes| Plan { precreate, time_spans, notes })
+    let delete_after =
+        if choices.delete_after { delete_after::plan(profile, &files, &mut findings) } else { Vec::new() };
+    findings.into_result(|notes| Plan { precreate, time_spans, delete_after, notes })
 }

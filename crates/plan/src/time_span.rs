@@ -48,6 +48,7 @@ pub(crate) fn plan(
         cool_down_ns: u64::from(time_span.cool_down_s) * NS_PER_S,
         measure_latency: time_span.measure_latency,
         cold: time_span.cold,
+        end_after: time_span.end_after,
         intervals,
         progress_ios: profile.progress_ios,
         targets,

@@ -137,15 +137,22 @@ impl<'a> Control<'a> {
     /// Stays in a phase until its end or a stop.
     fn enter(&mut self, phase: Phase, until_ns: u64) {
         self.observer.observe(&Event::Phase(phase));
-        self.seen = self.look();
+        let begin = self.look();
+        self.seen = begin;
         while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
             let now = sys::clock::monotonic_ns();
             if now >= until_ns {
                 break;
             }
+            let left_ns = until_ns.saturating_sub(now);
+            if self.outside.take_status_asked() {
+                self.observer.observe(&Event::Status(Self::live(phase, left_ns, begin, self.look())));
+            }
             if now >= self.seen.at_ns + LIVE_NS {
-                self.tell_live(phase, until_ns.saturating_sub(now));
+                let seen = self.look();
+                self.observer.observe(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
+                self.seen = seen;
             }
         }
     }
@@ -181,20 +188,18 @@ impl<'a> Control<'a> {
         }
     }
 
-    fn tell_live(&mut self, phase: Phase, left_ns: u64) {
-        let now = self.look();
+    /// Figures from `since` to `now`.
+    fn live(phase: Phase, left_ns: u64, since: Seen, now: Seen) -> Live {
         // Workers forget the warm-up when the measurement begins, so sums may fall once.
-        let since =
-            if now.ios >= self.seen.ios { self.seen } else { Seen { at_ns: self.seen.at_ns, ..Seen::default() } };
-        self.observer.observe(&Event::Live(Live {
+        let since = if now.ios >= since.ios { since } else { Seen { at_ns: since.at_ns, ..Seen::default() } };
+        Live {
             phase,
             left_ns,
             stretch_ns: now.at_ns - since.at_ns,
             ios: now.ios - since.ios,
             bytes: now.bytes.saturating_sub(since.bytes),
             latency_sum_ns: now.latency_sum_ns.saturating_sub(since.latency_sum_ns),
-        }));
-        self.seen = now;
+        }
     }
 
     fn look(&self) -> Seen {
@@ -240,8 +245,17 @@ fn record(
             Vec::new()
         }
     };
+    let used_up = crew.budget.as_ref().is_some_and(|budget| budget.is_used_up());
+    if used_up {
+        notes.push(Note::EndedByLimit { limits: plan.end_after });
+    }
     let outcome = match crew.stop.at_ns() {
         _ if crew.stop.is_failure() => Outcome::Failed { errors },
+        _ if used_up && elapsed_ns == 0 => {
+            let reason = format!("nothing was measured: {} was reached before the measurement", plan.end_after);
+            Outcome::Failed { errors: vec![reason] }
+        }
+        _ if used_up => Outcome::Completed,
         u64::MAX => Outcome::Completed,
         _ => Outcome::Stopped,
     };

@@ -1,5 +1,6 @@
 //! The worker threads of a timespan: started, set up, run, ended.
 
+use crate::allowance::Budget;
 use crate::clock::RunClock;
 use crate::gate::{Gate, Signal};
 use crate::life;
@@ -26,6 +27,7 @@ const STACK_BYTES: usize = 256 << 10;
 pub(crate) struct Crew {
     pub(crate) gate: Arc<Gate>,
     pub(crate) stop: Arc<Stop>,
+    pub(crate) budget: Option<Arc<Budget>>,
     pub(crate) recorders: Vec<Arc<Recorder>>,
     pub(crate) notes: Arc<Mutex<Vec<Note>>>,
     thread_ids: Vec<Arc<AtomicI32>>,
@@ -43,6 +45,7 @@ impl Crew {
         let mut crew = Self {
             gate: Arc::default(),
             stop: Arc::default(),
+            budget: Budget::new(plan.end_after, plan.workers.len(), sys::thread::current_id()).map(Arc::new),
             recorders,
             notes: Arc::default(),
             thread_ids: Vec::new(),
@@ -70,6 +73,7 @@ impl Crew {
             ready: Arc::clone(ready),
             recorder: Arc::clone(&self.recorders[index]),
             stop: Arc::clone(&self.stop),
+            budget: self.budget.clone(),
         };
         let (gate, notes, thread_id) = (Arc::clone(&self.gate), Arc::clone(&self.notes), Arc::new(AtomicI32::new(0)));
         self.thread_ids.push(Arc::clone(&thread_id));

@@ -26,6 +26,8 @@ pub struct Events {
 pub struct Outside<'a> {
     /// Asks for a graceful end (Ctrl+C).
     pub interrupt: &'a AtomicBool,
+    /// Asks for a line of figures (SIGUSR1).
+    pub status_asked: &'a AtomicBool,
     /// Shared with other processes.
     pub events: &'a Events,
 }
@@ -36,6 +38,11 @@ impl Outside<'_> {
         if self.interrupt.load(Relaxed) {
             set(self.events.stop.as_ref());
         }
+    }
+
+    /// True once for each time that figures were asked for.
+    pub(crate) fn take_status_asked(&self) -> bool {
+        self.status_asked.load(Relaxed) && self.status_asked.swap(false, Relaxed)
     }
 
     /// What asks the run to end, if anything does.

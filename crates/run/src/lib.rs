@@ -4,11 +4,13 @@
 //! planned thread, keeps the phases, reads the CPU times and collects what the workers counted.
 //! It neither parses nor renders; whoever wants to see the run as it goes passes an [`Observer`].
 
+mod allowance;
 mod clock;
 mod control;
 mod cpu;
 mod create;
 mod crew;
+mod delete;
 mod device_guard;
 pub mod event;
 mod gate;
@@ -38,15 +40,16 @@ use sys::tsc::MachineClock;
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
 /// timespans are recorded as not run.
 pub fn run(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
-    let record = run_time_spans(plan, outside, observer);
+    let mut preparer = Preparer::default();
+    let record = run_time_spans(plan, &mut preparer, outside, observer);
+    delete::delete(plan, preparer.made(), observer);
     // It may have come where only the flag is looked at, as while files are made.
     outside.pass_interrupt_on();
     record
 }
 
-fn run_time_spans(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
+fn run_time_spans(plan: &Plan, preparer: &mut Preparer, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
     let first_look = sys::tsc::look();
-    let mut preparer = Preparer::default();
     if let Err(unprepared) = preparer.prepare_first(plan, outside.interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
         if let Some(first) = time_spans.first_mut() {
@@ -63,7 +66,7 @@ fn run_time_spans(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer
             continue;
         }
         observer.observe(&Event::TimeSpan { number: index + 1 });
-        let result = control::run_time_span(&Arc::new(time_span.clone()), clock, &mut preparer, outside, observer);
+        let result = control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, outside, observer);
         go_on = result.outcome == Outcome::Completed;
         record.time_spans.push(result);
     }

@@ -31,6 +31,11 @@ pub enum Event<'a> {
         /// Bytes in all; the file is complete when both are equal.
         size_bytes: u64,
     },
+    /// A file of this run was deleted.
+    Deleted {
+        /// Which.
+        path: &'a Path,
+    },
     /// A worker is about to be started.
     Thread {
         /// Its plan.
@@ -58,6 +63,8 @@ pub enum Event<'a> {
     Finished,
     /// The last second.
     Live(Live),
+    /// The phase so far, because somebody asked.
+    Status(Live),
     /// So many dots of `-P` are due.
     Dots {
         /// How many.

@@ -101,6 +101,11 @@ pub(crate) struct Preparer {
 }
 
 impl Preparer {
+    /// The files that were made, by the path that they were made under.
+    pub(crate) fn made(&self) -> &BTreeMap<PathBuf, FileIdentity> {
+        &self.made
+    }
+
     /// What the plan wants before the first timespan.
     pub(crate) fn prepare_first(
         &mut self,

@@ -2,6 +2,7 @@
 //!
 //! Everything a worker will need is made here, before the start signal; the loop makes nothing.
 
+use crate::allowance::{Allowance, Budget};
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
@@ -29,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) ready: Arc<Ready>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stop: Arc<Stop>,
+    /// `None` = nothing is limited.
+    pub(crate) budget: Option<Arc<Budget>>,
 }
 
 /// The targets of a worker, open, in the order of its plan.
@@ -202,6 +205,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         clock,
         paced: work.iter().any(|work| work.pacer.is_limited()),
         submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
+        allowance: context.budget.clone().map(Allowance::new),
         completions_max: plan.engine.completions_max.unwrap_or(u32::MAX),
         work,
         rng,

@@ -5,6 +5,7 @@
 //! depends on how many are built (`queued`), how many are still idle, and whether latencies are
 //! measured, in which case completions are looked for as soon as possible.
 
+use crate::allowance::Allowance;
 use crate::worker::{Trouble, Turn, Worker, engine_trouble};
 use engine::{Engine, Wait};
 use hot::clock::Clock;
@@ -99,7 +100,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         batched.queued += u32::from(built == Built::One);
         let in_flight = self.engine.in_flight();
         self.recorder.in_flight.set(u64::from(in_flight));
-        let idle = self.slots.len() as u32 - in_flight;
+        // None may start once one was refused: what is built goes out, what is out comes back.
+        let refused = self.allowance.as_ref().is_some_and(Allowance::is_refused);
+        if refused && self.leaves() {
+            return Ok(Turn::Over);
+        }
+        let idle = if refused { 0 } else { self.slots.len() as u32 - in_flight };
         let waits = &self.recorder.waits;
         match batched.step(built, idle, in_flight, self.paced) {
             Step::GoOn => {}

@@ -4,6 +4,7 @@
 //! says that it is over, tests call it in any order on a clock of their own. Nothing here
 //! allocates, locks or formats unless an I/O fails.
 
+use crate::allowance::Allowance;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
 use crate::submission::{Built, Submission};
@@ -45,6 +46,8 @@ pub struct Worker<E, C> {
     /// Any target has a limit.
     pub(crate) paced: bool,
     pub(crate) submission: Submission,
+    /// `None` = as many I/Os as there is time for.
+    pub(crate) allowance: Option<Allowance>,
     /// Completions taken at once (`-oc`).
     pub(crate) completions_max: u32,
     /// The latest stamp.
@@ -124,6 +127,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return self.turn_batched(batched, now_ns);
         }
         let next_start_ns = self.issue(now_ns);
+        if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
+            return Ok(Turn::Over);
+        }
         self.wait(now_ns, next_start_ns)?;
         Ok(Turn::GoOn)
     }
@@ -156,7 +162,21 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if !self.measuring && now_ns >= self.phases.measure_ns && now_ns < self.phases.cool_down_ns {
             self.measuring = true;
             self.recorder.start_measuring();
+            if let Some(allowance) = &mut self.allowance {
+                allowance.start_measuring();
+            }
         }
+    }
+
+    /// True if nothing is in flight and nothing more may start: the allowance is used up, and
+    /// others are told.
+    pub(crate) fn leaves(&self) -> bool {
+        let Some(allowance) = &self.allowance else { return false };
+        let over = allowance.is_refused() && self.engine.in_flight() == 0;
+        if over {
+            allowance.leave(self.now_ns, &self.stop);
+        }
+        over
     }
 
     /// Starts every operation that has a free request and is due. Gives the time at which the
@@ -195,9 +215,17 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             if due_ns > now_ns {
                 return Some(due_ns);
             }
+            if !admitted(&mut self.allowance, work) {
+                return None;
+            }
             let slot = work.free.take()?;
             work.pacer.charge(now_ns);
-            let parts = Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng };
+            let parts = Parts {
+                engine: &mut self.engine,
+                clock: &self.clock,
+                rng: &mut self.rng,
+                allowance: &mut self.allowance,
+            };
             stage(parts, work, &mut self.slots[slot as usize], slot, now_ns);
         }
         None
@@ -255,13 +283,21 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 next_start_ns = next_start_ns.min(due_ns);
                 continue;
             }
+            if !admitted(&mut self.allowance, work) {
+                continue;
+            }
             let Some(slot) = work.free.take() else { continue };
             if work.free.free_count() == 0 {
                 work.is_ready = false;
                 ready.swap_remove(position);
             }
             work.pacer.charge(now_ns);
-            let parts = Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng };
+            let parts = Parts {
+                engine: &mut self.engine,
+                clock: &self.clock,
+                rng: &mut self.rng,
+                allowance: &mut self.allowance,
+            };
             stage(parts, work, &mut self.slots[slot as usize], slot, now_ns);
             return Built::One;
         }
@@ -270,9 +306,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     fn issue_one_weighted(&mut self, now_ns: u64) -> Built {
         let Assigner::Weighted { free, table } = &mut self.assigner else { return Built::NoneIdle };
-        let Some(slot) = free.take() else { return Built::NoneIdle };
+        if free.free_count() == 0 {
+            return Built::NoneIdle;
+        }
         let index = table.draw(&mut self.rng);
-        let parts = Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng };
+        if !admitted(&mut self.allowance, &self.work[index]) {
+            return Built::NoneIdle;
+        }
+        let Some(slot) = free.take() else { return Built::NoneIdle };
+        let parts =
+            Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng, allowance: &mut self.allowance };
         self.slots[slot as usize].work = index as u32;
         stage(parts, &mut self.work[index], &mut self.slots[slot as usize], slot, now_ns);
         Built::One
@@ -329,6 +372,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 row.short_transfers.add(1);
             }
         }
+        if let Some(allowance) = &mut self.allowance {
+            allowance.finish(work.block);
+        }
         match &mut self.assigner {
             Assigner::Fixed { ready } => {
                 work.free.give(done.slot);
@@ -366,16 +412,26 @@ struct Parts<'a, E, C> {
     engine: &'a mut E,
     clock: &'a C,
     rng: &'a mut Rng,
+    allowance: &'a mut Option<Allowance>,
+}
+
+/// True if the next I/O on a target may start.
+#[inline]
+fn admitted(allowance: &mut Option<Allowance>, work: &Work) -> bool {
+    allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may_write()))
 }
 
 /// Chooses offset, direction and content of one I/O and hands it to the engine.
 #[inline]
 fn stage<E: Engine, C: Clock>(parts: Parts<'_, E, C>, work: &mut Work, slot: &mut Slot, id: SlotId, now_ns: u64) {
-    let Parts { engine, clock, rng } = parts;
+    let Parts { engine, clock, rng, allowance } = parts;
     let request = id - work.first_slot;
     let next = work.stream.next(rng, request as usize);
     let write = work.mix.next_is_write(next.continues, rng);
     let (region, region_offset) = work.buffer(request, write, rng);
+    if let Some(allowance) = allowance {
+        allowance.charge(work.block, write);
+    }
     slot.write = write;
     slot.offset = next.offset;
     slot.started_ns = now_ns;

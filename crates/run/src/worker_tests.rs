@@ -79,6 +79,7 @@ fn context(plan: TimeSpanPlan) -> Context {
         ready: Arc::new(Ready::untouched(targets)),
         recorder,
         stop: Arc::new(Stop::default()),
+        budget: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::outputs::Outputs;
 use model::plan::EngineKind;
-use model::profile::{Profile, ResultFormat};
+use model::profile::{EndAfter, Profile, ResultFormat};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -173,6 +173,8 @@ pub struct Overrides {
     pub completion_polling: bool,
     /// `--cold`
     pub cold: bool,
+    /// `--max-ios`, `--max-bytes`, `--max-write`
+    pub end_after: EndAfter,
 }
 
 impl Overrides {
@@ -195,6 +197,7 @@ impl Overrides {
             span.submission_polling |= self.submission_polling;
             span.completion_polling |= self.completion_polling;
             span.cold |= self.cold;
+            span.end_after = self.end_after.or(span.end_after);
         }
     }
 }
@@ -219,6 +222,8 @@ pub struct RunOptions {
     pub overwrite: bool,
     /// `--recreate`: make target files anew instead of reusing them.
     pub recreate: bool,
+    /// `--delete-after`: delete the target files that this tool made once the run is over.
+    pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
     /// `--plan`: print what would be done and stop.

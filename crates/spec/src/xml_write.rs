@@ -110,7 +110,13 @@ fn write_linux(xml: &mut Xml, span: &TimeSpan) {
         ("CompletionPolling", span.completion_polling),
         ("Cold", span.cold),
     ];
-    if span.engine.is_none() && switches.iter().all(|&(_, on)| !on) {
+    let limits = [
+        ("MaxIos", span.end_after.ios),
+        ("MaxBytes", span.end_after.bytes),
+        ("MaxWriteBytes", span.end_after.written_bytes),
+    ];
+    let nothing_on = switches.iter().all(|&(_, on)| !on) && limits.iter().all(|(_, limit)| limit.is_none());
+    if span.engine.is_none() && nothing_on {
         return;
     }
     xml.inside("Linux", |xml| {
@@ -119,6 +125,11 @@ fn write_linux(xml: &mut Xml, span: &TimeSpan) {
         }
         for (name, _) in switches.iter().filter(|&&(_, on)| on) {
             xml.element(name, true);
+        }
+        for (name, limit) in limits {
+            if let Some(limit) = limit {
+                xml.element(name, limit);
+            }
         }
     });
 }

@@ -3,6 +3,7 @@
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
+use crate::size;
 use model::plan::EngineKind;
 
 /// What our own options share.
@@ -114,6 +115,70 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--max-ios",
+        value: "=<n>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["MaxIos"],
+        short: "end the timespan once this many I/Os are measured",
+        long: "Exact over all threads: no further I/O is started. I/Os of the warm-up do not count. -d still ends the \
+               timespan if its time is over before.",
+        example: "--max-ios=100000",
+        apply: |builder, given| {
+            builder.overrides.end_after.ios = Some(count(given)?);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--max-bytes",
+        value: "=<size>[KMGT]",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["MaxBytes"],
+        short: "end the timespan before more bytes than this are measured",
+        long: "Reads and writes of all threads together; no I/O is started that would exceed it. Those of the warm-up \
+               do not count. -d still ends the timespan if its time is over before.",
+        example: "--max-bytes=10G",
+        apply: |builder, given| {
+            builder.overrides.end_after.bytes = Some(size_without_blocks(given)?);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--max-write",
+        value: "=<size>[KMGT]",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["MaxWriteBytes"],
+        short: "end the timespan before more bytes than this are written",
+        long: "Spares devices that wear: writes of all threads together, the warm-up's and cool-down's too, but not \
+               those that make a file (-c). No I/O is started that might exceed it. -d still ends the timespan if its \
+               time is over before.",
+        example: "--max-write=50G",
+        apply: |builder, given| {
+            builder.overrides.end_after.written_bytes = Some(size_without_blocks(given)?);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--delete-after",
+        short: "delete the target files that this program made, once the run is over",
+        long: "Files that this program made, in this run or before, are deleted after the last timespan, also when the \
+               run fails or is interrupted. Others, and devices, stay; a note in the result names them.",
+        example: "--delete-after",
+        apply: |builder, _| {
+            builder.options.delete_after = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--plan",
         short: "print what would be done and why, and stop",
         long: "Prints which threads, CPUs, ranges, queue depths, memory and engine were chosen and why, and stops. \
@@ -149,6 +214,22 @@ fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     }
     builder.options.destroy.push(given.value.to_owned());
     Ok(())
+}
+
+/// A number of at least 1.
+fn count(given: &Given<'_>) -> Result<u64, Fault> {
+    let text = given.value;
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| Fault(format!("'{text}' is not a number from 1")))
+}
+
+/// A size in bytes; there is no block of -b that could be its unit before the targets are known.
+fn size_without_blocks(given: &Given<'_>) -> Result<u64, Fault> {
+    let text = given.value;
+    if text.ends_with(['b', 'B']) {
+        return Err(Fault(format!("'{text}' counts blocks, which targets may differ in; --max-ios counts I/Os")));
+    }
+    let size = size::parse(text, 1).map_err(|fault| Fault(fault.to_string()))?;
+    if size == 0 { Err(Fault::new("a limit of 0 bytes allows no I/O")) } else { Ok(size) }
 }
 
 fn engine(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {

@@ -5,8 +5,8 @@ use model::affinity::AffinityEntry;
 use model::limits::{BLOCK_SIZE_BYTES_MAX, COMPLETION_DEPTH_MAX, IO_RING_BATCH_MAX};
 use model::plan::EngineKind;
 use model::profile::{
-    Affinity, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionRange, EfficiencyOrder, FlushMode,
-    GroupSpan, IoPriority, IoRing, IoRingBatch, PrecreateFiles, Profile, ResultFormat, Target, ThreadTarget,
+    Affinity, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionRange, EfficiencyOrder, EndAfter,
+    FlushMode, GroupSpan, IoPriority, IoRing, IoRingBatch, PrecreateFiles, Profile, ResultFormat, Target, ThreadTarget,
     Throughput, TimeSpan, Tracing, Traversal, WriteSource,
 };
 use model::units::Bytes;
@@ -60,8 +60,16 @@ fn tracing() -> impl Strategy<Value = Tracing> {
 fn time_spans() -> impl Strategy<Value = TimeSpan> {
     let separation = select(vec![BufferSeparation::SystemDefault, BufferSeparation::ThreadOptimized]);
     let issue = (option::of(io_rings()), option::of(1..=COMPLETION_DEPTH_MAX), separation, affinities());
-    (any::<[u32; 7]>(), any::<[bool; 7]>(), option::of(engines()), issue, vec(targets(), 1..4)).prop_map(
-        |(numbers, on, engine, (io_ring, completion_depth, buffer_separation, affinity), targets)| TimeSpan {
+    let limits = [(); 3].map(|()| option::of(1..=u64::MAX));
+    (any::<[u32; 7]>(), any::<[bool; 7]>(), option::of(engines()), limits, issue, vec(targets(), 1..4)).prop_map(
+        |(
+            numbers,
+            on,
+            engine,
+            [ios, bytes, written_bytes],
+            (io_ring, completion_depth, buffer_separation, affinity),
+            targets,
+        )| TimeSpan {
             duration_s: numbers[0],
             warm_up_s: numbers[1],
             cool_down_s: numbers[2],
@@ -81,6 +89,7 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
             submission_polling: on[4],
             completion_polling: on[5],
             cold: on[6],
+            end_after: EndAfter { ios, bytes, written_bytes },
             targets,
         },
     )
