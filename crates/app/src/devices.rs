@@ -1,6 +1,8 @@
-//! `diskspd devices`: the block devices of this machine, as a table or as JSON.
+//! `diskspd devices`: the block devices of this machine, as a table or as JSON; and the list of scratch
+//! disks.
 
 use crate::output::print;
+use crate::scratch;
 use crate::status::{Status, fail, printed, refuse};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -14,7 +16,7 @@ use std::ffi::OsString;
 const UNKNOWN: &str = "-";
 
 /// Does what the words behind `diskspd devices` ask for.
-pub(crate) fn list(words: &[OsString]) -> Status {
+pub(crate) fn run(words: &[OsString]) -> Status {
     match devices_command::parse(words) {
         Err(failure) => refuse(&failure),
         Ok(DevicesCommand::Help) => printed(print(devices_command::HELP.as_bytes()), Status::Success),
@@ -23,6 +25,7 @@ pub(crate) fn list(words: &[OsString]) -> Status {
             devices.retain(|device| all || device.size_bytes != Some(0));
             if json { print_json(&devices) } else { printed(print(table(&devices).as_bytes()), Status::Success) }
         }
+        Ok(DevicesCommand::MarkScratch { devices }) => scratch::mark(&devices),
     }
 }
 

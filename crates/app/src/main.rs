@@ -9,6 +9,7 @@ mod output;
 mod outputs;
 mod profile_file;
 mod saved_results;
+mod scratch;
 mod show;
 mod spectator;
 mod status;
@@ -42,7 +43,7 @@ fn main() -> Status {
             Err(status) => status,
         },
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
-        Command::Subcommand(Subcommand::Devices, words) => devices::list(&words),
+        Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
     }
 }
 

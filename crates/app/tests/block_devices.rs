@@ -259,6 +259,28 @@ fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
 }
 
 #[test]
+fn an_empty_disk_is_taken_up_in_the_list_of_scratch_disks() {
+    let place = workplace!();
+    let (_, device) = or_skip!(blank(&place, "scratch.img"));
+    let (_, used) = or_skip!(with_ext4(&place, "used.img"));
+    let unshare = or_skip!(tool("unshare"));
+    let script = r#"mount -t tmpfs -o mode=0755 none /etc && umask 077 &&
+                    ! "$1" devices --mark-scratch="$2" --mark-scratch="$3" && ! test -e /etc/diskspd/scratch &&
+                    "$1" devices --mark-scratch="$2" && "$1" devices --mark-scratch="$2" &&
+                    wc -l < /etc/diskspd/scratch && exec "$1" -d1 -W0 -b4K -w100 "$2""#;
+    let program = place.tool(&unshare).args("--mount --propagation private sh -c").arg(script).arg("sh");
+    let run = program.arg(place.program()).arg(&device.path).arg(&used.path).run();
+    or_skip!(if run.stderr.contains("mount:") { Err(run.stderr.clone()) } else { Ok(()) });
+    run.expect_status(0).expect_stderr(&["is not empty", "ext4", "wipefs"]).expect_stdout(&[
+        "/etc/diskspd/scratch lists ",
+        "scratch.img now\n1\n",
+        "as /etc/diskspd/scratch allows",
+    ]);
+    let none = place.diskspd("devices --mark-scratch=/dev/null").run();
+    none.expect_status(3).expect_stderr(&["'/dev/null' is not a block device"]);
+}
+
+#[test]
 fn character_devices_are_read_only() {
     let place = workplace!();
     for words in ["-w100", "-w1 -f1M", "-w50 -f1M --overwrite --destroy=random"] {

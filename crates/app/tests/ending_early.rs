@@ -71,7 +71,7 @@ fn every_timespan_has_its_own_limit() {
 #[test]
 fn files_that_the_run_made_are_deleted_and_others_stay() {
     let place = workplace!();
-    let theirs = place.file("theirs.dat", &[7; 1 << 16]);
+    let theirs = place.file("theirs.dat", &vec![7; 1 << 16]);
     let finished = place
         .diskspd("-W0 -d1 -b4K -c1M -f1M --overwrite --delete-after")
         .arg(place.path("ours.dat"))

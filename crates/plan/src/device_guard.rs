@@ -6,7 +6,7 @@
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
 use model::device_guard::{Claim, DeviceContent, DeviceGuard, SCRATCH_LIST, Scratch};
-use model::facts::BlockFacts;
+use model::facts::{BlockFacts, TargetFacts, TargetKind};
 use model::note::Note;
 use std::path::Path;
 
@@ -44,6 +44,28 @@ pub(crate) fn may_use(
         network: guard.network.clone(),
     });
     true
+}
+
+/// The name under which the list of scratch disks may take up a block device, or every reason why it
+/// may not: those against writing to it, and anything that is found on it.
+pub fn scratch_name<'a>(path: &Path, target: &'a TargetFacts) -> Result<&'a str, Vec<String>> {
+    let name = words::path(path, target);
+    let TargetKind::Block(BlockFacts { guard: Some(guard), .. }) = &target.kind else {
+        return Err(vec![format!("{name} is not a block device")]);
+    };
+    let mut findings = Findings::default();
+    is_free(&name, guard, &mut findings);
+    let mut reasons = findings.into_messages(RefusalKind::Invalid);
+    if !matches!(guard.content, DeviceContent::Blank | DeviceContent::Unsigned { .. }) {
+        let content = content(&guard.content);
+        reasons.push(format!("{name} is not empty: {content}; wipefs -a, from util-linux, would make it so"));
+    }
+    match guard.identities.first() {
+        Some(identity) if reasons.is_empty() => return Ok(identity),
+        Some(_) => {}
+        None => reasons.push(format!("{name} has no name that stays with it")),
+    }
+    Err(reasons)
 }
 
 /// True if nobody uses the device; all reasons otherwise.

@@ -34,6 +34,7 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub use device_guard::scratch_name;
 pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};
 pub use placement::check_affinity;

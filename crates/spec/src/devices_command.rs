@@ -3,23 +3,31 @@
 use crate::command::ParseFailure;
 use lexopt::prelude::*;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// What `diskspd devices --help` prints.
 pub const HELP: &str = "\
 Usage: diskspd devices [--all] [--json]
+       diskspd devices --mark-scratch=<device> ...
 
 Lists the block devices of this machine: size, model, identity, what they are, where they are mounted
 and who uses them. Nothing is opened.
 
+With --mark-scratch, adds a device that nobody uses and that is empty to this machine's list of scratch
+disks, /etc/diskspd/scratch: tests may write to it without --destroy for as long as nothing else is found
+on it. Needs root.
+
   -a, --all    also devices without a medium, such as free loop devices
       --json   as JSON instead of a table: an array with one object per device
+      --mark-scratch=<device>
+               add this one to the list; may be given again
   -h, --help   this text
 
 A file called devices is measured as ./devices.
 ";
 
 /// What follows `diskspd devices`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DevicesCommand {
     /// Print [`HELP`].
     Help,
@@ -29,6 +37,11 @@ pub enum DevicesCommand {
         all: bool,
         /// As JSON.
         json: bool,
+    },
+    /// Add devices to the list of scratch disks.
+    MarkScratch {
+        /// Their paths, at least one.
+        devices: Vec<PathBuf>,
     },
 }
 
@@ -40,15 +53,21 @@ pub fn parse(args: &[OsString]) -> Result<DevicesCommand, ParseFailure> {
 fn read(args: &[OsString]) -> Result<DevicesCommand, String> {
     let mut parser = lexopt::Parser::from_args(args);
     let (mut all, mut json) = (false, false);
+    let mut devices = Vec::new();
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
             Short('h') | Long("help") => return Ok(DevicesCommand::Help),
             Short('a') | Long("all") => all = true,
             Long("json") => json = true,
+            Long("mark-scratch") => devices.push(PathBuf::from(parser.value().map_err(|error| error.to_string())?)),
             other => return Err(other.unexpected().to_string()),
         }
     }
-    Ok(DevicesCommand::List { all, json })
+    match (devices.is_empty(), all || json) {
+        (true, _) => Ok(DevicesCommand::List { all, json }),
+        (false, false) => Ok(DevicesCommand::MarkScratch { devices }),
+        (false, true) => Err("--mark-scratch lists nothing, so --all and --json mean nothing beside it".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +84,9 @@ mod tests {
         assert_eq!(parsed(""), Ok(DevicesCommand::List { all: false, json: false }));
         assert_eq!(parsed("--json -a"), Ok(DevicesCommand::List { all: true, json: true }));
         assert_eq!(parsed("--json -h"), Ok(DevicesCommand::Help));
-        for line in ["sda", "--jason", "--json=x"] {
+        let marked = DevicesCommand::MarkScratch { devices: vec!["/dev/sdb".into(), "c".into()] };
+        assert_eq!(parsed("--mark-scratch=/dev/sdb --mark-scratch c"), Ok(marked));
+        for line in ["--json --mark-scratch=a", "--mark-scratch", "sda", "--jason", "--json=x"] {
             assert!(parsed(line).is_err_and(|message| message.contains("diskspd devices --help")), "{line}");
         }
     }
