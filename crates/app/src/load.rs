@@ -18,7 +18,7 @@ use plan::{Choices, Refusal, RefusalKind};
 use run::event::{Events, Outside};
 use spec::{Outputs, RunRequest};
 use stats::Input;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
@@ -55,6 +55,9 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         Err(reason) => return fail(&reason),
     };
     facts.targets = host::targets(&machine, &plan::questions(&request.profile));
+    if request.profile.time_spans.iter().any(|span| span.near_device) {
+        facts.nodes = nodes(&machine, &facts);
+    }
     let job = Job { invocation, request, machine, facts, destinations, warnings };
     let plan = match plan::plan(&request.profile, &job.facts, &choices(request)) {
         Ok(plan) => plan,
@@ -66,6 +69,16 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         return printed(result.and_then(|()| print(&text)), Status::Success);
     }
     job.execute(&plan, &events)
+}
+
+/// The NUMA nodes that the kernel says the disks of each target belong to.
+fn nodes(machine: &Root, facts: &Facts) -> BTreeMap<PathBuf, BTreeSet<u32>> {
+    let paths: Vec<PathBuf> = facts.targets.keys().cloned().collect();
+    let environments = host::target_environment(machine, &paths);
+    let of = |environment: TargetEnvironment| {
+        environment.disks().into_iter().filter_map(|disk| disk.connection.numa_node).collect()
+    };
+    environments.into_iter().map(|(path, environment)| (path, of(environment))).collect()
 }
 
 /// Says everything that is wrong with the profile and with where its results shall go, and

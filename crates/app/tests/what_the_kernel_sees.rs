@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use testkit::{OpenMode, Report, Running, Snapshot, Workplace, or_skip, skip, workplace};
+use testkit::{OpenMode, Report, Running, Snapshot, Workplace, or_skip, say_skipped, skip, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -288,4 +288,20 @@ fn a_plan_says_which_thread_cpu_range_depth_memory_and_engine_and_why() {
     place.file("theirs.dat", &vec![1; 65_536]);
     place.diskspd("--plan -w100 theirs.dat").run().expect_status(3).expect_stderr(&["theirs.dat", "--overwrite"]);
     place.diskspd("--plan missing.dat").run().expect_stderr(&["missing.dat"]);
+}
+
+#[test]
+fn near_device_runs_threads_on_a_node_or_says_that_it_is_not_known() {
+    let place = workplace!();
+    let path = place.made("t.dat", "-c64K");
+    let run = place.diskspd("-d1 -W0 -b4K -t2 --near-device").arg(&path).run();
+    run.expect_status(0);
+    // Which CPUs that are is for the tests of plan, with nodes that this machine need not have.
+    let not_known = run.stdout.contains("--near-device has no effect: the NUMA node of");
+    let node = std::fs::read_dir("/sys/devices/system/node").is_ok_and(|entries| entries.count() > 0);
+    assert!(not_known || node, "{run}");
+    for words in ["-n", "-a0"] {
+        let refused = place.diskspd("-d1 -W0 -b4K --near-device").args(words).arg(&path).run();
+        refused.expect_status(3).expect_stderr(&["--near-device chooses the CPUs"]);
+    }
 }

@@ -5,7 +5,7 @@ use crate::topology::Topology;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Everything that planning and reports want to know about this machine.
@@ -15,6 +15,9 @@ pub struct Facts {
     pub system: SystemFacts,
     /// Each distinct target path of the profile, as the user wrote it.
     pub targets: BTreeMap<PathBuf, TargetFacts>,
+    /// NUMA nodes that the disks below each target are attached to, as far as the kernel tells; looked
+    /// for with `--near-device` only.
+    pub nodes: BTreeMap<PathBuf, BTreeSet<u32>>,
 }
 
 /// What must be found out about a target path before a plan can be made.

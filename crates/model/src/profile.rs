@@ -122,6 +122,9 @@ pub struct TimeSpan {
     pub completion_polling: bool,
     /// `--cold`: the targets' cached pages are dropped before the warm-up.
     pub cold: bool,
+    /// `--near-device`: threads run on the NUMA node of their targets' disks.
+    #[serde(default)]
+    pub near_device: bool,
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
@@ -155,6 +158,7 @@ impl Default for TimeSpan {
             submission_polling: false,
             completion_polling: false,
             cold: false,
+            near_device: false,
             end_after: EndAfter::default(),
             measure_latency: false,
             calculate_iops_std_dev: false,

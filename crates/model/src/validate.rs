@@ -100,6 +100,11 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
     if affinity.disabled && (ordered || !affinity.listed.is_empty()) {
         report.error("-n and -a cannot be used together: -n leaves threads unbound, -a says where they run");
     }
+    if span.near_device && (affinity.disabled || !affinity.listed.is_empty()) {
+        report.error(
+            "--near-device chooses the CPUs that threads run on, so it goes neither with -n nor with CPUs listed by -a",
+        );
+    }
 }
 
 fn check_times(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {

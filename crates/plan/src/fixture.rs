@@ -12,7 +12,7 @@ use model::topology::{Cpu, Topology};
 /// Facts with these targets.
 pub(crate) fn facts<'a>(targets: impl IntoIterator<Item = (&'a str, TargetKind)>) -> Facts {
     let with_kind = |(path, kind): (&str, TargetKind)| (path.into(), TargetFacts { resolved: None, kind });
-    Facts { system: system(4), targets: targets.into_iter().map(with_kind).collect() }
+    Facts { system: system(4), targets: targets.into_iter().map(with_kind).collect(), ..Facts::default() }
 }
 
 /// A machine with `cpus` CPUs, 8 GiB of free memory and `io_uring`.

@@ -18,6 +18,7 @@ mod layout;
 mod limits;
 mod mechanism;
 mod memory;
+mod near_device;
 mod pace;
 mod placement;
 mod precreate;

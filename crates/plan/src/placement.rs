@@ -54,9 +54,9 @@ pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
     findings.into_messages(RefusalKind::Invalid)
 }
 
-/// The list as reports show it: cut to the number of threads, compacted.
-pub(crate) fn effective(cpus: &[u32], threads: usize) -> Vec<AffinityEntry> {
-    affinity::compact(cpus.iter().take(threads).map(|&cpu| split(cpu)))
+/// The CPUs of the first round of threads as reports show them: compacted.
+pub(crate) fn effective(cpus: impl Iterator<Item = u32>) -> Vec<AffinityEntry> {
+    affinity::compact(cpus.map(split))
 }
 
 const fn split(cpu: u32) -> (u16, u32) {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn effective_text(topology: &Topology, text: &str, threads: usize) -> String {
-        affinity::list_text(&effective(&order(topology, text), threads), topology.group_count() > 1)
+        affinity::list_text(&effective(order(topology, text).into_iter().take(threads)), topology.group_count() > 1)
     }
 
     fn t1() -> Topology {

@@ -52,7 +52,8 @@ pub(crate) fn plan(
         intervals,
         progress_ios: profile.progress_ios,
         targets,
-        effective_affinity: cpus.map(|cpus| placement::effective(&cpus, workers.len())),
+        effective_affinity: cpus
+            .map(|cpus| placement::effective(workers.iter().filter_map(|worker| worker.cpu).take(cpus.len()))),
         workers,
         shared_counters,
         buffer_separation_bytes: memory::separation_bytes(time_span.buffer_separation, system),

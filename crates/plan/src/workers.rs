@@ -4,6 +4,7 @@ use crate::content;
 use crate::engine_choice::{self, NoEngine, Thread};
 use crate::files::Files;
 use crate::findings::{Findings, RefusalKind};
+use crate::near_device::NearDevice;
 use crate::pace;
 use crate::seeds;
 use crate::target::Planned;
@@ -59,6 +60,7 @@ pub(crate) fn plan(
     files: &Files,
     findings: &mut Findings,
 ) -> Option<Vec<WorkerPlan>> {
+    let mut near_device = cpus.filter(|_| time_span.near_device).map(|cpus| NearDevice::new(files.facts(), cpus));
     let mut workers = Vec::with_capacity(roster.seats.len());
     for (thread, seats) in roster.seats.iter().enumerate() {
         let thread = thread as u32;
@@ -90,10 +92,14 @@ pub(crate) fn plan(
         };
         let targets = seats.iter().map(|seat| worker_target(time_span, thread, *seat, &targets[seat.target])).collect();
         let (seed, stream) = seeds::of_thread(time_span, thread);
+        let cpu = match &mut near_device {
+            Some(near) => Some(near.next(own().map(|(settings, _)| settings.path.as_path()), findings)),
+            None => cpus.map(|cpus| cpus[thread as usize % cpus.len()]),
+        };
         let is_pool = time_span.is_pool_with_requests();
         workers.push(WorkerPlan {
             thread,
-            cpu: cpus.map(|cpus| cpus[thread as usize % cpus.len()]),
+            cpu,
             engine,
             targets,
             assignment: if is_pool { Assignment::Weighted } else { Assignment::Fixed },

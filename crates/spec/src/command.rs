@@ -173,6 +173,8 @@ pub struct Overrides {
     pub completion_polling: bool,
     /// `--cold`
     pub cold: bool,
+    /// `--near-device`
+    pub near_device: bool,
     /// `--max-ios`, `--max-bytes`, `--max-write`
     pub end_after: EndAfter,
 }
@@ -197,6 +199,7 @@ impl Overrides {
             span.submission_polling |= self.submission_polling;
             span.completion_polling |= self.completion_polling;
             span.cold |= self.cold;
+            span.near_device |= self.near_device;
             span.end_after = self.end_after.or(span.end_after);
         }
     }

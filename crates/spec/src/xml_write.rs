@@ -109,6 +109,7 @@ fn write_linux(xml: &mut Xml, span: &TimeSpan) {
         ("SubmissionPolling", span.submission_polling),
         ("CompletionPolling", span.completion_polling),
         ("Cold", span.cold),
+        ("NearDevice", span.near_device),
     ];
     let limits = [
         ("MaxIos", span.end_after.ios),

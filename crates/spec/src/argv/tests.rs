@@ -442,6 +442,7 @@ fn overrides_reach_every_timespan() {
         submission_polling: true,
         completion_polling: true,
         cold: true,
+        near_device: true,
         end_after: EndAfter { ios: Some(6), ..EndAfter::default() },
     };
     let mut profile = Profile { time_spans: vec![TimeSpan::default(); 2], verbose_stats: true, ..Profile::default() };
@@ -452,7 +453,7 @@ fn overrides_reach_every_timespan() {
     assert_eq!((profile.result_format, profile.experiment_flags), (ResultFormat::Xml, 5));
     for span in &profile.time_spans {
         assert_eq!(span.engine, Some(EngineKind::LinuxAio));
-        assert!(span.submission_polling && span.completion_polling && span.cold);
+        assert!(span.submission_polling && span.completion_polling && span.cold && span.near_device);
         assert_eq!(span.end_after, EndAfter { ios: Some(6), ..EndAfter::default() });
     }
     assert!(profile.verbose && profile.verbose_stats, "options switch on, never off");

@@ -115,6 +115,20 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--near-device",
+        scope: Scope::TimeSpan,
+        xml: &["NearDevice"],
+        short: "run threads on the NUMA node that their targets' disks are attached to",
+        long: "Each thread takes the next CPU of the node that the kernel says its disks belong to, in the order that -a \
+               would give. Where the kernel knows no node, threads run as without it and a note says so.",
+        example: "--near-device",
+        apply: |builder, _| {
+            builder.overrides.near_device = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--max-ios",
         value: "=<n>",
         kind: Kind::Value,

@@ -19,6 +19,7 @@ pub(super) const IN_TIME_SPAN: &[Element<TimeSpan>] = &[
     Element::flag("SubmissionPolling", |span, on| span.submission_polling = on),
     Element::flag("CompletionPolling", |span, on| span.completion_polling = on),
     Element::flag("Cold", |span, on| span.cold = on),
+    Element::flag("NearDevice", |span, on| span.near_device = on),
     Element::u64_within("MaxIos", 1..=u64::MAX, |span, ios| span.end_after.ios = Some(ios)),
     Element::u64_within("MaxBytes", 1..=u64::MAX, |span, bytes| span.end_after.bytes = Some(bytes)),
     Element::u64_within("MaxWriteBytes", 1..=u64::MAX, |span, bytes| span.end_after.written_bytes = Some(bytes)),

@@ -61,7 +61,7 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
     let separation = select(vec![BufferSeparation::SystemDefault, BufferSeparation::ThreadOptimized]);
     let issue = (option::of(io_rings()), option::of(1..=COMPLETION_DEPTH_MAX), separation, affinities());
     let limits = [(); 3].map(|()| option::of(1..=u64::MAX));
-    (any::<[u32; 7]>(), any::<[bool; 7]>(), option::of(engines()), limits, issue, vec(targets(), 1..4)).prop_map(
+    (any::<[u32; 7]>(), any::<[bool; 8]>(), option::of(engines()), limits, issue, vec(targets(), 1..4)).prop_map(
         |(
             numbers,
             on,
@@ -89,6 +89,7 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
             submission_polling: on[4],
             completion_polling: on[5],
             cold: on[6],
+            near_device: on[7],
             end_after: EndAfter { ios, bytes, written_bytes },
             targets,
         },
