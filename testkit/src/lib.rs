@@ -12,6 +12,8 @@
 #![allow(clippy::missing_panics_doc)] // In a test, to panic is to fail.
 #![allow(clippy::must_use_candidate)]
 
+mod confined;
+mod faulty;
 mod figures;
 mod holder;
 mod machine;
@@ -20,6 +22,8 @@ mod snapshot;
 mod trace;
 mod workplace;
 
+pub use confined::{Argument, Denied, MemoryCgroup, io_uring};
+pub use faulty::Faulty;
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;
 pub use machine::{LoopDevice, Mounted, Swap, is_root, nobody_can_run, processes_of, tool};

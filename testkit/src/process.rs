@@ -231,6 +231,21 @@ impl Running {
         self.signal(Signal::USR1);
     }
 
+    /// What the end of a terminal sends.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
+    /// Stops it, as Ctrl+Z does but without its say.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on after a [`pause`](Self::pause).
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
     fn signal(&self, signal: Signal) {
         // Not reaped before `finish`, so the id cannot be another's.
         rustix::process::kill_process(self.pid(), signal).expect("our own child");

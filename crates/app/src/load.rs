@@ -38,7 +38,7 @@ struct Job<'a> {
 /// Runs what a command line asks for.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let machine = Root::machine();
-    let mut facts = Facts { system: host::system(&machine), ..Facts::default() };
+    let facts = Facts { system: host::system(&machine), ..Facts::default() };
     let Some((warnings, destinations)) = check(request, &facts) else {
         return Status::Invalid;
     };
@@ -48,17 +48,21 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
         }
         return Status::Failure;
     }
+    let mut job = Job { invocation, request, machine, facts, destinations, warnings };
+    let too_large = plan::check_size(&request.profile, &job.facts.system);
+    if !too_large.is_empty() {
+        return job.refused(&too_large);
+    }
     // Before anything that takes time, so that others find them soon; not for a look at the plan.
     let events = if request.options.plan_only { Ok(Events::default()) } else { events::hold(&request.events) };
     let events = match events {
         Ok(events) => events,
         Err(reason) => return fail(&reason),
     };
-    facts.targets = host::targets(&machine, &plan::questions(&request.profile));
+    job.facts.targets = host::targets(&job.machine, &plan::questions(&request.profile));
     if request.profile.time_spans.iter().any(|span| span.near_device) {
-        facts.nodes = nodes(&machine, &facts);
+        job.facts.nodes = nodes(&job.machine, &job.facts);
     }
-    let job = Job { invocation, request, machine, facts, destinations, warnings };
     let plan = match plan::plan(&request.profile, &job.facts, &choices(request)) {
         Ok(plan) => plan,
         Err(refusals) => return job.refused(&refusals),

@@ -4,9 +4,10 @@ use crate::buffers::{Region, Regions};
 use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
+use rustix::event::{PollFd, PollFlags};
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use sys::mapping::Mapping;
 
 /// Largest buffer that the kernel registers (`io_buffer_validate` in `io_uring/rsrc.c`).
@@ -38,6 +39,8 @@ pub struct UringEngine {
     outstanding: u32,
     /// Cancellations in flight.
     cancelling: u32,
+    /// The kernel takes a deadline with the call that waits (`EXT_ARG`, Linux 5.11).
+    takes_deadlines: bool,
 }
 
 /// How a ring is set up.
@@ -74,6 +77,7 @@ impl UringEngine {
         let refused = settings.register_buffers.then(|| register(&ring, &regions)).and_then(Result::err);
         let buffers = refused.map(|error| registration_error(&error, &regions));
         let engine = Self {
+            takes_deadlines: ring.params().is_feature_ext_arg(),
             ring: ManuallyDrop::new(ring),
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(regions),
@@ -107,6 +111,11 @@ impl UringEngine {
         match wait {
             // Never for more than can come back.
             Wait::For { count } => submitter.submit_and_wait(count.min(self.pending()) as usize),
+            Wait::Until { deadline_ns, .. } if !self.takes_deadlines => {
+                let count = self.enter(Wait::Poll)?;
+                self.sleep_until_completion(deadline_ns)?;
+                Ok(count)
+            }
             Wait::Until { count, deadline_ns } => {
                 let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
                 let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
@@ -121,6 +130,20 @@ impl UringEngine {
                 unsafe { submitter.enter::<libc::sigset_t>(self.staged(), 0, GET_EVENTS, None) }
             }
         }
+    }
+
+    /// Sleeps on the ring's descriptor until a completion is there or the time has come; errors of
+    /// the sleep are those of a wait.
+    fn sleep_until_completion(&self, deadline_ns: u64) -> io::Result<()> {
+        let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
+        let timeout = rustix::time::Timespec {
+            tv_sec: (left / 1_000_000_000).cast_signed(),
+            tv_nsec: (left % 1_000_000_000).cast_signed(),
+        };
+        // SAFETY: the ring is open for as long as this value lives.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
+        rustix::event::poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&timeout))?;
+        Ok(())
     }
 
     /// Completions that can still arrive.
@@ -138,37 +161,68 @@ impl UringEngine {
 fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
     let entries = slots.clamp(1, 32_768);
     let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
-    let attempts: [(Option<&str>, u8); 4] = [
-        (None, 3),
-        (Some("NO_SQARRAY (Linux 6.6)"), 2),
-        (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1),
-        (Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"), 0),
-    ];
-    let mut last_error = io::Error::from_raw_os_error(libc::EINVAL);
-    for (missing, level) in attempts {
+    downwards(settings, |flags| {
         let mut builder = IoUring::builder();
         builder.setup_clamp().setup_cqsize(completions);
         if settings.completion_polling {
             builder.setup_iopoll();
         }
         if settings.submission_polling {
-            // The kernel thread runs the completions; the task-run flags exclude it.
             builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS);
         }
-        if level >= 1 && settings.deferred_completions && !settings.submission_polling {
+        if flags.coop_taskrun {
             builder.setup_coop_taskrun();
         }
-        if level >= 2 {
+        if flags.single_issuer {
             builder.setup_single_issuer();
         }
-        if level >= 2 && settings.deferred_completions && !settings.submission_polling {
+        if flags.defer_taskrun {
             builder.setup_defer_taskrun();
         }
-        if level >= 3 {
+        if flags.no_sqarray {
             builder.setup_no_sqarray();
         }
-        match builder.build(entries) {
-            Ok(ring) => return Ok((ring, missing)),
+        builder.build(entries)
+    })
+}
+
+/// Set-up flags that not every kernel knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct NewerFlags {
+    /// Linux 5.19.
+    coop_taskrun: bool,
+    /// Linux 6.0.
+    single_issuer: bool,
+    /// Linux 6.1.
+    defer_taskrun: bool,
+    /// Linux 6.6.
+    no_sqarray: bool,
+}
+
+/// Tries all newer flags that the settings want, then fewer and fewer as long as the kernel answers
+/// `EINVAL`; gives what worked and the names of what was left out.
+fn downwards<T>(
+    settings: RingSettings,
+    mut attempt: impl FnMut(NewerFlags) -> io::Result<T>,
+) -> io::Result<(T, Option<&'static str>)> {
+    let attempts: [(Option<&str>, u8); 4] = [
+        (None, 3),
+        (Some("NO_SQARRAY (Linux 6.6)"), 2),
+        (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1),
+        (Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"), 0),
+    ];
+    // The kernel thread of submission polling runs the completions; the task-run flags exclude it.
+    let taskrun = settings.deferred_completions && !settings.submission_polling;
+    let mut last_error = io::Error::from_raw_os_error(libc::EINVAL);
+    for (missing, level) in attempts {
+        let flags = NewerFlags {
+            coop_taskrun: level >= 1 && taskrun,
+            single_issuer: level >= 2,
+            defer_taskrun: level >= 2 && taskrun,
+            no_sqarray: level >= 3,
+        };
+        match attempt(flags) {
+            Ok(made) => return Ok((made, missing)),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last_error = error,
             Err(error) => return Err(error),
         }
@@ -225,7 +279,14 @@ impl Engine for UringEngine {
 
     #[inline]
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
-        match self.enter(wait) {
+        let mut entered = self.enter(wait);
+        let refused = matches!(&entered, Err(error) if error.raw_os_error() == Some(libc::EINVAL));
+        if refused && self.takes_deadlines && matches!(wait, Wait::Until { .. }) {
+            // Nothing was submitted: a filter that knows the older call only stands before the kernel.
+            self.takes_deadlines = false;
+            entered = self.enter(wait);
+        }
+        match entered {
             Ok(submitted) => Ok(Pushed { submitted: submitted as u32 }),
             Err(error) => match error.raw_os_error() {
                 // A signal, the deadline, or a full house: reap, and submit again next time.
@@ -288,5 +349,66 @@ impl Drop for UringEngine {
             ManuallyDrop::drop(&mut self.files);
             ManuallyDrop::drop(&mut self.regions);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERYTHING: RingSettings = RingSettings {
+        register_buffers: true,
+        submission_polling: false,
+        completion_polling: false,
+        deferred_completions: true,
+    };
+
+    /// What a kernel that knows these flags makes of the settings: the flags that worked, what was
+    /// left out, and the number of attempts.
+    fn on(known: NewerFlags, settings: RingSettings) -> (NewerFlags, Option<&'static str>, u32) {
+        let mut attempts = 0;
+        let made = downwards(settings, |asked| {
+            attempts += 1;
+            let unknown = (asked.coop_taskrun && !known.coop_taskrun)
+                || (asked.single_issuer && !known.single_issuer)
+                || (asked.defer_taskrun && !known.defer_taskrun)
+                || (asked.no_sqarray && !known.no_sqarray);
+            if unknown { Err(io::Error::from_raw_os_error(libc::EINVAL)) } else { Ok(asked) }
+        });
+        let (flags, missing) = made.expect("a ring without any of them");
+        (flags, missing, attempts)
+    }
+
+    #[test]
+    fn older_kernels_get_the_flags_that_they_know() {
+        let v5_10 = NewerFlags::default();
+        let v5_19 = NewerFlags { coop_taskrun: true, ..v5_10 };
+        let v6_0 = NewerFlags { single_issuer: true, ..v5_19 };
+        let v6_1 = NewerFlags { defer_taskrun: true, ..v6_0 };
+        let v6_6 = NewerFlags { no_sqarray: true, ..v6_1 };
+        assert_eq!(on(v6_6, EVERYTHING), (v6_6, None, 1));
+        assert_eq!(on(v6_1, EVERYTHING), (v6_1, Some("NO_SQARRAY (Linux 6.6)"), 2));
+        // SINGLE_ISSUER alone gains nothing.
+        let without_defer = Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY");
+        assert_eq!(on(v6_0, EVERYTHING), (v5_19, without_defer, 3));
+        assert_eq!(on(v5_19, EVERYTHING), (v5_19, without_defer, 3));
+        assert_eq!(on(v5_10, EVERYTHING).0, v5_10);
+    }
+
+    #[test]
+    fn submission_polling_excludes_the_task_run_flags() {
+        let all = NewerFlags { coop_taskrun: true, single_issuer: true, defer_taskrun: true, no_sqarray: true };
+        let (flags, ..) = on(all, RingSettings { submission_polling: true, ..EVERYTHING });
+        assert_eq!(flags, NewerFlags { single_issuer: true, no_sqarray: true, ..NewerFlags::default() });
+    }
+
+    #[test]
+    fn other_errors_are_not_tried_around() {
+        let mut attempts = 0;
+        let result = downwards(EVERYTHING, |_| {
+            attempts += 1;
+            Err::<(), _>(io::Error::from_raw_os_error(libc::EPERM))
+        });
+        assert_eq!((result.map_err(|error| error.raw_os_error()), attempts), (Err(Some(libc::EPERM)), 1));
     }
 }

@@ -80,6 +80,16 @@ pub enum Note {
         /// Share of all CPU time during the measurement, in hundredths of a percent.
         percent_hundredths: u32,
     },
+    /// The process was kept from running during the measurement: stopped by a signal, most likely.
+    ProcessPaused {
+        /// For how long, in nanoseconds.
+        pause_ns: u64,
+    },
+    /// The clock that latencies were taken from and the kernel's came apart.
+    ClocksDisagree {
+        /// By how much at the end of the run, in nanoseconds.
+        deviation_ns: u64,
+    },
     /// CPU times could not be read.
     CpuTimesUnknown {
         /// Why.
@@ -195,6 +205,18 @@ impl fmt::Display for Note {
                 "the hypervisor took {}.{:02}% of the CPU time during the measurement (steal); it is in no column",
                 percent_hundredths / 100,
                 percent_hundredths % 100
+            ),
+            Self::ProcessPaused { pause_ns } => write!(
+                f,
+                "the process did not run for {:.1} s of the measurement (stopped by a signal, or no CPU was given to \
+                 it); rates are over the whole time, and latencies include the pause",
+                *pause_ns as f64 / 1e9
+            ),
+            Self::ClocksDisagree { deviation_ns } => write!(
+                f,
+                "the processor's time stamp counter and the kernel's clock came apart by {:.3} ms during the run; \
+                 rates and latencies may be as wrong",
+                *deviation_ns as f64 / 1e6
             ),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {

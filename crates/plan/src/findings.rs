@@ -76,6 +76,11 @@ impl Findings {
         if self.refusals.is_empty() { Ok(plan(self.notes)) } else { Err(self.refusals) }
     }
 
+    /// Everything that was refused.
+    pub(crate) fn into_refusals(self) -> Vec<Refusal> {
+        self.refusals
+    }
+
     /// The messages of one kind.
     pub(crate) fn into_messages(self, kind: RefusalKind) -> Vec<String> {
         self.refusals.into_iter().filter(|refusal| refusal.kind == kind).map(|refusal| refusal.message).collect()

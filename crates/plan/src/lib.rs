@@ -38,6 +38,7 @@ mod tests;
 pub use device_guard::scratch_name;
 pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};
+pub use limits::check_size;
 pub use placement::check_affinity;
 pub use questions::questions;
 

@@ -1,11 +1,11 @@
 //! Maxima of a timespan, refused by name before anything of that size is built.
 
-use crate::findings::{Findings, RefusalKind};
+use crate::findings::{Findings, Refusal, RefusalKind};
 use crate::words;
 use model::facts::SystemFacts;
 use model::limits::{INTERVALS_MAX, TARGETS_MAX, THREADS_MAX};
 use model::plan::Intervals;
-use model::profile::TimeSpan;
+use model::profile::{Profile, TimeSpan};
 
 /// Descriptors that the process has open beside those of its threads: the standard streams, what
 /// the control thread reads, the files of the threads being started.
@@ -28,6 +28,17 @@ pub(crate) fn thread_count(time_span: &TimeSpan) -> u64 {
         0 => time_span.targets.iter().map(|target| u64::from(target.threads)).sum(),
         count => u64::from(count),
     }
+}
+
+/// What is too large in a profile, whatever its targets are: known before anybody looks at those.
+pub fn check_size(profile: &Profile, system: &SystemFacts) -> Vec<Refusal> {
+    let mut findings = Findings::default();
+    let several = profile.time_spans.len() > 1;
+    for (index, time_span) in profile.time_spans.iter().enumerate() {
+        findings.enter(several.then_some(index + 1));
+        check(time_span, system, &mut findings);
+    }
+    findings.into_refusals()
 }
 
 /// True if the timespan is small enough to be planned.

@@ -4,7 +4,7 @@ use crate::clock::RunClock;
 use crate::cpu;
 use crate::crew::Crew;
 use crate::event::{self, Outside, TICK_NS};
-use crate::gate::Signal;
+use crate::gate::{Readiness, Signal};
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
 use crate::prepare::Preparer;
@@ -12,12 +12,16 @@ use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CpuTimes, Outcome, TimeSpanRecord};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// How often live figures are told.
 const LIVE_NS: u64 = 1_000_000_000;
 
 /// What the workers get between the signal and the start, to be awake when it comes.
 const LEAD_NS: u64 = 1_000_000;
+
+/// Waking so much later than wanted is more than a busy machine does: the process was stopped.
+const PAUSE_NS: u64 = 1_000_000_000;
 
 /// Runs one timespan from preparation to record.
 pub(crate) fn run_time_span(
@@ -40,28 +44,51 @@ pub(crate) fn run_time_span(
         Ok(crew) => crew,
         Err(error) => return failed(error),
     };
-    if !crew.gate.all_ready(plan.workers.len()) {
-        crew.gate.signal(Signal::Abandon);
-        crew.join();
-        let errors = crew.gate.errors();
-        return TimeSpanRecord { outcome: Outcome::Failed { errors }, ..TimeSpanRecord::default() };
-    }
-    if !outside.wait_for_start(observer) {
-        crew.gate.signal(Signal::Abandon);
-        crew.join();
-        return TimeSpanRecord { outcome: Outcome::Stopped, ..TimeSpanRecord::default() };
+    let not_begun = match wait_until_ready(&crew, plan.workers.len(), outside, observer) {
+        Ok(()) if outside.wait_for_start(observer) => None,
+        Ok(()) => Some(Outcome::Stopped),
+        Err(outcome) => Some(outcome),
+    };
+    if let Some(outcome) = not_begun {
+        crew.abandon();
+        return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
     }
     let mut control = Control::new(plan, &crew, outside, observer);
     control.keep_phases();
-    let Control { phases, cpu_before, cpu_after, .. } = control;
+    let Control { phases, cpu_before, cpu_after, pause_ns, .. } = control;
+    let deviation_ns = clock.0.deviation_ns();
     let all_ended = crew.wait_for_end();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &crew, observer);
-    let record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
+    warn_of_stuck(&crew, observer);
+    let mut record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
+    record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns }));
+    record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
     if all_ended {
         crew.join();
     }
     record
+}
+
+/// Waits until all workers are set up. One that hangs in opening its targets does not keep Ctrl+C
+/// from being heard.
+fn wait_until_ready(
+    crew: &Crew,
+    workers: usize,
+    outside: Outside<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), Outcome> {
+    loop {
+        match crew.gate.readiness(workers, Duration::from_nanos(TICK_NS)) {
+            Readiness::Ready => return Ok(()),
+            Readiness::Failed => return Err(Outcome::Failed { errors: crew.gate.errors() }),
+            Readiness::NotYet => {}
+        }
+        if let Some(reason) = outside.end_wanted() {
+            observer.observe(&reason);
+            return Err(Outcome::Stopped);
+        }
+    }
 }
 
 /// The state of the control thread while workers work.
@@ -75,6 +102,8 @@ struct Control<'a> {
     cpu_after: Result<Vec<CpuTimes>, String>,
     seen: Seen,
     dots: u64,
+    /// How long the process was kept from running during the measurement.
+    pause_ns: u64,
 }
 
 /// Sums over all workers at a moment.
@@ -103,6 +132,7 @@ impl<'a> Control<'a> {
             cpu_after: unread(),
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             dots: 0,
+            pause_ns: 0,
         }
     }
 
@@ -172,7 +202,9 @@ impl<'a> Control<'a> {
             if now >= until_ns {
                 return true;
             }
-            self.outside.sleep_until_ns(until_ns.min(now + TICK_NS));
+            let wake_ns = until_ns.min(now + TICK_NS);
+            self.outside.sleep_until_ns(wake_ns);
+            self.pause_ns += pause_ns(&self.phases, wake_ns, sys::clock::monotonic_ns());
         }
     }
 
@@ -216,6 +248,14 @@ impl<'a> Control<'a> {
     }
 }
 
+/// What a sleep that should have ended at `wake_ns` took away from the measurement.
+fn pause_ns(phases: &Phases, wake_ns: u64, woken_ns: u64) -> u64 {
+    if woken_ns.saturating_sub(wake_ns) < PAUSE_NS {
+        return 0;
+    }
+    woken_ns.min(phases.cool_down_ns).saturating_sub(wake_ns.max(phases.measure_ns))
+}
+
 /// Measured time: from the begin of the measurement to its end or the stop.
 fn elapsed_ns(phases: &Phases, stopped_at_ns: u64) -> u64 {
     phases.cool_down_ns.min(stopped_at_ns).saturating_sub(phases.measure_ns)
@@ -232,10 +272,7 @@ fn record(
     let errors = crew.gate.errors();
     let mut notes = crew.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     notes.extend(short_transfers(plan, crew));
-    let stuck: u64 = crew.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
-    if stuck > 0 {
-        notes.push(Note::IosNeverReturned { count: stuck });
-    }
+    notes.extend(stuck(crew));
     let cpus = match (cpu_before, cpu_after) {
         (Ok(before), Ok(after)) => cpu::difference(before, after),
         (Err(reason), _) | (_, Err(reason)) => {
@@ -269,6 +306,26 @@ fn record(
     }
 }
 
+/// I/Os that the kernel has not given back, if there are any.
+fn stuck(crew: &Crew) -> Option<Note> {
+    let count: u64 = crew.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
+    (count > 0).then_some(Note::IosNeverReturned { count })
+}
+
+/// Says so before the report: whoever waits for the process to end shall know what it waits for.
+fn warn_of_stuck(crew: &Crew, observer: &mut dyn Observer) {
+    if let Some(note) = stuck(crew) {
+        let message = format!("{note}. The process may only be able to end when they come back");
+        observer.observe(&Event::Warning { message: &message });
+    }
+}
+
+/// The note about a clock that is off by more than its rate could be known to: 200 ppm, and a
+/// millisecond for looks that were interrupted.
+fn clock_note(deviation_ns: u64, elapsed_ns: u64) -> Option<Note> {
+    (deviation_ns > 1_000_000 + elapsed_ns / 5000).then_some(Note::ClocksDisagree { deviation_ns })
+}
+
 /// One warning per thread and target that gave less than it was asked for.
 fn warn_of_short_transfers(plan: &TimeSpanPlan, crew: &Crew, observer: &mut dyn Observer) {
     for (worker, recorder) in plan.workers.iter().zip(&crew.recorders) {
@@ -289,4 +346,30 @@ fn short_transfers(plan: &TimeSpanPlan, crew: &Crew) -> Vec<Note> {
     }
     let short = plan.targets.iter().zip(counts).filter(|&(_, count)| count > 0);
     short.map(|(target, count)| Note::ShortTransfers { path: target.path.clone(), count }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_long_pauses_count_and_only_inside_the_measurement() {
+        let s = 1_000_000_000;
+        let phases = Phases { start_ns: 0, measure_ns: 10 * s, cool_down_ns: 20 * s, end_ns: 25 * s };
+        assert_eq!(pause_ns(&phases, 12 * s, 12 * s + s / 2), 0);
+        assert_eq!(pause_ns(&phases, 12 * s, 15 * s), 3 * s);
+        assert_eq!(pause_ns(&phases, 5 * s, 12 * s), 2 * s);
+        assert_eq!(pause_ns(&phases, 19 * s, 60 * s), s);
+        assert_eq!(pause_ns(&phases, 2 * s, 9 * s), 0);
+        assert_eq!(pause_ns(&phases, 21 * s, 60 * s), 0);
+    }
+
+    #[test]
+    fn a_clock_is_wrong_beyond_what_its_calibration_allows() {
+        let hour_ns = 3_600_000_000_000;
+        assert_eq!(clock_note(500_000, 1_000_000_000), None);
+        assert_eq!(clock_note(100_000_000, hour_ns), None, "28 ppm");
+        let deviation_ns = hour_ns / 1000;
+        assert_eq!(clock_note(deviation_ns, hour_ns), Some(Note::ClocksDisagree { deviation_ns }));
+    }
 }

@@ -53,8 +53,7 @@ impl Crew {
         };
         for index in 0..plan.workers.len() {
             if let Err(error) = crew.start_one(plan, ready, clock, index) {
-                crew.gate.signal(Signal::Abandon);
-                crew.join();
+                crew.abandon();
                 return Err(format!("cannot start thread {index} of {}: {error}", plan.workers.len()));
             }
         }
@@ -101,12 +100,22 @@ impl Crew {
             if sys::clock::monotonic_ns() >= deadline_ns {
                 return false;
             }
+            // Whoever goes on now has a clock that does not tell the time.
+            self.stop.end();
             for thread_id in &self.thread_ids {
                 let id = thread_id.load(Relaxed);
                 if id != 0 {
                     sys::thread::wake(id);
                 }
             }
+        }
+    }
+
+    /// Sends home workers that wait at the gate. One that is stuck in the kernel is left behind.
+    pub(crate) fn abandon(&mut self) {
+        self.gate.signal(Signal::Abandon);
+        if self.wait_for_end() {
+            self.join();
         }
     }
 

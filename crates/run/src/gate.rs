@@ -30,6 +30,17 @@ pub(crate) enum Signal {
     Abandon,
 }
 
+/// How far the workers are with their setting up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// Some are at it.
+    NotYet,
+    /// All are ready.
+    Ready,
+    /// One has failed.
+    Failed,
+}
+
 impl Gate {
     /// A panicking worker poisons the lock; what it guards is valid at every moment.
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -67,13 +78,16 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Waits until `count` workers are ready or one has failed; false if one has.
-    pub(crate) fn all_ready(&self, count: usize) -> bool {
-        let mut state = self.lock();
-        while state.ready < count && state.errors.is_empty() {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    /// Waits at most `patience` until `count` workers are ready or one has failed.
+    pub(crate) fn readiness(&self, count: usize, patience: Duration) -> Readiness {
+        let is_open = |state: &mut State| state.ready < count && state.errors.is_empty();
+        let (state, _) =
+            self.changed.wait_timeout_while(self.lock(), patience, is_open).unwrap_or_else(PoisonError::into_inner);
+        match () {
+            () if !state.errors.is_empty() => Readiness::Failed,
+            () if state.ready < count => Readiness::NotYet,
+            () => Readiness::Ready,
         }
-        state.errors.is_empty()
     }
 
     /// Waits at most `patience` for `count` workers to end; true if they have.

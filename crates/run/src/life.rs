@@ -100,13 +100,20 @@ fn with_engine(
             crewed.work(berth, engine)
         }
         EngineKind::LinuxAio => {
-            let engine = AioEngine::new(plan.slots, files, regions).map_err(|error| at("Linux AIO", error))?;
+            let engine = AioEngine::new(plan.slots, files, regions).map_err(|error| match error.kind() {
+                io::ErrorKind::WouldBlock => at("Linux AIO", io::Error::other(NO_MORE_AIO)),
+                _ => at("Linux AIO", error),
+            })?;
             crewed.work(berth, engine)
         }
         // Mapped targets need nothing below them; the null engine only owns their descriptors' place.
         EngineKind::Null | EngineKind::MemoryMapped => crewed.work(berth, NullEngine::new(plan.slots, regions)),
     }
 }
+
+/// What `EAGAIN` of `io_setup(2)` means.
+const NO_MORE_AIO: &str = "fewer requests are left than it needs; sysctl fs.aio-max-nr says how many all processes \
+                           together may have";
 
 fn ring_settings(plan: &WorkerPlan) -> RingSettings {
     let ring = plan.engine.ring.unwrap_or_default();
@@ -169,6 +176,11 @@ fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
             let reason = match (errno, write) {
                 (0, false) => "the target ends there".to_owned(),
                 (0, true) => "the target takes no more".to_owned(),
+                _ if plan.targets[*work].mapped.is_some() && *errno == EIO => {
+                    "the mapping has no memory there (the file ends before, its file system is full, or its device \
+                     failed)"
+                        .to_owned()
+                }
                 _ if polls_for_completions(plan) && is_unsupported(*errno) => {
                     "it cannot be polled for completions (--iopoll needs direct I/O and a device with poll queues, \
                      such as NVMe with nvme.poll_queues)"
@@ -183,6 +195,9 @@ fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
         }
     }
 }
+
+/// What the guard of mapped targets answers instead of SIGBUS.
+const EIO: i32 = 5;
 
 fn polls_for_completions(plan: &WorkerPlan) -> bool {
     plan.engine.ring.is_some_and(|ring| ring.completion_polling)

@@ -31,11 +31,12 @@ pub struct Stop {
     /// `u64::MAX` = go on.
     at_ns: AtomicU64,
     failed: AtomicBool,
+    over: AtomicBool,
 }
 
 impl Default for Stop {
     fn default() -> Self {
-        Self { at_ns: AtomicU64::new(u64::MAX), failed: AtomicBool::new(false) }
+        Self { at_ns: AtomicU64::new(u64::MAX), failed: AtomicBool::new(false), over: AtomicBool::new(false) }
     }
 }
 
@@ -56,6 +57,17 @@ impl Stop {
     #[inline]
     pub fn at_ns(&self) -> u64 {
         self.at_ns.load(Relaxed)
+    }
+
+    /// The run is over by the kernel's clock, whatever the workers' own says; what was measured stays.
+    pub fn end(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    /// True once the run is over for those who did not see it themselves.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
     }
 
     /// True if an error stopped it.

@@ -119,7 +119,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         // request's time then includes reaping and staging its batch. Paced starts need the time
         // itself.
         let now_ns = if self.paced { self.clock.now_ns() } else { self.now_ns };
-        if now_ns >= self.phases.end_ns.min(self.stop.at_ns()) {
+        if now_ns >= self.phases.end_ns.min(self.stop.at_ns()) || self.stop.is_over() {
             return Ok(Turn::Over);
         }
         self.enter_phase(now_ns);

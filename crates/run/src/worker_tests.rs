@@ -193,3 +193,55 @@ fn nothing_is_allocated_in_a_million_operations() {
         assert_eq!(allocations.count_total, 0, "{assignment:?}");
     }
 }
+
+#[test]
+fn a_clock_that_stands_still_does_not_keep_a_worker() {
+    let context = context(plan_of(vec![target(0, 4)], Assignment::Fixed, 4));
+    let clock = StepClock { now_ns: AtomicU64::new(2_000_000), step_ns: 0 };
+    let mut worker = worker(&context, &clock);
+    for _ in 0..1000 {
+        assert_eq!(worker.turn(), Ok(Turn::GoOn));
+    }
+    context.stop.end();
+    assert_eq!(worker.turn(), Ok(Turn::Over));
+    let row = &context.recorder.row_records()[0];
+    // What was measured by then stays: the end is no stop.
+    assert_eq!(row.read.tally.count + row.write.tally.count, 4000);
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_ends_the_run_and_counts_nothing_behind_the_end() {
+    let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
+    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 1000 };
+    let mut worker = worker(&context, &clock);
+    // The warm-up up to its last but one microsecond, and then 3 ms of the measurement.
+    for _ in 0..999 + 3000 {
+        assert_eq!(worker.turn(), Ok(Turn::GoOn));
+    }
+    clock.now_ns.fetch_add(3_600_000_000_000, Relaxed);
+    // The one in flight comes back behind the end.
+    while worker.turn() == Ok(Turn::GoOn) {}
+    let row = &context.recorder.row_records()[0];
+    let (read, write) = (row.read.tally, row.write.tally);
+    assert_eq!(read.count + write.count, 3000);
+    assert_eq!(read.max_ns.max(write.max_ns), 1000, "a jump in a latency");
+    assert!(row.intervals.iter().all(|interval| interval.index < 4));
+}
+
+#[test]
+fn a_clock_that_goes_backwards_makes_no_latency_negative() {
+    let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
+    let clock = StepClock { now_ns: AtomicU64::new(5_000_000), step_ns: 1000 };
+    let mut worker = worker(&context, &clock);
+    for _ in 0..10 {
+        worker.turn().expect("nothing fails here");
+    }
+    clock.now_ns.fetch_sub(2_000_000, Relaxed);
+    for _ in 0..10 {
+        worker.turn().expect("nothing fails here");
+    }
+    let row = &context.recorder.row_records()[0];
+    let (read, write) = (row.read.tally, row.write.tally);
+    assert_eq!(read.count + write.count, 20);
+    assert!(read.max_ns.max(write.max_ns) <= 1000, "a step in a latency");
+}

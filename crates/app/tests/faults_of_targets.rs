@@ -1,0 +1,201 @@
+//! Targets that fail, hang, shrink, vanish or fill up while a run goes on: it ends with a true report
+//! and the reason, and never hangs, breaks or counts what was not done.
+
+use std::fs::{self, File};
+use std::time::Duration;
+use testkit::{Faulty, Finished, Mounted, Report, or_skip, workplace};
+
+/// One line for each way of doing I/O to a target that cannot be mapped.
+const WAYS: [(&str, &str); 4] =
+    [("synchronous", "-o1"), ("io_uring", "-o8"), ("batched io_uring", "-o8 -u4"), ("Linux AIO", "-o8 -x")];
+
+/// The line of stderr that tells of the failed I/O; there is one per thread and target.
+fn failure(run: &Finished) -> &str {
+    let mut lines = run.stderr.lines().filter(|line| line.contains(" failed: "));
+    let line = lines.next().unwrap_or_else(|| panic!("no failure is told\n{run}"));
+    assert_eq!(lines.next(), None, "told once\n{run}");
+    line
+}
+
+/// The number that stands behind a word.
+fn number_after(line: &str, words: &str) -> u64 {
+    let rest = line.split_once(words).unwrap_or_else(|| panic!("'{line}' lacks '{words}'")).1;
+    rest.split(' ').next().unwrap_or_default().parse().unwrap_or_else(|_| panic!("no number after '{words}': {line}"))
+}
+
+#[test]
+fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    for write in [false, true] {
+        for (way, words) in WAYS {
+            faulty.fail_blocks(4096, 0);
+            let mix = if write { "-w100 --overwrite" } else { "-w0" };
+            let mut run = place.diskspd("-d30 -W0 -C30 -b4K -v").args(mix).args(words).arg(&faulty.file).start();
+            run.wait_for_stderr("starting measurements");
+            faulty.fail_blocks(4096, 5);
+            let run = run.finish();
+            run.expect_status(1).expect_stderr(&["Error generating I/O requests"]);
+            let line = failure(&run);
+            let verb = if write { "writing" } else { "reading" };
+            assert!(line.contains(&format!("{verb} 4096 bytes at offset ")), "{way}: {line}");
+            assert!(line.contains("a.dat' failed: Input/output error (errno 5)"), "{way}: {line}");
+            let block = number_after(line, "at offset ") / 4096;
+            assert_eq!((block + 1) % 5, 0, "{way}: not a block that fails: {line}");
+            run.expect_stdout(&[line, "The test was interrupted by an error after", "cover that time only"]);
+            let report = Report::of(&run.stdout);
+            assert!(report.seconds < 29.0, "{run}");
+            let sums = [report.read.sum, report.write.sum];
+            assert_eq!(sums[usize::from(!write)].ios, 0, "{run}");
+            let done = &sums[usize::from(write)];
+            assert_eq!(done.bytes, done.ios * 4096, "{way}: an I/O that failed has no bytes\n{run}");
+        }
+    }
+}
+
+#[test]
+fn a_target_that_hangs_does_not_hang_the_run() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    for (way, words) in WAYS {
+        let mut run = place.diskspd("-d2 -W0 -b4K -v").args(words).arg(&faulty.file).start();
+        run.wait_for_stderr("starting measurements");
+        let before = faulty.answered();
+        run.wait_until("some I/O", |_| faulty.answered() > before + 100);
+        faulty.hold();
+        // It is the report that comes while the target still hangs.
+        run.wait_for_stdout("had not come back from the kernel when the run ended");
+        let held = faulty.held();
+        assert!(held > 0, "{way}: nothing hung");
+        faulty.release();
+        let run = run.finish();
+        run.expect_status(0).expect_stderr(&["had not come back"]);
+        let line = run.stdout.lines().find(|line| line.contains("had not come back")).expect("seen above");
+        let told = number_after(line, "NOTE: ");
+        assert!((1..=8).contains(&told), "{way}: {line}");
+        let report = Report::of(&run.stdout);
+        assert!(report.seconds >= 1.99 && report.seconds < 3.0, "{way}: the time that was asked for\n{run}");
+        assert!(report.total.sum.ios > 0, "{way}: what came back before\n{run}");
+    }
+}
+
+#[test]
+fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    let mut run = place.diskspd("-d3 -W0 -b4K -o4 -L -v").arg(&faulty.file).start();
+    run.wait_for_stderr("starting measurements");
+    faulty.hold();
+    run.wait_until("an I/O to hang", |_| faulty.held() > 0);
+    std::thread::sleep(Duration::from_millis(500));
+    faulty.release();
+    let run = run.finish();
+    run.expect_status(0);
+    assert!(!run.stdout.contains("had not come back"), "{run}");
+    let max = run.stdout.lines().find(|line| line.trim_start().starts_with("max |")).expect("a maximum");
+    let max_ms: f64 = max.split('|').nth(3).expect("the total").trim().parse().expect("milliseconds");
+    assert!((490.0..3000.0).contains(&max_ms), "{run}");
+}
+
+#[test]
+fn a_file_that_vanishes_is_used_to_the_end() {
+    let place = workplace!();
+    for (words, mapped) in [("-o1", false), ("-o8", false), ("-o8 -x", false), ("-Sm", true)] {
+        let path = place.made("a.dat", "-c1M");
+        let mut run = place.diskspd("-d1 -W0 -b4K -w50 -v").args(words).arg(&path).start();
+        run.wait_for_stderr("starting measurements");
+        fs::remove_file(&path).expect("our file");
+        let run = run.finish();
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        assert!(report.seconds >= 0.99 && report.read.sum.ios > 0, "mapped: {mapped}\n{run}");
+        assert!(!path.exists(), "it is not made again");
+    }
+}
+
+#[test]
+fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
+    let place = workplace!();
+    let path = place.made("a.dat", "-c1M");
+    let event = format!("vanishing-{}", std::process::id());
+    let mut run = place.diskspd(&format!("-d1 -W0 -b4K -v -yr{event} a.dat")).start();
+    run.wait_for_stderr("waiting for the start event");
+    fs::remove_file(&path).expect("our file");
+    place.diskspd(&format!("-ye{event}")).run().expect_status(0);
+    let run = run.finish();
+    run.expect_status(0);
+    assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
+}
+
+#[test]
+fn a_file_that_shrinks_is_an_error_for_every_engine() {
+    let place = workplace!();
+    let direct = place.direct_io();
+    for (words, reason) in [
+        ("-o1", "the target ends there"),
+        ("-o8 -t2", "the target ends there"),
+        ("-o8 -x", "the target ends there"),
+        ("-o8 -Su", "the target ends there"),
+        ("-o1 -Su", "the target ends there"),
+        ("-Sm", "the mapping has no memory there"),
+    ] {
+        if words.contains("-Su") && direct.is_err() {
+            continue;
+        }
+        let path = place.made("a.dat", "-c8M --overwrite");
+        let mut run = place.diskspd("-d30 -W0 -r -b4K -v").args(words).arg(&path).start();
+        run.wait_for_stderr("starting measurements");
+        File::options().write(true).open(&path).and_then(|file| file.set_len(4096)).expect("our file");
+        let run = run.finish();
+        run.expect_status(1).expect_stderr(&["reading 4096 bytes at offset ", "a.dat' failed: ", reason]);
+        run.expect_stdout(&[reason, "The test was interrupted by an error after"]);
+        assert!(Report::of(&run.stdout).seconds < 29.0, "{run}");
+    }
+}
+
+#[test]
+fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
+    let place = workplace!();
+    let small = or_skip!(Mounted::tmpfs(&place, "small", "8M"));
+    let path = small.path.join("a.dat");
+    for (words, reason) in [
+        ("-o1", "No space left on device (errno 28)"),
+        ("-o8", "No space left on device (errno 28)"),
+        ("-o8 -x", "No space left on device (errno 28)"),
+        ("-Sm", "the mapping has no memory there"),
+    ] {
+        File::create(&path).and_then(|file| file.set_len(64 << 20)).expect("a sparse file");
+        let run = place.diskspd("-d30 -W0 -w100 --overwrite -b64K").args(words).arg(&path).run();
+        run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", reason]);
+        run.expect_stdout(&[reason, "The test was interrupted by an error after"]);
+        let written = Report::of(&run.stdout).write.sum;
+        assert!(written.bytes <= 8 << 20, "more than there is room for\n{run}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_finished_is_removed_again() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    for (fault, reason) in [("full", "No space left on device"), ("broken", "Input/output error")] {
+        if fault == "full" {
+            faulty.limit_room(2 << 20);
+        } else {
+            faulty.limit_room(u64::MAX);
+            faulty.fail_blocks(1 << 20, 3);
+        }
+        let run = place.diskspd("-d1 -W0 -c8M").arg(&faulty.new_file).run();
+        run.expect_status(1).expect_stderr(&["cannot write '", "new.dat'", reason]);
+        assert!(!faulty.new_file.exists(), "half a file is left\n{run}");
+        assert!(!run.stdout.contains("total:"), "nothing was measured\n{run}");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_before_it_is_begun() {
+    let place = workplace!();
+    let small = or_skip!(Mounted::tmpfs(&place, "small", "8M"));
+    let run = place.diskspd("-d1 -W0 -c64M").arg(small.path.join("a.dat")).run();
+    run.expect_status(1).expect_stderr(&["no space for '", "64MiB needed", "tmpfs"]);
+    assert_eq!(fs::read_dir(&small.path).expect("our folder").count(), 0);
+}

@@ -1,0 +1,134 @@
+//! Surroundings that allow a program less: system calls that are filtered, memory that is limited,
+//! few open files.
+
+use crate::machine::is_root;
+use crate::process::{Program, Running};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A system call that is answered with an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Denied {
+    /// Its number.
+    pub call: i64,
+    /// On what; `None` = always.
+    pub only: Option<Argument>,
+}
+
+/// A condition on one argument of a system call.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// From 0.
+    pub number: u8,
+    /// The bits that are looked at.
+    pub mask: u64,
+    /// What they must be.
+    pub value: u64,
+}
+
+/// The numbers of `io_uring`'s system calls, which are the same on all machines.
+pub mod io_uring {
+    /// `io_uring_setup`
+    pub const SETUP: i64 = 425;
+    /// `io_uring_enter`; argument 3 has the flags.
+    pub const ENTER: i64 = 426;
+    /// `io_uring_register`; argument 1 is the operation.
+    pub const REGISTER: i64 = 427;
+}
+
+impl Denied {
+    /// Whatever its arguments are.
+    pub const fn always(call: i64) -> Self {
+        Self { call, only: None }
+    }
+
+    fn rules(&self) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+        let Some(Argument { number, mask, value }) = self.only else { return Ok(Vec::new()) };
+        let comparison = SeccompCmpOp::MaskedEq(mask);
+        let condition = SeccompCondition::new(number, SeccompCmpArgLen::Dword, comparison, value)?;
+        Ok(vec![SeccompRule::new(vec![condition])?])
+    }
+}
+
+fn filter(denied: &[Denied], errno: u32) -> Result<BpfProgram, String> {
+    let compile = || -> Result<BpfProgram, seccompiler::BackendError> {
+        let rules = denied.iter().map(|call| Ok((call.call, call.rules()?)));
+        let rules = rules.collect::<Result<BTreeMap<_, _>, seccompiler::BackendError>>()?;
+        let machine = TargetArch::try_from(std::env::consts::ARCH)?;
+        SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), machine)?.try_into()
+    };
+    compile().map_err(|error| format!("no system call filter for this machine: {error}"))
+}
+
+impl Program {
+    /// Starts it where some system calls are answered with an error, as containers do. An error says
+    /// why that is not possible here.
+    pub fn start_without(self, denied: &[Denied], errno: u32) -> Result<Running, String> {
+        let filter = filter(denied, errno)?;
+        // A filter stays with its thread and all that it starts, so it gets a thread of its own.
+        std::thread::scope(|scope| {
+            let starter = scope.spawn(|| {
+                seccompiler::apply_filter(&filter).map_err(|error| format!("no system call filter here: {error}"))?;
+                Ok(self.start())
+            });
+            starter.join().expect("it starts")
+        })
+    }
+}
+
+/// A memory cgroup, removed when it is dropped.
+#[derive(Debug)]
+pub struct MemoryCgroup {
+    folder: PathBuf,
+}
+
+impl MemoryCgroup {
+    /// One that may use so much, or why there can be none.
+    pub fn of(bytes: u64) -> Result<Self, String> {
+        if !is_root() {
+            return Err("needs root".to_owned());
+        }
+        let name = format!("diskspd-test-{}-{bytes}", std::process::id());
+        let tops = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        let mut reason = "no cgroups are mounted".to_owned();
+        for (top, limit) in tops.map(|(top, limit)| (Path::new(top), limit)) {
+            if !top.is_dir() {
+                continue;
+            }
+            let folder = top.join(&name);
+            match std::fs::create_dir(&folder) {
+                Ok(()) => {}
+                Err(error) => {
+                    reason = format!("no memory cgroup can be made: {error}");
+                    continue;
+                }
+            }
+            let group = Self { folder };
+            match std::fs::write(group.folder.join(limit), bytes.to_string()) {
+                Ok(()) => return Ok(group),
+                Err(error) => reason = format!("cgroups do not limit memory here: {error}"),
+            }
+        }
+        Err(reason)
+    }
+
+    /// Where a process enters by writing its number.
+    pub fn door(&self) -> PathBuf {
+        self.folder.join("cgroup.procs")
+    }
+}
+
+impl Drop for MemoryCgroup {
+    fn drop(&mut self) {
+        // The last process has been waited for; the kernel may take a moment to see that it is empty.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.folder).is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! A file system with faults to order, served by the test itself over FUSE.
+//!
+//! It keeps no data: reads give zeros, writes are taken and forgotten. What matters is which of them
+//! fail, and which do not come back until the test says so.
+
+use crate::machine::is_root;
+use crate::workplace::Workplace;
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// The file that is there from the beginning.
+const OLD: INodeNo = INodeNo(2);
+/// The one that can be made.
+const NEW: INodeNo = INodeNo(3);
+const OLD_NAME: &str = "a.dat";
+const NEW_NAME: &str = "new.dat";
+
+/// Nothing is kept by the kernel: each question reaches this file system.
+const TTL: Duration = Duration::ZERO;
+
+/// What becomes of I/O.
+#[derive(Debug)]
+struct Law {
+    sizes_bytes: [u64; 2],
+    new_exists: bool,
+    /// Blocks of this size, of which each n-th fails; 0 = none.
+    block_bytes: u64,
+    every: u64,
+    /// Offsets from here on find no space.
+    room_bytes: u64,
+    is_holding: bool,
+    held: Vec<Held>,
+    answered: u64,
+}
+
+/// An I/O that has no answer yet.
+#[derive(Debug)]
+enum Held {
+    Read { bytes: u32, reply: ReplyData },
+    Write { bytes: u32, reply: ReplyWrite },
+}
+
+/// The file system, mounted until it is dropped.
+#[derive(Debug)]
+pub struct Faulty {
+    law: Arc<Mutex<Law>>,
+    /// Dropped before the law: what is still held is answered by then.
+    _session: BackgroundSession,
+    /// A file of 16 MiB.
+    pub file: PathBuf,
+    /// A file that does not exist yet.
+    pub new_file: PathBuf,
+}
+
+impl Faulty {
+    /// Mounts one in which nothing fails yet, or says why that cannot be.
+    pub fn mounted(place: &Workplace, name: &str) -> Result<Self, String> {
+        if !Path::new("/dev/fuse").exists() {
+            return Err("there is no /dev/fuse".to_owned());
+        }
+        if !is_root() {
+            return Err("needs root".to_owned());
+        }
+        let folder = place.path(name);
+        std::fs::create_dir(&folder).expect("a new folder");
+        let law = Arc::new(Mutex::new(Law {
+            sizes_bytes: [16 << 20, 0],
+            new_exists: false,
+            block_bytes: 1,
+            every: 0,
+            room_bytes: u64::MAX,
+            is_holding: false,
+            held: Vec::new(),
+            answered: 0,
+        }));
+        let server = Server { law: Arc::clone(&law) };
+        let session = fuser::spawn_mount(server, &folder, &Config::default());
+        let session = session.map_err(|error| format!("FUSE cannot be mounted here: {error}"))?;
+        Ok(Self { law, _session: session, file: folder.join(OLD_NAME), new_file: folder.join(NEW_NAME) })
+    }
+
+    fn law(&self) -> MutexGuard<'_, Law> {
+        lock(&self.law)
+    }
+
+    /// From now on each `every`-th block of `block_bytes` fails with `EIO`: the one before each
+    /// multiple of `every` blocks.
+    pub fn fail_blocks(&self, block_bytes: u64, every: u64) {
+        let mut law = self.law();
+        (law.block_bytes, law.every) = (block_bytes, every);
+    }
+
+    /// From now on nothing can be written beyond so many bytes of a file: `ENOSPC`, whatever the file
+    /// system says about its free space.
+    pub fn limit_room(&self, room_bytes: u64) {
+        self.law().room_bytes = room_bytes;
+    }
+
+    /// From now on reads and writes do not come back.
+    pub fn hold(&self) {
+        self.law().is_holding = true;
+    }
+
+    /// Number of reads and writes that have not come back.
+    pub fn held(&self) -> usize {
+        self.law().held.len()
+    }
+
+    /// Number of reads and writes that were done, failed ones not counted.
+    pub fn answered(&self) -> u64 {
+        self.law().answered
+    }
+
+    /// Lets all of them come back, and those to come.
+    pub fn release(&self) {
+        self.law().release();
+    }
+}
+
+impl Drop for Faulty {
+    fn drop(&mut self) {
+        // Nobody can unmount, and no process can end, while I/O is held.
+        self.release();
+    }
+}
+
+fn lock(law: &Mutex<Law>) -> MutexGuard<'_, Law> {
+    law.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Law {
+    fn release(&mut self) {
+        self.is_holding = false;
+        for held in self.held.drain(..) {
+            match held {
+                Held::Read { bytes, reply } => reply.data(&vec![0; bytes as usize]),
+                Held::Write { bytes, reply } => reply.written(bytes),
+            }
+        }
+    }
+
+    fn size(&mut self, inode: INodeNo) -> &mut u64 {
+        &mut self.sizes_bytes[usize::from(inode == NEW)]
+    }
+
+    /// True if any block of the range is one that fails.
+    fn fails(&self, offset: u64, bytes: u64) -> bool {
+        let (first, last) = (offset / self.block_bytes, (offset + bytes.max(1) - 1) / self.block_bytes);
+        self.every > 0 && (first..=last).any(|block| (block + 1).is_multiple_of(self.every))
+    }
+
+    fn attributes(&mut self, inode: INodeNo) -> FileAttr {
+        let is_folder = inode == INodeNo::ROOT;
+        let size = if is_folder { 0 } else { *self.size(inode) };
+        FileAttr {
+            ino: inode,
+            size,
+            blocks: size.div_ceil(512),
+            atime: SystemTime::UNIX_EPOCH,
+            mtime: SystemTime::UNIX_EPOCH,
+            ctime: SystemTime::UNIX_EPOCH,
+            crtime: SystemTime::UNIX_EPOCH,
+            kind: if is_folder { FileType::Directory } else { FileType::RegularFile },
+            perm: if is_folder { 0o755 } else { 0o644 },
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        }
+    }
+}
+
+/// What FUSE calls.
+struct Server {
+    law: Arc<Mutex<Law>>,
+}
+
+impl Server {
+    fn law(&self) -> MutexGuard<'_, Law> {
+        lock(&self.law)
+    }
+}
+
+impl Filesystem for Server {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // Or it is asked for one I/O after the other, whatever the depth; an older kernel may refuse.
+        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        let _ = config.set_max_background(256);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let mut law = self.law();
+        match name.to_str() {
+            Some(OLD_NAME) => reply.entry(&TTL, &law.attributes(OLD), Generation(0)),
+            Some(NEW_NAME) if law.new_exists => reply.entry(&TTL, &law.attributes(NEW), Generation(0)),
+            _ => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&TTL, &self.law().attributes(inode));
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u32>,
+        size: Option<u64>,
+        _: Option<TimeOrNow>,
+        _: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let mut law = self.law();
+        if let Some(size) = size {
+            *law.size(inode) = size;
+        }
+        reply.attr(&TTL, &law.attributes(inode));
+    }
+
+    fn create(&self, _: &Request, _: INodeNo, name: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
+        if name != NEW_NAME {
+            return reply.error(Errno::EPERM);
+        }
+        let mut law = self.law();
+        law.new_exists = true;
+        let (attributes, flags) = (law.attributes(NEW), FopenFlags::FOPEN_DIRECT_IO);
+        reply.created(&TTL, &attributes, Generation(0), FileHandle(0), flags);
+    }
+
+    fn unlink(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        if name != NEW_NAME {
+            return reply.error(Errno::EPERM);
+        }
+        self.law().new_exists = false;
+        reply.ok();
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        // Each I/O comes here with its own offset and length, not those of the page cache.
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let mut law = self.law();
+        let left = law.size(inode).saturating_sub(offset);
+        let bytes = u64::from(size).min(left) as u32;
+        if law.fails(offset, u64::from(bytes)) {
+            reply.error(Errno::EIO);
+        } else if law.is_holding {
+            law.held.push(Held::Read { bytes, reply });
+        } else {
+            law.answered += 1;
+            reply.data(&vec![0; bytes as usize]);
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let mut law = self.law();
+        let end = offset + data.len() as u64;
+        if law.fails(offset, data.len() as u64) {
+            return reply.error(Errno::EIO);
+        }
+        if end > law.room_bytes {
+            return reply.error(Errno::ENOSPC);
+        }
+        let size = law.size(inode);
+        *size = end.max(*size);
+        let bytes = data.len() as u32;
+        if law.is_holding {
+            law.held.push(Held::Write { bytes, reply });
+        } else {
+            law.answered += 1;
+            reply.written(bytes);
+        }
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        // Plenty, whatever the room is.
+        reply.statfs(1 << 30, 1 << 30, 1 << 30, 1 << 20, 1 << 20, 4096, 255, 4096);
+    }
+}
