@@ -3,9 +3,12 @@
 use host::Root;
 use model::environment::TargetEnvironment;
 use model::kernel_counters::KernelCounters;
-use model::profile::TimeSpan;
+use model::plan::Plan;
+use model::profile::{TimeSpan, Tracing};
+use model::record::Record;
 use model::result::{KernelCountersAround, TimeSpanResult};
 use run::observer::{Event, Observer};
+use stats::EventSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -13,6 +16,7 @@ use std::path::PathBuf;
 pub(crate) struct KernelView<'a, O> {
     pub(crate) inner: O,
     machine: &'a Root,
+    tracing: Option<Tracing>,
     environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// The devices that the targets stand on, and those below.
     devices: BTreeSet<String>,
@@ -22,18 +26,36 @@ pub(crate) struct KernelView<'a, O> {
 }
 
 impl<'a, O: Observer> KernelView<'a, O> {
-    pub(crate) fn new(inner: O, machine: &'a Root, environments: &'a BTreeMap<PathBuf, TargetEnvironment>) -> Self {
+    pub(crate) fn new(
+        inner: O,
+        machine: &'a Root,
+        tracing: Option<Tracing>,
+        environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    ) -> Self {
         let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
         let devices = devices.map(|device| device.name.clone()).collect();
-        Self { inner, machine, environments, devices, current: 0, seen: BTreeMap::new() }
+        Self { inner, machine, tracing, environments, devices, current: 0, seen: BTreeMap::new() }
     }
 
     /// Puts what was counted, and what it means, into the results of `spans`.
-    pub(crate) fn tell(mut self, spans: &[TimeSpan], results: &mut [TimeSpanResult]) {
-        for (number, (span, happened)) in (1..).zip(spans.iter().zip(results)) {
-            let counters = self.seen.remove(&number).and_then(|seen| <[KernelCounters; 2]>::try_from(seen).ok());
-            happened.kernel_counters = counters.map(|[before, after]| KernelCountersAround { before, after });
+    pub(crate) fn tell(mut self, spans: &[TimeSpan], plan: &Plan, record: &Record, results: &mut [TimeSpanResult]) {
+        let planned = spans.iter().zip(&plan.time_spans).zip(&record.time_spans);
+        for (number, (((span, plan), record), happened)) in (1..).zip(planned.zip(results)) {
+            let seen = self.seen.remove(&number).and_then(|seen| <[KernelCounters; 2]>::try_from(seen).ok());
+            let Some([before, after]) = seen else { continue };
+            let around = happened.kernel_counters.insert(KernelCountersAround { before, after });
+            happened.kernel_events = self.tracing.map(|tracing| {
+                let environments = self.environments;
+                stats::kernel_events(&EventSources { tracing, plan, record, around, environments })
+            });
             happened.notes.extend(stats::durability_notes(span, happened, self.environments));
+        }
+    }
+
+    fn read(&self) -> KernelCounters {
+        KernelCounters {
+            machine: self.tracing.map(|_| host::machine_counters(self.machine)),
+            ..host::io_counters(self.machine, self.devices.iter().map(String::as_str))
         }
     }
 }
@@ -44,7 +66,7 @@ impl<O: Observer> Observer for KernelView<'_, O> {
             Event::TimeSpan { number } => self.current = *number,
             // Once as the measurement begins, and once as it ends.
             Event::CpuTimesRead { .. } => {
-                let counters = host::io_counters(self.machine, self.devices.iter().map(String::as_str));
+                let counters = self.read();
                 self.seen.entry(self.current).or_default().push(counters);
             }
             _ => {}

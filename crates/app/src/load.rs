@@ -4,7 +4,7 @@ use crate::kernel_view::KernelView;
 use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
-use crate::status::{NOT_SUPPORTED, Status, fail, printed};
+use crate::status::{Status, fail, printed};
 use crate::{Invocation, events, interrupt};
 use host::Root;
 use model::environment::TargetEnvironment;
@@ -42,12 +42,6 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let Some((warnings, destinations)) = check(request, &facts) else {
         return Status::Invalid;
     };
-    if !request.unsupported.is_empty() {
-        for option in &request.unsupported {
-            say(&format!("ERROR: {NOT_SUPPORTED}{option}"));
-        }
-        return Status::Failure;
-    }
     let mut job = Job { invocation, request, machine, facts, destinations, warnings };
     let too_large = plan::check_size(&request.profile, &job.facts.system);
     if !too_large.is_empty() {
@@ -146,8 +140,9 @@ impl Job<'_> {
             Err(error) => return fail(&format!("cannot watch for signals: {error}")),
         };
         let environments = self.target_environments();
-        let spectator = Spectator::new(self.request.profile.verbose);
-        let mut observer = KernelView::new(spectator, &self.machine, &environments);
+        let profile = &self.request.profile;
+        let spectator = Spectator::new(profile.verbose);
+        let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, &environments);
         let record = run::run(
             plan,
             Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events },
@@ -162,7 +157,7 @@ impl Job<'_> {
             }
         }
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
-        observer.tell(&self.request.profile.time_spans, &mut result.time_spans);
+        observer.tell(&profile.time_spans, plan, &record, &mut result.time_spans);
         self.report(&result, status)
     }
 

@@ -4,9 +4,6 @@ use crate::output::say;
 use spec::ParseFailure;
 use std::process::{ExitCode, Termination};
 
-/// Beginning of the message for an option whose effect does not exist yet.
-pub(crate) const NOT_SUPPORTED: &str = "not supported yet: ";
-
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {

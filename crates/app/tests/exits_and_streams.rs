@@ -321,50 +321,6 @@ fn short_transfers_count_with_their_length_and_are_told_once() {
     assert!(sum.bytes < sum.ios * 65_536, "short transfers were counted in full\n{run}");
 }
 
-#[test]
-fn options_whose_effect_is_yet_to_come_are_named_and_do_nothing() {
-    let place = workplace!();
-    place.file("a.dat", &vec![7; 65_536]);
-    let help = place.diskspd("--help").run().stdout;
-    // A form of every option that --help has ever marked; those that it does not mark work by now.
-    for (option, words) in [
-        ("-X", "-Xprofile.xml"),
-        ("-oc", "-oc4"),
-        ("-a<cspPeE>", "-ac"),
-        ("-aup", "-aup"),
-        ("-N", "-Sm -Nv"),
-        ("-l", "-l"),
-        ("-x", "-x"),
-        ("-u", "-u"),
-        ("-bs", "-bsn"),
-        ("-ys", "-ysEVENT"),
-        ("-yf", "-yfEVENT"),
-        ("-yr", "-yrEVENT"),
-        ("-yp", "-ypEVENT"),
-        ("-e", "-eq"),
-    ] {
-        // An entry is the line with the option and the indented ones below it.
-        let mut lines = help.lines().skip_while(|line| !line.starts_with(&format!("  {option}")));
-        let first = lines.next().unwrap_or_default();
-        let more = lines.take_while(|line| line.starts_with("     "));
-        let entry: Vec<&str> = std::iter::once(first).chain(more).map(str::trim).collect();
-        if !entry.join(" ").contains("(not supported yet)") {
-            continue;
-        }
-        let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
-        let letters = &words.split(' ').next_back().unwrap_or_default()[..2];
-        if option == "-X" {
-            // Nothing but times and targets goes with it.
-            place.diskspd(words).args("a.dat").run().expect_stderr(&["not supported yet: -X"]);
-            continue;
-        }
-        run.expect_status(1).expect_stderr(&[&format!("not supported yet: {letters}")]);
-        assert_eq!(run.stdout, "", "{words} ran");
-        place.diskspd("-Rp").args(words).args("a.dat").run().expect_status(0);
-    }
-    assert_eq!(place.content("a.dat"), vec![7; 65_536]);
-}
-
 /// Runs the program where `io_uring` system calls fail with `errno`.
 fn without_io_uring(place: &Workplace, errno: i32, words: &str) -> Result<Finished, String> {
     // A filter of system calls 425 to 427, which are io_uring's everywhere.

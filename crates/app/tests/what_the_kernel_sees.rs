@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use testkit::{OpenMode, Report, Running, Snapshot, Workplace, or_skip, say_skipped, skip, workplace};
+use testkit::{OpenMode, Report, Running, Snapshot, Workplace, or_skip, skip, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();

@@ -18,6 +18,7 @@ pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str>) 
     KernelCounters {
         devices: devices.into_iter().filter_map(counters).collect(),
         process: root.text("/proc/self/io").and_then(|text| process(&text)),
+        machine: None,
     }
 }
 

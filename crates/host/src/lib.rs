@@ -3,7 +3,7 @@
 //! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] looks at the files and
 //! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
 //! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
-//! [`io_counters()`] what the kernel counted. Nothing here decides anything, and nothing here changes anything but
+//! [`io_counters()`] and [`machine_counters()`] what the kernel counted. Nothing here decides anything, and nothing here changes anything but
 //! this process's own limit of open files: who reads the facts decides.
 
 mod block;
@@ -20,6 +20,7 @@ mod guard;
 mod hypervisor;
 mod kernel;
 mod kernel_counters;
+mod machine_counters;
 mod memory;
 mod mounts;
 mod nvlist;
@@ -37,6 +38,7 @@ mod zpool;
 pub use devices::devices;
 pub use environment::{environment, target_environment};
 pub use kernel_counters::io_counters;
+pub use machine_counters::machine_counters;
 pub use model::facts::TargetQuestion;
 pub use root::Root;
 pub use system::system;

@@ -1,5 +1,6 @@
-//! The kernel's own counters of I/O, read before and after a run.
+//! The kernel's own counters, read before and after a measurement.
 
+use crate::machine_counters::MachineCounters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -11,6 +12,9 @@ pub struct KernelCounters {
     pub devices: BTreeMap<String, DeviceCounters>,
     /// Of this process.
     pub process: Option<ProcessCounters>,
+    /// Of the machine, if they were asked for (`-e`).
+    #[serde(default)]
+    pub machine: Option<MachineCounters>,
 }
 
 impl KernelCounters {
@@ -23,6 +27,7 @@ impl KernelCounters {
         Self {
             devices: self.devices.iter().filter_map(difference).collect(),
             process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
+            machine: self.machine.zip(before.machine).map(|(now, then)| now.since(&then)),
         }
     }
 }
@@ -153,7 +158,7 @@ mod tests {
         };
         let moment = |devices: &[(&str, DeviceCounters)]| KernelCounters {
             devices: devices.iter().map(|(name, counters)| ((*name).to_owned(), *counters)).collect(),
-            process: None,
+            ..KernelCounters::default()
         };
         let before = moment(&[("sda", counters(5, None)), ("sdb", counters(9, None))]);
         let after = moment(&[("sda", counters(12, Some(FlushCounters::default()))), ("sdc", counters(1, None))]);

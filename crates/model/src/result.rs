@@ -6,6 +6,7 @@ use crate::affinity::AffinityEntry;
 use crate::environment::{Environment, TargetEnvironment};
 use crate::facts::{SystemFacts, TargetFacts};
 use crate::kernel_counters::KernelCounters;
+use crate::kernel_events::KernelEvents;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, EngineKind, Plan};
 use crate::profile::Profile;
@@ -106,6 +107,8 @@ pub struct TimeSpanResult {
     pub measured: Option<Measured>,
     /// The kernel's own counters around the measurement, if they were read.
     pub kernel_counters: Option<KernelCountersAround>,
+    /// What they amount to, if it was asked for (`-e`).
+    pub kernel_events: Option<KernelEvents>,
 }
 
 /// How a timespan ended.

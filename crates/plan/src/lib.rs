@@ -27,6 +27,7 @@ mod seeds;
 mod space;
 mod target;
 mod time_span;
+mod tracing;
 mod words;
 mod workers;
 
@@ -69,6 +70,9 @@ pub fn plan(profile: &Profile, facts: &Facts, choices: &Choices) -> Result<Plan,
     let mut findings = Findings::default();
     let mut files = Files::new(facts, choices);
     let precreate = precreate::plan(profile, &mut files, &mut findings);
+    if let Some(tracing) = profile.tracing {
+        tracing::note(tracing, &mut findings);
+    }
     let several = profile.time_spans.len() > 1;
     let mut time_spans = Vec::with_capacity(profile.time_spans.len());
     for (index, time_span) in profile.time_spans.iter().enumerate() {

@@ -10,6 +10,8 @@ mod csv;
 mod distribution_list;
 mod echo;
 mod echo_target;
+mod event_names;
+mod event_table;
 mod foreign;
 mod io_table;
 pub mod json;

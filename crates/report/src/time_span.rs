@@ -1,7 +1,7 @@
 //! The results of one timespan.
 
 use crate::io_table::{Columns, Kind};
-use crate::{cpu_table, distribution_list, foreign, io_table, latency_table, wait_table};
+use crate::{cpu_table, distribution_list, event_table, foreign, io_table, latency_table, wait_table};
 use model::affinity::list_text;
 use model::note::Note;
 use model::profile::TimeSpan;
@@ -80,6 +80,9 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     latency_table::tables(out, measured)?;
     if !measured.waits.is_empty() {
         wait_table::waits(out, &measured.waits, measured.is_latency_run)?;
+    }
+    if let Some(events) = &shown.happened.kernel_events {
+        event_table::blocks(out, events)?;
     }
     Ok(())
 }

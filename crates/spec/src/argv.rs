@@ -136,9 +136,6 @@ fn apply(
             let separator = if marked.is_empty() { "" } else { "\n" };
             ParseFailure::because(format!("incorrectly provided option: '{argument}': {text}{hint}{separator}{marked}"))
         })?;
-        if row.support.is_later(value) && !builder.unsupported.iter().any(|earlier| earlier == argument) {
-            builder.unsupported.push(argument.to_owned());
-        }
         if builder.usage {
             return Ok(());
         }
@@ -235,7 +232,6 @@ fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -
         events: std::mem::take(&mut builder.events),
         options: std::mem::take(&mut builder.options),
         warnings: std::mem::take(&mut builder.warnings),
-        unsupported: std::mem::take(&mut builder.unsupported),
     }))
 }
 

@@ -50,8 +50,6 @@ pub(crate) struct Builder {
     pub(crate) profile_path: Option<PathBuf>,
     pub(crate) said: Said,
     pub(crate) warnings: Vec<String>,
-    /// Options, as typed, whose effect does not exist yet.
-    pub(crate) unsupported: Vec<String>,
 }
 
 /// A target without a path, whose settings every target gets.

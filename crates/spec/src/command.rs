@@ -116,8 +116,6 @@ pub struct RunRequest {
     pub options: RunOptions,
     /// What the user should know: sentences without a prefix.
     pub warnings: Vec<String>,
-    /// Options, as typed, whose effect does not exist yet. A run with any of them fails.
-    pub unsupported: Vec<String>,
 }
 
 /// `-X` with what may stand beside it.

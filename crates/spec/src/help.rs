@@ -1,7 +1,7 @@
 //! The usage text, `--help` and `--version`: views of the table of options.
 
 use crate::command::Subcommand;
-use crate::options::{self, Group, OptionRow, Repeat, Scope, Since, Support};
+use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
 use std::fmt::Write as _;
 
@@ -123,8 +123,7 @@ fn list_row(text: &mut String, row: &OptionRow) {
     if used >= TEXT_COLUMN {
         text.push('\n');
     }
-    let later = if matches!(row.support, Support::Later) { " (not supported yet)" } else { "" };
-    for (index, line) in wrap(&format!("{}{later}", row.short), LINE_WIDTH - TEXT_COLUMN).iter().enumerate() {
+    for (index, line) in wrap(row.short, LINE_WIDTH - TEXT_COLUMN).iter().enumerate() {
         let indent = if index == 0 && used < TEXT_COLUMN { TEXT_COLUMN - used } else { TEXT_COLUMN };
         let _ = writeln!(text, "{:indent$}{line}", "");
     }
@@ -135,15 +134,6 @@ fn describe(row: &OptionRow) -> String {
     paragraph(&mut text, "", row.long);
     if !row.on_linux.is_empty() {
         paragraph(&mut text, "On Linux: ", row.on_linux);
-    }
-    match row.support {
-        Support::Complete => {}
-        Support::Later => {
-            paragraph(&mut text, "", "Not supported yet: it can be shown (-Rp), and a run with it fails.");
-        }
-        Support::Partly { forms, .. } => {
-            paragraph(&mut text, "Not supported yet, so that a run with it fails: ", &format!("{forms}."));
-        }
     }
     text.push('\n');
     let scope = match row.scope {

@@ -20,7 +20,6 @@ pub mod report_command;
 pub mod size;
 mod targets;
 mod templates;
-mod unsupported;
 pub mod xml_read;
 pub mod xml_write;
 

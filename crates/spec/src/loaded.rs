@@ -2,7 +2,7 @@
 
 use crate::command::{Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest, Surroundings};
 use crate::xml_write::unsayable_paths;
-use crate::{targets, templates, unsupported};
+use crate::{targets, templates};
 use model::profile::{Profile, ResultFormat};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -37,9 +37,8 @@ impl LoadRequest {
             }
             return Ok(Loaded::Show(ShowRequest { profile, format, warnings: self.warnings }));
         }
-        let unsupported = unsupported::unsupported(&profile);
         let (options, warnings) = (self.options, self.warnings);
-        Ok(Loaded::Run(RunRequest { profile, events: Events::default(), options, warnings, unsupported }))
+        Ok(Loaded::Run(RunRequest { profile, events: Events::default(), options, warnings }))
     }
 
     /// Targets of the command line.
@@ -67,7 +66,7 @@ impl LoadRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, Overrides};
+    use crate::command::Command;
     use model::profile::{Target, TimeSpan};
     use std::ffi::OsString;
 
@@ -134,17 +133,6 @@ mod tests {
             assert_eq!(request.format, format, "{line}");
             assert_eq!(request.profile, Profile { result_format: format, ..profile });
         }
-    }
-
-    #[test]
-    fn what_does_not_exist_yet_is_named_by_element_and_option() {
-        let mut profile = profile(&["f"]);
-        profile.time_spans[0].targets[0].large_pages = true;
-        let loaded = LoadRequest { overrides: Overrides::default(), ..request("-Xp") }.load(profile, &With(&[]));
-        let Ok(Loaded::Run(run)) = loaded else { panic!("{loaded:?}") };
-        let is_later = crate::options::find_short("-l").unwrap().0.support.is_later("");
-        let expected: &[&str] = if is_later { &["<UseLargePages> (-l)"] } else { &[] };
-        assert_eq!(run.unsupported, expected);
     }
 
     #[test]

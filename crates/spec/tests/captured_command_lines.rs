@@ -119,10 +119,7 @@ fn outcome(args: &[String]) -> Outcome {
             if !findings.errors.is_empty() {
                 return Outcome { errors: findings.errors, warnings: findings.warnings, exit_status: 3 };
             }
-            let later: Vec<String> =
-                request.unsupported.iter().map(|option| format!("not supported yet: {option}")).collect();
-            let exit_status = i64::from(!later.is_empty());
-            Outcome { errors: later, warnings: findings.warnings, exit_status }
+            Outcome { warnings: findings.warnings, ..Outcome::default() }
         }
         Ok(Command::SignalEvents { names, .. }) => Outcome {
             errors: names.iter().map(|name| format!("no process holds the event of -ye{name}")).collect(),

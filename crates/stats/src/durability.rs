@@ -196,7 +196,7 @@ mod tests {
             let flush = Some(FlushCounters { count, time_ms: count / 4 });
             let devices = ["sda1", "sda", "sdb"]
                 .map(|name| (name.to_owned(), DeviceCounters { flush, ..DeviceCounters::default() }));
-            KernelCounters { devices: devices.into(), process: None }
+            KernelCounters { devices: devices.into(), ..KernelCounters::default() }
         };
         let around = KernelCountersAround { before: counters(600), after: counters(2600) };
         let happened = TimeSpanResult {

@@ -9,6 +9,7 @@ mod cpu;
 mod distribution;
 mod durability;
 mod intervals;
+mod kernel_events;
 mod latency;
 mod rate;
 mod time_span;
@@ -16,6 +17,7 @@ mod time_span;
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled};
 pub use durability::durability_notes;
+pub use kernel_events::{EventSources, kernel_events, level_figures};
 pub use latency::PERCENTILE_RANKS_PPB;
 pub use rate::{amount, per_second};
 

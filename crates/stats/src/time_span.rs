@@ -46,6 +46,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,
         measured: was_measured.then(|| measured(sources)),
         kernel_counters: None,
+        kernel_events: None,
     }
 }
 

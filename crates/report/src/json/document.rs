@@ -5,6 +5,7 @@ use super::histogram::Buckets;
 use model::affinity::AffinityEntry;
 use model::environment::{Environment, TargetEnvironment};
 use model::facts::{SystemFacts, TargetFacts};
+use model::kernel_events::KernelEvents;
 use model::note::Note;
 use model::plan::{EffectiveDistribution, EngineKind, Plan};
 use model::profile::Profile;
@@ -114,6 +115,9 @@ pub(super) struct TimeSpan<'a> {
     pub(super) measured: Option<Figured<'a>>,
     /// The kernel's own counters around the measurement; null = they were not read.
     pub(super) kernel_counters: Option<Cow<'a, KernelCountersAround>>,
+    /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
+    #[serde(default)]
+    pub(super) kernel_events: Option<Cow<'a, KernelEvents>>,
 }
 
 /// The figures of a timespan.

@@ -52,6 +52,7 @@ impl From<TimeSpan<'_>> for TimeSpanResult {
             buffer_separation_bytes: time_span.buffer_separation_bytes,
             measured: time_span.measured.map(Measured::from),
             kernel_counters: time_span.kernel_counters.map(Cow::into_owned),
+            kernel_events: time_span.kernel_events.map(Cow::into_owned),
         }
     }
 }

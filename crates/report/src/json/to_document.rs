@@ -66,8 +66,16 @@ fn remarks(notes: &[Note]) -> Vec<Remark> {
 }
 
 fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
-    let TimeSpanResult { outcome, errors, notes, engines, buffer_separation_bytes, measured, kernel_counters } =
-        happened;
+    let TimeSpanResult {
+        outcome,
+        errors,
+        notes,
+        engines,
+        buffer_separation_bytes,
+        measured,
+        kernel_counters,
+        kernel_events,
+    } = happened;
     TimeSpan {
         outcome: *outcome,
         errors: errors.clone(),
@@ -76,6 +84,7 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         buffer_separation_bytes: *buffer_separation_bytes,
         measured: measured.as_ref().map(figured),
         kernel_counters: kernel_counters.as_ref().map(Borrowed),
+        kernel_events: kernel_events.as_ref().map(Borrowed),
     }
 }
 

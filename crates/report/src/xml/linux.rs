@@ -3,6 +3,7 @@
 //! Its elements share no name with `DiskSpd`'s, so that readers which look for a name anywhere in
 //! the document find the same as before.
 
+use super::events;
 use super::number::{ms, percent};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
@@ -47,6 +48,9 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
             errors.iter().try_for_each(|error| xml.element("RunFailure", error))?;
             warnings.iter().try_for_each(|warning| xml.element("RunWarning", warning))?;
             notes.iter().try_for_each(|note| xml.element("RunNote", note))?;
+        }
+        if let Some(events) = &happened.kernel_events {
+            events::beside(xml, events)?;
         }
         let targets = happened.measured.iter().flat_map(|measured| &measured.target_latencies);
         targets.into_iter().try_for_each(|(path, latencies)| target_latency(xml, path, latencies))

@@ -4,6 +4,7 @@
 //! in the field address elements by path and compare percentiles as text. What is ours stands in
 //! `Tool/Implementation` and in the element `Linux`, the last of a timespan.
 
+mod events;
 mod linux;
 mod number;
 mod statistics;

@@ -3,7 +3,7 @@
 use super::linux::{self, AboutRun};
 use super::number::two_decimals;
 use super::writer::Writer;
-use super::{statistics, system, thread};
+use super::{events, statistics, system, thread};
 use model::limits::CPUS_PER_GROUP;
 use model::profile::TimeSpan;
 use model::result::{CpuUsage, Measured, TimeSpanResult};
@@ -50,6 +50,9 @@ fn figures(xml: &mut Writer<'_>, shown: &Shown<'_>, measured: &Measured) -> io::
     }
     if span.calculate_iops_std_dev {
         statistics::iops(xml, &measured.total, &measured.intervals, span.interval_ms)?;
+    }
+    if let Some(events) = &happened.kernel_events {
+        events::element(xml, events)?;
     }
     thread::elements(xml, span, measured)
 }

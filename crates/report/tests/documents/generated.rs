@@ -2,6 +2,7 @@
 
 use model::affinity::compact;
 use model::facts::SystemFacts;
+use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents};
 use model::note::Note;
 use model::plan::{
     EffectiveDistribution, EffectiveRange, EngineKind, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan,
@@ -120,6 +121,7 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
     for (span, happened) in spans.iter().zip(&mut result.time_spans) {
         let kind = if span.has_ring || !span.is_pool { EngineKind::IoUring } else { EngineKind::Synchronous };
         happened.engines = vec![kind; span.targets];
+        happened.kernel_events = (span.waits[4] % 2 == 0 && happened.measured.is_some()).then(|| kernel_events(span));
         let Some(measured) = &mut happened.measured else { continue };
         if span.has_distribution {
             measured.distributions = vec![distribution(span)];
@@ -257,6 +259,34 @@ fn intervals(ios: &[Io]) -> Vec<IntervalRecord> {
     let of = |index, is_write| tally(ios.iter().filter(|io| (io.interval, io.is_write) == (index, is_write)), true);
     let interval = |index| IntervalRecord { index, read: of(index, false), write: of(index, true) };
     (0..4).map(interval).filter(|interval| interval.read.count + interval.write.count > 0).collect()
+}
+
+/// Two classes, and a stack of two devices of which one has done nothing.
+fn kernel_events(span: &Span) -> KernelEvents {
+    let counters = |events: &[KernelEvent]| {
+        events.iter().zip(span.waits).map(|(&event, count)| EventCount { event, count }).collect()
+    };
+    let class = |class, events| EventClass { class, source: "/proc & <more>".to_owned(), counters: counters(events) };
+    let figures =
+        |ios: u64, mean_ns| stats::level_figures(ios, ios * 4096, (ios > 0).then_some(mean_ns), span.elapsed_ns);
+    let level = |device: Option<&str>, depth, ios| IoLevel {
+        device: device.map(str::to_owned),
+        depth,
+        read: figures(ios, 81_000.0),
+        write: figures(span.waits[7], 1_250_000.0),
+    };
+    let [a, b, ..] = span.waits;
+    KernelEvents {
+        classes: vec![
+            class(EventKind::DiskIo, &[KernelEvent::Read, KernelEvent::Write]),
+            class(EventKind::MemoryHardFaults, &[KernelEvent::HardPageFault, KernelEvent::OwnHardPageFault]),
+            class(EventKind::Thread, &[KernelEvent::Start, KernelEvent::End]),
+        ],
+        stacks: vec![IoStack {
+            targets: (0..span.targets).map(|index| NAMES[index].into()).collect(),
+            levels: vec![level(None, 0, a), level(Some("md0"), 1, b), level(Some("nvme0n1"), 2, 0)],
+        }],
+    }
 }
 
 /// A list with a hole, cut off after 60 percent.

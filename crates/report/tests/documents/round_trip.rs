@@ -120,6 +120,7 @@ fn check_time_span(a: &TimeSpanResult, b: &TimeSpanResult) -> Result<(), TestCas
     let notes = |span: &TimeSpanResult| span.notes.iter().map(ToString::to_string).collect::<Vec<_>>();
     prop_assert_eq!((&a.errors, notes(a), &a.engines), (&b.errors, notes(b), &b.engines));
     prop_assert_eq!(a.measured.is_some(), b.measured.is_some());
+    prop_assert_eq!(&a.kernel_events, &b.kernel_events);
     match (&a.measured, &b.measured) {
         (Some(measured), Some(read)) => {
             prop_assert_eq!(a.buffer_separation_bytes, b.buffer_separation_bytes);

@@ -5,6 +5,7 @@ mod caches;
 mod cpus;
 mod echo;
 mod endings;
+mod events;
 mod parsing;
 mod statistics;
 mod support;

@@ -14,7 +14,7 @@ mod target;
 mod threads;
 mod timing;
 
-pub use row::{Group, Kind, Lead, OptionRow, Pass, Repeat, Scope, Since, Support};
+pub use row::{Group, Kind, Lead, OptionRow, Pass, Repeat, Scope, Since};
 
 /// All rows, in the order in which help shows the groups.
 pub fn all() -> impl Iterator<Item = &'static OptionRow> {

@@ -33,8 +33,6 @@ pub struct OptionRow {
     pub since: Since,
     /// What it does on Linux, where that is not obvious; else empty.
     pub on_linux: &'static str,
-    /// Whether its effect exists.
-    pub support: Support,
     /// A complete argument that is accepted, as an example in help and for tests.
     pub example: &'static str,
     /// Applies a value to what has been said so far.
@@ -185,33 +183,6 @@ pub enum Since {
     Own,
 }
 
-/// Whether an option's effect exists.
-#[derive(Clone, Copy)]
-pub enum Support {
-    /// It does.
-    Complete,
-    /// Not yet: it is read and shown, and a run with it fails.
-    Later,
-    /// Not yet for some values.
-    Partly {
-        /// Those values, for people.
-        forms: &'static str,
-        /// True for those values.
-        is_later: fn(&str) -> bool,
-    },
-}
-
-impl Support {
-    /// True if a run with this value fails for now.
-    pub fn is_later(self, value: &str) -> bool {
-        match self {
-            Self::Complete => false,
-            Self::Later => true,
-            Self::Partly { is_later, .. } => is_later(value),
-        }
-    }
-}
-
 impl OptionRow {
     /// What most rows share; each names the rest.
     pub(crate) const BASE: Self = Self {
@@ -229,7 +200,6 @@ impl OptionRow {
         long: "",
         since: Since::DiskSpd("2.0"),
         on_linux: "",
-        support: Support::Complete,
         example: "",
         apply: |_, _| Ok(()),
     };

@@ -1,6 +1,6 @@
 //! `-y -e -X`: events, kernel tracing, and profiles from files.
 
-use super::row::{Group, OptionRow, Pass, Repeat, Scope, Since, Support};
+use super::row::{Group, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
 use std::path::PathBuf;
 
@@ -92,7 +92,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Event classes PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, MEMORY_HARD_FAULTS, NETWORK, \
                REGISTRY; time source q performance counter, c cycle counter, s system timer; p puts trace buffers \
                into paged memory. Several -e add up.",
-        support: Support::Later,
+        on_linux: "The classes are counted over the measurement by the kernel's own counters (/proc, /sys) and printed \
+                   behind the tables. DISK_IO also prints I/O and mean latency at each level, from diskspd down to \
+                   the disks. IMAGE_LOAD and REGISTRY do not exist; q, c, s and p have no effect. A note says so.",
         since: Since::DiskSpd("2.0"),
         example: "-eDISK_IO",
         apply: tracing,

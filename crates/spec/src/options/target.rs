@@ -1,6 +1,6 @@
 //! `-b -B -c -f`: sizes, bounds and creation of targets.
 
-use super::row::{Group, Lead, OptionRow, Pass, Repeat, Support};
+use super::row::{Group, Lead, OptionRow, Pass, Repeat};
 use crate::builder::{Builder, Fault, Given};
 use crate::size;
 use model::limits::BLOCK_SIZE_BYTES_MAX;
@@ -76,7 +76,6 @@ pub(super) const ROWS: &[OptionRow] = &[
         since: super::Since::DiskSpd("2.0"),
         on_linux: "r and s are posix_fadvise(POSIX_FADV_RANDOM) and (POSIX_FADV_SEQUENTIAL). t has no equivalent; it \
                    is accepted and shown.",
-        support: Support::Complete,
         example: "-frs",
         apply: hints,
         ..OptionRow::BASE

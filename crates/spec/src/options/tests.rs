@@ -103,16 +103,6 @@ fn only_what_may_stand_beside_a_profile_does() {
 }
 
 #[test]
-fn options_without_effect_yet_are_reported_as_typed() {
-    for row in all().filter(|row| !row.is_long() && row.scope != Scope::Invocation && row.name != "-X") {
-        let args: Vec<OsString> = [row.example, "f"].iter().map(OsString::from).collect();
-        let Ok(Command::Run(request)) = crate::parse(&args, &Nothing) else { panic!("{}", row.example) };
-        let expected: Vec<&str> = if matches!(row.support, Support::Later) { vec![row.example] } else { Vec::new() };
-        assert_eq!(request.unsupported, expected);
-    }
-}
-
-#[test]
 fn the_longest_name_wins_then_the_value_decides() {
     for (argument, synopsis) in [
         ("-b4K", "-b<size>[K|M|G|T|b]"),

@@ -7,6 +7,7 @@ mod cpu_table;
 mod distribution_list;
 mod echo;
 mod echo_target;
+mod event_table;
 mod io_table;
 mod latency_table;
 mod lines;

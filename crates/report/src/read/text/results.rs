@@ -2,9 +2,10 @@
 
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
-use super::{Report, cpu_table, distribution_list, echo, io_table, latency_table, wait_table};
+use super::{Report, cpu_table, distribution_list, echo, event_table, io_table, latency_table, wait_table};
 use crate::read::distributions::Distributions;
 use crate::read::{ReadError, finish, number};
+use model::kernel_events::KernelEvents;
 use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Directions, Measured, MixedCores, TimeSpanResult};
@@ -24,6 +25,12 @@ struct Parts {
     /// The last line that stands for itself: it may be the title of a latency table.
     title: Option<String>,
     lacks_wait_histogram: bool,
+}
+
+impl Parts {
+    fn events(&mut self) -> &mut KernelEvents {
+        self.happened.kernel_events.get_or_insert_default()
+    }
 }
 
 /// Reads everything up to the next timespan or the totals.
@@ -70,6 +77,11 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
         }
         "Wait Statistics - Completion Wait" | "Wait Statistics - Lookaside" => {
             wait_table::waits(lines, &mut parts.measured)?;
+        }
+        "ETW:" => parts.events().classes = event_table::classes(lines)?,
+        "I/O at each level" => {
+            let stack = event_table::stack(lines, parts.measured.elapsed_ns)?;
+            parts.events().stacks.push(stack);
         }
         "" => parts.title = title,
         _ if latency_table::is_header(line) => {

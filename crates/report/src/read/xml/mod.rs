@@ -1,6 +1,7 @@
 //! `DiskSpd`'s XML documents, and ours.
 
 mod element;
+mod events;
 mod linux;
 mod profile;
 mod profile_target;

@@ -1,7 +1,7 @@
 //! One timespan.
 
 use super::element::Element;
-use super::{linux, statistics, system, thread};
+use super::{events, linux, statistics, system, thread};
 use crate::read::{ReadError, finish, number};
 use model::affinity::AffinityEntry;
 use model::limits::CPUS_PER_GROUP;
@@ -23,6 +23,9 @@ pub(super) fn read(element: Element<'_, '_>, index: usize, result: &mut RunResul
     if element.child("Error").is_none() {
         let elapsed_ns = elapsed_ns(element)?;
         happened.measured = Some(measured(element, span, elapsed_ns, &mut result.system.topology)?);
+    }
+    if let (Some(linux), Some(measured)) = (element.child("Linux"), &happened.measured) {
+        happened.kernel_events = events::read(element, linux, measured.elapsed_ns)?;
     }
     linux::read(element.child("Linux"), &mut happened, result)?;
     happened.outcome = finish::ending(&happened);
