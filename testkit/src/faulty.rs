@@ -37,7 +37,10 @@ struct Law {
     /// Offsets from here on find no space.
     room_bytes: u64,
     is_holding: bool,
+    /// The open with this number, from 1, does not come back; 0 = all do.
+    held_open: u64,
     held: Vec<Held>,
+    opened: u64,
     answered: u64,
 }
 
@@ -46,6 +49,7 @@ struct Law {
 enum Held {
     Read { bytes: u32, reply: ReplyData },
     Write { bytes: u32, reply: ReplyWrite },
+    Open { reply: ReplyOpen },
 }
 
 /// The file system, mounted until it is dropped.
@@ -78,7 +82,9 @@ impl Faulty {
             every: 0,
             room_bytes: u64::MAX,
             is_holding: false,
+            held_open: 0,
             held: Vec::new(),
+            opened: 0,
             answered: 0,
         }));
         let server = Server { law: Arc::clone(&law) };
@@ -109,7 +115,18 @@ impl Faulty {
         self.law().is_holding = true;
     }
 
-    /// Number of reads and writes that have not come back.
+    /// The `ahead`-th open from now on, from 1, does not come back.
+    pub fn hold_open(&self, ahead: u64) {
+        let mut law = self.law();
+        law.held_open = law.opened + ahead;
+    }
+
+    /// How often files were opened.
+    pub fn opened(&self) -> u64 {
+        self.law().opened
+    }
+
+    /// Number of calls that have not come back.
     pub fn held(&self) -> usize {
         self.law().held.len()
     }
@@ -132,6 +149,11 @@ impl Drop for Faulty {
     }
 }
 
+/// Each I/O shall come here with its own offset and length, not those of the page cache.
+fn opened(reply: ReplyOpen) {
+    reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+}
+
 fn lock(law: &Mutex<Law>) -> MutexGuard<'_, Law> {
     law.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -143,6 +165,7 @@ impl Law {
             match held {
                 Held::Read { bytes, reply } => reply.data(&vec![0; bytes as usize]),
                 Held::Write { bytes, reply } => reply.written(bytes),
+                Held::Open { reply } => opened(reply),
             }
         }
     }
@@ -256,8 +279,13 @@ impl Filesystem for Server {
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        // Each I/O comes here with its own offset and length, not those of the page cache.
-        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+        let mut law = self.law();
+        law.opened += 1;
+        if law.opened == law.held_open {
+            law.held.push(Held::Open { reply });
+        } else {
+            opened(reply);
+        }
     }
 
     fn read(

@@ -21,7 +21,7 @@ pub(crate) struct Signals {
 }
 
 /// Sets a flag at the first SIGINT, SIGTERM or SIGHUP; the second ends the process at once. SIGUSR1
-/// sets another.
+/// sets another. A SIGHUP that is ignored stays so: that is what `nohup` is for.
 ///
 /// # Errors
 ///
@@ -31,7 +31,8 @@ pub(crate) fn watch() -> io::Result<Signals> {
     // Caught, so that a write above the limit on file sizes (ulimit -f) fails instead of killing us
     // with half a file made.
     flag::register(SIGXFSZ, Arc::default())?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let ending = [SIGINT, SIGTERM].into_iter().chain((!sys::signal::is_ignored(SIGHUP)?).then_some(SIGHUP));
+    for signal in ending {
         // In this order: the second signal finds the flag that the first one set.
         flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&signals.interrupted))?;
         flag::register(signal, Arc::clone(&signals.interrupted))?;

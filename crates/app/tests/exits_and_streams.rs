@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::time::Duration;
-use testkit::{Finished, LoopDevice, Mounted, Report, Workplace, or_skip, skip, tool, workplace};
+use testkit::{Finished, LoopDevice, Mounted, Report, or_skip, skip, tool, workplace};
 
 /// What the report says if there is nothing to report.
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
@@ -319,38 +319,4 @@ fn short_transfers_count_with_their_length_and_are_told_once() {
     assert_eq!(run.stderr.matches("WARNING").count(), 1, "{run}");
     let sum = Report::of(&run.stdout).read.sum;
     assert!(sum.bytes < sum.ios * 65_536, "short transfers were counted in full\n{run}");
-}
-
-/// Runs the program where `io_uring` system calls fail with `errno`.
-fn without_io_uring(place: &Workplace, errno: i32, words: &str) -> Result<Finished, String> {
-    // A filter of system calls 425 to 427, which are io_uring's everywhere.
-    let script = format!(
-        "import ctypes, os, struct, sys\n\
-         code = [(0x20, 0, 0, 0), (0x35, 0, 2, 425), (0x25, 1, 0, 427), (6, 0, 0, 0x50000 | {errno}), (6, 0, 0, 0x7fff0000)]\n\
-         filter = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *line) for line in code))\n\
-         program = struct.pack('HxxxxxxP', len(code), ctypes.addressof(filter))\n\
-         libc = ctypes.CDLL(None, use_errno=True)\n\
-         libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]\n\
-         if libc.prctl(38, 1, None, 0, 0) or libc.prctl(22, 2, program, 0, 0):\n\
-         \x20   sys.exit(99)\n\
-         os.execv(sys.argv[1], sys.argv[1:])\n"
-    );
-    let run = place.tool(tool("python3")?).args("-c").arg(script).arg(place.program()).args(words).run();
-    if run.code() == Some(99) { Err("no system call filter can be set here".to_owned()) } else { Ok(run) }
-}
-
-#[test]
-fn without_io_uring_one_outstanding_io_runs_and_more_say_why_or_how() {
-    let place = workplace!();
-    place.made("a.dat", "-c1M");
-    for (errno, cause) in [(1, "EPERM"), (38, "ENOSYS")] {
-        let run = or_skip!(without_io_uring(&place, errno, "-d1 -W0 -o1 -t2 -b4K a.dat"));
-        run.expect_status(0);
-        let run = or_skip!(without_io_uring(&place, errno, "-d1 -W0 -o8 -b4K a.dat"));
-        if run.code() == Some(0) {
-            run.expect_stdout(&["using Linux AIO"]);
-        } else {
-            impossible(&run, &["io_uring", cause, "-o1"]);
-        }
-    }
 }

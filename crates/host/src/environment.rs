@@ -27,10 +27,12 @@ pub fn environment(root: &Root) -> Environment {
 /// opened but the kernel's own files.
 pub fn target_environment(root: &Root, paths: &[PathBuf]) -> BTreeMap<PathBuf, TargetEnvironment> {
     let mounts = mounts::read(root);
-    paths.iter().map(|path| (path.clone(), one(&mut Walk::new(root, &mounts), root, path))).collect()
+    let mut known = BTreeMap::new();
+    paths.iter().map(|path| (path.clone(), one(&mut Walk::new(root, &mounts), &mut known, root, path))).collect()
 }
 
-fn one(walk: &mut Walk, root: &Root, path: &Path) -> TargetEnvironment {
+/// `known`: what is already known below mounts, by their numbers. Many targets stand on few mounts.
+fn one(walk: &mut Walk, known: &mut BTreeMap<u32, TargetEnvironment>, root: &Root, path: &Path) -> TargetEnvironment {
     let place = resolve::on_machine(root, path);
     let file_type = fs::metadata(root.path(&place)).map(|metadata| metadata.file_type());
     if file_type.as_ref().is_ok_and(FileTypeExt::is_char_device) {
@@ -42,5 +44,6 @@ fn one(walk: &mut Walk, root: &Root, path: &Path) -> TargetEnvironment {
         return TargetEnvironment { mount: None, backing: Backing::Devices(devices) };
     }
     let Some(mount) = mounts::holding(walk.mounts(), &place) else { return TargetEnvironment::default() };
-    TargetEnvironment { mount: Some(mount.describe()), backing: walk.backing(mount) }
+    let describe = || TargetEnvironment { mount: Some(mount.describe()), backing: walk.backing(mount) };
+    known.entry(mount.id).or_insert_with(describe).clone()
 }

@@ -18,6 +18,7 @@ pub mod io_uring_probe;
 pub mod lease;
 pub mod limits;
 pub mod mapping;
+pub mod signal;
 pub mod thread;
 pub mod tsc;
 pub mod xattr;

@@ -62,22 +62,6 @@ pub fn wake(thread_id: i32) {
     }
 }
 
-/// Blocks the signals that end a program in the calling thread and those it starts, so that they
-/// reach the main thread, which waits for them.
-pub fn block_ending_signals() -> io::Result<()> {
-    // SAFETY: the set is initialised by sigemptyset before it is used, and pthread_sigmask only
-    // reads it.
-    let failed = unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            libc::sigaddset(&raw mut set, signal);
-        }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
-    };
-    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

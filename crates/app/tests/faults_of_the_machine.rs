@@ -1,0 +1,244 @@
+//! Machines and containers that allow less than a run would like: it runs all the same and says with
+//! what, or says why it cannot.
+
+use std::fs;
+use std::time::Duration;
+use testkit::{
+    Argument, Denied, Faulty, Finished, MemoryCgroup, Mounted, Program, Report, Workplace, io_uring, is_root, or_skip,
+    skip, tool, workplace,
+};
+
+/// What the report says if there is nothing to report.
+const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
+
+/// Operations of `io_uring_register`, and a flag of `io_uring_enter` (`include/uapi/linux/io_uring.h`).
+const REGISTER_BUFFERS: u64 = 0;
+const REGISTER_FILES: u64 = 2;
+const EXT_ARG: u64 = 1 << 3;
+
+const EPERM: u32 = 1;
+const EINVAL: u32 = 22;
+const ENOSYS: u32 = 38;
+
+/// A run to its end where system calls are answered with an error.
+fn run_without(program: Program, denied: &[Denied], errno: u32) -> Result<Finished, String> {
+    Ok(program.start_without(denied, errno)?.finish())
+}
+
+/// All of `io_uring`, as Docker's default profile denies it.
+const NO_IO_URING: [Denied; 3] =
+    [Denied::always(io_uring::SETUP), Denied::always(io_uring::ENTER), Denied::always(io_uring::REGISTER)];
+
+/// `io_uring_register` with this operation.
+const fn registration(operation: u64) -> Denied {
+    let mask = u32::MAX as u64;
+    Denied { call: io_uring::REGISTER, only: Some(Argument { number: 1, mask, value: operation }) }
+}
+
+/// The program, started by a shell that does something before.
+fn after(place: &Workplace, script: &str) -> Program {
+    let script = format!("{script}; exec \"$0\" \"$@\"");
+    place.tool("sh").arg("-c").arg(script).arg(place.program())
+}
+
+fn impossible(run: &Finished, parts: &[&str]) {
+    run.expect_status(1).expect_stderr(parts).expect_stderr(&["Error generating I/O requests"]);
+    run.expect_stdout(&[NOTHING]);
+}
+
+#[test]
+fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for (errno, answer) in [(EPERM, "EPERM"), (ENOSYS, "ENOSYS")] {
+        for words in ["-o8 -t2", "-o8 -w50", "-o8 -g64"] {
+            let program = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat");
+            let run = or_skip!(run_without(program, &NO_IO_URING, errno));
+            run.expect_status(0).expect_stdout(&["using Linux AIO", "NOTE: Linux AIO is used instead of io_uring:"]);
+            run.expect_stdout(&[&format!("io_uring_setup answers {answer}"), "seccomp filter of a container"]);
+            assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
+        }
+        // One outstanding I/O needs neither.
+        let run = or_skip!(run_without(place.diskspd("-d1 -W0 -b4K -o1 -t2 a.dat"), &NO_IO_URING, errno));
+        run.expect_status(0);
+        assert!(!run.stdout.contains("NOTE: Linux AIO"), "{run}");
+        // What was asked for by name is not replaced.
+        for words in ["-o8 -u", "-o8 --engine io_uring"] {
+            let program = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat");
+            impossible(&or_skip!(run_without(program, &NO_IO_URING, errno)), &["io_uring was asked for", answer]);
+        }
+    }
+}
+
+#[test]
+fn a_ring_that_may_be_made_but_not_used_is_an_error() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let program = || place.diskspd("-d2 -W0 -b4K -o8 a.dat");
+    let run = or_skip!(run_without(program(), &[Denied::always(io_uring::ENTER)], EPERM));
+    run.expect_status(1).expect_stderr(&["io_uring failed: Operation not permitted (errno 1)"]);
+    let run = or_skip!(run_without(program(), &[registration(REGISTER_FILES)], EINVAL));
+    impossible(&run, &["thread 0: cannot set up io_uring: "]);
+}
+
+#[test]
+fn buffers_that_cannot_be_registered_are_used_all_the_same() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for errno in [EINVAL, EPERM] {
+        let program = place.diskspd("-d1 -W0 -b4K -o8 -w30 a.dat");
+        let run = or_skip!(run_without(program, &[registration(REGISTER_BUFFERS)], errno));
+        run.expect_status(0).expect_stdout(&["using io_uring", "NOTE: I/O buffers are not registered with io_uring:"]);
+        let report = Report::of(&run.stdout);
+        assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "{run}");
+    }
+}
+
+#[test]
+fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    // Kernels before 5.11 do not know it.
+    let denied = Denied { call: io_uring::ENTER, only: Some(Argument { number: 3, mask: EXT_ARG, value: EXT_ARG }) };
+    for words in ["-o4 -g400", "-o4 -u2 -g400", "-o4 -i1 -j10"] {
+        let program = place.diskspd("-d2 -W0 -b4K").args(words).arg("a.dat");
+        let run = or_skip!(run_without(program, &[denied], EINVAL));
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        assert!(report.seconds >= 1.99 && report.seconds < 3.0, "{run}");
+        // 100 a second; or one burst each 10 ms at most.
+        let ios = report.total.sum.ios;
+        assert!((1..=206).contains(&ios), "{words}: {ios} I/Os\n{run}");
+    }
+}
+
+#[test]
+fn ten_thousand_targets_are_used() {
+    let place = workplace!();
+    let folder = place.path("many");
+    fs::create_dir(&folder).expect("a new folder");
+    let mut program = place.diskspd("-d3 -W0 -b4K -F1 -O8 -r").limit(Duration::from_mins(2));
+    for number in 0..10_000 {
+        let name = format!("many/{number}");
+        place.file(&name, &[0; 4096]);
+        program = program.arg(name);
+    }
+    let run = program.run();
+    if run.stderr.contains("open files; this process may have ") {
+        skip!("fewer than 10,000 files may be open here");
+    }
+    run.expect_status(0);
+    let report = Report::of(&run.stdout);
+    assert_eq!(report.total.rows.len(), 10_000);
+    assert!(report.total.sum.ios > 0, "{:?}", report.total.sum);
+}
+
+#[test]
+fn too_many_targets_are_refused_before_any_is_looked_at() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "f"));
+    let mut program = place.diskspd("-d1 -W0 -b4K -F1");
+    for _ in 0..=65_536 {
+        program = program.arg("f/a.dat");
+    }
+    let run = program.run();
+    run.expect_status(3).expect_stderr(&["65537 targets; the most in one timespan is 65536"]);
+    assert_eq!(run.stdout, "", "nothing is reported");
+    assert_eq!(faulty.opened(), 0, "it was looked at");
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised_or_named() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    // The soft limit is nobody's decision.
+    let run = after(&place, "ulimit -S -n 64").args("-d1 -W0 -b4K -r -t40 -o2 a.dat").run();
+    run.expect_status(0);
+    // 16 threads with a target and a ring each, and what the process has beside them.
+    let run = after(&place, "ulimit -n 64").args("-d1 -W0 -b4K -r -t16 -o2 a.dat").run();
+    run.expect_status(0);
+    assert!(Report::of(&run.stdout).total.rows.iter().all(|row| row.bytes % 4096 == 0), "{run}");
+    let run = after(&place, "ulimit -n 64").args("-d1 -W0 -b4K -r -t17 -o2 a.dat").run();
+    impossible(&run, &["17 threads that open their targets themselves need 66 open files; this process may have 64"]);
+}
+
+#[test]
+fn a_quarter_of_a_million_requests_run() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let run = place.diskspd("-d3 -W0 -b512 -r -t64 -o4096 a.dat").limit(Duration::from_mins(2)).run();
+    run.expect_status(0);
+    let report = Report::of(&run.stdout);
+    assert_eq!(report.total.rows.len(), 64);
+    assert!(report.total.sum.ios > 0 && report.total.sum.bytes == report.total.sum.ios * 512, "{run}");
+    // AIO has a limit for the whole machine, 65536 unless somebody raised it.
+    let run = place.diskspd("-d1 -W0 -b512 -r -t64 -o4096 -x a.dat").limit(Duration::from_mins(2)).run();
+    if run.code() != Some(0) {
+        impossible(&run, &["cannot set up Linux AIO: ", "sysctl fs.aio-max-nr"]);
+    }
+}
+
+#[test]
+fn more_memory_than_there_is_is_refused_with_its_kinds() {
+    let place = workplace!();
+    or_skip!(place.sparse("a.dat", 4 << 30).map_err(|error| error.to_string()));
+    let run = place.diskspd("-d1 -W0 -b1G -o65536 -t64 -L -D a.dat").run();
+    impossible(
+        &run,
+        &[" of memory needed (I/O buffers 4PiB, latency buckets ", ", threads ", " are free, of which 90%"],
+    );
+}
+
+#[test]
+fn a_small_memory_cgroup_is_enough_for_the_main_job() {
+    let place = workplace!();
+    let group = or_skip!(MemoryCgroup::of(64 << 20));
+    place.made("a.dat", "-c128M");
+    let small = or_skip!(Mounted::tmpfs(&place, "small", "16M"));
+    let inside = || after(&place, &format!("echo $$ > {}", group.door().display()));
+    for words in ["-b64K -o8 -t2 -r", "-b4K -o32 -t4 -L -D -r -w30", "-b1M -o1 -Sm"] {
+        let run = inside().args("-d1 -W0").args(words).arg("a.dat").run();
+        run.expect_status(0);
+        assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
+    }
+    // Its pages count for the group too.
+    let run = inside().args("-d1 -W0 -c8M -b64K -w100 -o8").arg(small.path.join("b.dat")).run();
+    run.expect_status(0);
+    assert!(Report::of(&run.stdout).write.sum.ios > 0, "{run}");
+    // A file larger than the group can be made.
+    inside().args("-d1 -W0 -c100M -b64K -r").arg("c.dat").run().expect_status(0);
+    let run = inside().args("-d1 -W0 -b1M -o128 a.dat").run();
+    impossible(&run, &["of memory needed (I/O buffers 128MiB, ", " are free, of which 90%"]);
+}
+
+#[test]
+fn a_read_only_root_is_enough_for_the_main_job() {
+    let place = workplace!();
+    if !is_root() {
+        skip!("needs root");
+    }
+    let unshare = or_skip!(tool("unshare"));
+    place.made("a.dat", "-c1M");
+    let script = "mount --make-rprivate / && mount -o remount,bind,ro / || exit 99; mkdir -p /dev/shm; \
+                  mount -t tmpfs -o size=16M none scratch || exit 99; exec \"$0\" \"$@\"";
+    fs::create_dir(place.path("scratch")).expect("a new folder");
+    let inside = || place.tool(&unshare).args("-m sh -c").arg(script).arg(place.program());
+    let run = inside().args("-d1 -W0 -b4K -o8 -t2 -r a.dat").run();
+    if run.code() == Some(99) {
+        skip!("the root cannot be made read-only here: {}", run.stderr.trim());
+    }
+    run.expect_status(0);
+    assert!(Report::of(&run.stdout).read.sum.ios > 0, "{run}");
+    let run = inside().args("-d1 -W0 -c1M -b4K -o8 -w100 scratch/b.dat").run();
+    run.expect_status(0);
+    assert!(Report::of(&run.stdout).write.sum.ios > 0, "{run}");
+    let run = inside().args("-d1 -W0 -b4K -w100 a.dat").run();
+    impossible(&run, &["a.dat", "read-only"]);
+    let run = inside().args("-d1 -W0 -c1M -b4K new.dat").run();
+    impossible(&run, &["new.dat", "read-only"]);
+    assert!(!place.path("new.dat").exists());
+    // A result that cannot be kept is said before the run, not after it.
+    let run = inside().args("-d1 -W0 -b4K --json result.json a.dat").run();
+    run.expect_stderr(&["result.json", "ead-only file system"]);
+    assert_ne!(run.code(), Some(0), "{run}");
+}

@@ -1,0 +1,117 @@
+//! Signals and streams that are cut off: a run ends as it was told to, with a true report.
+
+use std::time::{Duration, Instant};
+use testkit::{Faulty, Report, Running, or_skip, tool, workplace};
+
+/// What the report says if there is nothing to report.
+const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
+
+#[test]
+fn signals_that_end_a_program_end_the_run_gracefully() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let send: [fn(&Running); 3] = [Running::interrupt, Running::terminate, Running::hang_up];
+    for (name, send) in ["INT", "TERM", "HUP"].into_iter().zip(send) {
+        let mut run = place.diskspd("-d30 -W0 -C30 -b4K -o8 -t2 -v a.dat").start();
+        run.wait_for_stderr("starting measurements");
+        std::thread::sleep(Duration::from_millis(200));
+        send(&run);
+        let run = run.finish();
+        run.expect_status(0).expect_stderr(&["*** Interrupted by Ctrl-C."]);
+        let report = Report::of(&run.stdout);
+        assert!(report.seconds > 0.1 && report.seconds < 29.0, "{name}\n{run}");
+        assert!(report.total.sum.ios > 0, "{name}\n{run}");
+    }
+}
+
+#[test]
+fn under_nohup_a_terminal_may_go_away() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let script = r#"trap "" HUP; exec "$0" -d2 -W0 -b4K -v a.dat"#;
+    let mut run = place.tool("sh").args("-c").arg(script).arg(place.program()).start();
+    run.wait_for_stderr("starting measurements");
+    run.hang_up();
+    let run = run.finish();
+    run.expect_status(0);
+    assert!(!run.stderr.contains("Interrupted"), "{run}");
+    assert!(Report::of(&run.stdout).seconds >= 1.99, "{run}");
+}
+
+#[test]
+fn a_signal_is_heard_while_a_thread_hangs_in_opening_its_target() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    let before = faulty.opened();
+    place.briefly("-b4K -o8").arg(&faulty.file).run_until_measuring().expect_status(0);
+    // The last one is the worker's.
+    faulty.hold_open(faulty.opened() - before);
+    let mut run = place.diskspd("-d1 -W0 -b4K -o8 -v").arg(&faulty.file).start();
+    run.wait_until("an open to hang", |_| faulty.held() > 0);
+    run.interrupt();
+    run.wait_for_stdout(NOTHING);
+    assert!(faulty.held() > 0, "it was not the signal that ended the run");
+    faulty.release();
+    let run = run.finish();
+    run.expect_status(0).expect_stderr(&["*** Interrupted by Ctrl-C."]);
+}
+
+#[test]
+fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d4 -W0 -b4K -L -v a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    std::thread::sleep(Duration::from_millis(300));
+    run.pause();
+    let paused_at = Instant::now();
+    std::thread::sleep(Duration::from_millis(1500));
+    run.go_on();
+    let at_most = paused_at.elapsed().as_secs_f64() + 1.0;
+    let run = run.finish();
+    run.expect_status(0);
+    let report = Report::of(&run.stdout);
+    // The time goes on while the process does not.
+    assert!(report.seconds >= 3.99, "{run}");
+    assert!((report.total.sum.ios as f64 / report.total.sum.ios_per_s - report.seconds).abs() <= 0.006, "{run}");
+    let note = "NOTE: the process did not run for ";
+    let line = run.stdout.lines().find_map(|line| line.strip_prefix(note)).unwrap_or_else(|| panic!("no note\n{run}"));
+    let told: f64 = line.split(' ').next().unwrap_or_default().parse().expect("seconds");
+    assert!(told >= 1.0 && told <= at_most, "{line}");
+    assert!(line.contains("stopped by a signal"), "{line}");
+}
+
+#[test]
+fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for words in ["-o1", "-o8", "-o8 -x", "-g64"] {
+        let mut run = place.diskspd("-d1 -W0 -b4K -v").args(words).arg("a.dat").start();
+        run.wait_for_stderr("starting measurements");
+        std::thread::sleep(Duration::from_millis(300));
+        run.pause();
+        std::thread::sleep(Duration::from_millis(2200));
+        run.go_on();
+        let run = run.finish();
+        run.expect_status(0).expect_stdout(&["NOTE: the process did not run for "]);
+        let report = Report::of(&run.stdout);
+        assert!((0.99..1.1).contains(&report.seconds), "what came after the end was measured too\n{run}");
+    }
+}
+
+#[test]
+fn streams_that_nobody_reads_do_not_end_a_run() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let sh = or_skip!(tool("bash"));
+    // The reader of stderr is gone before the first line.
+    let script = r#"( sleep 0.3; exec "$0" -d1 -W0 -b4K -v -P10 a.dat ) 2> >(true) > report.txt; echo "status $?""#;
+    let run = place.tool(&sh).args("-c").arg(script).arg(place.program()).run();
+    assert_eq!(run.stdout, "status 0\n", "{run}");
+    assert!(Report::of(&String::from_utf8_lossy(&place.content("report.txt"))).total.sum.ios > 0);
+    // No streams at all.
+    let script = r#""$0" -d1 -W0 -b4K -v --json result.json a.dat <&- >&- 2>&-; echo "status $?""#;
+    let run = place.tool(&sh).args("-c").arg(script).arg(place.program()).run();
+    assert_eq!(run.stdout, "status 0\n", "{run}");
+    assert!(!place.content("result.json").is_empty());
+}
