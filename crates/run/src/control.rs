@@ -20,7 +20,7 @@ const LIVE_NS: u64 = 1_000_000_000;
 /// What the workers get between the signal and the start, to be awake when it comes.
 const LEAD_NS: u64 = 1_000_000;
 
-/// Waking so much later than wanted is more than a busy machine does: the process was stopped.
+/// To come so much later to the clock than was meant is more than a busy machine does: the process was stopped.
 const PAUSE_NS: u64 = 1_000_000_000;
 
 /// Runs one timespan from preparation to record.
@@ -104,6 +104,8 @@ struct Control<'a> {
     dots: u64,
     /// How long the process was kept from running during the measurement.
     pause_ns: u64,
+    /// When the clock is to be looked at again.
+    due_ns: u64,
 }
 
 /// Sums over all workers at a moment.
@@ -133,6 +135,7 @@ impl<'a> Control<'a> {
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             dots: 0,
             pause_ns: 0,
+            due_ns: start_ns + TICK_NS,
         }
     }
 
@@ -151,7 +154,7 @@ impl<'a> Control<'a> {
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         self.cpu_after = self.read_cpus();
         event::set(self.outside.events.on_finished.as_ref());
-        self.observer.observe(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
+        self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
         if self.plan.cool_down_ns > 0 && self.crew.stop.at_ns() == u64::MAX {
             self.enter(Phase::CoolDown { length_ns: self.plan.cool_down_ns }, end_ns);
         }
@@ -160,13 +163,13 @@ impl<'a> Control<'a> {
     fn read_cpus(&mut self) -> Result<Vec<CpuTimes>, String> {
         let times = cpu::read();
         let cpus = times.as_ref().map_or(0, Vec::len);
-        self.observer.observe(&Event::CpuTimesRead { cpus });
+        self.tell(&Event::CpuTimesRead { cpus });
         times
     }
 
     /// Stays in a phase until its end or a stop.
     fn enter(&mut self, phase: Phase, until_ns: u64) {
-        self.observer.observe(&Event::Phase(phase));
+        self.tell(&Event::Phase(phase));
         let begin = self.look();
         self.seen = begin;
         while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
@@ -177,11 +180,11 @@ impl<'a> Control<'a> {
             }
             let left_ns = until_ns.saturating_sub(now);
             if self.outside.take_status_asked() {
-                self.observer.observe(&Event::Status(Self::live(phase, left_ns, begin, self.look())));
+                self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look())));
             }
             if now >= self.seen.at_ns + LIVE_NS {
                 let seen = self.look();
-                self.observer.observe(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
+                self.tell(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
                 self.seen = seen;
             }
         }
@@ -190,22 +193,35 @@ impl<'a> Control<'a> {
     /// Sleeps; false if the run was stopped meanwhile.
     fn sleep_until(&mut self, until_ns: u64) -> bool {
         loop {
-            let now = sys::clock::monotonic_ns();
+            let now = self.look_at_clock();
             if self.crew.stop.at_ns() != u64::MAX {
                 return false;
             }
             if let Some(reason) = self.outside.end_wanted() {
                 self.crew.stop.request(now);
-                self.observer.observe(&reason);
+                self.tell(&reason);
                 return false;
             }
             if now >= until_ns {
                 return true;
             }
-            let wake_ns = until_ns.min(now + TICK_NS);
-            self.outside.sleep_until_ns(wake_ns);
-            self.pause_ns += pause_ns(&self.phases, wake_ns, sys::clock::monotonic_ns());
+            self.due_ns = until_ns.min(now + TICK_NS);
+            self.outside.sleep_until_ns(self.due_ns);
         }
+    }
+
+    /// The time. What it is later than it was due is a pause.
+    fn look_at_clock(&mut self) -> u64 {
+        let now = sys::clock::monotonic_ns();
+        self.pause_ns += pause_ns(&self.phases, self.due_ns, now);
+        self.due_ns = now + TICK_NS;
+        now
+    }
+
+    /// Tells of an event. What the observer takes for it is no pause: a terminal may keep it waiting.
+    fn tell(&mut self, event: &Event<'_>) {
+        self.observer.observe(event);
+        self.due_ns = sys::clock::monotonic_ns() + TICK_NS;
     }
 
     fn tell_dots(&mut self) {
@@ -215,7 +231,7 @@ impl<'a> Control<'a> {
         }
         let due: u64 = self.crew.recorders.iter().map(|recorder| recorder.completed.get() / every).sum();
         if due > self.dots {
-            self.observer.observe(&Event::Dots { count: due - self.dots });
+            self.tell(&Event::Dots { count: due - self.dots });
             self.dots = due;
         }
     }
@@ -248,12 +264,13 @@ impl<'a> Control<'a> {
     }
 }
 
-/// What a sleep that should have ended at `wake_ns` took away from the measurement.
-fn pause_ns(phases: &Phases, wake_ns: u64, woken_ns: u64) -> u64 {
-    if woken_ns.saturating_sub(wake_ns) < PAUSE_NS {
+/// What a look at the clock that was due at `due_ns` and came at `now_ns` tells of a pause: as much of
+/// it as was in the measurement.
+fn pause_ns(phases: &Phases, due_ns: u64, now_ns: u64) -> u64 {
+    if now_ns.saturating_sub(due_ns) < PAUSE_NS {
         return 0;
     }
-    woken_ns.min(phases.cool_down_ns).saturating_sub(wake_ns.max(phases.measure_ns))
+    now_ns.min(phases.cool_down_ns).saturating_sub(due_ns.max(phases.measure_ns))
 }
 
 /// Measured time: from the begin of the measurement to its end or the stop.
