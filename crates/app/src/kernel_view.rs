@@ -12,6 +12,12 @@ use stats::EventSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+/// The devices that targets stand on, and those below, by the kernel's names.
+pub(crate) fn devices(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
+    let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
+    devices.map(|device| device.name.clone()).collect()
+}
+
 /// Reads the kernel's counters at both ends of each measurement, and passes all events on.
 pub(crate) struct KernelView<'a, O> {
     pub(crate) inner: O,
@@ -32,8 +38,7 @@ impl<'a, O: Observer> KernelView<'a, O> {
         tracing: Option<Tracing>,
         environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     ) -> Self {
-        let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
-        let devices = devices.map(|device| device.name.clone()).collect();
+        let devices = devices(environments);
         Self { inner, machine, tracing, environments, devices, current: 0, seen: BTreeMap::new() }
     }
 

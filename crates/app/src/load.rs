@@ -1,12 +1,12 @@
 //! Running a load: check everything, plan, run, report.
 
-use crate::kernel_view::KernelView;
+use crate::kernel_view::{self, KernelView};
 use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
 use crate::status::{Status, fail, printed};
 use crate::{Invocation, events, interrupt};
-use host::Root;
+use host::{HealthWatch, Root};
 use model::environment::TargetEnvironment;
 use model::facts::Facts;
 use model::plan::Plan;
@@ -142,6 +142,8 @@ impl Job<'_> {
         let environments = self.target_environments();
         let profile = &self.request.profile;
         let spectator = Spectator::new(profile.verbose);
+        let devices = kernel_view::devices(&environments);
+        let health = HealthWatch::begin(&self.machine, devices.iter().map(String::as_str));
         let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, &environments);
         let record = run::run(
             plan,
@@ -158,6 +160,7 @@ impl Job<'_> {
         }
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
         observer.tell(&profile.time_spans, plan, &record, &mut result.time_spans);
+        result.notes.extend(health.end());
         self.report(&result, status)
     }
 

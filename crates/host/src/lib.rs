@@ -3,7 +3,8 @@
 //! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] looks at the files and
 //! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
 //! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
-//! [`io_counters()`] and [`machine_counters()`] what the kernel counted. Nothing here decides anything, and nothing here changes anything but
+//! [`io_counters()`] and [`machine_counters()`] what the kernel counted, [`HealthWatch`] what went
+//! wrong with devices meanwhile. Nothing here decides anything, and nothing here changes anything but
 //! this process's own limit of open files: who reads the facts decides.
 
 mod block;
@@ -17,6 +18,7 @@ mod distribution;
 mod environment;
 mod file_system;
 mod guard;
+mod health;
 mod hypervisor;
 mod kernel;
 mod kernel_counters;
@@ -37,6 +39,7 @@ mod zpool;
 
 pub use devices::devices;
 pub use environment::{environment, target_environment};
+pub use health::HealthWatch;
 pub use kernel_counters::io_counters;
 pub use machine_counters::machine_counters;
 pub use model::facts::TargetQuestion;

@@ -1,5 +1,6 @@
 //! What a user must know beside the figures: every fallback, clamp and ignored option.
 
+use crate::device_fault::DeviceFault;
 use crate::durability::Durability;
 use crate::profile::EndAfter;
 use serde::{Deserialize, Serialize};
@@ -152,6 +153,27 @@ pub enum Note {
         /// Why.
         reason: String,
     },
+    /// The kernel's log told of trouble with a device below a target, from the start of the run to
+    /// its end.
+    DeviceFaultsLogged {
+        /// The kernel's name of the device.
+        device: String,
+        /// Of what sort.
+        fault: DeviceFault,
+        /// How many messages. The kernel leaves some out if there are many.
+        count: u64,
+        /// The first of them.
+        first: String,
+    },
+    /// A device below a target counted errors from the start of the run to its end.
+    DeviceErrorsCounted {
+        /// The kernel's name of the device.
+        device: String,
+        /// Where the counter is below the device's directory in /sys.
+        counter: String,
+        /// How much it rose.
+        count: u64,
+    },
     /// What a result that was read from elsewhere does not tell.
     NotInSource {
         /// Where it was read from: "text of `DiskSpd` 2.0.17".
@@ -237,6 +259,13 @@ impl fmt::Display for Note {
             }
             Self::DurabilityUnknown { path, reason } => {
                 write!(f, "-Sw on '{}': how writes became durable cannot be told: {reason}", path.display())
+            }
+            Self::DeviceFaultsLogged { device, fault, count, first } => {
+                let fault = fault.words();
+                write!(f, "{device} had {fault} during the run, {count} in the kernel's log, the first: {first}")
+            }
+            Self::DeviceErrorsCounted { device, counter, count } => {
+                write!(f, "{device} counted errors during the run: {counter} rose by {count}")
             }
             Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not tell {missing}"),
             Self::Verbatim { text } => f.write_str(text),

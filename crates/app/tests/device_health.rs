@@ -1,0 +1,53 @@
+//! Trouble of a device during a run is in the result, from the kernel's own log.
+
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use testkit::{LoopDevice, Mounted, Workplace, or_skip, skip, workplace};
+
+/// The notes on faults in the kernel's log.
+fn faults(place: &Workplace) -> Vec<Value> {
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let notes = document["notes"].as_array().expect("a list of notes").clone();
+    notes.into_iter().filter(|note| note["note"] == "device_faults_logged").collect()
+}
+
+#[test]
+fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
+    let place = workplace!();
+    if File::open("/dev/kmsg").is_err() {
+        skip!("the kernel's log is not for this process");
+    }
+    // The device promises more than there is room for.
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
+    let image = memory.path.join("own.img");
+    File::create(&image).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let words = format!("-d2 -W0 -w100 -b64K -Su -o2 --json r.json --xml r.xml --destroy={}", image.display());
+    let run = place.diskspd(&words).arg(&device.path).run();
+    run.expect_status(1);
+    let faults = faults(&place);
+    let [fault] = faults.as_slice() else { panic!("{faults:?}\n{run}") };
+    let name = device.name();
+    assert_eq!((&fault["device"], &fault["fault"]), (&name.as_str().into(), &"io_error".into()));
+    assert!(fault["count"].as_u64() >= Some(1), "{fault}");
+    let first = fault["first"].as_str().unwrap_or_default();
+    assert!(first.contains(&format!("error, dev {name}, sector ")), "{first}");
+    run.expect_stdout(&[&format!("NOTE: {name} had I/O errors during the run, "), first]);
+    let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
+    assert!(xml.contains(&format!("<RunNote>{name} had I/O errors")), "{xml}");
+}
+
+#[test]
+fn what_programs_write_to_the_log_is_not_the_kernels_word() {
+    let place = workplace!();
+    let Ok(mut log) = File::options().write(true).open("/dev/kmsg") else { skip!("the log cannot be written to") };
+    let image = place.sparse("own.img", 8 << 20).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let mut running = place.diskspd("-d2 -W0 -v --json r.json").arg(&device.path).start();
+    running.wait_for_stderr("starting measurements");
+    let message = format!("I/O error, dev {}, sector 8 (written by a test of diskspd)", device.name());
+    log.write_all(message.as_bytes()).expect("it takes it");
+    running.finish().expect_status(0);
+    assert_eq!(faults(&place), Vec::<Value>::new());
+}
