@@ -80,6 +80,30 @@ fn a_target_that_hangs_does_not_hang_the_run() {
 }
 
 #[test]
+fn no_timespan_begins_while_ios_of_the_one_before_hang() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    let span = format!(
+        "<TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>{}</Path>\
+         <BlockSize>4096</BlockSize></Target></Targets></TimeSpan>",
+        faulty.file.display()
+    );
+    place.file("three.xml", format!("<Profile><TimeSpans>{span}{span}{span}</TimeSpans></Profile>").as_bytes());
+    let mut run = place.diskspd("-v -Xthree.xml").start();
+    run.wait_for_stderr("starting measurements");
+    faulty.hold();
+    run.wait_for_stdout("Results for timespan 3:");
+    assert!(faulty.held() > 0, "nothing hung");
+    faulty.release();
+    let run = run.finish();
+    run.expect_status(1)
+        .expect_stderr(&["ERROR: the next timespan is not run: 2 I/Os of the one before have not come"]);
+    run.expect_stdout(&["NOTE: 2 I/Os had not come back", "Results for timespan 2:"]);
+    assert_eq!(run.stderr.matches("Generating requests").count(), 1, "{run}");
+    assert_eq!(run.stdout.matches("No results are displayed").count(), 2, "{run}");
+}
+
+#[test]
 fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
     let place = workplace!();
     let faulty = or_skip!(Faulty::mounted(&place, "faulty"));

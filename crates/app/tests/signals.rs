@@ -57,6 +57,26 @@ fn a_signal_is_heard_while_a_thread_hangs_in_opening_its_target() {
 }
 
 #[test]
+fn the_second_signal_ends_a_creation_that_hangs() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    faulty.hold();
+    let mut run = place.diskspd("-d1 -W0 -c8M").arg(&faulty.new_file).start();
+    run.wait_until("writes to hang", |_| faulty.held() > 0);
+    run.interrupt();
+    run.terminate();
+    // The kernel keeps the process until the writes come back.
+    faulty.release();
+    let run = run.finish();
+    assert_eq!(run.stdout.matches("total:").count(), 0, "{run}");
+    // The signals may both be seen only after the writes, when the first one has done its work.
+    match run.code() {
+        Some(130) => {}
+        _ => assert!(!faulty.new_file.exists(), "half a file is left\n{run}"),
+    }
+}
+
+#[test]
 fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     let place = workplace!();
     place.made("a.dat", "-c1M");

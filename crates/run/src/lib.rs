@@ -30,6 +30,7 @@ use crate::clock::RunClock;
 use crate::event::Outside;
 use crate::observer::{Event, Observer};
 use crate::prepare::Preparer;
+use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
@@ -59,16 +60,26 @@ fn run_time_spans(plan: &Plan, preparer: &mut Preparer, outside: Outside<'_>, ob
     }
     let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans: Vec::new() };
     let clock = RunClock(MachineClock::choose(first_look, Path::new("/")));
-    let mut go_on = true;
     for (index, time_span) in plan.time_spans.iter().enumerate() {
-        if !go_on {
-            record.time_spans.push(TimeSpanRecord::default());
-            continue;
-        }
-        observer.observe(&Event::TimeSpan { number: index + 1 });
-        let result = control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, outside, observer);
-        go_on = result.outcome == Outcome::Completed;
+        let result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
+            observer.observe(&Event::TimeSpan { number: index + 1 });
+            control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, outside, observer)
+        });
         record.time_spans.push(result);
     }
     record
+}
+
+/// What is recorded instead of the timespan that follows `before`; `None` = it is run.
+fn instead(before: &TimeSpanRecord) -> Option<TimeSpanRecord> {
+    if before.outcome != Outcome::Completed {
+        return Some(TimeSpanRecord::default());
+    }
+    // They would come back in the middle of it, and their targets are still open.
+    let stuck = before.notes.iter().find_map(|note| match note {
+        Note::IosNeverReturned { count } => Some(*count),
+        _ => None,
+    })?;
+    let error = format!("the next timespan is not run: {stuck} I/Os of the one before have not come back");
+    Some(TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() })
 }

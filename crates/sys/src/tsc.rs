@@ -138,6 +138,16 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_with_another_rate_is_found_out() {
+        let MachineClock::Tsc(tsc) = MachineClock::choose(look(), Path::new("/")) else {
+            return println!("skipped: the counter is not used here");
+        };
+        let hasty = MachineClock::Tsc(Tsc { ns_per_tick: tsc.ns_per_tick / 10 * 11, ..tsc });
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(hasty.deviation_ns() >= 4_900_000, "{} ns apart", hasty.deviation_ns());
+    }
+
+    #[test]
     fn it_never_goes_backwards() {
         let clock = MachineClock::choose(look(), Path::new("/"));
         let mut last = 0;
