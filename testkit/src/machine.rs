@@ -2,6 +2,7 @@
 
 use crate::process::Finished;
 use crate::workplace::Workplace;
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,14 @@ impl<'a> LoopDevice<'a> {
     /// Over the file at `backing`.
     pub fn over(place: &'a Workplace, backing: &Path) -> Result<Self, String> {
         let losetup = root_with("losetup")?;
+        // Two that look for a free device at once find the same one, and the second keeps it open for a
+        // moment after the first has it: whoever asks then is told that it is in use.
+        let turn = std::env::temp_dir().join("diskspd-tests-losetup.lock");
+        let turn =
+            File::options().create(true).truncate(false).write(true).open(turn).map_err(|error| error.to_string())?;
+        turn.lock().map_err(|error| error.to_string())?;
         let run = place.tool(&losetup).args("--find --show").arg(backing).run();
+        drop(turn);
         worked(&run)?;
         Ok(Self { place, losetup, path: run.stdout.trim().into() })
     }

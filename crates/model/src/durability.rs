@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// The kernel takes the device for one whose cache is off or not volatile, and flushes nothing.
+    /// The kernel takes the device for one whose cache is off or not volatile, and flushes next to
+    /// nothing.
     NotVolatile,
     /// Each write went past the device's cache (FUA); next to nothing was flushed.
     Fua,
@@ -28,9 +29,7 @@ impl Durability {
     /// As a clause about writes.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::NotVolatile => {
-                "the kernel takes its cache for one that is off or not volatile (write through), and flushed nothing"
-            }
+            Self::NotVolatile => "the kernel takes its cache for one that is off or not volatile (write through)",
             Self::Fua => "writes went past its cache (FUA)",
             Self::FuaAndFlushes => "some writes were followed by a flush of its cache, the others went past it (FUA)",
             Self::FlushPerWrite => "its cache was flushed for each write",

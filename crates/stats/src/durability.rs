@@ -100,11 +100,9 @@ fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<
         };
     };
     let (flushes, writes) = (u128::from(count), u128::from(write_count));
-    let has_fua = queue.fua == Some(true);
-    if is_volatile == Some(false) && count == 0 {
-        return Ok(Durability::NotVolatile);
-    }
+    let has_fua = queue.fua == Some(true) && is_volatile != Some(false);
     Ok(match () {
+        () if is_volatile == Some(false) && flushes * 1000 < writes => Durability::NotVolatile,
         () if flushes * 10 > writes * 11 => Durability::SeveralFlushesPerWrite,
         () if flushes * 10 >= writes * 9 => Durability::FlushPerWrite,
         () if has_fua && flushes * 10 < writes => Durability::Fua,
@@ -138,6 +136,7 @@ mod tests {
         for (cache, fua, count, expected) in [
             (WriteThrough, false, 0, NotVolatile),
             (WriteThrough, true, 0, NotVolatile),
+            (WriteThrough, false, 9, NotVolatile),
             // It was switched meanwhile.
             (WriteThrough, false, 10_000, FlushPerWrite),
             (WriteBack, true, 0, Fua),
