@@ -49,7 +49,9 @@ fn relatives<'a>(root: &Root, row: &'a DeviceRow, rows: &'a [DeviceRow]) -> Vec<
     let mut relatives = vec![Relative { row, remark: String::new(), is_same_disk: false }];
     let disk = disk_of(root, row);
     let own = identities::of(root, row, rows);
-    for other in rows.iter().filter(|other| other.name != row.name && other.size_bytes != Some(0)) {
+    // Nothing but its multipath disk can use a single path, which has no node.
+    let is_path = |other: &DeviceRow| matches!(other.kind, DeviceKind::NvmePath { .. });
+    for other in rows.iter().filter(|other| other.name != row.name && other.size_bytes != Some(0) && !is_path(other)) {
         let remark = if disk.as_deref() == Some(&other.name) {
             "its disk"
         } else if disk_of(root, other).as_deref() == Some(&row.name) {
@@ -91,9 +93,7 @@ fn listed(relative: &Relative<'_>) -> Vec<String> {
 fn claimed(relative: &Relative<'_>) -> Option<String> {
     let node = Path::new("/dev").join(&relative.row.name);
     let is_busy = sys::block::claim(&node).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
-    // Paths of a multipath device are used by it; that is told where they are listed.
-    (is_busy && !matches!(relative.row.kind, DeviceKind::NvmePath { .. }))
-        .then(|| format!("in exclusive use{}", relative.remark))
+    is_busy.then(|| format!("in exclusive use{}", relative.remark))
 }
 
 /// A look into all processes.
@@ -163,5 +163,37 @@ impl<'a> Processes<'a> {
         let status = self.root.text(format!("/proc/{process}/status")).unwrap_or_default();
         let command = labelled(&status, "Name").map(|name| format!(" ({name})")).unwrap_or_default();
         format!("process {process}{command}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_s_own_paths_do_not_use_it_and_another_name_of_it_may() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = Root::recorded(folder.path());
+        let path = |number: u32| DeviceKind::NvmePath {
+            controller: Some(format!("nvme{number}")),
+            state: Some("live".to_owned()),
+            address: None,
+        };
+        let above = || vec![DeviceUse::Device { name: "nvme0n1".to_owned(), kind: "nvme multipath".to_owned() }];
+        let row = |name: &str, kind: DeviceKind, used_by: Vec<DeviceUse>| {
+            let directory = folder.path().join("sys/class/block").join(name);
+            fs::create_dir_all(directory.join("device")).expect("made");
+            fs::write(directory.join("wwid"), "eui.0102\n").expect("written");
+            DeviceRow { name: name.to_owned(), kind, used_by, size_bytes: Some(1), ..DeviceRow::default() }
+        };
+        let head = DeviceKind::NvmeMultipath { policy: None, subsystem: None };
+        let rows = [
+            row("nvme0c0n1", path(0), above()),
+            row("nvme0c1n1", path(1), above()),
+            row("nvme0n1", head, Vec::new()),
+            row("nvme9n1", DeviceKind::Disk, vec![DeviceUse::Swap]),
+        ];
+        let users: Vec<String> = relatives(&root, &rows[2], &rows).iter().flat_map(listed).collect();
+        assert_eq!(users, ["active swap (nvme9n1, the same storage under another name)"]);
     }
 }
