@@ -88,7 +88,8 @@ pub(crate) fn describe(root: &Root, device: u64, stat: FileSystemStat) -> FileSy
     let is_pseudo = PSEUDO.iter().any(|(magic, other)| *magic == stat.magic || *other == name)
         || PSEUDO_BY_NAME.contains(&name.as_str())
         || (name == "tmpfs" && is_device_directory);
-    FileSystem { name, is_pseudo, free_bytes: stat.free_bytes, read_only: stat.read_only }
+    let completion_polling = completion_polling(root, device);
+    FileSystem { name, is_pseudo, free_bytes: stat.free_bytes, read_only: stat.read_only, completion_polling }
 }
 
 /// What direct I/O on `file`, which lies on `device`, needs.
@@ -116,11 +117,20 @@ pub(crate) fn direct_io_of_device(root: &Root, device: u64) -> DirectIo {
 
 /// Logical sector size of a disk, or of the disk that a partition is part of.
 pub(crate) fn logical_block_bytes(root: &Root, device: u64) -> Option<u32> {
-    let directory = block_directory(device);
-    let size = ["queue", "../queue"]
-        .iter()
-        .find_map(|queue| root.number(format!("{directory}/{queue}/logical_block_size")))?;
+    let size = in_queue(device, "logical_block_size").find_map(|file| root.number(file))?;
     u32::try_from(size).ok().filter(|size| size.is_power_of_two())
+}
+
+/// Whether a device, or the disk that it is a partition of, has queues whose completions can be
+/// polled for. Kernels before 6.11 take such requests in any case and complete them by interrupts.
+pub(crate) fn completion_polling(root: &Root, device: u64) -> Option<bool> {
+    in_queue(device, "io_poll").find_map(|file| root.switch(file))
+}
+
+/// Where a property of a disk's queue is told, of the disk itself or of the one that a partition is on.
+fn in_queue(device: u64, property: &str) -> impl Iterator<Item = String> {
+    let directory = block_directory(device);
+    ["queue", "../queue"].into_iter().map(move |queue| format!("{directory}/{queue}/{property}"))
 }
 
 /// Where the kernel describes a block device.

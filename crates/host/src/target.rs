@@ -83,11 +83,13 @@ fn character(device: u64) -> CharacterDevice {
 }
 
 fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
+    let completion_polling = file_system::completion_polling(root, device);
     let read_by_ioctl = |file: File| -> io::Result<BlockFacts> {
         Ok(BlockFacts {
             device,
             size_bytes: sys::block::size_bytes(&file)?,
             logical_block_bytes: sys::block::logical_block_bytes(&file)?,
+            completion_polling,
             not_readable: None,
             guard: None,
         })
@@ -99,6 +101,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
             device,
             size_bytes: units.saturating_mul(512),
             logical_block_bytes: file_system::logical_block_bytes(root, device).unwrap_or(0),
+            completion_polling,
             not_readable: Some(error.to_string()),
             guard: None,
         }

@@ -145,6 +145,19 @@ pub enum TargetKind {
     },
 }
 
+impl TargetKind {
+    /// Whether completions of its I/O can be polled for (`--iopoll`); `None` if nobody tells.
+    pub fn completion_polling(&self) -> Option<bool> {
+        match self {
+            Self::Missing(missing) => missing.file_system.completion_polling,
+            Self::Regular(file) => file.file_system.completion_polling,
+            Self::Block(device) => device.completion_polling,
+            Self::Character(_) => Some(false),
+            Self::Unusable { .. } | Self::Inaccessible { .. } => None,
+        }
+    }
+}
+
 /// Where a new file would go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -209,6 +222,10 @@ pub struct FileSystem {
     pub free_bytes: u64,
     /// True if mounted read-only.
     pub read_only: bool,
+    /// Whether completions can be polled for at the device below it; `None` if there is none, or
+    /// the kernel does not tell.
+    #[serde(default)]
+    pub completion_polling: Option<bool>,
 }
 
 /// What direct I/O (`O_DIRECT`) needs.
@@ -321,6 +338,9 @@ pub struct BlockFacts {
     pub size_bytes: u64,
     /// Logical sector size.
     pub logical_block_bytes: u32,
+    /// Whether completions can be polled for, as `queue/io_poll` in /sys says; `None` if it does not.
+    #[serde(default)]
+    pub completion_polling: Option<bool>,
     /// Why it cannot be opened for reading, if it cannot.
     pub not_readable: Option<String>,
     /// Looked at only if the profile writes to it.

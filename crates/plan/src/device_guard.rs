@@ -172,7 +172,7 @@ mod tests {
 
     fn judge(guard: DeviceGuard, destroy: &[&str]) -> Findings {
         let guard = Some(Box::new(guard));
-        let device = BlockFacts { device: 1, size_bytes: 1, logical_block_bytes: 512, not_readable: None, guard };
+        let device = BlockFacts { device: 1, size_bytes: 1, logical_block_bytes: 512, guard, ..BlockFacts::default() };
         let destroy: Vec<String> = destroy.iter().map(|&name| name.to_owned()).collect();
         let mut findings = Findings::default();
         let allowed = may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, true, &destroy, &mut findings);

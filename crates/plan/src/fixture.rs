@@ -28,7 +28,7 @@ pub(crate) fn system(cpus: u32) -> SystemFacts {
 }
 
 fn file_system() -> FileSystem {
-    FileSystem { name: "ext4".to_owned(), is_pseudo: false, free_bytes: 100 << 30, read_only: false }
+    FileSystem { name: "ext4".to_owned(), is_pseudo: false, free_bytes: 100 << 30, ..FileSystem::default() }
 }
 
 const DIRECT_IO: DirectIo = DirectIo::Aligned { memory_bytes: 512, offset_bytes: 512 };

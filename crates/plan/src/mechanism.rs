@@ -6,6 +6,7 @@ use model::facts::SystemFacts;
 use model::note::Note;
 use model::plan::Expected;
 use model::profile::{BypassIo, CacheMode, FlushMode, Target};
+use std::path::Path;
 
 /// File systems whose servers have a cache of their own, by the names that statfs numbers have.
 const NETWORK_FILE_SYSTEMS: [&str; 8] = ["nfs", "nfs4", "cifs", "smb2", "smb3", "ceph", "9p", "afs"];
@@ -45,6 +46,22 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
         None => {}
     }
     sound
+}
+
+/// False, and refused, if completions cannot be polled for at a target's device. `polling` is what the
+/// kernel says of it.
+pub(crate) fn may_poll(path: &Path, polling: Option<bool>, findings: &mut Findings) -> bool {
+    if polling == Some(false) {
+        findings.refuse_file(
+            RefusalKind::Impossible,
+            format!(
+                "'{}' cannot be polled for completions: the kernel has no poll queues for its device. --iopoll needs one \
+                 that has some, such as NVMe with nvme.poll_queues set",
+                path.display()
+            ),
+        );
+    }
+    polling != Some(false)
 }
 
 #[cfg(test)]
@@ -94,6 +111,15 @@ mod tests {
             let target = Target { memory_mapped: true, flush: Some(flush), ..Target::new("f") };
             assert_eq!(refusals(&target, &standing("ext4"), true).len(), 0);
             assert_eq!(refusals(&target, &standing("ext4"), false).len(), 1);
+        }
+    }
+
+    #[test]
+    fn completions_are_polled_for_unless_the_kernel_says_that_they_cannot_be() {
+        for (polling, allowed) in [(Some(true), true), (None, true), (Some(false), false)] {
+            let mut findings = Findings::default();
+            assert_eq!(may_poll(Path::new("d"), polling, &mut findings), allowed);
+            assert_eq!(findings.refusals().is_empty(), allowed);
         }
     }
 

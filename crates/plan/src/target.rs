@@ -40,7 +40,10 @@ pub(crate) fn plan_all(
         let Some(standing) = files.standing(&target.path, target.writes(), target.max_offset.get(), findings) else {
             continue;
         };
-        if mechanism::check(target, &standing, &files.facts().system, findings) {
+        let facts = files.facts();
+        let polling = facts.targets.get(&target.path).and_then(|target| target.kind.completion_polling());
+        let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
+        if mechanism::check(target, &standing, &facts.system, findings) && can_poll {
             planned.extend(plan(target, standing, preparation, threads, &mut counters, findings));
         }
     }
