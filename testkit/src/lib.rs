@@ -13,6 +13,7 @@
 #![allow(clippy::must_use_candidate)]
 
 mod confined;
+mod device_write;
 mod faulty;
 mod figures;
 mod holder;

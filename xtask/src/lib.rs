@@ -2,3 +2,4 @@
 
 pub mod docs;
 mod schema_page;
+pub mod vm;

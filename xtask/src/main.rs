@@ -1,19 +1,65 @@
 //! `cargo xtask TASK`: the project's own scripts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use xtask::vm::{Request, Stop};
+
+const USAGE: &str = "\
+Usage: cargo xtask docs
+       cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
+
+  docs      write the documents that are made from the program
+  vm-test   run the tests that need disks of their own in a virtual machine: those with FILTER in
+            their name, on the kernel below TREE (Debian's without it); --only-with-kvm skips them
+            where the CPU would have to be emulated";
 
 fn main() -> ExitCode {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    if std::env::args().nth(1).as_deref() != Some("docs") {
-        eprintln!("Usage: cargo xtask docs\n\n  docs   write the documents that are made from the program");
-        return ExitCode::from(3);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["docs"] => match xtask::docs::write(root) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string()),
+        },
+        ["vm-test", ref words @ ..] => match request(words) {
+            Some(request) => vm_test(root, &request),
+            None => usage(),
+        },
+        _ => usage(),
     }
-    match xtask::docs::write(root) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("ERROR: {error}");
-            ExitCode::FAILURE
+}
+
+fn request(words: &[&str]) -> Option<Request> {
+    let mut request = Request::default();
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "--kernel" => request.kernel = Some(PathBuf::from(words.next()?)),
+            "--only-with-kvm" => request.only_with_kvm = true,
+            filter if !filter.starts_with('-') && request.filter.is_empty() => filter.clone_into(&mut request.filter),
+            _ => return None,
         }
     }
+    Some(request)
+}
+
+fn vm_test(root: &Path, request: &Request) -> ExitCode {
+    match xtask::vm::test(root, request) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Skipped(reason)) => {
+            println!("SKIPPED vm-test: {reason}");
+            ExitCode::SUCCESS
+        }
+        Err(Stop::Failed(reason)) => fail(&reason),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(3)
+}
+
+fn fail(reason: &str) -> ExitCode {
+    eprintln!("ERROR: {reason}");
+    ExitCode::FAILURE
 }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use testkit::{Finished, Holder, LoopDevice, Mounted, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
+use testkit::{Holder, LoopDevice, Mounted, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
 
 const MIB: u64 = 1 << 20;
 
@@ -58,40 +58,24 @@ fn claimed(device: &Path) -> std::io::Result<File> {
     File::options().read(true).custom_flags(O_EXCL).open(device)
 }
 
-/// Writes for a moment, or would.
-fn write(place: &Workplace, options: &[&str], device: &Path) -> Finished {
-    let program = options.iter().fold(place.diskspd("-d1 -W0 -b4K -w100"), testkit::Program::arg);
-    program.arg(device).run()
-}
-
-/// Exit 3, no report, and not a byte of the image has changed.
-fn refused(place: &Workplace, options: &[&str], device: &Path, image: &Path, parts: &[&str]) -> Finished {
-    let before = Snapshot::of(image).checksum;
-    let run = write(place, options, device);
-    run.expect_status(3).expect_stderr(&[&device.display().to_string()]).expect_stderr(parts);
-    assert_eq!(run.stdout, "", "a refused run has no report");
-    assert_eq!(Snapshot::of(image).checksum, before, "{options:?} changed what it refused");
-    run
-}
-
 #[test]
 fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     let place = workplace!();
     let (image, device) = or_skip!(blank(&place, "blank.img"));
     let flag = destroy(&image);
-    let run = refused(&place, &[], &device.path, &image, &["block device", "nothing but zeros", &flag]);
+    let run = place.write_refused(&[], &device.path, &image, &["block device", "nothing but zeros", &flag]);
     assert!(run.stderr.contains(&format!("{flag} allows that")));
     let kernel_name = format!("--destroy={}", device.name());
     let node = destroy(&device.path);
     for wrong in ["--overwrite", &kernel_name, &node, "--destroy=naa.5000", &format!("{flag}x")] {
-        refused(&place, &[wrong], &device.path, &image, &[&flag]);
+        place.write_refused(&[wrong], &device.path, &image, &[&flag]);
     }
     let before = Snapshot::of(&image).checksum;
-    let run = write(&place, &["--destroy=naa.5000", &flag], &device.path);
+    let run = place.write_to(&["--destroy=naa.5000", &flag], &device.path);
     run.expect_status(0).expect_stdout(&["is written to", &flag]);
     assert_ne!(Snapshot::of(&image).checksum, before, "nothing was written");
     // What it wrote is its own fill.
-    refused(&place, &[], &device.path, &image, &["nothing but zeros or the fill of diskspd", &flag]);
+    place.write_refused(&[], &device.path, &image, &["nothing but zeros or the fill of diskspd", &flag]);
 }
 
 #[test]
@@ -112,16 +96,16 @@ fn reading_needs_nothing() {
 fn what_would_be_lost_is_named() {
     let place = workplace!();
     let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
-    refused(&place, &[], &device.path, &image, &["holds: an ext2, ext3 or ext4 file system", &destroy(&image)]);
+    place.write_refused(&[], &device.path, &image, &["holds: an ext2, ext3 or ext4 file system", &destroy(&image)]);
     let data = place.file("data.img", &vec![0x5a; 8 * MIB as usize]);
     let device = or_skip!(LoopDevice::over(&place, &data));
-    refused(&place, &[], &device.path, &data, &["holds: data without signature", &destroy(&data)]);
+    place.write_refused(&[], &device.path, &data, &["holds: data without signature", &destroy(&data)]);
     let mut table = vec![0; 8 * MIB as usize];
     let end = table.len() - 512;
     table[end..end + 8].copy_from_slice(b"EFI PART");
     let table = place.file("gpt.img", &table);
     let device = or_skip!(LoopDevice::over(&place, &table));
-    refused(&place, &[], &device.path, &table, &["holds: a GPT partition table", &destroy(&table)]);
+    place.write_refused(&[], &device.path, &table, &["holds: a GPT partition table", &destroy(&table)]);
 }
 
 #[test]
@@ -133,8 +117,8 @@ fn mounted_here() {
     let point = format!("mounted at '{}'", mounted.path.display());
     // The journal is at rest; what changes from here on would be our doing.
     or_skip!(mounted.remount("ro"));
-    refused(&place, &[&destroy(&image)], &path, &image, &["in use", &point, "--destroy or not"]);
-    refused(&place, &[], &path, &image, &["in use", &point, &destroy(&image)]);
+    place.write_refused(&[&destroy(&image)], &path, &image, &["in use", &point, "--destroy or not"]);
+    place.write_refused(&[], &path, &image, &["in use", &point, &destroy(&image)]);
 }
 
 #[test]
@@ -148,7 +132,7 @@ fn mounted_in_another_namespace() {
     let mut other: Running = program.arg(&device.path).arg(place.path("point")).start();
     other.wait_for_stdout("ready");
     let process = format!("mount namespace of process {}", other.id());
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &process]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
 }
 
 #[test]
@@ -156,9 +140,9 @@ fn swap() {
     let place = workplace!();
     let (image, device) = or_skip!(blank(&place, "swap.img"));
     let swap = or_skip!(Swap::on(&place, &device.path));
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", "active swap"]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "active swap"]);
     drop(swap);
-    refused(&place, &[], &device.path, &image, &["holds: swap space"]);
+    place.write_refused(&[], &device.path, &image, &["holds: swap space"]);
 }
 
 #[test]
@@ -167,14 +151,14 @@ fn opened_by_another_process() {
     let (image, device) = or_skip!(blank(&place, "held.img"));
     let holder = Holder::open(&place, &device.path);
     let process = format!("open in process {}", holder.id());
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &process]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
     drop(holder);
     // This very process is another one, too.
     let claim = claimed(&device.path).expect("nobody has it");
     let process = format!("open in process {}", std::process::id());
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &process]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
     drop(claim);
-    write(&place, &[&destroy(&image)], &device.path).expect_status(0);
+    place.write_to(&[&destroy(&image)], &device.path).expect_status(0);
 }
 
 #[test]
@@ -184,11 +168,11 @@ fn another_device_over_the_same_file() {
     let twin = or_skip!(LoopDevice::over(&place, &image));
     let name = twin.name();
     let holder = Holder::open(&place, &twin.path);
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", &name, "under another name"]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &name, "under another name"]);
     drop(holder);
     let mounted = or_skip!(Mounted::device(&place, "mounted", twin));
     or_skip!(mounted.remount("ro"));
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", "mounted at", &name]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "mounted at", &name]);
 }
 
 #[test]
@@ -197,14 +181,14 @@ fn a_disk_with_a_partition_in_use() {
     let (image, device) = or_skip!(blank(&place, "parts.img"));
     let partition = or_skip!(Partition::of(&place, &device));
     let holder = Holder::open(&place, &partition.path);
-    refused(&place, &[&destroy(&image)], &device.path, &image, &["in use", "a partition of it"]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "a partition of it"]);
     drop(holder);
     let holder = Holder::open(&place, &device.path);
     let flag = format!("{}-part1", destroy(&image));
-    refused(&place, &[&flag], &partition.path, &image, &["in use", "its disk"]);
+    place.write_refused(&[&flag], &partition.path, &image, &["in use", "its disk"]);
     drop(holder);
-    refused(&place, &[&destroy(&image)], &partition.path, &image, &[&flag]);
-    write(&place, &[&flag], &partition.path).expect_status(0);
+    place.write_refused(&[&destroy(&image)], &partition.path, &image, &[&flag]);
+    place.write_to(&[&flag], &partition.path).expect_status(0);
 }
 
 #[test]
@@ -221,7 +205,7 @@ fn a_run_keeps_the_device_for_itself_until_its_end() {
         assert_ne!(locked.code(), Some(0), "udev could lock the disk");
     }
     // A second run finds the first one.
-    let second = write(&place, &[&destroy(&image)], &device.path);
+    let second = place.write_to(&[&destroy(&image)], &device.path);
     second.expect_status(3).expect_stderr(&["in use", &format!("open in process {}", running.id())]);
     running.interrupt();
     running.finish().expect_status(0);

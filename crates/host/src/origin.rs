@@ -9,6 +9,9 @@ use std::os::unix::fs::FileExt;
 
 /// Bytes per sample.
 const SAMPLE_BYTES: u64 = 4096;
+/// What both fills look like in a sample.
+const ZEROS: [u8; SAMPLE_BYTES as usize] = [0; SAMPLE_BYTES as usize];
+const RAMP: [u8; SAMPLE_BYTES as usize] = ramp();
 /// Most samples taken of one file.
 const SAMPLES_MAX: u64 = 1000;
 /// Most separate stretches of data that are told apart.
@@ -73,9 +76,19 @@ pub(crate) fn first_foreign_sample(file: &File, size_bytes: u64) -> io::Result<O
     Ok(None)
 }
 
+const fn ramp() -> [u8; SAMPLE_BYTES as usize] {
+    let mut ramp = [0; SAMPLE_BYTES as usize];
+    let mut index = 0;
+    while index < ramp.len() {
+        ramp[index] = index as u8;
+        index += 1;
+    }
+    ramp
+}
+
 /// Zeros, or 00..FF repeating from an offset that is a multiple of 256.
 fn is_ours(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| *byte == 0) || bytes.iter().enumerate().all(|(index, byte)| *byte == index as u8)
+    bytes == &ZEROS[..bytes.len()] || bytes == &RAMP[..bytes.len()]
 }
 
 /// Offsets of the samples, ascending: all blocks with data if they are few, else blocks spread

@@ -1,0 +1,104 @@
+//! The disks that xtask/src/vm/disks.rs gives the virtual machine.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a driver may take to show a disk.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Zeros are written so many at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A disk as the kernel shows it now.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    /// `nvme0n1`.
+    pub(crate) name: String,
+    /// `/dev/nvme0n1`.
+    pub(crate) path: PathBuf,
+}
+
+impl Disk {
+    /// An `NVMe` disk without a name in the world: 0 or 1.
+    pub(crate) fn plain(number: usize) -> Self {
+        Self::only(&format!("PLAIN{number}"), |disk| disk.file("device/serial") == Some(format!("PLAIN{number}")))
+    }
+
+    /// The SCSI disk.
+    pub(crate) fn scsi() -> Self {
+        Self::only("SCSI0", |disk| disk.file("device/wwid").as_deref() == Some("naa.5000c50000000001"))
+    }
+
+    /// The one that says that this is its name in the world.
+    pub(crate) fn with_wwid(wwid: &str) -> Self {
+        Self::only(wwid, |disk| disk.file("wwid").as_deref() == Some(wwid))
+    }
+
+    /// The namespace with this number in the subsystem that two controllers share: one device, or
+    /// two where the kernel does not join its paths.
+    pub(crate) fn shared(namespace: u32, count: usize) -> Vec<Self> {
+        let has_number = |disk: &Self| disk.file("nsid") == Some(namespace.to_string());
+        Self::all("SHARED", count, |disk| disk.file("device/serial").as_deref() == Some("SHARED") && has_number(disk))
+    }
+
+    /// The device with this name, once it is there.
+    pub(crate) fn named(name: &str) -> Self {
+        Self::only(name, |disk| disk.name == name)
+    }
+
+    fn only(what: &str, is_it: impl Fn(&Self) -> bool) -> Self {
+        Self::all(what, 1, is_it).remove(0)
+    }
+
+    /// Those that can be opened: paths of a multipath disk are hidden.
+    fn all(what: &str, count: usize, is_it: impl Fn(&Self) -> bool) -> Vec<Self> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            let disks = names.map(|name| Self { path: Path::new("/dev").join(&name), name });
+            let mut disks: Vec<Self> = disks.filter(|disk| disk.path.exists() && is_it(disk)).collect();
+            disks.sort_by(|a, b| a.name.cmp(&b.name));
+            if disks.len() == count {
+                return disks;
+            }
+            assert!(Instant::now() < until, "{count} of the disk {what}, not {disks:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// A word that /sys has about it.
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        let text = fs::read_to_string(Path::new("/sys/block").join(&self.name).join(name)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// Its partition with this number.
+    pub(crate) fn partition(&self, number: u32) -> Self {
+        let name = format!("{}p{number}", self.name);
+        Self { path: Path::new("/dev").join(&name), name }
+    }
+
+    /// Nothing but zeros on it.
+    pub(crate) fn blank(self) -> Self {
+        let sectors = fs::read_to_string(Path::new("/sys/class/block").join(&self.name).join("size"));
+        let mut left = sectors.expect("a size").trim().parse::<usize>().expect("a number") * 512;
+        let mut file = File::options().write(true).open(&self.path).expect("our own disk");
+        while left > 0 {
+            let part = left.min(CHUNK);
+            file.write_all(&vec![0; part]).expect("it takes zeros");
+            left -= part;
+        }
+        file.sync_all().expect("they get there");
+        self
+    }
+
+    /// The flag that gives it up: the first name that the refusal of a plain write offers.
+    pub(crate) fn flag(&self, place: &testkit::Workplace) -> String {
+        let run = place.write_refused(&[], &self.path, &self.path, &["--destroy="]);
+        let (_, rest) = run.stderr.split_once("--destroy=").expect("a flag");
+        format!("--destroy={}", rest.split_whitespace().next().unwrap_or_default().trim_matches('\''))
+    }
+}

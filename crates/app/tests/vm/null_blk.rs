@@ -1,0 +1,54 @@
+//! The kernel's device without a medium: what it counts and how long it takes is known.
+
+use crate::disks::Disk;
+use crate::machine;
+use crate::tools::Driver;
+use testkit::{Report, or_skip};
+
+/// Operations that the kernel has counted: reads, writes.
+fn counted(disk: &Disk) -> [u64; 2] {
+    let stat = disk.file("stat").expect("counters");
+    let fields: Vec<u64> = stat.split_whitespace().map(|field| field.parse().expect("a count")).collect();
+    [fields[0], fields[4]]
+}
+
+#[test]
+fn the_kernel_counts_what_is_reported() {
+    let place = machine!();
+    // One hardware queue without merging: an operation stays one.
+    let _loaded = or_skip!(Driver::with(&place, "null_blk", "nr_devices=1 gb=1 queue_mode=2 irqmode=0"));
+    let disk = Disk::named("nullb0");
+    let flag = "--destroy=nullb0";
+    for (words, outstanding) in [("-o1 -w0", 1), ("-o32 -w50", 32), ("-t2 -o16 -w100", 32), ("-o8 -x -w50", 8)] {
+        let before = counted(&disk);
+        let run = place.diskspd("-d1 -W0 -b4K -r -Su").args(words).arg(flag).arg(&disk.path).run();
+        run.expect_status(0);
+        let after = counted(&disk);
+        let report = Report::of(&run.stdout);
+        // Looking at the disk beforehand reads samples of it; at the end some operations are still
+        // under way.
+        let looks = 3000;
+        for (kind, reported, beyond) in [(0, report.read.sum.ios, looks), (1, report.write.sum.ios, 0)] {
+            let done = after[kind] - before[kind];
+            let most = reported + outstanding + beyond;
+            assert!((reported..=most).contains(&done), "{words}: {reported} reported, {done} counted\n{run}");
+        }
+    }
+}
+
+#[test]
+fn an_operation_takes_at_least_as_long_as_the_device_takes() {
+    let place = machine!();
+    let options = "nr_devices=1 gb=1 queue_mode=2 irqmode=2 completion_nsec=10000000";
+    let _loaded = or_skip!(Driver::with(&place, "null_blk", options));
+    let disk = Disk::named("nullb0");
+    for (words, outstanding) in [("-o1", 1.0), ("-o8", 8.0), ("-o4 -x", 4.0)] {
+        let run = place.diskspd("-d2 -W0 -b4K -r -Su -L").args(words).arg(&disk.path).run();
+        run.expect_status(0);
+        let report = Report::of(&run.stdout);
+        let mean_ms: f64 = report.total.sum_of("AvgLat").and_then(|cell| cell.parse().ok()).expect("a mean");
+        assert!(mean_ms >= 10.0, "{words}: the device takes 10 ms, not {mean_ms}\n{run}");
+        let per_s = report.total.sum.ios_per_s;
+        assert!(per_s > 0.0 && per_s <= outstanding * 100.0 * 1.05, "{words}: {per_s}\n{run}");
+    }
+}

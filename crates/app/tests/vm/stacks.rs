@@ -1,0 +1,106 @@
+//! Devices on devices, and what is told of them.
+
+use crate::disks::Disk;
+use crate::machine;
+use crate::tools::{Made, ext4, run};
+use serde_json::Value;
+use testkit::{Workplace, or_skip};
+
+/// Names of a device and those below it, with their kinds, as `--json` results have them.
+fn stack(device: &Value) -> Vec<String> {
+    let kind = match &device["kind"] {
+        Value::String(kind) => kind.clone(),
+        Value::Object(kind) => kind.keys().next().cloned().unwrap_or_default(),
+        other => panic!("no kind: {other}"),
+    };
+    let mut names = vec![format!("{} {kind}", device["name"].as_str().unwrap_or_default())];
+    names.extend(device["below"].as_array().into_iter().flatten().flat_map(stack));
+    names
+}
+
+struct Encrypted<'a> {
+    _opened: Made<'a>,
+    _raid: Made<'a>,
+}
+
+/// dm-crypt on a RAID 1 of two disks.
+fn encrypted_raid<'a>(place: &'a Workplace, disks: &[Disk; 2]) -> Result<Encrypted<'a>, String> {
+    let [first, second] = disks.each_ref().map(|disk| disk.path.display());
+    let make = format!(
+        "mdadm --create /dev/md0 --quiet --run --assume-clean --level=1 --raid-devices=2 --metadata=1.2 {first} {second}"
+    );
+    let raid = Made::by(place, &make, "mdadm --quiet --stop /dev/md0")?;
+    let key = place.file("key", b"a key of a test");
+    let key = key.display();
+    let format = "--batch-mode --type luks1 --pbkdf pbkdf2 --pbkdf-force-iterations 1000";
+    run(place, &format!("cryptsetup luksFormat {format} /dev/md0 {key}"))?;
+    let opened = Made::by(place, &format!("cryptsetup open --key-file {key} /dev/md0 row"), "cryptsetup close row")?;
+    Ok(Encrypted { _opened: opened, _raid: raid })
+}
+
+#[test]
+fn encryption_on_a_raid_of_nvme() {
+    let place = machine!();
+    let disks = [Disk::plain(0).blank(), Disk::plain(1).blank()];
+    let _encrypted = or_skip!(encrypted_raid(&place, &disks));
+    or_skip!(ext4(&place, &Disk::named("dm-0").path));
+    let point = place.path("mounted");
+    std::fs::create_dir(&point).expect("a folder");
+    let mount = format!("mount /dev/dm-0 {}", point.display());
+    let _mounted = or_skip!(Made::by(&place, &mount, &format!("umount {}", point.display())));
+
+    let listed = place.diskspd("devices").run();
+    listed.expect_status(0);
+    let row = |name: &str, parts: &[&str]| {
+        let row = listed.stdout.lines().find(|line| line.starts_with(&format!("{name} ")));
+        let row = row.unwrap_or_else(|| panic!("{name} is not listed\n{listed}"));
+        for part in parts {
+            assert!(row.contains(part), "{part} in {row}");
+        }
+    };
+    row("dm-0", &["crypt", "row", &point.display().to_string()]);
+    row("md0", &["raid1", "crypt dm-0"]);
+    for disk in &disks {
+        row(&disk.name, &["disk", "QEMU NVMe Ctrl", "raid1 md0"]);
+    }
+
+    let file = point.join("a.dat");
+    let run = place.diskspd("-c1M -d1 -W0 -b4K -r -w50 -Su --max-ios=100 --json result.json").arg(&file).run();
+    run.expect_status(0);
+    let result: Value = serde_json::from_slice(&place.content("result.json")).expect("JSON");
+    let storage = find(&result, "below").expect("the storage below the target");
+    let [first, second] = disks.each_ref().map(|disk| format!("{} disk", disk.name));
+    let names = stack(storage);
+    assert_eq!(names, ["dm-0 mapper".to_owned(), "md0 raid".to_owned(), first, second], "{storage:#}");
+}
+
+/// The outermost object with this key.
+fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(fields) if fields.contains_key(key) => Some(value),
+        Value::Object(fields) => fields.values().find_map(|field| find(field, key)),
+        Value::Array(items) => items.iter().find_map(|item| find(item, key)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_write_to_the_top_reaches_both_disks_below() {
+    let place = machine!();
+    let disks = [Disk::plain(0).blank(), Disk::plain(1).blank()];
+    let _encrypted = or_skip!(encrypted_raid(&place, &disks));
+    let top = Disk::named("dm-0");
+    let written = |disk: &Disk| {
+        let stat = disk.file("stat").expect("counters");
+        stat.split_whitespace().nth(6).and_then(|sectors| sectors.parse::<u64>().ok()).expect("sectors written") * 512
+    };
+    let flag = top.flag(&place);
+    let before = disks.each_ref().map(written);
+    let run = place.diskspd("-d1 -W0 -b4K -r -w100 -Su").arg(&flag).arg(&top.path).run();
+    run.expect_status(0);
+    let bytes = testkit::Report::of(&run.stdout).write.sum.bytes;
+    for (disk, before) in disks.iter().zip(before) {
+        let reached = written(disk) - before;
+        assert!(bytes > 0 && reached >= bytes, "{reached} of {bytes} reached {}", disk.name);
+    }
+}

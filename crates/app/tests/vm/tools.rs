@@ -1,0 +1,65 @@
+//! Tools that set something up, and what takes it down again.
+
+use std::path::Path;
+use testkit::{Finished, Workplace, tool};
+
+/// Runs a line in a shell; skips the test if its tool is missing, fails it if the tool does.
+pub(crate) fn run(place: &Workplace, line: &str) -> Result<Finished, String> {
+    tool(line.split_whitespace().next().unwrap_or_default())?;
+    // Nobody answers in this machine: there is no udev.
+    let run = place.tool("sh").env("DM_DISABLE_UDEV", "1").arg("-c").arg(line).run();
+    run.expect_status(0);
+    Ok(run)
+}
+
+/// Something that a line set up; another one takes it down when this is dropped.
+pub(crate) struct Made<'a> {
+    place: &'a Workplace,
+    undo: String,
+}
+
+impl<'a> Made<'a> {
+    pub(crate) fn by(place: &'a Workplace, line: &str, undo: &str) -> Result<Self, String> {
+        run(place, line)?;
+        Ok(Self { place, undo: undo.to_owned() })
+    }
+
+    /// What a device has on it, mounted so that nothing changes it.
+    pub(crate) fn mounted(place: &'a Workplace, device: &Path) -> Result<Self, String> {
+        let point = place.path("mounted");
+        std::fs::create_dir_all(&point).expect("a folder");
+        let (device, point) = (device.display(), point.display());
+        Self::by(place, &format!("mount -o ro,noload {device} {point}"), &format!("umount --lazy {point}"))
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        let undone = self.place.tool("sh").env("DM_DISABLE_UDEV", "1").arg("-c").arg(&self.undo).run();
+        let is_undone = undone.code() == Some(0);
+        assert!(is_undone || std::thread::panicking(), "the machine is not as it was: {undone}");
+    }
+}
+
+/// A driver that was loaded with other options than the machine starts it with.
+pub(crate) struct Driver<'a> {
+    _made: Made<'a>,
+}
+
+impl<'a> Driver<'a> {
+    /// `module` with this option. The driver of `NVMe` disks is there already, and loaded anew.
+    pub(crate) fn with(place: &'a Workplace, module: &str, option: &str) -> Result<Self, String> {
+        let unload = "unload nvmet_tcp nvme_tcp nvme_fabrics nvmet nvme nvme_core";
+        let (load, restore) = if module.starts_with("nvme") {
+            (format!("{unload} && load-nvme {module} {option}"), format!("{unload} && load-nvme"))
+        } else {
+            (format!("modprobe {module} {option}"), format!("unload {module}"))
+        };
+        Ok(Self { _made: Made::by(place, &load, &restore)? })
+    }
+}
+
+/// An ext4 on a device.
+pub(crate) fn ext4(place: &Workplace, device: &Path) -> Result<(), String> {
+    run(place, &format!("mkfs.ext4 -q -F -m0 {}", device.display())).map(drop)
+}

@@ -1,0 +1,25 @@
+//! Runs that write to a block device, or are kept from it.
+
+use crate::process::{Finished, Program};
+use crate::snapshot::Snapshot;
+use crate::workplace::Workplace;
+use std::path::Path;
+
+impl Workplace {
+    /// Writes to a device for a moment, or would.
+    pub fn write_to(&self, options: &[&str], device: &Path) -> Finished {
+        let program = options.iter().fold(self.diskspd("-d1 -W0 -b4K -w100 --max-ios=100"), Program::arg);
+        program.arg(device).run()
+    }
+
+    /// The same, which must end with exit 3, all `parts` on stderr and no report, and must not have
+    /// changed a byte of `content`: the device, or the file behind it.
+    pub fn write_refused(&self, options: &[&str], device: &Path, content: &Path, parts: &[&str]) -> Finished {
+        let before = Snapshot::of(content).checksum;
+        let run = self.write_to(options, device);
+        run.expect_status(3).expect_stderr(&[&device.display().to_string()]).expect_stderr(parts);
+        assert_eq!(run.stdout, "", "a refused run has no report");
+        assert_eq!(Snapshot::of(content).checksum, before, "{options:?} changed what it refused");
+        run
+    }
+}

@@ -1,0 +1,59 @@
+//! The disks of the virtual machine. The tests know them by their serial numbers and names in the
+//! world, which `crates/app/tests/vm/disks.rs` repeats.
+
+use super::{Step, Stop, failed, installed, output_of};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MIB: u64 = 1 << 20;
+
+/// Of each disk to try things on: small, since it is read whole before and after each refusal.
+const DISK_BYTES: u64 = 8 * MIB;
+
+/// Of the disk that holds the tests' folders.
+const WORK_BYTES: u64 = 512 * MIB;
+
+/// Makes the disks anew and tells qemu's arguments for them.
+pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
+    let folder = cache.join("disks");
+    std::fs::create_dir_all(&folder).map_err(|error| failed("make", &folder, &error))?;
+    let image = |name: &str, size_bytes: u64| -> Step<String> {
+        let path = folder.join(format!("{name}.img"));
+        let made = File::create(&path).and_then(|file| file.set_len(size_bytes));
+        made.map_err(|error| failed("make", &path, &error))?;
+        Ok(path.display().to_string())
+    };
+    let drive = |name: &str, size_bytes: u64| -> Step<String> {
+        Ok(format!("if=none,id={name},format=raw,cache=unsafe,file={}", image(name, size_bytes)?))
+    };
+    let work = drive("work", WORK_BYTES)?;
+    format_work(&folder.join("work.img"))?;
+    let mut arguments = vec!["-drive".to_owned(), work];
+    for name in ["shared1", "shared2", "plain0", "plain1", "scsi0"] {
+        arguments.extend(["-drive".to_owned(), drive(name, DISK_BYTES)?]);
+    }
+    for device in [
+        "virtio-blk-pci,drive=work,serial=diskspd-work",
+        // Two namespaces behind two controllers each.
+        "nvme-subsys,id=shared,nqn=shared",
+        "nvme,id=left,serial=SHARED,subsys=shared",
+        "nvme,id=right,serial=SHARED,subsys=shared",
+        "nvme-ns,drive=shared1,bus=left,nsid=1,shared=on,eui64=0x5254000000000001,uuid=00000000-0000-0000-0000-000000000000",
+        "nvme-ns,drive=shared2,bus=left,nsid=2,shared=on,uuid=5e1f0000-0000-4000-8000-000000000002",
+        // Two without any name in the world.
+        "nvme,drive=plain0,serial=PLAIN0",
+        "nvme,drive=plain1,serial=PLAIN1",
+        "virtio-scsi-pci,id=scsi",
+        "scsi-hd,bus=scsi.0,drive=scsi0,serial=SCSI0,wwn=0x5000c50000000001",
+    ] {
+        arguments.extend(["-device".to_owned(), device.to_owned()]);
+    }
+    Ok(arguments)
+}
+
+/// Here, because it takes the virtual machine long.
+fn format_work(image: &PathBuf) -> Step<()> {
+    let mkfs = installed("mkfs.ext4").ok_or_else(|| Stop::Skipped("mkfs.ext4 is not installed".to_owned()))?;
+    output_of(Command::new(mkfs).args(["-q", "-F", "-m0"]).arg(image)).map(drop).map_err(Stop::Failed)
+}

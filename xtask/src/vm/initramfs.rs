@@ -1,0 +1,170 @@
+//! The guest's root file system: an archive that the kernel unpacks into memory.
+
+use super::kernel::Kernel;
+use super::programs::Programs;
+use super::rows::Name;
+use super::{Step, Stop, failed, installed, output_of};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the tests call. A test whose tool is missing skips itself; busybox stands in for the rest.
+const TOOLS: [&str; 24] = [
+    "addpart",
+    "blockdev",
+    "cryptsetup",
+    "delpart",
+    "dmsetup",
+    "flock",
+    "losetup",
+    "lvm",
+    "mdadm",
+    "mkfs.ext4",
+    "mkswap",
+    "mount",
+    "partx",
+    "setpriv",
+    "sfdisk",
+    // That of busybox prefers its own commands to the tools.
+    "sh",
+    "strace",
+    "swapoff",
+    "swapon",
+    "umount",
+    "unshare",
+    "wipefs",
+    "xfs_io",
+    "zramctl",
+];
+
+/// The guest's first process, and what it and the tests load drivers with.
+const SCRIPTS: [(&str, &str); 3] = [
+    ("/init", include_str!("../../vm/init")),
+    ("/bin/load-nvme", include_str!("../../vm/load-nvme")),
+    ("/bin/unload", include_str!("../../vm/unload")),
+];
+
+/// Puts the archive together in the cache.
+pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[Name]) -> Step<PathBuf> {
+    let folder = cache.join("root");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| failed("remove", &folder, &error))?;
+    }
+    let tree = Tree { folder };
+    let busybox = static_busybox()?;
+    tree.copy(&busybox, Path::new("/bin/busybox"))?;
+    for (path, text) in SCRIPTS {
+        tree.write(path, text)?;
+    }
+    tree.write("/workplaces", &format!("{}\n", programs.workplaces.display()))?;
+    tree.write("/rows", &rows_with_paths(programs, rows))?;
+    let tools = TOOLS.iter().filter_map(|name| installed(name)).map(|path| tree.add_tool(&path));
+    tools.collect::<Step<()>>()?;
+    for program in programs.tests.values().chain([&programs.diskspd]) {
+        tree.add_stripped(program)?;
+    }
+    let modules = PathBuf::from("/lib/modules").join(&kernel.version);
+    let lists = ["modules.dep", "modules.alias", "modules.symbols", "modules.builtin", "modules.order"];
+    for file in lists.into_iter().map(str::to_owned).chain(kernel.needed()?) {
+        let from = kernel.modules.join(&file);
+        // Kernels differ in the lists that they come with.
+        if from.exists() {
+            tree.copy(&from, &modules.join(&file))?;
+        }
+    }
+    tree.pack(&busybox, &cache.join("root.cpio"))
+}
+
+/// One that needs no libraries.
+fn static_busybox() -> Step<PathBuf> {
+    let hint = "is not installed (Debian: busybox-static)";
+    let path = installed("busybox").ok_or_else(|| Stop::Skipped(format!("busybox {hint}")))?;
+    if libraries(&path).is_empty() { Ok(path) } else { Err(Stop::Skipped(format!("a static busybox {hint}"))) }
+}
+
+/// A line for each test: program's name, its path, test.
+fn rows_with_paths(programs: &Programs, rows: &[Name]) -> String {
+    let line = |row: &Name| format!("{} {} {}\n", row.program, programs.tests[&row.program].display(), row.test);
+    rows.iter().map(line).collect()
+}
+
+/// The folder that is packed.
+struct Tree {
+    folder: PathBuf,
+}
+
+impl Tree {
+    /// Where a path of the guest is here.
+    fn place(&self, path: &Path) -> Step<PathBuf> {
+        let place = self.folder.join(path.strip_prefix("/").unwrap_or(path));
+        let parent = place.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(parent).map_err(|error| failed("make", parent, &error))?;
+        Ok(place)
+    }
+
+    fn write(&self, path: &str, text: &str) -> Step<()> {
+        let place = self.place(Path::new(path))?;
+        let written = fs::write(&place, text).and_then(|()| {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(&place, mode)
+        });
+        written.map_err(|error| failed("write", &place, &error))
+    }
+
+    fn copy(&self, from: &Path, to: &Path) -> Step<()> {
+        let place = self.place(to)?;
+        fs::copy(from, &place).map(drop).map_err(|error| failed("copy", from, &error))
+    }
+
+    fn add_tool(&self, path: &Path) -> Step<()> {
+        self.copy(path, path)?;
+        self.add_libraries(path)
+    }
+
+    /// A program of ours without what debuggers need, which is most of it.
+    fn add_stripped(&self, path: &Path) -> Step<()> {
+        let place = self.place(path)?;
+        let stripped = Command::new("strip").arg("-o").arg(&place).arg(path).status();
+        if !stripped.is_ok_and(|status| status.success()) {
+            self.copy(path, path)?;
+        }
+        self.add_libraries(path)
+    }
+
+    fn add_libraries(&self, program: &Path) -> Step<()> {
+        for library in libraries(program) {
+            if !self.place(&library)?.exists() {
+                self.copy(&library, &library)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder as the archive that the kernel takes.
+    fn pack(&self, busybox: &Path, archive: &Path) -> Step<PathBuf> {
+        let output = fs::File::create(archive).map_err(|error| failed("make", archive, &error))?;
+        let script = r#"find . | "$0" cpio -o -H newc"#;
+        let packed = Command::new(busybox)
+            .args(["sh", "-c", script])
+            .arg(busybox)
+            .current_dir(&self.folder)
+            .stdout(output)
+            .stderr(Stdio::null())
+            .status();
+        match packed {
+            Ok(status) if status.success() => Ok(archive.to_owned()),
+            Ok(status) => Err(Stop::Failed(format!("packing '{}': {status}", archive.display()))),
+            Err(error) => Err(failed("pack", archive, &error)),
+        }
+    }
+}
+
+/// The shared libraries of a program, and what loads them: the absolute paths that `ldd` tells.
+/// None for static programs.
+fn libraries(program: &Path) -> BTreeSet<PathBuf> {
+    let told = output_of(Command::new("ldd").arg(program)).unwrap_or_default();
+    let path = |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
+    told.lines().filter_map(path).collect()
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask vm-test`: tests that need disks and drivers of their own, inside a virtual machine.
+//!
+//! A Debian kernel is booted under qemu with emulated `NVMe` and SCSI disks; its root file system is
+//! an archive in memory with the built program, the built tests and the tools that they call. The
+//! tests run there one by one and report over a serial line.
+
+mod disks;
+mod initramfs;
+mod kernel;
+mod machine;
+mod programs;
+mod rows;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why there is no table of rows.
+#[derive(Debug)]
+pub enum Stop {
+    /// Something that the virtual machine needs cannot be had here.
+    Skipped(String),
+    /// Something went wrong.
+    Failed(String),
+}
+
+/// What a step gives, or why the task ends with it.
+type Step<T> = Result<T, Stop>;
+
+/// What to run, and on which kernel.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Below it are `boot/vmlinuz-*` and `lib/modules/*`: `/` for the installed kernel. Without it
+    /// Debian's package is fetched and kept in the target directory.
+    pub kernel: Option<PathBuf>,
+    /// No emulation of a CPU, which takes several times as long.
+    pub only_with_kvm: bool,
+    /// Only tests with this in their name.
+    pub filter: String,
+}
+
+/// Runs the tests and prints a row for each.
+///
+/// # Errors
+///
+/// [`Stop::Skipped`] if qemu, a kernel or a tool to make the archive with is missing, or KVM where
+/// it is asked for;
+/// [`Stop::Failed`] if a test failed or did not run.
+pub fn test(root: &Path, request: &Request) -> Step<()> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let cache = target.join("vm");
+    std::fs::create_dir_all(&cache).map_err(|error| failed("make", &cache, &error))?;
+    let qemu = machine::find()?;
+    let kernel = kernel::find(&cache, request.kernel.as_deref())?;
+    let cpu = machine::cpu(&qemu, &kernel)?;
+    if cpu == machine::Cpu::Emulated && request.only_with_kvm {
+        return Err(Stop::Skipped("no guest starts with KVM here, and an emulated CPU is too slow".to_owned()));
+    }
+    let programs = programs::build(root)?;
+    let rows: Vec<rows::Name> =
+        programs.rows()?.into_iter().filter(|row| row.to_string().contains(&request.filter)).collect();
+    let archive = initramfs::make(&cache, &kernel, &programs, &rows)?;
+    let disks = disks::make(&cache)?;
+    let log = machine::run(&qemu, &kernel, cpu, &archive, &disks, &cache)?;
+    rows::judge(&rows, &log, &kernel.version)
+}
+
+/// A failure to do something with a file.
+fn failed(verb: &str, path: &Path, error: &std::io::Error) -> Stop {
+    Stop::Failed(format!("cannot {verb} '{}': {error}", path.display()))
+}
+
+/// Stdout of a program that must succeed.
+fn output_of(command: &mut Command) -> Result<String, String> {
+    let words = format!("{command:?}");
+    let output = command.output().map_err(|error| format!("{words}: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{words}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
+    }
+}
+
+/// Where a program is in the folders that programs are in.
+fn installed(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let administrators = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    let mut paths = std::env::split_paths(&folders).chain(administrators).map(|folder| folder.join(name));
+    paths.find(|path| path.is_file())
+}
