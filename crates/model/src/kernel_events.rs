@@ -148,7 +148,8 @@ pub struct IoLevel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelFigures {
-    /// I/Os of this program, or requests that a device completed, whoever made them.
+    /// I/Os of this program, or requests that a device completed, whoever made them. The kernel
+    /// counts flushes without data as writes.
     pub ios: u64,
     /// Bytes transferred.
     pub bytes: u64,
