@@ -4,6 +4,7 @@
 //! completes an operation before it returns from submitting it.
 
 use crate::buffers::{Region, Regions};
+use crate::prepared::Prepared;
 use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -51,6 +52,7 @@ pub struct AioEngine {
     context: u64,
     files: ManuallyDrop<Vec<OwnedFd>>,
     regions: ManuallyDrop<Regions>,
+    prepared: Prepared<Op>,
     /// One block per request: the kernel reads them while submitting.
     blocks: Box<[ControlBlock]>,
     staged: Vec<*const ControlBlock>,
@@ -79,6 +81,7 @@ impl AioEngine {
             context,
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(Regions::new(regions)),
+            prepared: Prepared::new(slots as u32),
             blocks: vec![ControlBlock::default(); slots].into_boxed_slice(),
             staged: Vec::with_capacity(slots),
             events: vec![Event::default(); slots].into_boxed_slice(),
@@ -167,6 +170,17 @@ fn check(result: libc::c_long) -> io::Result<u64> {
 }
 
 impl Engine for AioEngine {
+    const STAMPS: bool = false;
+
+    fn prepare(&mut self, slot: SlotId, op: &Op) {
+        self.prepared.set(slot, op.write, *op);
+    }
+
+    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
+        let op = self.prepared.at(slot, write, offset);
+        self.stage(slot, &op);
+    }
+
     fn stage(&mut self, slot: SlotId, op: &Op) {
         let block = &mut self.blocks[slot as usize];
         *block = ControlBlock {

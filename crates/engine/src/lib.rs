@@ -9,6 +9,7 @@ pub mod buffers;
 pub mod mapped;
 pub mod null;
 mod one_by_one;
+mod prepared;
 pub mod sync;
 pub mod target;
 pub mod uring;
@@ -56,39 +57,38 @@ pub struct Done {
 /// Operations that came back together; room for every request of the thread.
 #[derive(Debug)]
 pub struct DoneBatch {
-    items: Vec<Done>,
+    items: Box<[Done]>,
+    count: usize,
 }
 
 impl DoneBatch {
     /// Room for `slots` completions.
     pub fn new(slots: u32) -> Self {
-        Self { items: Vec::with_capacity(slots as usize) }
+        Self { items: vec![Done::default(); slots as usize].into_boxed_slice(), count: 0 }
     }
 
     /// What is in it.
+    #[inline]
     pub fn items(&self) -> &[Done] {
-        &self.items
+        &self.items[..self.count]
     }
 
     /// Forgets what is in it.
     pub fn clear(&mut self) {
-        self.items.clear();
+        self.count = 0;
     }
 
-    /// How many more it takes without allocating.
-    fn room(&self) -> usize {
-        self.items.capacity() - self.items.len()
-    }
-
-    fn push(&mut self, done: Done) {
-        debug_assert!(self.room() > 0, "more completions than requests");
-        self.items.push(done);
+    /// What is not filled yet.
+    fn room(&mut self) -> &mut [Done] {
+        &mut self.items[self.count..]
     }
 
     /// Moves the oldest of `from` in, at most `most`.
     fn take_from(&mut self, from: &mut Vec<Done>, most: u32) {
-        let count = from.len().min(most as usize).min(self.room());
-        self.items.extend_from_slice(&from[..count]);
+        let room = self.room();
+        let count = from.len().min(most as usize).min(room.len());
+        room[..count].copy_from_slice(&from[..count]);
+        self.count += count;
         from.copy_within(count.., 0);
         from.truncate(from.len() - count);
     }
@@ -121,8 +121,25 @@ pub struct Pushed {
 }
 
 /// A way to do I/O.
+///
+/// Most requests do the same again and again, at another place: what stays is prepared once, in
+/// [`prepare`](Self::prepare), so that each start costs little.
 pub trait Engine {
-    /// Prepares one operation. Never blocks, never fails: there are never more operations than
+    /// True if completions may carry stamps ([`Done::ended_ns`]).
+    const STAMPS: bool;
+
+    /// Keeps what a request will do when it reads, or writes; a request has one operation of each kind.
+    /// The offset is given at the start.
+    fn prepare(&mut self, slot: SlotId, op: &Op);
+
+    /// Stages the operation of this kind that was prepared, at `offset`.
+    ///
+    /// # Panics
+    ///
+    /// If none was prepared.
+    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64);
+
+    /// Stages one operation that need not have been prepared. Never blocks, never fails: there are never more operations than
     /// requests.
     fn stage(&mut self, slot: SlotId, op: &Op);
 

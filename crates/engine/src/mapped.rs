@@ -5,6 +5,7 @@
 
 use crate::buffers::Region;
 use crate::one_by_one::OneByOne;
+use crate::prepared::Prepared;
 use crate::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use std::io;
@@ -30,6 +31,7 @@ pub struct Mapped<E, C> {
     targets: Vec<Option<MappedTarget>>,
     /// By region number: buffers of mapped targets, and empty ones for the inner engine's.
     regions: Vec<Option<Region>>,
+    prepared: Prepared<Op>,
     operations: OneByOne<C>,
 }
 
@@ -43,7 +45,7 @@ impl<E: Engine, C: Clock> Mapped<E, C> {
         targets: Vec<Option<MappedTarget>>,
         regions: Vec<Option<Region>>,
     ) -> Self {
-        Self { inner, targets, regions, operations: OneByOne::new(clock, slots) }
+        Self { inner, targets, regions, prepared: Prepared::new(slots), operations: OneByOne::new(clock, slots) }
     }
 
     fn is_mapped(&self, file: u32) -> bool {
@@ -62,6 +64,17 @@ impl MappedTarget {
 }
 
 impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
+    const STAMPS: bool = true;
+
+    fn prepare(&mut self, slot: SlotId, op: &Op) {
+        self.prepared.set(slot, op.write, *op);
+    }
+
+    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
+        let op = self.prepared.at(slot, write, offset);
+        self.stage(slot, &op);
+    }
+
     fn stage(&mut self, slot: SlotId, op: &Op) {
         if self.is_mapped(op.file) {
             self.operations.stage(slot, op);

@@ -3,6 +3,7 @@
 
 use crate::buffers::{Region, Regions, raw_result};
 use crate::one_by_one::OneByOne;
+use crate::prepared::Prepared;
 use crate::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use std::io;
@@ -14,17 +15,34 @@ use sys::mapping::Mapping;
 pub struct SyncEngine<C> {
     files: Vec<OwnedFd>,
     regions: Regions,
+    prepared: Prepared<Op>,
     operations: OneByOne<C>,
 }
 
 impl<C: Clock> SyncEngine<C> {
     /// An engine for `slots` requests over these targets and buffers.
     pub fn new(clock: C, slots: u32, files: Vec<OwnedFd>, regions: Vec<Region>) -> Self {
-        Self { files, regions: Regions::new(regions), operations: OneByOne::new(clock, slots) }
+        Self {
+            files,
+            regions: Regions::new(regions),
+            prepared: Prepared::new(slots),
+            operations: OneByOne::new(clock, slots),
+        }
     }
 }
 
 impl<C: Clock> Engine for SyncEngine<C> {
+    const STAMPS: bool = true;
+
+    fn prepare(&mut self, slot: SlotId, op: &Op) {
+        self.prepared.set(slot, op.write, *op);
+    }
+
+    #[inline]
+    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
+        self.operations.stage(slot, &self.prepared.at(slot, write, offset));
+    }
+
     fn stage(&mut self, slot: SlotId, op: &Op) {
         self.operations.stage(slot, op);
     }

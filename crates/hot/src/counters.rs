@@ -30,13 +30,12 @@ impl Counter {
     }
 }
 
-/// Count and moments of latencies, in cells of shared memory.
-#[derive(Debug)]
-#[repr(transparent)]
-pub struct TallyCells([AtomicU64; TALLY_CELLS]);
-
-/// Cells of one [`TallyCells`].
+/// Cells of one tally: count, sum, sum of squares, complement of the minimum, maximum. All are zero
+/// before the first I/O.
 pub const TALLY_CELLS: usize = 5;
+
+/// Count and moments of latencies, in memory that other threads may read.
+pub type TallyCells = [AtomicU64; TALLY_CELLS];
 
 /// The values of a tally at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,68 +52,59 @@ pub struct TallyValues {
     pub max_ns: u64,
 }
 
-impl Default for TallyCells {
-    fn default() -> Self {
-        Self([const { AtomicU64::new(0) }; TALLY_CELLS])
-    }
-}
-
-impl TallyCells {
-    /// Starts again from nothing; only the owner may.
-    pub fn reset(&self) {
-        for cell in &self.0 {
-            cell.store(0, Relaxed);
+impl TallyValues {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self.count, other.count) {
+            (_, 0) => self,
+            (0, _) => other,
+            _ => Self {
+                count: self.count + other.count,
+                sum_ns: self.sum_ns.wrapping_add(other.sum_ns),
+                sum_squares_ns2: self.sum_squares_ns2 + other.sum_squares_ns2,
+                min_ns: self.min_ns.min(other.min_ns),
+                max_ns: self.max_ns.max(other.max_ns),
+            },
         }
     }
-
-    /// Counts an I/O with its latency.
-    #[inline]
-    pub fn record(&self, latency_ns: u64) {
-        record(&self.0, latency_ns);
-    }
-
-    /// The values now.
-    pub fn values(&self) -> TallyValues {
-        values(&self.0)
-    }
 }
 
-/// Counts an I/O in the [`TALLY_CELLS`] cells of one tally, all zero before the first.
-///
-/// # Panics
-///
-/// If there are fewer cells.
+/// Counts an I/O with its latency; only the owner may.
 #[inline]
-pub fn record(cells: &[AtomicU64], latency_ns: u64) {
-    let [count, sum, squares, min, max] = &cells[..TALLY_CELLS] else {
-        unreachable!("the slice has TALLY_CELLS cells")
-    };
-    let counted = count.load(Relaxed);
-    if counted == 0 || latency_ns < min.load(Relaxed) {
-        min.store(latency_ns, Relaxed);
+pub fn record(tally: &TallyCells, latency_ns: u64) {
+    let [count, sum, squares, complement_of_min, max] = tally;
+    count.store(count.load(Relaxed) + 1, Relaxed);
+    sum.store(sum.load(Relaxed).wrapping_add(latency_ns), Relaxed);
+    let latency = latency_ns as f64;
+    squares.store((f64::from_bits(squares.load(Relaxed)) + latency * latency).to_bits(), Relaxed);
+    // The complement is zero in fresh memory and below that of any latency, as a minimum is above.
+    if !latency_ns > complement_of_min.load(Relaxed) {
+        complement_of_min.store(!latency_ns, Relaxed);
     }
     if latency_ns > max.load(Relaxed) {
         max.store(latency_ns, Relaxed);
     }
-    sum.store(sum.load(Relaxed).wrapping_add(latency_ns), Relaxed);
-    let latency = latency_ns as f64;
-    let square = f64::from_bits(squares.load(Relaxed)) + latency * latency;
-    squares.store(square.to_bits(), Relaxed);
-    count.store(counted + 1, Relaxed);
 }
 
-/// The values in the [`TALLY_CELLS`] cells of one tally.
-///
-/// # Panics
-///
-/// If there are fewer cells.
-pub fn values(cells: &[AtomicU64]) -> TallyValues {
+/// The values now.
+pub fn values(tally: &TallyCells) -> TallyValues {
+    let [count, sum, squares, complement_of_min, max] = tally.each_ref().map(|cell| cell.load(Relaxed));
     TallyValues {
-        count: cells[0].load(Relaxed),
-        sum_ns: cells[1].load(Relaxed),
-        sum_squares_ns2: f64::from_bits(cells[2].load(Relaxed)),
-        min_ns: cells[3].load(Relaxed),
-        max_ns: cells[4].load(Relaxed),
+        count,
+        sum_ns: sum,
+        sum_squares_ns2: f64::from_bits(squares),
+        min_ns: if count == 0 { 0 } else { !complement_of_min },
+        max_ns: max,
+    }
+}
+
+/// Puts values in the place of what was there; only the owner may.
+pub fn set(tally: &TallyCells, values: TallyValues) {
+    let complement_of_min = if values.count == 0 { 0 } else { !values.min_ns };
+    let cells = [values.count, values.sum_ns, values.sum_squares_ns2.to_bits(), complement_of_min, values.max_ns];
+    for (cell, value) in tally.iter().zip(cells) {
+        cell.store(value, Relaxed);
     }
 }
 
@@ -122,22 +112,38 @@ pub fn values(cells: &[AtomicU64]) -> TallyValues {
 mod tests {
     use super::*;
 
+    fn tally_of(latencies: &[u64]) -> TallyCells {
+        let tally = TallyCells::default();
+        for &latency in latencies {
+            record(&tally, latency);
+        }
+        tally
+    }
+
     #[test]
     fn moments_and_extremes_are_exact() {
-        let tally = TallyCells::default();
-        for latency in [300, 100, 200] {
-            tally.record(latency);
-        }
-        let values = tally.values();
+        let values = values(&tally_of(&[300, 100, 200]));
         assert_eq!((values.count, values.sum_ns, values.min_ns, values.max_ns), (3, 600, 100, 300));
         assert!((values.sum_squares_ns2 - 140_000.0).abs() < f64::EPSILON);
     }
 
     #[test]
     fn a_latency_of_zero_is_a_minimum() {
-        let tally = TallyCells::default();
-        tally.record(0);
-        tally.record(7);
-        assert_eq!(tally.values().min_ns, 0);
+        assert_eq!(values(&tally_of(&[0, 7])).min_ns, 0);
+        assert_eq!(values(&tally_of(&[7, 0])).min_ns, 0);
+        assert_eq!(values(&tally_of(&[])).min_ns, 0);
+    }
+
+    #[test]
+    fn two_together_are_what_one_would_be() {
+        for (first, second) in [(&[5, 9][..], &[2][..]), (&[], &[4, 4]), (&[3], &[]), (&[], &[])] {
+            let together = values(&tally_of(first)).and(values(&tally_of(second)));
+            assert_eq!(together, values(&tally_of(&[first, second].concat())));
+            let kept = TallyCells::default();
+            set(&kept, together);
+            assert_eq!(values(&kept), together);
+            record(&kept, 1);
+            assert_eq!(values(&kept).min_ns, 1);
+        }
     }
 }

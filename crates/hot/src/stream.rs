@@ -109,13 +109,21 @@ impl OffsetStream {
         Self { grid, kind: Kind::Mixed { jumps, jump_below: percent_threshold(random_percent), next } }
     }
 
+    /// The draw behind the offsets if they are uniform: chosen once, so that a loop keeps it in
+    /// registers.
+    #[inline]
+    pub fn uniform(&self) -> Option<Uniform> {
+        let Grid { base, alignment, positions, .. } = self.grid;
+        matches!(self.kind, Kind::Uniform).then_some(Uniform { base, alignment, positions })
+    }
+
     /// The next offset for request `request` (its number inside the target).
     #[inline]
     pub fn next(&mut self, rng: &mut Rng, request: usize) -> Next {
         let grid = &self.grid;
         let mut continues = false;
         let relative = match &mut self.kind {
-            Kind::Uniform => rng.below(grid.positions) * grid.alignment,
+            Kind::Uniform => uniform(rng, grid.positions, grid.alignment),
             Kind::Sequential { next, wrap } => advance(next, *wrap, grid),
             Kind::Ranges(ranges) => ranges.draw(rng, grid.alignment),
             Kind::Mixed { jumps, jump_below, next } => {
@@ -140,6 +148,27 @@ impl OffsetStream {
     }
 }
 
+/// Offsets that are all equally likely.
+#[derive(Clone, Copy, Debug)]
+pub struct Uniform {
+    base: u64,
+    alignment: u64,
+    positions: u64,
+}
+
+impl Uniform {
+    /// The next offset.
+    #[inline]
+    pub fn next(&self, rng: &mut Rng) -> Next {
+        Next { offset: self.base + uniform(rng, self.positions, self.alignment), continues: false }
+    }
+}
+
+#[inline]
+fn uniform(rng: &mut Rng, positions: u64, alignment: u64) -> u64 {
+    rng.below(positions) * alignment
+}
+
 /// Takes `next`, or `wrap` if no block fits there, and moves on.
 #[inline]
 fn advance(next: &mut u64, wrap: u64, grid: &Grid) -> u64 {
@@ -152,7 +181,7 @@ fn advance(next: &mut u64, wrap: u64, grid: &Grid) -> u64 {
 fn random_offset(ranges: Option<&Ranges>, grid: &Grid, rng: &mut Rng) -> u64 {
     match ranges {
         Some(ranges) => ranges.draw(rng, grid.alignment),
-        None => rng.below(grid.positions) * grid.alignment,
+        None => uniform(rng, grid.positions, grid.alignment),
     }
 }
 
@@ -222,6 +251,9 @@ mod tests {
     #[test]
     fn random_offsets_reach_every_position_and_no_other() {
         let mut stream = OffsetStream::random(grid(1000, 500, 1000, 3000), &[]);
+        let drawn = stream.uniform().expect("no ranges");
+        let (mut ours, mut theirs) = (Rng::new(9), Rng::new(9));
+        assert!((0..100).all(|_| drawn.next(&mut ours) == stream.next(&mut theirs, 0)));
         let mut seen = take(&mut stream, 1000);
         seen.sort_unstable();
         seen.dedup();

@@ -252,13 +252,10 @@ impl<'a> Control<'a> {
 
     fn look(&self) -> Seen {
         let mut seen = Seen { at_ns: sys::clock::monotonic_ns(), ..Seen::default() };
-        for row in self.crew.recorders.iter().flat_map(|recorder| &recorder.rows) {
-            for direction in [&row.read, &row.write] {
-                let tally = direction.tally.values();
-                seen.ios += tally.count;
-                seen.latency_sum_ns = seen.latency_sum_ns.wrapping_add(tally.sum_ns);
-                seen.bytes += direction.bytes.get();
-            }
+        for (ios, bytes, latency_sum_ns) in self.crew.recorders.iter().map(|recorder| recorder.totals()) {
+            seen.ios += ios;
+            seen.bytes += bytes;
+            seen.latency_sum_ns = seen.latency_sum_ns.wrapping_add(latency_sum_ns);
         }
         seen
     }
@@ -346,8 +343,8 @@ fn clock_note(deviation_ns: u64, elapsed_ns: u64) -> Option<Note> {
 /// One warning per thread and target that gave less than it was asked for.
 fn warn_of_short_transfers(plan: &TimeSpanPlan, crew: &Crew, observer: &mut dyn Observer) {
     for (worker, recorder) in plan.workers.iter().zip(&crew.recorders) {
-        for row in recorder.rows.iter().filter(|row| row.short_transfers.get() > 0) {
-            let (thread, count) = (worker.thread, row.short_transfers.get());
+        for row in recorder.rows.iter().filter(|row| row.short_transfers() > 0) {
+            let (thread, count) = (worker.thread, row.short_transfers());
             let path = plan.targets[row.target()].path.display();
             let message = format!("thread {thread}: {count} transfers on '{path}' were shorter than the block size");
             observer.observe(&Event::Warning { message: &message });
@@ -359,7 +356,7 @@ fn warn_of_short_transfers(plan: &TimeSpanPlan, crew: &Crew, observer: &mut dyn 
 fn short_transfers(plan: &TimeSpanPlan, crew: &Crew) -> Vec<Note> {
     let mut counts = vec![0; plan.targets.len()];
     for row in crew.recorders.iter().flat_map(|recorder| &recorder.rows) {
-        counts[row.target()] += row.short_transfers.get();
+        counts[row.target()] += row.short_transfers();
     }
     let short = plan.targets.iter().zip(counts).filter(|&(_, count)| count > 0);
     short.map(|(target, count)| Note::ShortTransfers { path: target.path.clone(), count }).collect()

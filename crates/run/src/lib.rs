@@ -6,6 +6,7 @@
 
 mod allowance;
 mod clock;
+mod collect;
 mod control;
 mod cpu;
 mod create;
@@ -14,6 +15,7 @@ mod delete;
 mod device_guard;
 pub mod event;
 mod gate;
+mod issue;
 mod life;
 pub mod observer;
 pub mod phase;

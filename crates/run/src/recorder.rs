@@ -5,7 +5,7 @@
 
 use hot::buckets::{BUCKET_COUNT, Buckets};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
-use model::plan::{Intervals, TimeSpanPlan, WorkerPlan};
+use model::plan::{TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::record::{DirectionRecord, IntervalRecord, RowRecord, Tally, ThreadRecord, WaitCounts};
 use std::sync::atomic::AtomicU64;
 use sys::mapping::untouched_cells;
@@ -19,6 +19,8 @@ pub struct Recorder {
     pub rows: Box<[Row]>,
     /// Set by the worker once the cells hold measured I/Os only.
     pub measuring: Counter,
+    /// First cell of the interval that I/Os are counted in; 0 = none.
+    interval_cell: Counter,
     /// Completions in all phases.
     pub completed: Counter,
     /// Operations that the kernel has not given back.
@@ -33,33 +35,46 @@ pub struct Recorder {
 #[derive(Debug)]
 pub struct Row {
     target: usize,
-    /// Reads.
-    pub read: Direction,
-    /// Writes.
-    pub write: Direction,
-    intervals: Option<IntervalCells>,
-    /// Transfers shorter than the block.
-    pub short_transfers: Counter,
-}
-
-/// Reads or writes of one row.
-#[derive(Debug)]
-pub struct Direction {
-    /// Count and latencies.
-    pub tally: TallyCells,
-    /// Bytes transferred.
-    pub bytes: Counter,
-    buckets: Option<Buckets>,
-}
-
-/// `-D`: two tallies per interval, in memory that is touched as the run goes on.
-#[derive(Debug)]
-struct IntervalCells {
+    block_bytes: u64,
+    /// Pages of [`PAGE_CELLS`] cells, reads before writes: the first sums up, the others are the
+    /// intervals of `-D`. Each I/O is counted on one page; an interval is added to the sum when it is
+    /// over.
     cells: Box<[AtomicU64]>,
+    /// `-L`: reads, then writes.
+    buckets: [Option<Buckets>; 2],
+    /// Transfers shorter than the block: reads, then writes.
+    short: [Short; 2],
 }
 
-/// Cells of one interval: reads, then writes.
-const INTERVAL_CELLS: usize = 2 * TALLY_CELLS;
+/// Transfers shorter than the block.
+#[derive(Debug, Default)]
+struct Short {
+    transfers: Counter,
+    /// What they lack.
+    missing_bytes: Counter,
+}
+
+/// Cells of one page: reads, then writes.
+const PAGE_CELLS: usize = 2 * TALLY_CELLS;
+
+/// Which page I/Os are counted on, and whether their latencies go into the buckets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    first_cell: usize,
+    measured: bool,
+}
+
+impl Page {
+    /// The sum: before the measurement, or without intervals.
+    pub const fn sum(measured: bool) -> Self {
+        Self { first_cell: 0, measured }
+    }
+
+    /// An interval of the measurement, from 0.
+    pub const fn interval(index: usize) -> Self {
+        Self { first_cell: (index + 1) * PAGE_CELLS, measured: true }
+    }
+}
 
 /// How a worker waited, over the whole run.
 #[derive(Debug, Default)]
@@ -81,25 +96,14 @@ pub struct Waits {
 impl Recorder {
     /// Cells for one worker.
     pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan) -> Self {
-        let direction = || Direction {
-            tally: TallyCells::default(),
-            bytes: Counter::default(),
-            buckets: plan.measure_latency.then(|| Buckets::new(untouched_cells(BUCKET_COUNT))),
-        };
-        let row = |target: usize| Row {
-            target,
-            read: direction(),
-            write: direction(),
-            intervals: plan.intervals.map(IntervalCells::new),
-            short_transfers: Counter::default(),
-        };
         let waits_for_completions = worker.engine.kind != model::plan::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
         Self {
             thread: worker.thread,
             throttled: limited && waits_for_completions,
-            rows: worker.targets.iter().map(|target| row(target.target)).collect(),
+            rows: worker.targets.iter().map(|target| Row::new(plan, target)).collect(),
             measuring: Counter::default(),
+            interval_cell: Counter::default(),
             completed: Counter::default(),
             in_flight: Counter::default(),
             submits: Counter::default(),
@@ -110,13 +114,19 @@ impl Recorder {
     /// Forgets the I/Os of the warm-up; only the worker may.
     pub fn start_measuring(&self) {
         for row in &self.rows {
-            for direction in [&row.read, &row.write] {
-                direction.tally.reset();
-                direction.bytes.set(0);
-            }
+            row.forget();
         }
         self.submits.set(0);
         self.measuring.set(1);
+    }
+
+    /// I/Os are counted on another page from now on; what is on the one of an interval that is over is
+    /// added to the sum. Only the worker may.
+    pub fn turn_page(&self, from: Page, to: Page) {
+        for row in self.rows.iter().filter(|_| from.first_cell > 0) {
+            row.add_to_sum(from.first_cell);
+        }
+        self.interval_cell.set(to.first_cell as u64);
     }
 
     /// The rows as they are now; empty ones if the worker has not reached the measurement.
@@ -127,10 +137,41 @@ impl Recorder {
             if !measured {
                 return RowRecord { thread, target, ..RowRecord::default() };
             }
-            let intervals = row.intervals.as_ref().map(IntervalCells::records).unwrap_or_default();
-            RowRecord { thread, target, read: row.read.to_record(), write: row.write.to_record(), intervals }
+            let intervals = row.intervals();
+            let [read, write] = [false, true].map(|write| self.direction_record(row, write));
+            RowRecord { thread, target, read, write, intervals }
         };
         self.rows.iter().map(record).collect()
+    }
+
+    /// One row's reads or writes, those of the current interval included.
+    fn direction_record(&self, row: &Row, write: bool) -> DirectionRecord {
+        let values = self.values(row, write);
+        DirectionRecord {
+            tally: tally(values),
+            bytes: row.bytes(values, write),
+            buckets: row.buckets[usize::from(write)].as_ref().map(Buckets::non_empty).unwrap_or_default(),
+        }
+    }
+
+    fn values(&self, row: &Row, write: bool) -> TallyValues {
+        let sum = row.values(0, write);
+        match usize::try_from(self.interval_cell.get()) {
+            Ok(0) | Err(_) => sum,
+            Ok(cell) => sum.and(row.values(cell, write)),
+        }
+    }
+
+    /// I/Os, bytes and the sum of latencies in nanoseconds, of all rows now.
+    pub fn totals(&self) -> (u64, u64, u64) {
+        let mut totals = (0, 0, 0u64);
+        for (row, write) in self.rows.iter().flat_map(|row| [(row, false), (row, true)]) {
+            let values = self.values(row, write);
+            totals.0 += values.count;
+            totals.1 += row.bytes(values, write);
+            totals.2 = totals.2.wrapping_add(values.sum_ns);
+        }
+        totals
     }
 
     /// The thread's own counters as they are now.
@@ -145,63 +186,86 @@ impl Recorder {
 }
 
 impl Row {
+    fn new(plan: &TimeSpanPlan, target: &WorkerTarget) -> Self {
+        // The plan refused counts that do not fit (limits::INTERVALS_MAX).
+        let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
+        let buckets = || plan.measure_latency.then(|| Buckets::new(untouched_cells(BUCKET_COUNT)));
+        Self {
+            target: target.target,
+            block_bytes: target.block_bytes,
+            cells: untouched_cells(intervals.saturating_add(1).saturating_mul(PAGE_CELLS)),
+            buckets: [buckets(), buckets()],
+            short: Default::default(),
+        }
+    }
+
     /// Index of the target in the timespan.
     pub fn target(&self) -> usize {
         self.target
     }
 
-    /// Counts a measured I/O into its interval, if there are intervals.
+    /// Counts an I/O of a whole block.
     #[inline]
-    pub fn record_interval(&self, interval: usize, write: bool, latency_ns: u64) {
-        if let Some(intervals) = &self.intervals {
-            intervals.record(interval, write, latency_ns);
+    pub fn record(&self, page: Page, write: bool, latency_ns: u64) {
+        if let Some(tally) = self.tally(page.first_cell, write) {
+            counters::record(tally, latency_ns);
         }
-    }
-}
-
-impl Direction {
-    /// Counts an I/O; its latency goes into the buckets only while measuring.
-    #[inline]
-    pub fn record(&self, bytes: u64, latency_ns: u64, measuring: bool) {
-        self.tally.record(latency_ns);
-        self.bytes.add(bytes);
-        if let (true, Some(buckets)) = (measuring, &self.buckets) {
+        if let (true, Some(buckets)) = (page.measured, &self.buckets[usize::from(write)]) {
             buckets.record(latency_ns);
         }
     }
 
-    fn to_record(&self) -> DirectionRecord {
-        DirectionRecord {
-            tally: tally(self.tally.values()),
-            bytes: self.bytes.get(),
-            buckets: self.buckets.as_ref().map(Buckets::non_empty).unwrap_or_default(),
+    /// The I/O that is being counted lacks so many bytes of its block.
+    pub fn record_short(&self, write: bool, missing_bytes: u64) {
+        let short = &self.short[usize::from(write)];
+        short.transfers.add(1);
+        short.missing_bytes.add(missing_bytes);
+    }
+
+    /// Transfers shorter than the block.
+    pub fn short_transfers(&self) -> u64 {
+        self.short.iter().map(|short| short.transfers.get()).sum()
+    }
+
+    fn forget(&self) {
+        for write in [false, true] {
+            if let Some(tally) = self.tally(0, write) {
+                counters::set(tally, TallyValues::default());
+            }
+            self.short[usize::from(write)].missing_bytes.set(0);
         }
     }
-}
 
-impl IntervalCells {
-    fn new(intervals: Intervals) -> Self {
-        // The plan refused counts that do not fit (limits::INTERVALS_MAX).
-        let count = usize::try_from(intervals.count).unwrap_or(usize::MAX);
-        Self { cells: untouched_cells(count.saturating_mul(INTERVAL_CELLS)) }
+    fn add_to_sum(&self, first_cell: usize) {
+        for write in [false, true] {
+            if let Some(sum) = self.tally(0, write) {
+                counters::set(sum, counters::values(sum).and(self.values(first_cell, write)));
+            }
+        }
     }
 
     #[inline]
-    fn record(&self, interval: usize, write: bool, latency_ns: u64) {
-        let first = interval * INTERVAL_CELLS + usize::from(write) * TALLY_CELLS;
-        if let Some(cells) = self.cells.get(first..first + TALLY_CELLS) {
-            counters::record(cells, latency_ns);
-        }
+    fn tally(&self, first_cell: usize, write: bool) -> Option<&TallyCells> {
+        self.cells.get(first_cell + usize::from(write) * TALLY_CELLS..)?.first_chunk()
     }
 
-    fn records(&self) -> Vec<IntervalRecord> {
-        let record = |(index, cells): (usize, &[AtomicU64])| IntervalRecord {
-            index: index as u64,
-            read: tally(counters::values(&cells[..TALLY_CELLS])),
-            write: tally(counters::values(&cells[TALLY_CELLS..])),
+    fn values(&self, first_cell: usize, write: bool) -> TallyValues {
+        self.tally(first_cell, write).map(counters::values).unwrap_or_default()
+    }
+
+    fn bytes(&self, values: TallyValues, write: bool) -> u64 {
+        let whole = values.count.saturating_mul(self.block_bytes);
+        whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get())
+    }
+
+    fn intervals(&self) -> Vec<IntervalRecord> {
+        let record = |page: usize| IntervalRecord {
+            index: page as u64 - 1,
+            read: tally(self.values(page * PAGE_CELLS, false)),
+            write: tally(self.values(page * PAGE_CELLS, true)),
         };
-        let intervals = self.cells.chunks_exact(INTERVAL_CELLS).enumerate().map(record);
-        intervals.filter(|interval| interval.read.count + interval.write.count > 0).collect()
+        let pages = 1..self.cells.len() / PAGE_CELLS;
+        pages.map(record).filter(|interval| interval.read.count + interval.write.count > 0).collect()
     }
 }
 

@@ -3,12 +3,13 @@
 //! Everything a worker will need is made here, before the start signal; the loop makes nothing.
 
 use crate::allowance::{Allowance, Budget};
+use crate::collect::Paging;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::submission::Submission;
 use crate::work::{self, Assigner, Buffers, Source};
-use crate::worker::{Interval, Slot, Worker};
+use crate::worker::{Slot, Worker};
 use engine::buffers::Region;
 use engine::mapped::MappedTarget;
 use engine::target::{self, Opened};
@@ -200,7 +201,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         work::new(target, index as u32, own, *buffers, counters, &mut rng)
     };
     let work: Box<[_]> = plan.targets.iter().zip(layout).enumerate().map(&mut make).collect();
-    Worker {
+    let mut worker = Worker {
         engine,
         clock,
         paced: work.iter().any(|work| work.pacer.is_limited()),
@@ -215,10 +216,15 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         stop: Arc::clone(&context.stop),
         phases: Phases { start_ns: 0, measure_ns: 0, cool_down_ns: 0, end_ns: 0 },
         done: DoneBatch::new(plan.slots),
-        interval: Interval::of_width(context.plan.intervals.map_or(0, |intervals| intervals.width_ns)),
+        paging: context
+            .plan
+            .intervals
+            .map_or(Paging::new(0, 0), |intervals| Paging::new(intervals.width_ns, intervals.count)),
         measuring: false,
         now_ns: 0,
-    }
+    };
+    worker.prepare();
+    worker
 }
 
 impl Layout {

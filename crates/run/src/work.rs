@@ -1,5 +1,6 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
+use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
 use hot::rng::Rng;
@@ -31,6 +32,8 @@ pub(crate) struct Work {
     /// The kernel's I/O priority value of its operations; 0 = that of the thread.
     pub(crate) priority: u16,
     buffers: Buffers,
+    /// See [`is_prepared`](Self::is_prepared): reads, then writes.
+    prepared: [bool; 2],
 }
 
 /// Where a target's buffers lie: one region, read half first, then one write block per request
@@ -56,9 +59,30 @@ pub(crate) struct Source {
 }
 
 impl Work {
-    /// Where the bytes of an I/O go to or come from: region and offset.
+    /// True if the requests' operations of this kind are the same each time but for the offset.
     #[inline]
-    pub(crate) fn buffer(&self, request: u32, write: bool, rng: &mut Rng) -> (u32, u64) {
+    pub(crate) fn is_prepared(&self, write: bool) -> bool {
+        self.prepared[usize::from(write)]
+    }
+
+    /// The operation of this kind that a request repeats, at offset 0, if it does.
+    pub(crate) fn repeated(&self, request: u32, write: bool) -> Option<Op> {
+        let placed = if write { self.buffers.write_half } else { 0 };
+        let at = placed + u64::from(request) * u64::from(self.block);
+        self.is_prepared(write).then(|| self.op_at(write, (self.buffers.region, at)))
+    }
+
+    /// An operation of a request at offset 0.
+    pub(crate) fn op(&self, request: u32, write: bool, rng: &mut Rng) -> Op {
+        self.op_at(write, self.buffer(request, write, rng))
+    }
+
+    fn op_at(&self, write: bool, (region, region_offset): (u32, u64)) -> Op {
+        Op { write, file: self.file, region, region_offset, offset: 0, length: self.block, priority: self.priority }
+    }
+
+    /// Where the bytes of an I/O go to or come from: region and offset.
+    fn buffer(&self, request: u32, write: bool, rng: &mut Rng) -> (u32, u64) {
         let at = u64::from(request) * u64::from(self.block);
         match (write, self.buffers.source) {
             (false, _) => (self.buffers.region, at),
@@ -101,6 +125,8 @@ pub(crate) fn new(
     counters: &[Arc<AtomicU64>],
     rng: &mut Rng,
 ) -> Work {
+    let own = !own_slots.is_empty();
+    let randomize = plan.content == Content::RandomEach;
     Work {
         stream: stream(plan, counters, rng),
         mix: Mix::new(plan.write_percent, rng),
@@ -111,9 +137,13 @@ pub(crate) fn new(
         first_slot: own_slots.start,
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
         is_ready: true,
-        randomize: plan.content == Content::RandomEach,
+        randomize,
         priority: priority(plan.priority),
         buffers,
+        prepared: [
+            own && plan.write_percent < 100,
+            own && plan.write_percent > 0 && !randomize && buffers.source.is_none(),
+        ],
     }
 }
 

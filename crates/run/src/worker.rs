@@ -5,13 +5,13 @@
 //! allocates, locks or formats unless an I/O fails.
 
 use crate::allowance::Allowance;
+use crate::collect::Paging;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::submission::{Built, Submission};
+use crate::submission::Submission;
 use crate::work::{Assigner, Work};
-use engine::{Done, DoneBatch, Engine, Op, SlotId, Wait};
+use engine::{DoneBatch, Engine, Wait};
 use hot::clock::Clock;
-use hot::fill;
 use hot::rng::Rng;
 use std::io;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ const SPIN_NS: u64 = 100_000;
 pub(crate) struct Slot {
     /// Index of the target that the operation goes to.
     pub(crate) work: u32,
-    write: bool,
-    offset: u64,
-    started_ns: u64,
+    pub(crate) write: bool,
+    pub(crate) offset: u64,
+    pub(crate) started_ns: u64,
 }
 
 /// What a worker does until the run is over.
@@ -41,7 +41,7 @@ pub struct Worker<E, C> {
     pub(crate) stop: Arc<Stop>,
     pub(crate) phases: Phases,
     pub(crate) done: DoneBatch,
-    pub(crate) interval: Interval,
+    pub(crate) paging: Paging,
     pub(crate) measuring: bool,
     /// Any target has a limit.
     pub(crate) paced: bool,
@@ -52,16 +52,6 @@ pub struct Worker<E, C> {
     pub(crate) completions_max: u32,
     /// The latest stamp.
     pub(crate) now_ns: u64,
-}
-
-/// The current interval of `-D`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Interval {
-    /// Width; 0 = none.
-    width_ns: u64,
-    index: usize,
-    /// First nanosecond after it.
-    end_ns: u64,
 }
 
 /// What a turn led to.
@@ -103,9 +93,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.now_ns = self.clock.now_ns();
         for work in &mut self.work {
             work.pacer.start(phases.start_ns);
-        }
-        if self.interval.width_ns > 0 {
-            self.interval.end_ns = phases.measure_ns.saturating_add(self.interval.width_ns);
         }
     }
 
@@ -158,10 +145,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.engine.in_flight()
     }
 
-    fn enter_phase(&mut self, now_ns: u64) {
+    pub(crate) fn enter_phase(&mut self, now_ns: u64) {
         if !self.measuring && now_ns >= self.phases.measure_ns && now_ns < self.phases.cool_down_ns {
             self.measuring = true;
             self.recorder.start_measuring();
+            self.paging.start_measuring(now_ns, &self.phases, &self.recorder);
             if let Some(allowance) = &mut self.allowance {
                 allowance.start_measuring();
             }
@@ -177,58 +165,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             allowance.leave(self.now_ns, &self.stop);
         }
         over
-    }
-
-    /// Starts every operation that has a free request and is due. Gives the time at which the
-    /// next one is due, if requests are free and none may start yet.
-    fn issue(&mut self, now_ns: u64) -> Option<u64> {
-        match &mut self.assigner {
-            Assigner::Fixed { ready } => {
-                let mut next_start_ns = None;
-                // Taken out for the loop, so that `stage` may borrow the rest; put back below.
-                let mut list = std::mem::take(ready);
-                list.retain(|&index| {
-                    let due_ns = self.issue_fixed(index, now_ns);
-                    if let Some(due_ns) = due_ns {
-                        next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
-                    }
-                    self.work[index as usize].is_ready = due_ns.is_some();
-                    due_ns.is_some()
-                });
-                if let Assigner::Fixed { ready } = &mut self.assigner {
-                    *ready = list;
-                }
-                next_start_ns
-            }
-            Assigner::Weighted { .. } => {
-                while self.issue_one_weighted(now_ns) == Built::One {}
-                None
-            }
-        }
-    }
-
-    /// Starts what is due on one target; gives the time of the next start if requests are left.
-    fn issue_fixed(&mut self, index: u32, now_ns: u64) -> Option<u64> {
-        let work = &mut self.work[index as usize];
-        while work.free.free_count() > 0 {
-            let due_ns = work.pacer.due_ns();
-            if due_ns > now_ns {
-                return Some(due_ns);
-            }
-            if !admitted(&mut self.allowance, work) {
-                return None;
-            }
-            let slot = work.free.take()?;
-            work.pacer.charge(now_ns);
-            let parts = Parts {
-                engine: &mut self.engine,
-                clock: &self.clock,
-                rng: &mut self.rng,
-                allowance: &mut self.allowance,
-            };
-            stage(parts, work, &mut self.slots[slot as usize], slot, now_ns);
-        }
-        None
     }
 
     /// Hands staged operations over, waits for a completion or for the next start, and counts what
@@ -268,192 +204,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         tally[self.done.items().len().min(7)].add(1);
         self.collect()
     }
-
-    /// Starts one operation, if any request is free and due.
-    pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
-        let Assigner::Fixed { ready } = &mut self.assigner else {
-            return self.issue_one_weighted(now_ns);
-        };
-        let mut next_start_ns = u64::MAX;
-        for position in 0..ready.len() {
-            let index = ready[position];
-            let work = &mut self.work[index as usize];
-            let due_ns = work.pacer.due_ns();
-            if due_ns > now_ns {
-                next_start_ns = next_start_ns.min(due_ns);
-                continue;
-            }
-            if !admitted(&mut self.allowance, work) {
-                continue;
-            }
-            let Some(slot) = work.free.take() else { continue };
-            if work.free.free_count() == 0 {
-                work.is_ready = false;
-                ready.swap_remove(position);
-            }
-            work.pacer.charge(now_ns);
-            let parts = Parts {
-                engine: &mut self.engine,
-                clock: &self.clock,
-                rng: &mut self.rng,
-                allowance: &mut self.allowance,
-            };
-            stage(parts, work, &mut self.slots[slot as usize], slot, now_ns);
-            return Built::One;
-        }
-        if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
-    }
-
-    fn issue_one_weighted(&mut self, now_ns: u64) -> Built {
-        let Assigner::Weighted { free, table } = &mut self.assigner else { return Built::NoneIdle };
-        if free.free_count() == 0 {
-            return Built::NoneIdle;
-        }
-        let index = table.draw(&mut self.rng);
-        if !admitted(&mut self.allowance, &self.work[index]) {
-            return Built::NoneIdle;
-        }
-        let Some(slot) = free.take() else { return Built::NoneIdle };
-        let parts =
-            Parts { engine: &mut self.engine, clock: &self.clock, rng: &mut self.rng, allowance: &mut self.allowance };
-        self.slots[slot as usize].work = index as u32;
-        stage(parts, &mut self.work[index], &mut self.slots[slot as usize], slot, now_ns);
-        Built::One
-    }
-
-    /// Counts what came back and frees its requests.
-    fn collect(&mut self) -> Result<(), Trouble> {
-        // One stamp for the batch: it was all there when this turn looked. Engines that stamp each
-        // operation have just taken it.
-        self.now_ns = match self.done.items() {
-            [first, .., last] if first.ended_ns > 0 => last.ended_ns,
-            [only] if only.ended_ns > 0 => only.ended_ns,
-            _ => self.clock.now_ns(),
-        };
-        self.enter_phase(self.now_ns);
-        let until_ns = self.phases.cool_down_ns.min(self.stop.at_ns());
-        let count = self.done.items().len();
-        let mut result = Ok(());
-        for index in 0..count {
-            let done = self.done.items()[index];
-            result = result.and(self.complete(&done, until_ns));
-        }
-        self.recorder.completed.add(count as u64);
-        self.done.clear();
-        result
-    }
-
-    fn complete(&mut self, done: &Done, until_ns: u64) -> Result<(), Trouble> {
-        let slot = self.slots[done.slot as usize];
-        let work = &mut self.work[slot.work as usize];
-        let stamped = done.ended_ns > 0;
-        let (begun_ns, ended_ns) =
-            if stamped { (done.begun_ns, done.ended_ns) } else { (slot.started_ns, self.now_ns) };
-        if done.result <= 0 {
-            return Err(Trouble::Io {
-                work: slot.work as usize,
-                write: slot.write,
-                offset: slot.offset,
-                length: u64::from(work.block),
-                errno: -done.result,
-            });
-        }
-        let bytes = u64::from(done.result.cast_unsigned());
-        if ended_ns < until_ns {
-            let latency_ns = ended_ns.saturating_sub(begun_ns);
-            let row = &self.recorder.rows[slot.work as usize];
-            let direction = if slot.write { &row.write } else { &row.read };
-            direction.record(bytes, latency_ns, self.measuring);
-            if self.measuring && self.interval.width_ns > 0 {
-                let interval = self.interval.advance_to(ended_ns, self.phases.measure_ns);
-                row.record_interval(interval, slot.write, latency_ns);
-            }
-            if bytes < u64::from(work.block) {
-                row.short_transfers.add(1);
-            }
-        }
-        if let Some(allowance) = &mut self.allowance {
-            allowance.finish(work.block);
-        }
-        match &mut self.assigner {
-            Assigner::Fixed { ready } => {
-                work.free.give(done.slot);
-                if !work.is_ready {
-                    work.is_ready = true;
-                    ready.push(slot.work);
-                }
-            }
-            Assigner::Weighted { free, .. } => free.give(done.slot),
-        }
-        Ok(())
-    }
-}
-
-impl Interval {
-    /// Intervals of this width; 0 = none.
-    pub(crate) fn of_width(width_ns: u64) -> Self {
-        Self { width_ns, ..Self::default() }
-    }
-
-    /// The interval of a completion; divides only when it is a new one.
-    #[inline]
-    fn advance_to(&mut self, ended_ns: u64, measure_ns: u64) -> usize {
-        if ended_ns >= self.end_ns {
-            let index = ended_ns.saturating_sub(measure_ns) / self.width_ns;
-            self.index = index as usize;
-            self.end_ns = measure_ns.saturating_add((index + 1).saturating_mul(self.width_ns));
-        }
-        self.index
-    }
-}
-
-/// What staging needs beside the request itself.
-struct Parts<'a, E, C> {
-    engine: &'a mut E,
-    clock: &'a C,
-    rng: &'a mut Rng,
-    allowance: &'a mut Option<Allowance>,
-}
-
-/// True if the next I/O on a target may start.
-#[inline]
-fn admitted(allowance: &mut Option<Allowance>, work: &Work) -> bool {
-    allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may_write()))
-}
-
-/// Chooses offset, direction and content of one I/O and hands it to the engine.
-#[inline]
-fn stage<E: Engine, C: Clock>(parts: Parts<'_, E, C>, work: &mut Work, slot: &mut Slot, id: SlotId, now_ns: u64) {
-    let Parts { engine, clock, rng, allowance } = parts;
-    let request = id - work.first_slot;
-    let next = work.stream.next(rng, request as usize);
-    let write = work.mix.next_is_write(next.continues, rng);
-    let (region, region_offset) = work.buffer(request, write, rng);
-    if let Some(allowance) = allowance {
-        allowance.charge(work.block, write);
-    }
-    slot.write = write;
-    slot.offset = next.offset;
-    slot.started_ns = now_ns;
-    if write && work.randomize {
-        if let Some(memory) = engine.region_mut(region) {
-            memory.fill(region_offset, u64::from(work.block), |part, _| fill::random(part, rng));
-        }
-        // Making the content is not part of the I/O.
-        slot.started_ns = clock.now_ns();
-    }
-    engine.stage(
-        id,
-        &Op {
-            write,
-            file: work.file,
-            region,
-            region_offset,
-            offset: next.offset,
-            length: work.block,
-            priority: work.priority,
-        },
-    );
 }
 
 pub(crate) fn engine_trouble(error: &io::Error) -> Trouble {

@@ -1,0 +1,130 @@
+//! Counting I/Os that came back, and freeing their requests.
+
+use crate::phase::Phases;
+use crate::recorder::{Page, Recorder};
+use crate::work::Assigner;
+use crate::worker::{Trouble, Worker};
+use engine::{Done, Engine};
+use hot::clock::Clock;
+use std::ops::Range;
+
+/// The page that I/Os are counted on, and until when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Paging {
+    /// Width of an interval of `-D`; 0 = none.
+    width_ns: u64,
+    /// Number of intervals.
+    count: u64,
+    /// First nanosecond of the next page.
+    end_ns: u64,
+    page: Page,
+}
+
+impl Paging {
+    /// Before the measurement; `count` intervals of `width_ns` follow, if there are any.
+    pub(crate) fn new(width_ns: u64, count: u64) -> Self {
+        Self { width_ns, count, end_ns: u64::MAX, page: Page::sum(false) }
+    }
+
+    /// The measurement has begun.
+    pub(crate) fn start_measuring(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
+        if self.width_ns == 0 {
+            self.page = Page::sum(true);
+        } else {
+            self.turn(now_ns, phases, recorder);
+        }
+    }
+
+    /// To the interval of `now_ns`; divides, so only when it is a new one.
+    #[cold]
+    fn turn(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
+        let index = (now_ns.saturating_sub(phases.measure_ns) / self.width_ns).min(self.count.saturating_sub(1));
+        let page = Page::interval(index as usize);
+        recorder.turn_page(self.page, page);
+        self.page = page;
+        self.end_ns = phases.measure_ns.saturating_add((index + 1).saturating_mul(self.width_ns));
+    }
+}
+
+impl<E: Engine, C: Clock> Worker<E, C> {
+    /// Counts what came back and frees its requests.
+    pub(crate) fn collect(&mut self) -> Result<(), Trouble> {
+        // One stamp for the batch: it was all there when this turn looked. Engines that stamp each
+        // operation have just taken it.
+        let stamp = if E::STAMPS { self.done.items().last().map_or(0, |done| done.ended_ns) } else { 0 };
+        self.now_ns = if stamp > 0 { stamp } else { self.clock.now_ns() };
+        self.enter_phase(self.now_ns);
+        let until_ns = self.phases.cool_down_ns.min(self.stop.at_ns());
+        let failed = if E::STAMPS {
+            // Operation by operation: the last may be in another interval, or phase, than the first.
+            let mut failed = None;
+            for index in 0..self.done.items().len() {
+                let ended_ns = self.done.items()[index].ended_ns;
+                let ended_ns = if ended_ns > 0 { ended_ns } else { self.now_ns };
+                failed = failed.or(self.count_and_free(index..index + 1, ended_ns, until_ns));
+            }
+            failed
+        } else {
+            self.count_and_free(0..self.done.items().len(), self.now_ns, until_ns)
+        };
+        self.recorder.completed.add(self.done.items().len() as u64);
+        self.done.clear();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Counts operations that ended at the same time and frees their requests; gives the first trouble.
+    #[inline]
+    fn count_and_free(&mut self, which: Range<usize>, ended_ns: u64, until_ns: u64) -> Option<Trouble> {
+        let counts = ended_ns < until_ns;
+        if counts && ended_ns >= self.paging.end_ns {
+            self.paging.turn(ended_ns, &self.phases, &self.recorder);
+        }
+        let page = self.paging.page;
+        let mut failed = None;
+        let Self { done, slots, work, recorder, assigner, allowance, .. } = self;
+        let rows = &*recorder.rows;
+        for done in &done.items()[which] {
+            let slot = &slots[done.slot as usize];
+            let work = &mut work[slot.work as usize];
+            let begun_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
+            if counts && done.result > 0 {
+                let row = &rows[slot.work as usize];
+                row.record(page, slot.write, ended_ns.saturating_sub(begun_ns));
+                let bytes = done.result.cast_unsigned();
+                if bytes < work.block {
+                    row.record_short(slot.write, u64::from(work.block - bytes));
+                }
+            }
+            if done.result <= 0 {
+                failed.get_or_insert(*done);
+                continue;
+            }
+            if let Some(allowance) = allowance {
+                allowance.finish(work.block);
+            }
+            match assigner {
+                Assigner::Fixed { ready } => {
+                    work.free.give(done.slot);
+                    if !work.is_ready {
+                        work.is_ready = true;
+                        ready.push(slot.work);
+                    }
+                }
+                Assigner::Weighted { free, .. } => free.give(done.slot),
+            }
+        }
+        failed.map(|done| self.trouble(&done))
+    }
+
+    #[cold]
+    fn trouble(&self, done: &Done) -> Trouble {
+        let slot = &self.slots[done.slot as usize];
+        Trouble::Io {
+            work: slot.work as usize,
+            write: slot.write,
+            offset: slot.offset,
+            length: u64::from(self.work[slot.work as usize].block),
+            errno: -done.result,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Starting I/Os: which request, where, in which direction, with what content.
+
+use crate::allowance::Allowance;
+use crate::submission::Built;
+use crate::work::{Assigner, Work};
+use crate::worker::{Slot, Worker};
+use engine::{Engine, Op, SlotId};
+use hot::clock::Clock;
+use hot::fill;
+use hot::rng::Rng;
+
+/// What starting an I/O needs beside its request and its target.
+struct Parts<'a, E, C> {
+    engine: &'a mut E,
+    clock: &'a C,
+    rng: &'a mut Rng,
+    slots: &'a mut [Slot],
+    allowance: &'a mut Option<Allowance>,
+}
+
+impl<E: Engine, C: Clock> Worker<E, C> {
+    /// Tells the engine what requests do again and again.
+    pub(crate) fn prepare(&mut self) {
+        if self.assigner.is_weighted() {
+            return;
+        }
+        for (slot, state) in (0..).zip(&self.slots) {
+            let work = &self.work[state.work as usize];
+            for write in [false, true] {
+                if let Some(op) = work.repeated(slot - work.first_slot, write) {
+                    self.engine.prepare(slot, &op);
+                }
+            }
+        }
+    }
+
+    /// Starts every operation that has a free request and is due. Gives the time at which the
+    /// next one is due, if requests are free and none may start yet.
+    pub(crate) fn issue(&mut self, now_ns: u64) -> Option<u64> {
+        if self.assigner.is_weighted() {
+            while self.issue_one_weighted(now_ns) == Built::One {}
+            return None;
+        }
+        let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
+            return None;
+        };
+        let mut parts = Parts { engine, clock, rng, slots, allowance };
+        let mut next_start_ns = None;
+        ready.retain(|&index| {
+            let work = &mut work[index as usize];
+            let due_ns = parts.start_all(work, now_ns);
+            if let Some(due_ns) = due_ns {
+                next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
+            }
+            work.is_ready = due_ns.is_some();
+            due_ns.is_some()
+        });
+        next_start_ns
+    }
+
+    /// Starts one operation, if any request is free and due.
+    pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
+        let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
+            return self.issue_one_weighted(now_ns);
+        };
+        let mut parts = Parts { engine, clock, rng, slots, allowance };
+        let mut next_start_ns = u64::MAX;
+        for position in 0..ready.len() {
+            let work = &mut work[ready[position] as usize];
+            let due_ns = work.pacer.due_ns();
+            if due_ns > now_ns {
+                next_start_ns = next_start_ns.min(due_ns);
+                continue;
+            }
+            if !parts.admits(work) {
+                continue;
+            }
+            let Some(slot) = work.free.take() else { continue };
+            if work.free.free_count() == 0 {
+                work.is_ready = false;
+                ready.swap_remove(position);
+            }
+            work.pacer.charge(now_ns);
+            parts.start(work, slot, now_ns);
+            return Built::One;
+        }
+        if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
+    }
+
+    fn issue_one_weighted(&mut self, now_ns: u64) -> Built {
+        let Self { engine, clock, rng, work, slots, allowance, assigner, .. } = self;
+        let Assigner::Weighted { free, table } = assigner else { return Built::NoneIdle };
+        if free.free_count() == 0 {
+            return Built::NoneIdle;
+        }
+        let index = table.draw(rng);
+        let work = &mut work[index];
+        let mut parts = Parts { engine, clock, rng, slots, allowance };
+        if !parts.admits(work) {
+            return Built::NoneIdle;
+        }
+        let Some(slot) = free.take() else { return Built::NoneIdle };
+        parts.slots[slot as usize].work = index as u32;
+        parts.start(work, slot, now_ns);
+        Built::One
+    }
+}
+
+impl<E: Engine, C: Clock> Parts<'_, E, C> {
+    /// Starts what is due on one target; gives the time of the next start if requests are left.
+    #[inline]
+    fn start_all(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
+        // What a plain load does not use, it does not ask for either.
+        if !work.pacer.is_limited() && self.allowance.is_none() {
+            self.start_plain(work, now_ns);
+            return None;
+        }
+        while work.free.free_count() > 0 {
+            let due_ns = work.pacer.due_ns();
+            if due_ns > now_ns {
+                return Some(due_ns);
+            }
+            if !self.admits(work) {
+                return None;
+            }
+            let slot = work.free.take()?;
+            work.pacer.charge(now_ns);
+            self.start(work, slot, now_ns);
+        }
+        None
+    }
+
+    /// Starts an I/O for every free request, at once and without end.
+    #[inline]
+    fn start_plain(&mut self, work: &mut Work, now_ns: u64) {
+        let Some(uniform) = work.stream.uniform() else {
+            while let Some(slot) = work.free.take() {
+                self.start(work, slot, now_ns);
+            }
+            return;
+        };
+        // In a copy, which stays in registers; behind the reference each draw would load and store it.
+        let mut rng = self.rng.clone();
+        while let Some(id) = work.free.take() {
+            let next = uniform.next(&mut rng);
+            let write = work.mix.next_is_write(false, &mut rng);
+            let slot = &mut self.slots[id as usize];
+            slot.write = write;
+            slot.offset = next.offset;
+            slot.started_ns = now_ns;
+            if work.is_prepared(write) {
+                self.engine.stage_prepared(id, write, next.offset);
+            } else {
+                *self.rng = rng;
+                self.start_unprepared(work, id, write, next.offset);
+                rng = self.rng.clone();
+            }
+        }
+        *self.rng = rng;
+    }
+
+    /// True if the next I/O on a target may start.
+    fn admits(&mut self, work: &Work) -> bool {
+        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may_write()))
+    }
+
+    /// Chooses offset, direction and content of one I/O and hands it to the engine.
+    #[inline]
+    fn start(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+        let request = id - work.first_slot;
+        let next = work.stream.next(self.rng, request as usize);
+        let write = work.mix.next_is_write(next.continues, self.rng);
+        if let Some(allowance) = self.allowance {
+            allowance.charge(work.block, write);
+        }
+        let slot = &mut self.slots[id as usize];
+        slot.write = write;
+        slot.offset = next.offset;
+        slot.started_ns = now_ns;
+        if work.is_prepared(write) {
+            self.engine.stage_prepared(id, write, next.offset);
+        } else {
+            self.start_unprepared(work, id, write, next.offset);
+        }
+    }
+
+    /// An I/O whose buffer or content is another each time.
+    #[inline(never)]
+    fn start_unprepared(&mut self, work: &Work, id: SlotId, write: bool, offset: u64) {
+        let op = Op { offset, ..work.op(id - work.first_slot, write, self.rng) };
+        if op.write && work.randomize {
+            if let Some(memory) = self.engine.region_mut(op.region) {
+                memory.fill(op.region_offset, u64::from(work.block), |part, _| fill::random(part, self.rng));
+            }
+            // Making the content is not part of the I/O.
+            self.slots[id as usize].started_ns = self.clock.now_ns();
+        }
+        self.engine.stage(id, &op);
+    }
+}
