@@ -167,6 +167,7 @@ impl UringEngine {
 ///
 /// The entry must be one of `UringEngine::entry`: its buffer lies in a region of the engine
 /// (`Regions::address` checked it), which outlives the operation, and its file is registered.
+#[expect(clippy::inline_always, reason = "as for `stage_prepared`")]
 #[inline(always)]
 unsafe fn enqueue(ring: &mut IoUring, entry: &squeue::Entry) {
     // SAFETY: as the caller promises.
@@ -316,7 +317,7 @@ impl Engine for UringEngine {
         self.prepared.set(slot, op.write, self.entry(slot, op));
     }
 
-    // Always: the loop around it keeps in registers what a call would load anew.
+    #[expect(clippy::inline_always, reason = "a call costs 20 of the 216 instructions of an I/O (callgrind)")]
     #[inline(always)]
     fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
         let entry = self.prepared.get(slot, write);
