@@ -1,5 +1,5 @@
-//! Surroundings that allow a program less: system calls that are filtered, memory that is limited,
-//! few open files.
+//! Surroundings that allow a program less: system calls that are filtered, memory and threads that are
+//! limited.
 
 use crate::machine::is_root;
 use crate::process::{Program, Running};
@@ -79,40 +79,43 @@ impl Program {
     }
 }
 
-/// A memory cgroup, removed when it is dropped.
+/// A cgroup, removed when it is dropped.
 #[derive(Debug)]
-pub struct MemoryCgroup {
+pub struct Cgroup {
     folder: PathBuf,
 }
 
-impl MemoryCgroup {
-    /// One that may use so much, or why there can be none.
-    pub fn of(bytes: u64) -> Result<Self, String> {
+impl Cgroup {
+    /// One that may use so much memory, or why there can be none.
+    pub fn of_memory(bytes: u64) -> Result<Self, String> {
+        Self::of("memory", ["memory.limit_in_bytes", "memory.max"], bytes)
+    }
+
+    /// One that may have so many threads, those of all its processes together, or why there can be
+    /// none.
+    pub fn of_threads(count: u64) -> Result<Self, String> {
+        Self::of("pids", ["pids.max", "pids.max"], count)
+    }
+
+    /// `files`: what limits in a hierarchy of the controller's own, and in the one of all.
+    fn of(controller: &str, files: [&str; 2], limit: u64) -> Result<Self, String> {
         if !is_root() {
             return Err("needs root".to_owned());
         }
-        let name = format!("diskspd-test-{}-{bytes}", std::process::id());
-        let tops = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        let mut reason = "no cgroups are mounted".to_owned();
-        for (top, limit) in tops.map(|(top, limit)| (Path::new(top), limit)) {
-            if !top.is_dir() {
+        let tops = [Path::new("/sys/fs/cgroup").join(controller), PathBuf::from("/sys/fs/cgroup")];
+        for (top, file) in tops.iter().zip(files) {
+            let folder = top.join(format!("diskspd-test-{}-{limit}", std::process::id()));
+            // Where hierarchies are mounted side by side, the folder above them is none.
+            if !top.join("cgroup.procs").exists() || std::fs::create_dir(&folder).is_err() {
                 continue;
             }
-            let folder = top.join(&name);
-            match std::fs::create_dir(&folder) {
-                Ok(()) => {}
-                Err(error) => {
-                    reason = format!("no memory cgroup can be made: {error}");
-                    continue;
-                }
-            }
             let group = Self { folder };
-            match std::fs::write(group.folder.join(limit), bytes.to_string()) {
-                Ok(()) => return Ok(group),
-                Err(error) => reason = format!("cgroups do not limit memory here: {error}"),
+            let limited = group.folder.join(file);
+            if limited.exists() && std::fs::write(limited, limit.to_string()).is_ok() {
+                return Ok(group);
             }
         }
-        Err(reason)
+        Err(format!("no cgroup with a limit of {controller} can be made here"))
     }
 
     /// Where a process enters by writing its number.
@@ -121,7 +124,7 @@ impl MemoryCgroup {
     }
 }
 
-impl Drop for MemoryCgroup {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         // The last process has been waited for; the kernel may take a moment to see that it is empty.
         for _ in 0..100 {

@@ -23,7 +23,7 @@ mod snapshot;
 mod trace;
 mod workplace;
 
-pub use confined::{Argument, Denied, MemoryCgroup, io_uring};
+pub use confined::{Argument, Cgroup, Denied, io_uring};
 pub use faulty::Faulty;
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;

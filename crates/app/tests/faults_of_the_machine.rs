@@ -4,8 +4,8 @@
 use std::fs;
 use std::time::Duration;
 use testkit::{
-    Argument, Denied, Faulty, Finished, MemoryCgroup, Mounted, Program, Report, Workplace, io_uring, is_root, or_skip,
-    skip, tool, workplace,
+    Argument, Cgroup, Denied, Faulty, Finished, Mounted, Program, Report, Workplace, io_uring, is_root, or_skip, skip,
+    tool, workplace,
 };
 
 /// What the report says if there is nothing to report.
@@ -192,10 +192,10 @@ fn more_memory_than_there_is_is_refused_with_its_kinds() {
 #[test]
 fn a_small_memory_cgroup_is_enough_for_the_main_job() {
     let place = workplace!();
-    let group = or_skip!(MemoryCgroup::of(64 << 20));
+    let group = or_skip!(Cgroup::of_memory(64 << 20));
     place.made("a.dat", "-c128M");
     let small = or_skip!(Mounted::tmpfs(&place, "small", "16M"));
-    let inside = || after(&place, &format!("echo $$ > {}", group.door().display()));
+    let inside = || after(&place, &format!("echo $$ > {} || exit 99", group.door().display()));
     for words in ["-b64K -o8 -t2 -r", "-b4K -o32 -t4 -L -D -r -w30", "-b1M -o1 -Sm"] {
         let run = inside().args("-d1 -W0").args(words).arg("a.dat").run();
         run.expect_status(0);
@@ -209,6 +209,31 @@ fn a_small_memory_cgroup_is_enough_for_the_main_job() {
     inside().args("-d1 -W0 -c100M -b64K -r").arg("c.dat").run().expect_status(0);
     let run = inside().args("-d1 -W0 -b1M -o128 a.dat").run();
     impossible(&run, &["of memory needed (I/O buffers 128MiB, ", " are free, of which 90%"]);
+}
+
+#[test]
+fn threads_that_cannot_be_started_are_an_error() {
+    let place = workplace!();
+    let group = or_skip!(Cgroup::of_threads(20));
+    place.made("a.dat", "-c1M");
+    let inside = || after(&place, &format!("echo $$ > {} || exit 99", group.door().display()));
+    inside().args("-d1 -W0 -b4K -r -t10 -o1 a.dat").run().expect_status(0);
+    let run = inside().args("-d1 -W0 -b4K -r -t64 -o1 a.dat").run();
+    impossible(&run, &["cannot start thread ", " of 64: Resource temporarily unavailable"]);
+    drop(group);
+    // No thread but the first, which makes no files.
+    let group = or_skip!(Cgroup::of_threads(1));
+    let enter = format!("echo $$ > {} || exit 99", group.door().display());
+    let run = after(&place, &enter).args("-d1 -W0 -c2M new.dat").run();
+    impossible(&run, &["cannot write 'new.dat': no thread can be started for it"]);
+    assert!(!place.path("new.dat").exists(), "half a file is left");
+    // With one writer more instead of four it takes longer.
+    drop(group);
+    let group = or_skip!(Cgroup::of_threads(2));
+    let enter = format!("echo $$ > {} || exit 99", group.door().display());
+    let run = after(&place, &enter).args("-d1 -W0 -c2M -t1 -o1 new.dat").run();
+    run.expect_status(0);
+    assert_eq!(Report::of(&run.stdout).total.rows.len(), 1);
 }
 
 #[test]

@@ -166,6 +166,14 @@ struct Progress {
     error: Mutex<Option<io::Error>>,
 }
 
+impl Progress {
+    /// All writers give up; the first reason is kept.
+    fn fail(&self, error: io::Error) {
+        self.give_up.store(true, Relaxed);
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
 fn write_in_parallel(
     creation: &Creation,
     file: &File,
@@ -184,8 +192,20 @@ fn write_in_parallel(
     };
     tell(0);
     std::thread::scope(|scope| {
-        let writers: Vec<_> =
-            (0..WRITERS).map(|_| scope.spawn(|| write_chunks(creation.fill, file, bytes, &progress))).collect();
+        let mut writers = Vec::with_capacity(WRITERS);
+        for _ in 0..WRITERS {
+            let write = || write_chunks(creation.fill, file, bytes, &progress);
+            match std::thread::Builder::new().spawn_scoped(scope, write) {
+                Ok(writer) => writers.push(writer),
+                // One is slower, but enough.
+                Err(_) if !writers.is_empty() => break,
+                Err(error) => {
+                    let message = format!("no thread can be started for it: {error}");
+                    progress.fail(io::Error::new(error.kind(), message));
+                    break;
+                }
+            }
+        }
         while writers.iter().any(|writer| !writer.is_finished()) {
             std::thread::park_timeout(Duration::from_millis(20));
             if interrupt.load(Relaxed) {
@@ -224,8 +244,7 @@ fn write_chunks(content: Fill, file: &File, bytes: u64, progress: &Progress) {
         Ok(())
     };
     if let Err(error) = write() {
-        progress.give_up.store(true, Relaxed);
-        progress.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        progress.fail(error);
     }
 }
 
