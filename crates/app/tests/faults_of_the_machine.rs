@@ -237,6 +237,25 @@ fn threads_that_cannot_be_started_are_an_error() {
 }
 
 #[test]
+fn without_proc_and_sys_a_run_knows_less_and_says_so() {
+    let place = workplace!();
+    if !is_root() {
+        skip!("needs root");
+    }
+    let unshare = or_skip!(tool("unshare"));
+    place.made("a.dat", "-c1M");
+    let script = "mount --make-rprivate / && umount -l /sys && umount -l /proc || exit 99; exec \"$0\" \"$@\"";
+    let run = place.tool(&unshare).args("-m sh -c").arg(script).arg(place.program());
+    let run = run.args("-d1 -W0 -b4K -o8 -t2 -r -w30 -L a.dat").run();
+    if run.code() == Some(99) {
+        skip!("/proc cannot be taken away here: {}", run.stderr.trim());
+    }
+    run.expect_status(0).expect_stdout(&["NOTE: CPU times are unknown: cannot read /proc/stat"]);
+    let report = Report::of(&run.stdout);
+    assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "{run}");
+}
+
+#[test]
 fn a_read_only_root_is_enough_for_the_main_job() {
     let place = workplace!();
     if !is_root() {
