@@ -1,5 +1,7 @@
 //! The project's own scripts.
 
+pub mod cost;
 pub mod docs;
 mod schema_page;
+pub mod stop;
 pub mod vm;

@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xtask::vm::{Request, Stop};
+use xtask::stop::Stop;
+use xtask::vm::Request;
 
 const USAGE: &str = "\
 Usage: cargo xtask docs
+       cargo xtask cost
        cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
 
   docs      write the documents that are made from the program
+  cost      count the instructions of an I/O, which must stay within bounds (needs valgrind)
   vm-test   run the tests that need disks of their own in a virtual machine: those with FILTER in
             their name, on the kernel below TREE (Debian's without it); --only-with-kvm skips them
             where the CPU would have to be emulated";
@@ -21,8 +24,9 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
         },
+        ["cost"] => ended("cost", xtask::cost::check(root)),
         ["vm-test", ref words @ ..] => match request(words) {
-            Some(request) => vm_test(root, &request),
+            Some(request) => ended("vm-test", xtask::vm::test(root, &request)),
             None => usage(),
         },
         _ => usage(),
@@ -43,11 +47,11 @@ fn request(words: &[&str]) -> Option<Request> {
     Some(request)
 }
 
-fn vm_test(root: &Path, request: &Request) -> ExitCode {
-    match xtask::vm::test(root, request) {
+fn ended(task: &str, result: Result<(), Stop>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop::Skipped(reason)) => {
-            println!("SKIPPED vm-test: {reason}");
+            println!("SKIPPED {task}: {reason}");
             ExitCode::SUCCESS
         }
         Err(Stop::Failed(reason)) => fail(&reason),

@@ -89,8 +89,11 @@ impl DoneBatch {
         let count = from.len().min(most as usize).min(room.len());
         room[..count].copy_from_slice(&from[..count]);
         self.count += count;
-        from.copy_within(count.., 0);
-        from.truncate(from.len() - count);
+        if count == from.len() {
+            from.clear();
+        } else {
+            from.drain(..count);
+        }
     }
 }
 

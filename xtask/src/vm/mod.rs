@@ -11,17 +11,9 @@ mod machine;
 mod programs;
 mod rows;
 
+use crate::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Why there is no table of rows.
-#[derive(Debug)]
-pub enum Stop {
-    /// Something that the virtual machine needs cannot be had here.
-    Skipped(String),
-    /// Something went wrong.
-    Failed(String),
-}
 
 /// What a step gives, or why the task ends with it.
 type Step<T> = Result<T, Stop>;

@@ -1,0 +1,132 @@
+//! What an I/O costs in instructions of this program, which callgrind counts alike on quiet and on
+//! busy machines.
+//!
+//! The difference of two runs of different length leaves out start and end.
+
+use crate::stop::Stop;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A load, and how many instructions in user space an I/O of it may take.
+struct Row {
+    name: &'static str,
+    options: &'static str,
+    bound: u64,
+}
+
+/// All with `-t1 -b4K -L -D`: full statistics. The bounds are those that the project promises for the
+/// first two, and a tenth above what was measured for the others.
+const ROWS: [Row; 10] = [
+    Row { name: "io_uring, random reads, -o32", options: "--engine=io_uring -Su -r -o32", bound: 250 },
+    Row { name: "null engine, random reads, -o32", options: "--engine=null -r -o32", bound: 200 },
+    Row { name: "synchronous, random reads, -o1", options: "--engine=sync -Su -r -o1", bound: 760 },
+    Row { name: "null engine, sequential reads", options: "--engine=null -o32", bound: 240 },
+    Row { name: "null engine, 30 % writes", options: "--engine=null -r -o32 -w30 --overwrite", bound: 210 },
+    Row { name: "null engine, 50 % random (-rs50)", options: "--engine=null -rs50 -o32", bound: 280 },
+    Row { name: "null engine, 90 % on 10 % (-rd)", options: "--engine=null -r -rdpct90/10:10/90 -o32", bound: 305 },
+    Row { name: "null engine, interlocked (-si)", options: "--engine=null -si -o32", bound: 240 },
+    Row { name: "null engine, rate limited (-g)", options: "--engine=null -r -o32 -g4000000i", bound: 285 },
+    Row { name: "null engine, two targets", options: "--engine=null -r -o32 {second}", bound: 195 },
+];
+
+/// Seconds of the two runs that are subtracted.
+const SECONDS: [u32; 2] = [1, 3];
+
+/// Builds the program as it is released, measures all rows and prints them.
+///
+/// # Errors
+///
+/// [`Stop::Skipped`] without valgrind; [`Stop::Failed`] if a row is above its bound or could not be
+/// measured.
+pub fn check(root: &Path) -> Result<(), Stop> {
+    if Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+        return Err(Stop::Skipped("valgrind is not installed".to_owned()));
+    }
+    let program = build(root)?;
+    // Beside the program, where direct I/O works.
+    let folder =
+        tempfile::tempdir_in(program.parent().unwrap_or(root)).map_err(|error| Stop::Failed(error.to_string()))?;
+    let targets = ["first", "second"].map(|name| folder.path().join(name));
+    for target in &targets {
+        let made = File::create(target).and_then(|file| file.set_len(1 << 30));
+        made.map_err(|error| Stop::Failed(format!("cannot make '{}': {error}", target.display())))?;
+    }
+    println!("{:36} {:>16} {:>6}", "instructions per I/O, -t1 -b4K -L -D", "measured", "bound");
+    let mut above = Vec::new();
+    for row in &ROWS {
+        let [short, long] = [run(&program, row, &targets, SECONDS[0])?, run(&program, row, &targets, SECONDS[1])?];
+        let measured = per_io(short, long).ok_or_else(|| failed(row, "the longer run did not make more I/Os"))?;
+        println!("{:36} {measured:>16} {:>6}", row.name, row.bound);
+        if measured > row.bound {
+            above.push(row.name);
+        }
+    }
+    if above.is_empty() { Ok(()) } else { Err(Stop::Failed(format!("above the bound: {}", above.join("; ")))) }
+}
+
+/// The program as it is released.
+fn build(root: &Path) -> Result<PathBuf, Stop> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let status = Command::new("cargo").current_dir(root).args(["build", "--release", "--locked", "-p", "app"]).status();
+    if status.is_ok_and(|status| status.success()) {
+        Ok(target.join("release/diskspd"))
+    } else {
+        Err(Stop::Failed("cargo build --release failed".to_owned()))
+    }
+}
+
+/// I/Os and instructions of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counted {
+    ios: u64,
+    instructions: u64,
+}
+
+fn run(program: &Path, row: &Row, targets: &[PathBuf; 2], seconds: u32) -> Result<Counted, Stop> {
+    let [first, second] = targets.each_ref().map(|path| path.display().to_string());
+    let options = row.options.replace("{second}", &second);
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args(["-t1", "-b4K", "-L", "-D", "-W0", &format!("-d{seconds}")])
+        .args(options.split_whitespace())
+        .arg(first)
+        .output()
+        .map_err(|error| failed(row, &error.to_string()))?;
+    let (report, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    counted(&report, &said).ok_or_else(|| failed(row, &said))
+}
+
+fn failed(row: &Row, reason: &str) -> Stop {
+    Stop::Failed(format!("'{}' could not be measured: {}", row.name, reason.trim_end()))
+}
+
+/// The I/Os of a report and what callgrind says of the run.
+fn counted(report: &str, said: &str) -> Option<Counted> {
+    let total = report.lines().find_map(|line| line.strip_prefix("total:"))?;
+    let collected = said.lines().find_map(|line| line.split_once("Collected : "))?;
+    Some(Counted { ios: total.split('|').nth(1)?.trim().parse().ok()?, instructions: collected.1.trim().parse().ok()? })
+}
+
+fn per_io(short: Counted, long: Counted) -> Option<u64> {
+    let ios = long.ios.checked_sub(short.ios).filter(|ios| *ios > 0)?;
+    Some(long.instructions.checked_sub(short.instructions)?.div_ceil(ios))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_read_and_starts_are_left_out() {
+        let report = "thread | ...\ntotal:        4096000 |         1000 |    1269.98 |  325113.81\n";
+        let said = "==1== Events    : Ir\n==1== Collected : 345678\n";
+        let short = counted(report, said).expect("both are there");
+        assert_eq!(short, Counted { ios: 1000, instructions: 345_678 });
+        let long = Counted { ios: 3000, instructions: 345_678 + 2000 * 150 };
+        assert_eq!(per_io(short, long), Some(150));
+        assert_eq!(per_io(long, short), None);
+        assert_eq!(counted("", said), None);
+    }
+}
