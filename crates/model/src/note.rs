@@ -115,6 +115,20 @@ pub enum Note {
         /// What it is instead.
         reason: String,
     },
+    /// In a closed loop an I/O's time begins when the batch before it came back. So much of it is the
+    /// program's own: the same I/Os, a sample of all, timed from their submission too.
+    SlotTimes {
+        /// How many were timed in both ways.
+        ios: u64,
+        /// Median from the batch before, as reported.
+        slot_p50_ns: u64,
+        /// 99th percentile of these.
+        slot_p99_ns: u64,
+        /// Median from the submission.
+        submission_p50_ns: u64,
+        /// 99th percentile of these.
+        submission_p99_ns: u64,
+    },
     /// An option that has no effect on Linux.
     OptionWithoutEffect {
         /// The option.
@@ -247,6 +261,18 @@ impl fmt::Display for Note {
             Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
+            }
+            Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
+                let ms = |ns: &u64| *ns as f64 / 1e6;
+                write!(
+                    f,
+                    "latencies begin when the batch before came back: p50 {:.4} ms, p99 {:.4} ms; from their submission \
+                     the same I/Os took p50 {:.4} ms, p99 {:.4} ms (a sample of {ios})",
+                    ms(slot_p50_ns),
+                    ms(slot_p99_ns),
+                    ms(submission_p50_ns),
+                    ms(submission_p99_ns)
+                )
             }
             Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
             Self::ShortTransfers { path, count } => {

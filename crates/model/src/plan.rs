@@ -239,6 +239,17 @@ pub struct WorkerPlan {
     pub randomize_writes: bool,
 }
 
+impl WorkerPlan {
+    /// True if, while latencies are recorded, some I/Os are timed from their submission too: those of
+    /// a closed loop, which share the stamps of their batch.
+    pub fn times_submissions(&self) -> bool {
+        let shares_stamps = matches!(self.engine.kind, EngineKind::IoUring | EngineKind::LinuxAio | EngineKind::Null);
+        let at_once = self.engine.ring.is_none_or(|ring| ring.batch.is_none());
+        let closed = |target: &WorkerTarget| target.pace == Pace::Unlimited && target.mapped.is_none();
+        shares_stamps && at_once && self.targets.iter().all(closed)
+    }
+}
+
 /// The engine of a thread and why it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

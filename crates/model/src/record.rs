@@ -121,7 +121,7 @@ pub struct IntervalRecord {
 }
 
 /// One thread's own counters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadRecord {
     /// Thread number.
     pub thread: u32,
@@ -131,6 +131,17 @@ pub struct ThreadRecord {
     pub submits: u64,
     /// Waits over the whole run.
     pub waits: WaitCounts,
+    /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
+    pub stamp_samples: Option<StampSamples>,
+}
+
+/// Latencies of the same I/Os from two stamps on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StampSamples {
+    /// From the completion of the batch before, as all latencies of a closed loop.
+    pub slot: DirectionRecord,
+    /// From just before the submission.
+    pub submission: DirectionRecord,
 }
 
 /// How a thread waited, over warm-up, measurement and cool-down.

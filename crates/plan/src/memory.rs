@@ -44,6 +44,9 @@ pub(crate) fn plan(
     for worker in workers {
         let slots = u64::from(worker.slots) * SLOT_BYTES;
         memory.threads = memory.threads.saturating_add(THREAD_BYTES + slots);
+        if measure_latency && worker.times_submissions() {
+            memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
+        }
         for target in &worker.targets {
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);

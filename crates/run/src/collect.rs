@@ -3,7 +3,7 @@
 use crate::phase::Phases;
 use crate::recorder::{Page, Recorder};
 use crate::work::Assigner;
-use crate::worker::{Trouble, Worker};
+use crate::worker::{Sampling, Trouble, Worker};
 use engine::{Done, Engine};
 use hot::clock::Clock;
 use std::ops::Range;
@@ -80,6 +80,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.paging.turn(ended_ns, &self.phases, &self.recorder);
         }
         let page = self.paging.page;
+        let Sampling { started_ns: sampled_ns, submitted_ns, .. } = self.sampling;
+        let sampled_ns = if page.is_measured() { sampled_ns } else { u64::MAX };
         let mut failed = None;
         let Self { done, slots, work, recorder, assigner, allowance, .. } = self;
         let rows = &*recorder.rows;
@@ -90,6 +92,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             if counts && done.result > 0 {
                 let row = &rows[slot.work as usize];
                 row.record(page, slot.write, ended_ns.saturating_sub(begun_ns));
+                if !E::STAMPS && begun_ns == sampled_ns {
+                    recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
+                }
                 let bytes = done.result.cast_unsigned();
                 if bytes < work.block {
                     row.record_short(slot.write, u64::from(work.block - bytes));

@@ -6,7 +6,7 @@
 use hot::buckets::{BUCKET_COUNT, Buckets};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::plan::{TimeSpanPlan, WorkerPlan, WorkerTarget};
-use model::record::{DirectionRecord, IntervalRecord, RowRecord, Tally, ThreadRecord, WaitCounts};
+use model::record::{DirectionRecord, IntervalRecord, RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
 use std::sync::atomic::AtomicU64;
 use sys::mapping::untouched_cells;
 
@@ -29,6 +29,37 @@ pub struct Recorder {
     pub submits: Counter,
     /// How the worker waited.
     pub waits: Waits,
+    stamps: Option<StampCells>,
+}
+
+/// `-L` in a closed loop: the same I/Os timed in two ways.
+#[derive(Debug)]
+struct StampCells {
+    slot: Timed,
+    submission: Timed,
+}
+
+/// A tally and its buckets.
+#[derive(Debug)]
+struct Timed {
+    tally: TallyCells,
+    buckets: Buckets,
+}
+
+impl Timed {
+    fn new() -> Self {
+        Self { tally: TallyCells::default(), buckets: Buckets::new(untouched_cells(BUCKET_COUNT)) }
+    }
+
+    fn record(&self, latency_ns: u64) {
+        counters::record(&self.tally, latency_ns);
+        self.buckets.record(latency_ns);
+    }
+
+    fn to_record(&self) -> DirectionRecord {
+        let tally = tally(counters::values(&self.tally));
+        DirectionRecord { tally, bytes: 0, buckets: self.buckets.non_empty() }
+    }
 }
 
 /// One thread's work on one target.
@@ -70,6 +101,11 @@ impl Page {
         Self { first_cell: 0, measured }
     }
 
+    /// True for the measurement's pages.
+    pub const fn is_measured(self) -> bool {
+        self.measured
+    }
+
     /// An interval of the measurement, from 0.
     pub const fn interval(index: usize) -> Self {
         Self { first_cell: (index + 1) * PAGE_CELLS, measured: true }
@@ -108,6 +144,8 @@ impl Recorder {
             in_flight: Counter::default(),
             submits: Counter::default(),
             waits: Waits::default(),
+            stamps: (plan.measure_latency && worker.times_submissions())
+                .then(|| StampCells { slot: Timed::new(), submission: Timed::new() }),
         }
     }
 
@@ -181,6 +219,18 @@ impl Recorder {
             throttled: self.throttled,
             submits: if self.measuring.get() == 1 { self.submits.get() } else { 0 },
             waits: self.waits.counts(),
+            stamp_samples: self.stamps.as_ref().map(|stamps| StampSamples {
+                slot: stamps.slot.to_record(),
+                submission: stamps.submission.to_record(),
+            }),
+        }
+    }
+
+    /// A measured I/O timed in both ways.
+    pub fn record_stamps(&self, slot_ns: u64, submission_ns: u64) {
+        if let Some(stamps) = &self.stamps {
+            stamps.slot.record(slot_ns);
+            stamps.submission.record(submission_ns);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::submission::Submission;
 use crate::work::{self, Assigner, Buffers, Source};
-use crate::worker::{Slot, Worker};
+use crate::worker::{Sampling, Slot, Worker};
 use engine::buffers::Region;
 use engine::mapped::MappedTarget;
 use engine::target::{self, Opened};
@@ -220,6 +220,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
             .plan
             .intervals
             .map_or(Paging::new(0, 0), |intervals| Paging::new(intervals.width_ns, intervals.count)),
+        sampling: Sampling::new(context.plan.measure_latency && plan.times_submissions()),
         measuring: false,
         now_ns: 0,
     };

@@ -52,6 +52,28 @@ pub struct Worker<E, C> {
     pub(crate) completions_max: u32,
     /// The latest stamp.
     pub(crate) now_ns: u64,
+    pub(crate) sampling: Sampling,
+}
+
+/// Turns whose operations are timed from their submission too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampling {
+    /// Turns to the next; 0 = none at all.
+    turns_left: u32,
+    /// The stamp that the operations of the latest such turn began with; `u64::MAX` = there was none.
+    pub(crate) started_ns: u64,
+    /// Taken just before they were submitted.
+    pub(crate) submitted_ns: u64,
+}
+
+/// One turn in so many takes a stamp of its own before it submits.
+const SAMPLED_TURNS: u32 = 64;
+
+impl Sampling {
+    /// Samples turns, or none.
+    pub(crate) fn new(on: bool) -> Self {
+        Self { turns_left: if on { SAMPLED_TURNS } else { 0 }, started_ns: u64::MAX, submitted_ns: 0 }
+    }
 }
 
 /// What a turn led to.
@@ -117,8 +139,22 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
             return Ok(Turn::Over);
         }
+        self.sample_stamps(now_ns);
         self.wait(now_ns, next_start_ns)?;
         Ok(Turn::GoOn)
+    }
+
+    /// In some turns, a stamp just before the submission.
+    #[inline]
+    fn sample_stamps(&mut self, now_ns: u64) {
+        match self.sampling.turns_left {
+            0 => {}
+            1 => {
+                let submitted_ns = self.clock.now_ns();
+                self.sampling = Sampling { turns_left: SAMPLED_TURNS, started_ns: now_ns, submitted_ns };
+            }
+            _ => self.sampling.turns_left -= 1,
+        }
     }
 
     /// Takes in what is still in flight, without counting it, until `deadline_ns`. Gives the

@@ -4,7 +4,7 @@ use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::setup::{self, Context};
-use crate::worker::{Turn, Worker};
+use crate::worker::{Sampling, Turn, Worker};
 use engine::null::NullEngine;
 use hot::clock::Clock;
 use model::plan::{
@@ -87,6 +87,8 @@ fn worker<'a>(context: &Context, clock: &'a StepClock) -> Worker<NullEngine, &'a
     let plan = &context.plan.workers[0];
     let (regions, layout) = setup::lay_out(context, plan).expect("a few KiB of buffers").split();
     let mut worker = setup::assemble(context, plan, &layout, NullEngine::new(plan.slots, regions), clock);
+    // One look at the clock per turn.
+    worker.sampling = Sampling::new(false);
     worker.start(Phases::new(&context.plan, 0));
     worker
 }
@@ -244,4 +246,21 @@ fn a_clock_that_goes_backwards_makes_no_latency_negative() {
     let (read, write) = (row.read.tally, row.write.tally);
     assert_eq!(read.count + write.count, 20);
     assert!(read.max_ns.max(write.max_ns) <= 1000, "a step in a latency");
+}
+
+#[test]
+fn one_turn_in_64_is_timed_from_its_submission_too() {
+    let context = context(plan_of(vec![target(0, 8)], Assignment::Fixed, 8));
+    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 100 };
+    let mut worker = worker(&context, &clock);
+    worker.sampling = Sampling::new(true);
+    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    let rows = context.recorder.row_records();
+    let samples = context.recorder.thread_record().stamp_samples.expect("latencies are recorded in a closed loop");
+    let (slot, submission) = (samples.slot.tally, samples.submission.tally);
+    let measured = rows[0].read.tally.count + rows[0].write.tally.count;
+    assert!(slot.count.abs_diff(measured / 64) <= 16, "{} of {measured}", slot.count);
+    // Each look at the clock takes 100 ns: the stamp before the submission is one of them.
+    assert_eq!((slot.min_ns, slot.max_ns), (200, 200));
+    assert_eq!((submission.count, submission.min_ns, submission.max_ns), (slot.count, 100, 100));
 }

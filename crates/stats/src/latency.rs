@@ -1,6 +1,7 @@
 //! Latencies: moments, extremes and percentiles.
 
-use model::record::{DirectionRecord, Tally};
+use model::note::Note;
+use model::record::{DirectionRecord, Tally, ThreadRecord};
 use model::result::{LatencyDistribution, LatencyFigures, Percentile};
 use std::collections::BTreeMap;
 
@@ -78,6 +79,24 @@ impl Merged {
     }
 }
 
+/// What the I/Os that were timed in two ways tell, if there are any.
+pub(crate) fn slot_times(threads: &[ThreadRecord]) -> Option<Note> {
+    let (mut slot, mut submission) = (Merged::default(), Merged::default());
+    for samples in threads.iter().filter_map(|thread| thread.stamp_samples.as_ref()) {
+        slot.add(&samples.slot);
+        submission.add(&samples.submission);
+    }
+    let (slot, submission) = (slot.distribution()?, submission.distribution()?);
+    let at = |distribution: &LatencyDistribution, percent: usize| distribution.percentiles[percent].value_ns;
+    Some(Note::SlotTimes {
+        ios: slot.count,
+        slot_p50_ns: at(&slot, 50),
+        slot_p99_ns: at(&slot, 99),
+        submission_p50_ns: at(&submission, 50),
+        submission_p99_ns: at(&submission, 99),
+    })
+}
+
 /// All percentiles in one walk over the buckets, which ascend.
 ///
 /// A percentile is the smallest value below or at which lie at least rank x n of the n samples,
@@ -108,6 +127,7 @@ fn upper_edge_ns(index: u32) -> u64 {
 #[allow(clippy::float_cmp, reason = "the figures compared are exact")]
 mod tests {
     use super::*;
+    use model::record::StampSamples;
     use proptest::prelude::*;
 
     fn record(latencies_ns: &[u64]) -> DirectionRecord {
@@ -121,6 +141,21 @@ mod tests {
         }
         record.buckets = buckets.into_iter().collect();
         record
+    }
+
+    #[test]
+    fn the_same_ios_timed_in_two_ways_become_a_note() {
+        let samples = |slot: &[u64], submission: &[u64]| ThreadRecord {
+            stamp_samples: Some(StampSamples { slot: record(slot), submission: record(submission) }),
+            ..ThreadRecord::default()
+        };
+        assert_eq!(slot_times(&[ThreadRecord::default(), samples(&[], &[])]), None);
+        let threads = [samples(&[100; 60], &[90; 60]), samples(&[500; 40], &[450; 40])];
+        let note = slot_times(&threads).expect("there are samples");
+        let Note::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } = note else {
+            panic!("another note");
+        };
+        assert_eq!((ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns), (100, 100, 500, 90, 450));
     }
 
     fn merged(latencies_ns: &[u64]) -> Merged {

@@ -29,6 +29,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     let mut notes = record.notes.clone();
     if was_measured {
         notes.extend(cpu::note(&record.cpus, &record.notes));
+        notes.extend(latency::slot_times(&record.threads));
     }
     TimeSpanResult {
         outcome: match &record.outcome {

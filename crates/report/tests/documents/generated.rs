@@ -210,6 +210,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
     };
     let thread = |thread| ThreadRecord {
+        stamp_samples: None,
         thread,
         throttled: thread == 0 && span.waits[1] > 0,
         submits: span.waits[0],
