@@ -72,6 +72,19 @@ fn stdout_carries_the_one_document_asked_for() {
 }
 
 #[test]
+fn stdout_is_text_or_xml_as_r_says() {
+    let place = workplace!();
+    place.file("a.dat", &vec![0; 65_536]);
+    for (words, is_xml) in [("", false), ("-Rtext", false), ("-Rxml", true)] {
+        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat").run();
+        run.expect_status(0);
+        let xml = roxmltree::Document::parse(&run.stdout);
+        assert_eq!(xml.is_ok_and(|xml| xml.root_element().has_tag_name("Results")), is_xml, "{run}");
+        assert_eq!(run.stdout.starts_with("\nCommand Line: "), !is_xml, "{run}");
+    }
+}
+
+#[test]
 fn a_run_that_fails_or_is_ended_writes_what_there_is() {
     let place = workplace!();
     let run = place.diskspd("-d1 --json r.json missing.dat").run();

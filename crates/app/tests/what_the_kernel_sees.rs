@@ -91,6 +91,37 @@ fn threads_run_on_the_cpus_that_were_named() {
 }
 
 #[test]
+fn an_order_of_cpus_uses_each_once_and_cores_first_with_c() {
+    let place = place();
+    let cpus = numbers(&own_cpus());
+    if cpus.len() > 64 {
+        skip!("a thread for each of {} CPUs is too much for a test", cpus.len());
+    }
+    let threads = cpus.len();
+    // Siblings have the same list.
+    let core = |cpu: u32| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        std::fs::read_to_string(path).unwrap_or_else(|_| cpu.to_string())
+    };
+    let cores = cpus.iter().map(|cpu| core(*cpu)).collect::<BTreeSet<String>>().len();
+    for words in ["-ac", "-as", "-ap", "-aP", "-ae", "-aE", "-aup", "-acs"] {
+        let run = measuring(&place, &format!("-t{threads} -si -b4K {words} a.dat"));
+        let mut workers = run.threads();
+        end(run);
+        workers.retain(|(name, _)| name.starts_with("worker "));
+        workers.sort_by_key(|(name, _)| name["worker ".len()..].parse::<u32>().expect("a number"));
+        let order: Vec<u32> = workers.iter().map(|(_, cpu)| cpu.parse().expect("one CPU")).collect();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, cpus, "{words}");
+        if words.contains('c') {
+            let first: BTreeSet<String> = order[..cores].iter().map(|cpu| core(*cpu)).collect();
+            assert_eq!(first.len(), cores, "{words}: {order:?}");
+        }
+    }
+}
+
+#[test]
 fn cpus_that_do_not_exist_are_refused() {
     let place = place();
     let run = place.diskspd("-d1 -W0 -ag900,0 -n a.dat").run();

@@ -1,0 +1,351 @@
+//! What the kernel sees of the options that say how I/O is issued: its system calls by strace,
+//! memory, mappings and priorities in `/proc`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use testkit::{Finished, Running, Workplace, is_root, or_skip, tool, workplace};
+
+fn place() -> Workplace {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    place
+}
+
+/// The run while it measures.
+fn measuring(place: &Workplace, words: &str) -> Running {
+    let mut run = place.briefly("-b4K").args(words).start();
+    run.wait_for_stderr("starting measurements");
+    run
+}
+
+fn end(run: Running) -> Finished {
+    run.interrupt();
+    let run = run.finish();
+    run.expect_status(0);
+    run
+}
+
+/// Calls of these kinds, with all of their arguments, in a run of at most so many I/Os.
+fn calls(place: &Workplace, kinds: &str, ios: u32, words: &str) -> Result<Vec<String>, String> {
+    let line = format!("-d30 -W0 -b4K --max-ios={ios} {words} a.dat");
+    let text = place.system_calls(&format!("-s 4096 -e trace={kinds}"), &line)?;
+    // Behind the thread's id.
+    Ok(text.lines().filter_map(|line| Some(line.split_once(' ')?.1.trim_start().to_owned())).collect())
+}
+
+/// The arguments of the calls with this name.
+fn arguments_of(calls: &[String], name: &str) -> Vec<Vec<String>> {
+    let begin = format!("{name}(");
+    let arguments = calls.iter().filter_map(|call| call.strip_prefix(&begin));
+    arguments.map(|text| text.split(", ").map(|word| word.trim_end_matches(')').to_owned()).collect()).collect()
+}
+
+/// The numbers behind this field in all calls of Linux AIO that submit, in their order.
+fn submitted(calls: &[String], field: &str) -> Vec<u64> {
+    let submits = calls.iter().filter(|call| call.starts_with("io_submit("));
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).expect("a hexadecimal number"),
+        None => text.parse().expect("a number"),
+    };
+    let value = |text: &str| number(text.split([',', '}']).next().unwrap_or_default());
+    let field = format!("{field}=");
+    submits.flat_map(|call| call.split(&field).skip(1).map(value).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn the_engine_is_the_one_that_was_named() {
+    let place = place();
+    let kinds = "pread64,io_submit,io_uring_enter";
+    for (words, expected) in [
+        ("--engine sync -o3", Some("pread64")),
+        ("--engine aio -o1", Some("io_submit")),
+        ("--engine io_uring -o1", Some("io_uring_enter")),
+        ("--engine mmap -Sm -o3", None),
+        ("--engine null -o3", None),
+    ] {
+        if words.contains("io_uring") {
+            or_skip!(rings(&place));
+        }
+        let calls = or_skip!(calls(&place, kinds, 100, words));
+        for kind in kinds.split(',') {
+            // Libraries are read, and rings asked for, with a few calls before the run.
+            let is_used = arguments_of(&calls, kind).len() >= 50;
+            assert_eq!(is_used, Some(kind) == expected, "{words}: {calls:?}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_thread_submits_with_sqpoll() {
+    let place = place();
+    or_skip!(rings(&place));
+    let polls = |calls: &[String]| calls.iter().any(|call| call.contains("IORING_SETUP_SQPOLL"));
+    assert!(polls(&or_skip!(calls(&place, "io_uring_setup", 100, "-o4 --sqpoll"))));
+    assert!(!polls(&or_skip!(calls(&place, "io_uring_setup", 100, "-o4"))));
+}
+
+#[test]
+fn cached_pages_are_dropped_with_cold() {
+    let place = place();
+    let drops = |calls: &[String]| calls.iter().any(|call| call.contains("POSIX_FADV_DONTNEED"));
+    assert!(drops(&or_skip!(calls(&place, "fadvise64", 100, "--cold"))));
+    assert!(!drops(&or_skip!(calls(&place, "fadvise64", 100, ""))));
+}
+
+#[test]
+fn completion_routines_are_linux_aio_with_all_requests_outstanding() {
+    let place = place();
+    let kinds = "io_setup,io_submit,io_uring_enter";
+    for requests in [2, 7] {
+        let calls = or_skip!(calls(&place, kinds, 100, &format!("-x -o{requests}")));
+        let submits = arguments_of(&calls, "io_submit");
+        assert!(!submits.is_empty() && arguments_of(&calls, "io_uring_enter").is_empty(), "{calls:?}");
+        assert_eq!(submits[0][1], requests.to_string(), "the first call submits all\n{calls:?}");
+    }
+    let without = or_skip!(calls(&place, kinds, 100, "-o4"));
+    assert!(arguments_of(&without, "io_submit").is_empty(), "{without:?}");
+}
+
+#[test]
+fn a_ring_submits_in_batches_of_the_size_asked_for() {
+    let place = place();
+    or_skip!(rings(&place));
+    for (words, batch) in [("-u4 -o8", "4"), ("-u -o8", "2"), ("-u50p -o8", "4"), ("-un8 -o8", "8"), ("-u1 -o3", "1")] {
+        let calls = or_skip!(calls(&place, "io_uring_enter", 400, words));
+        // Behind the limit of I/Os a batch may be smaller, and a call that only waits has none.
+        let sizes: Vec<String> =
+            arguments_of(&calls, "io_uring_enter").into_iter().map(|mut call| call.swap_remove(1)).collect();
+        assert!(sizes.len() > 20 && sizes[..20].iter().all(|size| size == batch), "{words}: {sizes:?}");
+    }
+}
+
+#[test]
+fn buffers_of_a_ring_are_registered_unless_n_is_given() {
+    let place = place();
+    or_skip!(rings(&place));
+    for (words, registers) in [("-u4 -o8", true), ("-un4 -o8", false), ("-un -o8", false), ("-o8", true)] {
+        let calls = or_skip!(calls(&place, "io_uring_register", 100, words));
+        let has = |what: &str| calls.iter().any(|call| call.contains(what));
+        assert!(has("IORING_REGISTER_FILES"), "{words}: {calls:?}");
+        assert_eq!(has("IORING_REGISTER_BUFFERS"), registers, "{words}: {calls:?}");
+    }
+}
+
+/// Why there are no rings here, if there are none.
+fn rings(place: &Workplace) -> Result<(), String> {
+    let run = place.diskspd("--plan -u -o2 a.dat").run();
+    if run.code() == Some(0) { Ok(()) } else { Err(format!("no io_uring here: {}", run.stderr.trim())) }
+}
+
+#[test]
+fn no_more_completions_are_taken_at_once_than_asked_for() {
+    let place = place();
+    // Each call starts again what was taken since the one before.
+    for (words, most) in [("-oc1", 1), ("-oc3", 3), ("", 8)] {
+        let calls = or_skip!(calls(&place, "io_submit", 200, &format!("--engine aio -o8 {words}")));
+        let sizes: Vec<u32> =
+            arguments_of(&calls, "io_submit").iter().map(|call| call[1].parse().expect("a number")).collect();
+        assert!(sizes.len() > 20 && sizes[0] == 8, "{words}: {sizes:?}");
+        assert_eq!(sizes[1..].iter().max(), Some(&most), "{words}: {sizes:?}");
+    }
+}
+
+#[test]
+fn each_outstanding_io_has_its_own_sequence_with_p_and_shares_one_without() {
+    let place = place();
+    let of_requests = |words: &str| -> Result<BTreeMap<u64, Vec<u64>>, String> {
+        let calls = calls(&place, "io_submit", 60, &format!("--engine aio -o3 {words}"))?;
+        let mut requests: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for (request, offset) in submitted(&calls, "aio_data").into_iter().zip(submitted(&calls, "aio_offset")) {
+            requests.entry(request).or_default().push(offset);
+        }
+        Ok(requests)
+    };
+    let own = or_skip!(of_requests("-p"));
+    assert_eq!(own.len(), 3);
+    for offsets in own.values() {
+        assert!(
+            offsets.len() > 3 && offsets.iter().copied().eq((0..offsets.len() as u64).map(|n| n * 4096)),
+            "{own:?}"
+        );
+    }
+    let shared = or_skip!(of_requests(""));
+    let mut offsets: Vec<u64> = shared.into_values().flatten().collect();
+    offsets.sort_unstable();
+    assert!(offsets.iter().copied().eq((0..offsets.len() as u64).map(|n| n * 4096)), "{offsets:?}");
+}
+
+/// What one page of page-table entries maps, with the smallest of pages: two buffers never share it.
+const APART: u64 = 2 << 20;
+
+#[test]
+fn buffers_are_apart_or_where_the_allocator_puts_them() {
+    let place = place();
+    let first_buffers = |words: &str| -> Result<BTreeSet<u64>, String> {
+        let line = format!("-d1 -W0 -b4K -o2 -t2 -si --engine aio -i2 -j100 {words} a.dat");
+        let text = place.system_calls("-s 4096 -e trace=io_submit", &line)?;
+        let calls: Vec<String> =
+            text.lines().filter_map(|l| Some(l.split_once(' ')?.1.trim_start().to_owned())).collect();
+        let all = submitted(&calls, "aio_buf").into_iter().zip(submitted(&calls, "aio_data"));
+        Ok(all.filter(|(_, request)| *request == 0).map(|(address, _)| address).collect())
+    };
+    for words in ["", "-bsp"] {
+        let buffers = or_skip!(first_buffers(words));
+        assert_eq!(buffers.len(), 2, "one for each thread");
+        assert!(buffers.iter().all(|address| address % APART == 0), "{words}: {buffers:x?}");
+    }
+    let near = or_skip!(first_buffers("-bsn"));
+    assert!(near.len() == 2 && !near.iter().all(|address| address % APART == 0), "{near:x?}");
+    assert!(near.iter().all(|address| address % 512 == 0), "{near:x?}");
+}
+
+#[test]
+fn priorities_are_those_of_the_threads() {
+    let place = place();
+    let ionice = or_skip!(tool("ionice"));
+    for (words, expected) in
+        [("-I1", "idle"), ("-I2 -o1", "best-effort: prio 7"), ("-I3", "none: prio 0"), ("", "none: prio 0")]
+    {
+        let run = measuring(&place, &format!("-t2 -si {words} a.dat"));
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", run.id())).expect("its threads").flatten();
+        let workers = tasks.filter(|task| {
+            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("worker "))
+        });
+        let found: Vec<String> = workers
+            .map(|task| place.tool(&ionice).args("-p").arg(task.file_name()).run().stdout.trim().to_owned())
+            .collect();
+        end(run);
+        assert_eq!(found, [expected, expected], "{words}");
+    }
+}
+
+#[test]
+fn a_mapped_file_is_in_the_map_of_the_process_and_nothing_is_read_or_written() {
+    let place = place();
+    for (words, mapped) in [("-Sm", Some("r--s")), ("-Sm -w50", Some("rw-s")), ("-w50", None)] {
+        let run = measuring(&place, &format!("{words} a.dat"));
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", run.id())).expect("its map");
+        end(run);
+        let line = maps.lines().find(|line| line.ends_with("/a.dat"));
+        assert_eq!(line.and_then(|line| line.split_whitespace().nth(1)), mapped, "{words}: {maps}");
+    }
+    assert!(or_skip!(place.traced("-d1 -W0 -b4K -o1 -w50 -Sm -g100i a.dat")).is_empty());
+}
+
+#[test]
+fn each_mapped_write_is_followed_by_the_flush_asked_for() {
+    let place = place();
+    let flushes = |words: &str| calls(&place, "msync", 50, &format!("-o1 -Sm {words}"));
+    let syncs = arguments_of(&or_skip!(flushes("-w100 -Nv")), "msync");
+    assert!(
+        syncs.len() >= 50 && syncs.iter().all(|call| call[1] == "4096" && call[2].starts_with("MS_SYNC")),
+        "{syncs:?}"
+    );
+    let starts: BTreeSet<&String> = syncs.iter().map(|call| &call[0]).collect();
+    assert!(starts.len() >= 50, "block after block: {syncs:?}");
+    assert_eq!(arguments_of(&or_skip!(flushes("-w100")), "msync").len(), 0, "not without -N");
+    assert_eq!(arguments_of(&or_skip!(flushes("-w0 -Nv")), "msync").len(), 0, "not after a read");
+}
+
+#[test]
+fn cache_lines_are_written_back_without_the_kernel_or_the_cpu_cannot() {
+    let place = place();
+    for words in ["-Nn", "-Ni"] {
+        let plan = place.diskspd("--plan -b4K -w100 -Sm").args(words).arg("a.dat").run();
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        if plan.code() != Some(0) {
+            assert!(!cpu.contains("clflushopt") && !cpu.contains("clwb"), "{plan}");
+            plan.expect_stderr(&["CLWB or CLFLUSHOPT"]);
+            continue;
+        }
+        let calls =
+            or_skip!(calls(&place, "msync,fsync,fdatasync,pwrite64", 256, &format!("-o1 -w100 -Z -Sm {words}")));
+        let to_files: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
+        assert!(to_files.is_empty(), "{to_files:?}");
+        // All 256 blocks of the file, through the mapping.
+        assert!(place.content("a.dat").iter().all(|byte| *byte == 0), "{words}");
+        place.made("a.dat", "-c1M --recreate");
+    }
+}
+
+#[test]
+fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
+    let place = place();
+    let refused = |words: &str, part: &str| {
+        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat").run();
+        run.expect_status(1).expect_stderr(&[part]);
+    };
+    refused("-SuY", "-SY needs everything between 'a.dat' and its device to be bypassed");
+    let network = ["nfs", "cifs", "smb", "ceph", "9p", "afs"];
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    if !mounts
+        .lines()
+        .any(|line| line.split(' ').nth(2).is_some_and(|kind| network.iter().any(|n| kind.starts_with(n))))
+    {
+        refused("-Sr", "-Su turns off the cache of a local one");
+    }
+    or_skip!(place.direct_io());
+    let run = measuring(&place, "-Suy -o2 a.dat");
+    let modes = run.descriptors_of(&place.path("a.dat"));
+    end(run).expect_stdout(&["-Sy has no effect: 'a.dat' is reached with O_DIRECT"]);
+    assert!(modes.len() == 1 && modes[0].direct, "{modes:?}");
+}
+
+/// Huge pages of the default size that the kernel keeps, as many as asked for until it is dropped.
+struct HugePages {
+    before: String,
+}
+
+const COUNT_OF_HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
+
+fn huge_pages(field: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    line.and_then(|value| value.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+impl HugePages {
+    fn free(count: u64) -> Result<Self, String> {
+        if !is_root() {
+            return Err("needs root".to_owned());
+        }
+        let before = std::fs::read_to_string(COUNT_OF_HUGE_PAGES).map_err(|error| format!("no huge pages: {error}"))?;
+        let pages = Self { before };
+        let wanted = huge_pages("HugePages_Total") + count;
+        std::fs::write(COUNT_OF_HUGE_PAGES, wanted.to_string()).map_err(|error| format!("no huge pages: {error}"))?;
+        if huge_pages("HugePages_Free") < count {
+            Err("memory is too scattered for huge pages".to_owned())
+        } else {
+            Ok(pages)
+        }
+    }
+}
+
+impl Drop for HugePages {
+    fn drop(&mut self) {
+        // Nothing else can be done about it here.
+        let _ = std::fs::write(COUNT_OF_HUGE_PAGES, self.before.trim());
+    }
+}
+
+#[test]
+fn buffers_lie_in_huge_pages_or_the_run_says_how_many_are_missing() {
+    let place = place();
+    if huge_pages("HugePages_Free") == 0 {
+        let run = place.diskspd("-d1 -W0 -b4K -l a.dat").run();
+        run.expect_status(1).expect_stderr(&["huge pages of", "sysctl vm.nr_hugepages"]);
+    }
+    let pages = or_skip!(HugePages::free(2));
+    let run = measuring(&place, "-t2 -si -l a.dat");
+    let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", run.id())).expect("its map");
+    end(run);
+    drop(pages);
+    let size_kib = huge_pages("Hugepagesize");
+    let line = format!("KernelPageSize:{size_kib:>9} kB");
+    assert_eq!(smaps.matches(&line).count(), 2, "one mapping for each thread\n{smaps}");
+    let used = format!("Private_Hugetlb:{size_kib:>8} kB");
+    assert_eq!(smaps.matches(&used).count(), 2, "touched\n{smaps}");
+    let run = measuring(&place, "-t2 -si a.dat");
+    let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", run.id())).expect("its map");
+    end(run);
+    assert!(!smaps.contains(&line), "not without -l\n{smaps}");
+}
