@@ -14,6 +14,7 @@ use model::record::{Outcome, Record};
 use model::result::RunResult;
 use model::units::UnixTime;
 use model::validate::{Purpose, validate};
+use model::verdict::{Severity, Verdict};
 use plan::{Choices, Refusal, RefusalKind};
 use run::event::{Events, Outside};
 use spec::{Outputs, RunRequest};
@@ -120,6 +121,12 @@ fn choices(request: &RunRequest) -> Choices {
     }
 }
 
+/// True if the figures of any timespan are not what they claim to be.
+fn is_invalid(result: &RunResult) -> bool {
+    let verdicts = result.time_spans.iter().filter_map(|happened| happened.verdict.as_ref());
+    verdicts.filter_map(Verdict::severity).any(|severity| severity == Severity::Invalid)
+}
+
 impl Job<'_> {
     /// Says why the run cannot be. One that this machine cannot do is reported like a run that
     /// failed, as scripts know it; one that is unsafe or wrong is not reported at all.
@@ -161,6 +168,10 @@ impl Job<'_> {
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
         observer.tell(&profile.time_spans, plan, &record, &mut result.time_spans);
         result.notes.extend(health.end());
+        stats::verdict::judge(&mut result);
+        if self.request.options.strict && status == Status::Success && is_invalid(&result) {
+            status = Status::InvalidFigures;
+        }
         self.report(&result, status)
     }
 

@@ -13,6 +13,8 @@ pub(crate) enum Status {
     Failure,
     /// The command line, the profile or the targets were refused; nothing was done.
     Invalid,
+    /// It was run and reported, and its figures are not what they claim to be (`--strict`).
+    InvalidFigures,
 }
 
 impl Termination for Status {
@@ -21,6 +23,7 @@ impl Termination for Status {
             Self::Success => 0,
             Self::Failure => 1,
             Self::Invalid => 3,
+            Self::InvalidFigures => 4,
         })
     }
 }

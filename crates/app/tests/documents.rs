@@ -90,3 +90,14 @@ fn every_option_has_its_row_in_the_list_of_switches_and_a_test() {
         }
     }
 }
+
+#[test]
+fn the_list_of_the_verdicts_rules_is_that_of_the_program() {
+    let rows = rows("verdict.md");
+    expect_tests(&rows);
+    let names: Vec<&str> = rows.iter().map(|row| quoted(&row[0]).next().expect("a name")).collect();
+    assert_eq!(names, stats::verdict::RULES.iter().map(|rule| rule.name).collect::<Vec<_>>());
+    for (row, rule) in rows.iter().zip(stats::verdict::RULES) {
+        assert_eq!((row.len(), row[1].as_str(), row[3].as_str()), (5, rule.severity.word(), rule.advice));
+    }
+}

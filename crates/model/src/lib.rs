@@ -27,4 +27,5 @@ pub mod result;
 pub mod topology;
 pub mod units;
 pub mod validate;
+pub mod verdict;
 pub mod version;

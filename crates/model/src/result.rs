@@ -12,6 +12,7 @@ use crate::plan::{EffectiveDistribution, EngineKind, Plan};
 use crate::profile::Profile;
 use crate::record::WaitCounts;
 use crate::units::UnixTime;
+use crate::verdict::Verdict;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,6 +110,9 @@ pub struct TimeSpanResult {
     pub kernel_counters: Option<KernelCountersAround>,
     /// What they amount to, if it was asked for (`-e`).
     pub kernel_events: Option<KernelEvents>,
+    /// Whether the figures are what they claim to be; `None` without figures, and in results of other
+    /// programs.
+    pub verdict: Option<Verdict>,
 }
 
 /// How a timespan ended.

@@ -21,6 +21,7 @@ mod read;
 mod system;
 mod time_span;
 mod totals;
+mod verdict_block;
 mod wait_table;
 mod xml;
 

@@ -1,7 +1,7 @@
 //! The results of one timespan.
 
 use crate::io_table::{Columns, Kind};
-use crate::{cpu_table, distribution_list, event_table, foreign, io_table, latency_table, wait_table};
+use crate::{cpu_table, distribution_list, event_table, foreign, io_table, latency_table, verdict_block, wait_table};
 use model::affinity::list_text;
 use model::note::Note;
 use model::profile::TimeSpan;
@@ -35,7 +35,8 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
         }
     }
     let notes: Vec<Note> = shown.run_notes.iter().chain(&happened.notes).cloned().collect();
-    remarks(out, &happened.errors, &notes)
+    remarks(out, &happened.errors, &notes)?;
+    happened.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))
 }
 
 /// Says of a failed timespan that its figures are not what was asked for.

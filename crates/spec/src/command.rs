@@ -227,6 +227,8 @@ pub struct RunOptions {
     pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
+    /// `--strict`: figures that are not what they claim to be are a failure.
+    pub strict: bool,
     /// `--plan`: print what would be done and stop.
     pub plan_only: bool,
     /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.

@@ -13,6 +13,7 @@ mod kernel_events;
 mod latency;
 mod rate;
 mod time_span;
+pub mod verdict;
 
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled};

@@ -48,6 +48,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         measured: was_measured.then(|| measured(sources)),
         kernel_counters: None,
         kernel_events: None,
+        verdict: None,
     }
 }
 

@@ -13,6 +13,7 @@ use model::result::{
     CpuUsage, Directions, Ending, Figures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
     Percentile, ThreadWaits, Tool, Totals,
 };
+use model::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -118,6 +119,10 @@ pub(super) struct TimeSpan<'a> {
     /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
     #[serde(default)]
     pub(super) kernel_events: Option<Cow<'a, KernelEvents>>,
+    /// Whether the figures are what they claim to be; null = there are none, or another program
+    /// measured.
+    #[serde(default)]
+    pub(super) verdict: Option<Cow<'a, Verdict>>,
 }
 
 /// The figures of a timespan.

@@ -75,6 +75,7 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         measured,
         kernel_counters,
         kernel_events,
+        verdict,
     } = happened;
     TimeSpan {
         outcome: *outcome,
@@ -85,6 +86,7 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         measured: measured.as_ref().map(figured),
         kernel_counters: kernel_counters.as_ref().map(Borrowed),
         kernel_events: kernel_events.as_ref().map(Borrowed),
+        verdict: verdict.as_ref().map(Borrowed),
     }
 }
 

@@ -8,6 +8,7 @@ use super::number::{ms, percent};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::result::{Directions, LatencyDistribution, RunResult, TimeSpanResult};
+use model::verdict::{Finding, Verdict};
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -53,7 +54,23 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
             events::beside(xml, events)?;
         }
         let targets = happened.measured.iter().flat_map(|measured| &measured.target_latencies);
-        targets.into_iter().try_for_each(|(path, latencies)| target_latency(xml, path, latencies))
+        targets.into_iter().try_for_each(|(path, latencies)| target_latency(xml, path, latencies))?;
+        happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))
+    })
+}
+
+fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
+    xml.inside("Verdict", &[], |xml| {
+        for Finding { name, severity, figure, value, advice } in &verdict.findings {
+            let value = value.map(|value| value.to_string());
+            let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
+            attributes.extend(value.as_ref().map(|value| ("Value", value as &dyn Display)));
+            xml.inside("Finding", &attributes, |xml| {
+                xml.element("Figure", figure)?;
+                xml.element("Advice", advice)
+            })?;
+        }
+        Ok(())
     })
 }
 

@@ -16,6 +16,7 @@ use model::record::{
 use model::result::{DistributionUse, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
+use model::verdict::{Finding, Severity, Verdict};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -123,6 +124,7 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
         happened.engines = vec![kind; span.targets];
         happened.kernel_events = (span.waits[4] % 2 == 0 && happened.measured.is_some()).then(|| kernel_events(span));
         let Some(measured) = &mut happened.measured else { continue };
+        happened.verdict = (span.outcome > 0).then(|| verdict(span));
         if span.has_distribution {
             measured.distributions = vec![distribution(span)];
             measured.rows.iter_mut().filter(|row| row.target == 0).for_each(|row| row.distribution = Some(0));
@@ -288,6 +290,19 @@ fn kernel_events(span: &Span) -> KernelEvents {
             levels: vec![level(None, 0, a), level(Some("md0"), 1, b), level(Some("nvme0n1"), 2, 0)],
         }],
     }
+}
+
+/// No finding, or one of each severity.
+fn verdict(span: &Span) -> Verdict {
+    let finding = |severity: Severity| Finding {
+        name: format!("a-{}-rule", severity.word().to_lowercase()),
+        severity,
+        figure: "12.5 % of 'a & <b>: c.dat' | is".to_owned(),
+        value: span.waits[6].is_multiple_of(2).then_some(12.5),
+        advice: "do \"this\": or that".to_owned(),
+    };
+    let severities: &[Severity] = if span.waits[5].is_multiple_of(2) { &[] } else { &Severity::ALL };
+    Verdict { findings: severities.iter().copied().map(finding).collect() }
 }
 
 /// A list with a hole, cut off after 60 percent.

@@ -9,4 +9,5 @@ mod events;
 mod parsing;
 mod statistics;
 mod support;
+mod verdicts;
 mod whole;

@@ -193,6 +193,19 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--strict",
+        short: "end with status 4 if the verdict finds figures invalid",
+        long: "Each timespan's results end with a verdict: what was found that makes the figures other than they claim \
+               to be. With --strict a run that ends well but has a finding INVALID ends with exit status 4. The report \
+               is written all the same.",
+        example: "--strict",
+        apply: |builder, _| {
+            builder.options.strict = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--plan",
         short: "print what would be done and why, and stop",
         long: "Prints which threads, CPUs, ranges, queue depths, memory and engine were chosen and why, and stops. \

@@ -14,6 +14,7 @@ mod lines;
 mod machine;
 mod results;
 mod system;
+mod verdict_block;
 mod wait_table;
 
 use super::{ReadError, finish, number};

@@ -2,7 +2,9 @@
 
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
-use super::{Report, cpu_table, distribution_list, echo, event_table, io_table, latency_table, wait_table};
+use super::{
+    Report, cpu_table, distribution_list, echo, event_table, io_table, latency_table, verdict_block, wait_table,
+};
 use crate::read::distributions::Distributions;
 use crate::read::{ReadError, finish, number};
 use model::kernel_events::KernelEvents;
@@ -84,6 +86,7 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
             parts.events().stacks.push(stack);
         }
         "" => parts.title = title,
+        _ if verdict_block::is_header(line) => parts.happened.verdict = Some(verdict_block::read(lines)?),
         _ if latency_table::is_header(line) => {
             parts.latencies.push((latency_table::whose(title.as_deref()), latency_table::read(lines)?));
         }

@@ -6,6 +6,7 @@ use crate::read::{ReadError, number};
 use model::note::Note;
 use model::plan::EngineKind;
 use model::result::{Directions, LatencyDistribution, LatencyFigures, Percentile, RunResult, TimeSpanResult};
+use model::verdict::{Finding, Severity, Verdict};
 
 const ENGINES: [EngineKind; 5] =
     [EngineKind::Synchronous, EngineKind::IoUring, EngineKind::LinuxAio, EngineKind::MemoryMapped, EngineKind::Null];
@@ -29,6 +30,7 @@ pub(super) fn read(
     happened.errors.extend(linux.children("Failure").map(|failure| failure.text().to_owned()));
     let engine = |element: Element<'_, '_>| ENGINES.into_iter().find(|engine| engine.name() == element.text());
     happened.engines.extend(linux.children("Engine").filter_map(engine));
+    happened.verdict = linux.child("Verdict").map(verdict).transpose()?;
     if let Some(measured) = &mut happened.measured {
         measured.is_partial = linux.is_true("Partial");
         for target in linux.children("TargetLatency") {
@@ -37,6 +39,21 @@ pub(super) fn read(
         }
     }
     Ok(())
+}
+
+fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
+    let finding = |element: Element<'_, '_>| {
+        let word = element.attribute("Severity").unwrap_or_default();
+        let unknown = || element.error(format!("Finding: '{}' is no severity", number::shown(word)));
+        Ok(Finding {
+            name: element.attribute("Name").unwrap_or_default().to_owned(),
+            severity: Severity::from_word(word).ok_or_else(unknown)?,
+            figure: element.child_text("Figure").unwrap_or_default().to_owned(),
+            value: element.real_attribute("Value")?,
+            advice: element.child_text("Advice").unwrap_or_default().to_owned(),
+        })
+    };
+    Ok(Verdict { findings: element.children("Finding").map(finding).collect::<Result<_, _>>()? })
 }
 
 fn latencies(target: Element<'_, '_>) -> Result<Directions<Option<LatencyDistribution>>, ReadError> {

@@ -1,0 +1,29 @@
+//! The verdict, behind everything that `DiskSpd` prints of a timespan.
+//!
+//! Its lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
+
+use crate::foreign;
+use model::verdict::{Finding, Severity, Verdict};
+use std::io::{self, Write};
+
+/// What the head line says where nothing is worse than a note.
+pub(crate) const SOUND: &str = "nothing found that would make these figures wrong";
+
+/// The block, beginning with an empty line: a head line, then two lines for each finding.
+pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
+    let head = match verdict.severity() {
+        Some(severity @ (Severity::Invalid | Severity::Warn)) => severity.word(),
+        Some(Severity::Note) | None => SOUND,
+    };
+    writeln!(out, "\nVerdict: {head}")?;
+    for Finding { name, severity, figure, advice, .. } in &verdict.findings {
+        write!(out, "  {severity:<7} ")?;
+        foreign::write_bytes(out, name.as_bytes())?;
+        write!(out, ": ")?;
+        foreign::write_bytes(out, figure.as_bytes())?;
+        write!(out, "\n          ")?;
+        foreign::write_bytes(out, advice.as_bytes())?;
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Whether figures are what they claim to be: rules over a result, one file for each subject.
+//!
+//! A rule looks at the result alone, so that it can be tested on any. It is silent where it does not
+//! know enough: a false alarm costs more trust than a missed one.
+
+#[cfg(test)]
+mod cases;
+mod clock;
+mod cpu;
+mod faults;
+mod percentiles;
+mod rule;
+mod steadiness;
+
+pub use rule::Rule;
+
+use model::note::Note;
+use model::profile::TimeSpan;
+use model::result::{Measured, RunResult, TimeSpanResult};
+use model::verdict::{Finding, Verdict};
+
+/// An influence on a headline figure that is worth a warning.
+const WORTH_A_WARNING: f64 = 0.02;
+
+/// Every rule, in the order of subjects.
+pub const RULES: &[&Rule] = &[
+    &faults::IO_ERRORS,
+    &faults::LOST_IOS,
+    &faults::DEVICE_FAULTS,
+    &faults::SHORT_TRANSFERS,
+    &clock::WRONG_CLOCK,
+    &clock::PROCESS_PAUSED,
+    &cpu::STEAL,
+    &steadiness::ENDED_EARLY,
+    &steadiness::SHORT_RUN,
+    &percentiles::WEAK_PERCENTILES,
+];
+
+/// What looks at a result.
+type Look = fn(&Case<'_>) -> Vec<Finding>;
+
+const LOOKS: [Look; 5] = [faults::look, clock::look, cpu::look, steadiness::look, percentiles::look];
+
+/// A timespan that was measured, and the result that it is part of.
+pub(crate) struct Case<'a> {
+    result: &'a RunResult,
+    span: &'a TimeSpan,
+    happened: &'a TimeSpanResult,
+    measured: &'a Measured,
+}
+
+impl Case<'_> {
+    /// The notes of the timespan and those of the whole run.
+    fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.happened.notes.iter().chain(&self.result.notes)
+    }
+
+    fn elapsed_s(&self) -> f64 {
+        self.measured.elapsed_ns as f64 / 1e9
+    }
+}
+
+/// Gives each timespan with figures its verdict.
+pub fn judge(result: &mut RunResult) {
+    let verdicts: Vec<Option<Verdict>> = (0..result.time_spans.len()).map(|index| verdict(result, index)).collect();
+    for (happened, verdict) in result.time_spans.iter_mut().zip(verdicts) {
+        happened.verdict = verdict;
+    }
+}
+
+/// The verdict on one timespan; `None` if there are no figures.
+fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
+    let happened = result.time_spans.get(index)?;
+    let case =
+        Case { result, span: result.profile.time_spans.get(index)?, happened, measured: happened.measured.as_ref()? };
+    let mut findings: Vec<Finding> = LOOKS.iter().flat_map(|look| look(&case)).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    Some(Verdict { findings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cases::Built;
+    use super::*;
+    use model::verdict::Severity;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_sound_result_has_an_empty_verdict() {
+        let mut result = Built::sound().result;
+        judge(&mut result);
+        assert_eq!(result.time_spans[0].verdict, Some(Verdict::default()));
+    }
+
+    #[test]
+    fn the_gravest_come_first() {
+        let mut built = Built::sound();
+        built.measured().elapsed_ns = 1_000_000_000;
+        built.happened().notes =
+            vec![Note::CpuStolen { percent_hundredths: 900 }, Note::ClocksDisagree { deviation_ns: 1 << 30 }];
+        judge(&mut built.result);
+        let verdict = built.result.time_spans[0].verdict.clone().expect("there are figures");
+        let names: Vec<&str> = verdict.findings.iter().map(|finding| finding.name.as_str()).collect();
+        assert_eq!(names, ["wrong-clock", "steal", "short-run"]);
+        assert_eq!(verdict.severity(), Some(Severity::Invalid));
+    }
+
+    #[test]
+    fn without_figures_there_is_nothing_to_judge() {
+        let mut built = Built::sound();
+        built.happened().measured = None;
+        judge(&mut built.result);
+        assert_eq!(built.result.time_spans[0].verdict, None);
+    }
+
+    #[test]
+    fn names_are_stable_words_and_told_apart() {
+        let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+        assert_eq!(names.len(), RULES.len());
+        for rule in RULES {
+            assert!(rule.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{}", rule.name);
+            assert!(!rule.advice.is_empty() && !rule.advice.ends_with('.'), "{}", rule.name);
+        }
+    }
+}

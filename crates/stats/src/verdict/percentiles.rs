@@ -1,0 +1,94 @@
+//! Percentiles that a handful of I/Os decide.
+
+use super::{Case, Rule};
+use model::result::LatencyDistribution;
+use model::verdict::{Finding, Severity};
+
+pub(super) const WEAK_PERCENTILES: Rule = Rule {
+    name: "weak-percentiles",
+    severity: Severity::Note,
+    advice: "measure longer, or quote lower percentiles: those named rest on fewer than 10 I/Os",
+};
+
+/// I/Os that must lie beyond a percentile for it to say more than which I/Os were the slowest.
+const IOS_BEYOND_MIN: u128 = 10;
+
+/// The percentiles of the report, in parts per billion, by the names that they have there.
+const SHOWN: [(&str, u32); 14] = [
+    ("25th", 250_000_000),
+    ("50th", 500_000_000),
+    ("75th", 750_000_000),
+    ("90th", 900_000_000),
+    ("95th", 950_000_000),
+    ("99th", 990_000_000),
+    ("3-nines", 999_000_000),
+    ("4-nines", 999_900_000),
+    ("5-nines", 999_990_000),
+    ("6-nines", 999_999_000),
+    ("7-nines", 999_999_900),
+    ("8-nines", 999_999_990),
+    ("9-nines", 999_999_999),
+    ("max", 1_000_000_000),
+];
+
+pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
+    let Some(latencies) = &case.measured.total_latency else { return Vec::new() };
+    let of = |kind: &str, latencies: &Option<LatencyDistribution>| {
+        let count = latencies.as_ref()?.count;
+        // The maximum claims to be no more than one I/O.
+        let (name, _) = SHOWN.iter().find(|(_, rank)| is_weak(count, *rank)).filter(|(name, _)| *name != "max")?;
+        Some(format!("{name} of {count} {kind}"))
+    };
+    let weak = [("reads", &latencies.read), ("writes", &latencies.write)].map(|(kind, one)| of(kind, one));
+    let weak: Vec<String> = weak.into_iter().flatten().collect();
+    let total = latencies.total.as_ref().map_or(0, |total| total.count);
+    if weak.is_empty() {
+        Vec::new()
+    } else {
+        vec![WEAK_PERCENTILES.finding(format!("weak from the {}", weak.join(", the ")), total as f64)]
+    }
+}
+
+/// True if fewer than 10 of `count` I/Os lie beyond a rank.
+fn is_weak(count: u64, rank_ppb: u32) -> bool {
+    u128::from(count) * u128::from(1_000_000_000 - rank_ppb) < IOS_BEYOND_MIN * 1_000_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::Built;
+    use model::result::Directions;
+
+    fn found(read: Option<u64>, write: Option<u64>) -> Vec<String> {
+        let mut built = Built::sound();
+        let of =
+            |count: Option<u64>| count.map(|count| LatencyDistribution { count, ..LatencyDistribution::default() });
+        let total = of(Some(read.unwrap_or(0) + write.unwrap_or(0)));
+        built.measured().total_latency = Some(Directions { read: of(read), write: of(write), total });
+        built.found(look)
+    }
+
+    #[test]
+    fn without_latencies_there_is_nothing_to_say() {
+        assert_eq!(Built::sound().found(look), [""; 0]);
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_ios_beyond_it() {
+        assert!(!is_weak(10_000, 999_000_000));
+        assert!(is_weak(9_999, 999_000_000));
+        assert!(!is_weak(10_000_000_000, 999_999_999));
+        assert!(is_weak(u64::MAX, 1_000_000_000));
+    }
+
+    #[test]
+    fn each_direction_is_told_of_by_its_first_weak_percentile() {
+        assert_eq!(
+            found(Some(76_421), Some(999)),
+            ["NOTE weak-percentiles: weak from the 4-nines of 76421 reads, the 99th of 999 writes"]
+        );
+        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: weak from the 25th of 5 reads"]);
+        assert_eq!(found(Some(10_000_000_000), None), [""; 0]);
+    }
+}
