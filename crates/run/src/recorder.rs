@@ -149,6 +149,17 @@ impl Recorder {
         }
     }
 
+    /// Touches the memory that nearly every run uses; only the worker may. Threads with more targets
+    /// than a few would touch more than they use.
+    pub fn touch(&self) {
+        const TARGETS_MAX: usize = 8;
+        if self.rows.len() <= TARGETS_MAX {
+            let tables = self.rows.iter().flat_map(|row| &row.buckets).flatten();
+            let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.slot.buckets, &stamps.submission.buckets]);
+            tables.chain(sampled).for_each(Buckets::touch);
+        }
+    }
+
     /// Forgets the I/Os of the warm-up; only the worker may.
     pub fn start_measuring(&self) {
         for row in &self.rows {
@@ -239,12 +250,13 @@ impl Row {
     fn new(plan: &TimeSpanPlan, target: &WorkerTarget) -> Self {
         // The plan refused counts that do not fit (limits::INTERVALS_MAX).
         let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
-        let buckets = || plan.measure_latency.then(|| Buckets::new(untouched_cells(BUCKET_COUNT)));
+        let used = [target.write_percent < 100, target.write_percent > 0];
+        let buckets = |used| (plan.measure_latency && used).then(|| Buckets::new(untouched_cells(BUCKET_COUNT)));
         Self {
             target: target.target,
             block_bytes: target.block_bytes,
             cells: untouched_cells(intervals.saturating_add(1).saturating_mul(PAGE_CELLS)),
-            buckets: [buckets(), buckets()],
+            buckets: used.map(buckets),
             short: Default::default(),
         }
     }

@@ -225,6 +225,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         now_ns: 0,
     };
     worker.prepare();
+    worker.recorder.touch();
     worker
 }
 
