@@ -2,7 +2,7 @@
 //! memory, mappings and priorities in `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use testkit::{Finished, Running, Workplace, is_root, or_skip, tool, workplace};
+use testkit::{Finished, HugePages, Running, Workplace, or_skip, tool, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -140,10 +140,15 @@ fn rings(place: &Workplace) -> Result<(), String> {
 fn no_more_completions_are_taken_at_once_than_asked_for() {
     let place = place();
     // Each call starts again what was taken since the one before.
-    for (words, most) in [("-oc1", 1), ("-oc3", 3), ("", 8)] {
-        let calls = or_skip!(calls(&place, "io_submit", 200, &format!("--engine aio -o8 {words}")));
+    let engines = [("aio", "io_submit"), ("io_uring", "io_uring_enter")];
+    let cases = [("-oc1", 1), ("-oc3", 3), ("", 8)].map(|case| engines.map(|engine| (engine, case)));
+    for ((engine, call), (words, most)) in cases.into_iter().flatten() {
+        if engine == "io_uring" {
+            or_skip!(rings(&place));
+        }
+        let calls = or_skip!(calls(&place, call, 200, &format!("--engine {engine} -o8 {words}")));
         let sizes: Vec<u32> =
-            arguments_of(&calls, "io_submit").iter().map(|call| call[1].parse().expect("a number")).collect();
+            arguments_of(&calls, call).iter().map(|call| call[1].parse().expect("a number")).collect();
         assert!(sizes.len() > 20 && sizes[0] == 8, "{words}: {sizes:?}");
         assert_eq!(sizes[1..].iter().max(), Some(&most), "{words}: {sizes:?}");
     }
@@ -215,6 +220,34 @@ fn priorities_are_those_of_the_threads() {
             .collect();
         end(run);
         assert_eq!(found, [expected, expected], "{words}");
+    }
+}
+
+const PRIORITIES: &str = "
+<Profile><TimeSpans><TimeSpan>
+  <Duration>30</Duration><Warmup>0</Warmup><ThreadCount>1</ThreadCount>
+  <Targets>
+    <Target><Path>a.dat</Path><BlockSize>4096</BlockSize><RequestCount>2</RequestCount><IOPriority>1</IOPriority></Target>
+    <Target><Path>b.dat</Path><BlockSize>4096</BlockSize><RequestCount>2</RequestCount><IOPriority>2</IOPriority></Target>
+  </Targets>
+</TimeSpan></TimeSpans></Profile>
+";
+
+#[test]
+fn requests_of_one_thread_carry_the_priorities_of_their_targets() {
+    let place = place();
+    place.made("b.dat", "-c1M");
+    place.file("priorities.xml", PRIORITIES.as_bytes());
+    let words = "--max-ios=100 --engine aio -Xpriorities.xml";
+    let text = or_skip!(place.system_calls("-y -s 4096 -e trace=io_submit,ioprio_set", words));
+    assert!(!text.contains("ioprio_set"), "{text}");
+    let requests: Vec<&str> = text.split("aio_lio_opcode=").skip(1).collect();
+    assert!(requests.len() >= 100);
+    for request in requests {
+        let class = if request.contains("/a.dat>") { "IOPRIO_CLASS_IDLE, 0" } else { "IOPRIO_CLASS_BE, 7" };
+        // What strace has no names for it shows as numbers.
+        let number = if request.contains("/a.dat>") { "aio_reqprio=24576" } else { "aio_reqprio=16391" };
+        assert!(request.contains(class) || request.contains(number), "{request}");
     }
 }
 
@@ -290,62 +323,23 @@ fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
     assert!(modes.len() == 1 && modes[0].direct, "{modes:?}");
 }
 
-/// Huge pages of the default size that the kernel keeps, as many as asked for until it is dropped.
-struct HugePages {
-    before: String,
-}
-
-const COUNT_OF_HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
-
-fn huge_pages(field: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-    line.and_then(|value| value.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-}
-
-impl HugePages {
-    fn free(count: u64) -> Result<Self, String> {
-        if !is_root() {
-            return Err("needs root".to_owned());
-        }
-        let before = std::fs::read_to_string(COUNT_OF_HUGE_PAGES).map_err(|error| format!("no huge pages: {error}"))?;
-        let pages = Self { before };
-        let wanted = huge_pages("HugePages_Total") + count;
-        std::fs::write(COUNT_OF_HUGE_PAGES, wanted.to_string()).map_err(|error| format!("no huge pages: {error}"))?;
-        if huge_pages("HugePages_Free") < count {
-            Err("memory is too scattered for huge pages".to_owned())
-        } else {
-            Ok(pages)
-        }
-    }
-}
-
-impl Drop for HugePages {
-    fn drop(&mut self) {
-        // Nothing else can be done about it here.
-        let _ = std::fs::write(COUNT_OF_HUGE_PAGES, self.before.trim());
-    }
-}
-
 #[test]
 fn buffers_lie_in_huge_pages_or_the_run_says_how_many_are_missing() {
     let place = place();
-    if huge_pages("HugePages_Free") == 0 {
+    let mut pages = or_skip!(HugePages::as_they_are());
+    if pages.free() == 0 {
         let run = place.diskspd("-d1 -W0 -b4K -l a.dat").run();
         run.expect_status(1).expect_stderr(&["huge pages of", "sysctl vm.nr_hugepages"]);
     }
-    let pages = or_skip!(HugePages::free(2));
-    let run = measuring(&place, "-t2 -si -l a.dat");
-    let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", run.id())).expect("its map");
-    end(run);
-    drop(pages);
-    let size_kib = huge_pages("Hugepagesize");
-    let line = format!("KernelPageSize:{size_kib:>9} kB");
-    assert_eq!(smaps.matches(&line).count(), 2, "one mapping for each thread\n{smaps}");
-    let used = format!("Private_Hugetlb:{size_kib:>8} kB");
-    assert_eq!(smaps.matches(&used).count(), 2, "touched\n{smaps}");
-    let run = measuring(&place, "-t2 -si a.dat");
-    let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", run.id())).expect("its map");
-    end(run);
-    assert!(!smaps.contains(&line), "not without -l\n{smaps}");
+    or_skip!(pages.add(2));
+    let size_kib = pages.size_kib();
+    let (huge, touched) = (format!("KernelPageSize:{size_kib:>9} kB"), format!("Private_Hugetlb:{size_kib:>8} kB"));
+    // One mapping for each thread, each of one page.
+    for (words, count) in [("-l", 2), ("", 0)] {
+        let run = measuring(&place, &format!("-t2 -si {words} a.dat"));
+        let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", run.id())).expect("its map");
+        end(run);
+        assert_eq!(smaps.matches(&huge).count(), count, "{words}\n{smaps}");
+        assert_eq!(smaps.matches(&touched).count(), count, "{words}\n{smaps}");
+    }
 }

@@ -2,7 +2,7 @@
 //! `command-lines.jsonl` that are whole runs end with the same exit status here.
 
 use serde_json::Value;
-use testkit::workplace;
+use testkit::{HugePages, workplace};
 
 /// Rows where we differ on purpose, with our exit status and the reason; docs/differences.md has
 /// a line for each.
@@ -27,7 +27,8 @@ fn captured_runs_end_with_the_same_status() {
         let id = row["id"].as_str().expect("an id");
         let arguments: Vec<&str> =
             row["args"].as_array().expect("arguments").iter().filter_map(Value::as_str).collect();
-        if arguments.contains(&"-l") && huge_pages_are_free() {
+        let huge_pages = HugePages::as_they_are().expect("a file in the folder for temporary ones");
+        if arguments.contains(&"-l") && huge_pages.free() > 0 {
             println!("skipped: row {id} wants a machine without huge pages");
             continue;
         }
@@ -51,10 +52,4 @@ fn captured_runs_end_with_the_same_status() {
         }
     }
     assert_eq!(rows, ROWS, "rows got lost");
-}
-
-fn huge_pages_are_free() -> bool {
-    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let free = memory.lines().find_map(|line| line.strip_prefix("HugePages_Free:"));
-    free.is_some_and(|free| free.trim() != "0")
 }
