@@ -1,0 +1,62 @@
+//! How many I/Os reach the kernel, counted by strace: rates, limits, and phases in which nothing is
+//! counted.
+
+use testkit::{Report, Workplace, or_skip, workplace};
+
+const BLOCK_BYTES: u64 = 4096;
+
+fn place() -> Workplace {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    place
+}
+
+/// Reads that the kernel was asked for in a run, and those that the run reports.
+fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
+    let ios = place.traced(&format!("-b4K -o1 {words} --text=r.txt a.dat"))?;
+    assert!(ios.iter().all(|io| !io.write && io.length == BLOCK_BYTES && io.path == "a.dat"), "{words}: {ios:?}");
+    let report = String::from_utf8(place.content("r.txt")).expect("a text");
+    Ok((ios.len() as u64, Report::of(&report).total.sum.ios))
+}
+
+#[test]
+fn the_kernel_is_asked_as_often_as_is_reported() {
+    let place = place();
+    for words in ["-d1 -W0 -g100i", "-d1 -W0 -g100i -t3 -si", "-d1 -W0 -i20 -j50"] {
+        let (asked, reported) = or_skip!(reads(&place, words));
+        // What comes back behind the end is not counted: one for each thread.
+        assert!(reported > 20 && (reported..=reported + 3).contains(&asked), "{words}: {asked} asked, {reported} told");
+    }
+}
+
+#[test]
+fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
+    let place = place();
+    // 410 bytes a millisecond are a hundred blocks and a bit in a second.
+    for (words, limit) in [("-g100i", 100), ("-g410", 101), ("-g50i -t2 -si", 100)] {
+        let (asked, _) = or_skip!(reads(&place, &format!("-d2 -W0 {words}")));
+        // A second is lost at most on a busy machine, and each thread has a first I/O at once.
+        assert!((limit..=2 * limit + 4).contains(&asked), "{words}: {asked}");
+    }
+}
+
+#[test]
+fn warm_up_and_cool_down_are_load_that_is_not_counted() {
+    let place = place();
+    for words in ["-d1 -W1 -C0", "-d1 -W0 -C1"] {
+        let (asked, reported) = or_skip!(reads(&place, &format!("{words} -g100i")));
+        assert!(reported > 20 && asked > reported + 20, "{words}: {asked} asked, {reported} told");
+        assert!(reported <= 102, "{words}: {reported} told");
+    }
+}
+
+#[test]
+fn nothing_is_asked_for_beyond_a_limit() {
+    let place = place();
+    for words in ["--max-ios=77", "--max-bytes=308K", "--max-ios=77 -t3 -si", "--max-bytes=311K"] {
+        let counts = or_skip!(reads(&place, &format!("-d30 -W0 {words}")));
+        assert_eq!(counts, (77, 77), "{words}");
+    }
+    let ios = or_skip!(place.traced("-d30 -W0 -b4K -o1 -w100 --max-write=308K a.dat"));
+    assert_eq!(ios.iter().filter(|io| io.write).count(), 77);
+}
