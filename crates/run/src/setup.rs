@@ -201,10 +201,12 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         work::new(target, index as u32, own, *buffers, counters, &mut rng)
     };
     let work: Box<[_]> = plan.targets.iter().zip(layout).enumerate().map(&mut make).collect();
+    let paced = work.iter().any(|work| work.pacer.is_limited());
     let mut worker = Worker {
         engine,
         clock,
-        paced: work.iter().any(|work| work.pacer.is_limited()),
+        paced,
+        stamps_starts: paced || plan.engine.ring.is_some_and(|ring| ring.submission_polling),
         submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
         allowance: context.budget.clone().map(Allowance::new),
         completions_max: plan.engine.completions_max.unwrap_or(u32::MAX),

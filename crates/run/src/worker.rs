@@ -45,6 +45,9 @@ pub struct Worker<E, C> {
     pub(crate) measuring: bool,
     /// Any target has a limit.
     pub(crate) paced: bool,
+    /// Operations begin with a stamp of their own: those that were waited with, and those that a kernel
+    /// thread takes while this one goes on.
+    pub(crate) stamps_starts: bool,
     pub(crate) submission: Submission,
     /// `None` = as many I/Os as there is time for.
     pub(crate) allowance: Option<Allowance>,
@@ -127,7 +130,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         // In a closed loop the stamp of the last completions is the time of the next starts: a
         // request's time then includes reaping and staging its batch. Paced starts need the time
         // itself.
-        let now_ns = if self.paced { self.clock.now_ns() } else { self.now_ns };
+        let now_ns = if self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
         if now_ns >= self.phases.end_ns.min(self.stop.at_ns()) || self.stop.is_over() {
             return Ok(Turn::Over);
         }
