@@ -108,6 +108,21 @@ fn a_device_that_fails_makes_it_invalid() {
 }
 
 #[test]
+fn ios_that_would_wait_go_to_kernel_threads() {
+    let place = workplace!();
+    // A tmpfs takes no write without waiting.
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
+    let words = "-c8M -b4K -o8 -r -w30 -W0 -d1 --json r.json";
+    let target = memory.path.join("t");
+    let run = place.diskspd(words).arg(&target).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "io-workers");
+    assert!(finding["value"].as_f64().is_some_and(|threads| threads >= 1.0), "{finding}");
+    place.diskspd(words).arg("--engine=sync").arg(&target).run().expect_status(0);
+    assert!(!is_found(&place, "io-workers"));
+}
+
+#[test]
 fn a_pause_is_warned_of() {
     let place = workplace!();
     place.made("a.dat", "-c1M");

@@ -115,6 +115,12 @@ pub enum Note {
         /// What it is instead.
         reason: String,
     },
+    /// `io_uring` gave I/Os to kernel threads of its own (`iou-wrk`), because the target could not take
+    /// them without waiting.
+    IoWorkerThreads {
+        /// How many there were when the measurement ended.
+        threads: u64,
+    },
     /// In a closed loop an I/O's time begins when the batch before it came back. So much of it is the
     /// program's own: the same I/Os, a sample of all, timed from their submission too.
     SlotTimes {
@@ -261,6 +267,14 @@ impl fmt::Display for Note {
             Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
+            }
+            Self::IoWorkerThreads { threads } => {
+                let were = if *threads == 1 { "thread" } else { "threads" };
+                write!(
+                    f,
+                    "io_uring gave I/Os to {threads} kernel {were} of its own, because the target could not take them \
+                     without waiting"
+                )
             }
             Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
                 let ms = |ns: &u64| *ns as f64 / 1e6;

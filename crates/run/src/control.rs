@@ -5,6 +5,7 @@ use crate::cpu;
 use crate::crew::Crew;
 use crate::event::{self, Outside, TICK_NS};
 use crate::gate::{Readiness, Signal};
+use crate::io_workers;
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
 use crate::prepare::Preparer;
@@ -55,13 +56,15 @@ pub(crate) fn run_time_span(
     }
     let mut control = Control::new(plan, &crew, outside, observer);
     control.keep_phases();
-    let Control { phases, cpu_before, cpu_after, pause_ns, .. } = control;
+    let Control { phases, cpu_before, cpu_after, pause_ns, io_worker_threads, .. } = control;
     let deviation_ns = clock.0.deviation_ns();
     let all_ended = crew.wait_for_end();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &crew, observer);
     warn_of_stuck(&crew, observer);
     let mut record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
+    let threads = io_worker_threads;
+    record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns }));
     record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
     if all_ended {
@@ -104,6 +107,8 @@ struct Control<'a> {
     dots: u64,
     /// How long the process was kept from running during the measurement.
     pause_ns: u64,
+    /// When the measurement ended.
+    io_worker_threads: u64,
     /// When the clock is to be looked at again.
     due_ns: u64,
 }
@@ -135,6 +140,7 @@ impl<'a> Control<'a> {
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             dots: 0,
             pause_ns: 0,
+            io_worker_threads: 0,
             due_ns: start_ns + TICK_NS,
         }
     }
@@ -153,6 +159,7 @@ impl<'a> Control<'a> {
         self.cpu_before = self.read_cpus();
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         self.cpu_after = self.read_cpus();
+        self.io_worker_threads = io_workers::count();
         event::set(self.outside.events.on_finished.as_ref());
         self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
         if self.plan.cool_down_ns > 0 && self.crew.stop.at_ns() == u64::MAX {

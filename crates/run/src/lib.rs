@@ -15,6 +15,7 @@ mod delete;
 mod device_guard;
 pub mod event;
 mod gate;
+mod io_workers;
 mod issue;
 mod life;
 pub mod observer;

@@ -8,6 +8,7 @@ mod cases;
 mod clock;
 mod cpu;
 mod faults;
+mod io_workers;
 mod percentiles;
 mod rule;
 mod steadiness;
@@ -31,6 +32,7 @@ pub const RULES: &[&Rule] = &[
     &clock::WRONG_CLOCK,
     &clock::PROCESS_PAUSED,
     &cpu::STEAL,
+    &io_workers::IO_WORKERS,
     &steadiness::ENDED_EARLY,
     &steadiness::SHORT_RUN,
     &percentiles::WEAK_PERCENTILES,
@@ -39,7 +41,7 @@ pub const RULES: &[&Rule] = &[
 /// What looks at a result.
 type Look = fn(&Case<'_>) -> Vec<Finding>;
 
-const LOOKS: [Look; 5] = [faults::look, clock::look, cpu::look, steadiness::look, percentiles::look];
+const LOOKS: [Look; 6] = [faults::look, clock::look, cpu::look, io_workers::look, steadiness::look, percentiles::look];
 
 /// A timespan that was measured, and the result that it is part of.
 pub(crate) struct Case<'a> {
