@@ -3,13 +3,17 @@
 //! The schedule is kept in whole nanoseconds and an exact remainder, so that a rate does not
 //! drift however long the run; an I/O that starts late moves nothing behind it.
 
+use crate::rng::Rng;
+
 /// A meter: asked before each I/O, charged when it is issued.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Pacer {
     /// No limit.
     Unlimited,
     /// Evenly spaced starts.
     Throughput(Schedule),
+    /// Starts at random, independent times.
+    Poisson(Arrivals),
     /// Bursts with pauses.
     Burst(Bursts),
 }
@@ -17,11 +21,31 @@ pub enum Pacer {
 /// Starts at whole multiples of a rational interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    whole_ns: u64,
-    remainder: u64,
+    first: Step,
+    interval: Step,
     denominator: u64,
     due_ns: u64,
     carried: u64,
+}
+
+/// A distance in time: whole nanoseconds, and a rest in parts of the schedule's denominator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    whole_ns: u64,
+    remainder: u64,
+}
+
+/// Starts of a Poisson process: the gaps are independent and exponentially distributed.
+///
+/// Draws come from a generator of its own, so that the starts are a function of the seed alone,
+/// whatever the I/Os do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrivals {
+    mean_ns: f64,
+    rng: Rng,
+    due_ns: u64,
+    /// What `due_ns` lacks, below one nanosecond.
+    fraction_ns: f64,
 }
 
 /// So many starts at once, then a pause.
@@ -37,14 +61,21 @@ impl Pacer {
     /// The k-th start (k from 1) no earlier than k × `numerator` / `denominator` nanoseconds after
     /// the start signal.
     pub fn throughput(numerator: u64, denominator: u64) -> Self {
+        Self::schedule(numerator, numerator, denominator)
+    }
+
+    /// The k-th start (k from 0) no earlier than (`first` + k × `interval`) / `denominator`
+    /// nanoseconds after the start signal.
+    pub fn schedule(first: u64, interval: u64, denominator: u64) -> Self {
         let denominator = denominator.max(1);
-        Self::Throughput(Schedule {
-            whole_ns: numerator / denominator,
-            remainder: numerator % denominator,
-            denominator,
-            due_ns: 0,
-            carried: 0,
-        })
+        let step = |numerator| Step { whole_ns: numerator / denominator, remainder: numerator % denominator };
+        Self::Throughput(Schedule { first: step(first), interval: step(interval), denominator, due_ns: 0, carried: 0 })
+    }
+
+    /// Starts of a Poisson process with a mean gap of `numerator` / `denominator` nanoseconds.
+    pub fn poisson(numerator: u64, denominator: u64, rng: Rng) -> Self {
+        let mean_ns = numerator as f64 / denominator.max(1) as f64;
+        Self::Poisson(Arrivals { mean_ns, rng, due_ns: 0, fraction_ns: 0.0 })
     }
 
     /// `ios` starts, then none for `pause_ns`.
@@ -60,7 +91,12 @@ impl Pacer {
             Self::Throughput(schedule) => {
                 schedule.due_ns = now_ns;
                 schedule.carried = 0;
-                schedule.advance();
+                schedule.advance(schedule.first);
+            }
+            Self::Poisson(arrivals) => {
+                arrivals.due_ns = now_ns;
+                arrivals.fraction_ns = 0.0;
+                arrivals.advance();
             }
             Self::Burst(bursts) => bursts.resume_ns = now_ns,
         }
@@ -72,6 +108,7 @@ impl Pacer {
         match self {
             Self::Unlimited => 0,
             Self::Throughput(schedule) => schedule.due_ns,
+            Self::Poisson(arrivals) => arrivals.due_ns,
             Self::Burst(bursts) => bursts.resume_ns,
         }
     }
@@ -81,7 +118,8 @@ impl Pacer {
     pub fn charge(&mut self, now_ns: u64) {
         match self {
             Self::Unlimited => {}
-            Self::Throughput(schedule) => schedule.advance(),
+            Self::Throughput(schedule) => schedule.advance(schedule.interval),
+            Self::Poisson(arrivals) => arrivals.advance(),
             Self::Burst(bursts) => {
                 bursts.left -= 1;
                 if bursts.left == 0 {
@@ -94,19 +132,32 @@ impl Pacer {
 
     /// True if there is a limit.
     pub fn is_limited(&self) -> bool {
-        *self != Self::Unlimited
+        !matches!(self, Self::Unlimited)
     }
 }
 
 impl Schedule {
     #[inline]
-    fn advance(&mut self) {
-        self.due_ns = self.due_ns.saturating_add(self.whole_ns);
-        self.carried += self.remainder;
+    fn advance(&mut self, step: Step) {
+        self.due_ns = self.due_ns.saturating_add(step.whole_ns);
+        self.carried += step.remainder;
         if self.carried >= self.denominator {
             self.carried -= self.denominator;
             self.due_ns = self.due_ns.saturating_add(1);
         }
+    }
+}
+
+impl Arrivals {
+    /// One gap, by inverse transform: -ln(u) × mean for u uniform in (0, 1] (Devroye, Non-Uniform
+    /// Random Variate Generation, II.2.1, <https://luc.devroye.org/rnbookindex.html>).
+    fn advance(&mut self) {
+        // 53 random bits, as many as a double holds; never 0, whose logarithm has no end.
+        let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
+        let gap_ns = self.fraction_ns - uniform.ln() * self.mean_ns;
+        let whole_ns = gap_ns.floor();
+        self.fraction_ns = gap_ns - whole_ns;
+        self.due_ns = self.due_ns.saturating_add(whole_ns as u64);
     }
 }
 
@@ -155,5 +206,70 @@ mod tests {
         assert_eq!(pacer.due_ns(), 0);
         assert!(!pacer.is_limited());
         assert!(Pacer::burst(0, 1).is_limited());
+    }
+
+    #[test]
+    fn a_phase_moves_every_start_alike() {
+        // 3 rows at 7 per second together; the second of them.
+        let mut pacer = Pacer::schedule(2_000_000_000, 3_000_000_000, 7);
+        pacer.start(1000);
+        for k in 0..100_000u64 {
+            let exact = u128::from(2 + 3 * k) * 1_000_000_000 / 7;
+            assert_eq!(u128::from(pacer.due_ns()), 1000 + exact, "start {k}");
+            pacer.charge(5);
+        }
+    }
+
+    /// The first starts of a Poisson process with a mean gap of `mean_ns`.
+    fn arrivals(mean_ns: u64, seed: u64, count: usize) -> Vec<u64> {
+        let mut pacer = Pacer::poisson(mean_ns, 1, Rng::new(seed));
+        pacer.start(0);
+        let mut next = || {
+            let due_ns = pacer.due_ns();
+            pacer.charge(due_ns);
+            due_ns
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn as_many_random_starts_come_as_the_rate_means() {
+        for (mean_ns, seed) in [(100_000_u64, 1), (3_333, 2), (2_000, 3), (7, 4), (1, 5)] {
+            // 10^6 are expected; the deviation of a Poisson count is the root of its mean.
+            let expected = 1_000_000_u64;
+            let end_ns = expected * mean_ns;
+            let count = arrivals(mean_ns, seed, 1_010_000).partition_point(|&due_ns| due_ns <= end_ns) as u64;
+            assert!(count.abs_diff(expected) <= 4 * 1000, "{count} of {expected}, mean gap {mean_ns}");
+        }
+    }
+
+    #[test]
+    fn gaps_of_random_starts_are_exponential() {
+        // Kolmogorov-Smirnov: the largest distance of the empirical from the exponential law.
+        // 1.95 / sqrt(n) is exceeded with a chance of 0.1 %; gaps in whole nanoseconds add less than
+        // 1 / mean.
+        const MEAN_NS: u64 = 1_000_000;
+        for seed in 1..=5 {
+            let starts = arrivals(MEAN_NS, seed, 100_001);
+            let mut gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            gaps.sort_unstable();
+            let n = gaps.len() as f64;
+            let distance = |(index, &gap): (usize, &u64)| {
+                let law = 1.0 - (-(gap as f64) / MEAN_NS as f64).exp();
+                (law - index as f64 / n).abs().max((law - (index + 1) as f64 / n).abs())
+            };
+            let largest = gaps.iter().enumerate().map(distance).fold(0.0, f64::max);
+            assert!(largest <= 1.95 / n.sqrt() + 1.0 / MEAN_NS as f64, "seed {seed}: {largest}");
+        }
+    }
+
+    #[test]
+    fn random_starts_follow_from_the_seed_alone() {
+        let mut late = Pacer::poisson(1000, 1, Rng::new(9));
+        late.start(0);
+        for due_ns in arrivals(1000, 9, 1000) {
+            assert_eq!(late.due_ns(), due_ns);
+            late.charge(due_ns + 1_000_000);
+        }
     }
 }

@@ -511,6 +511,24 @@ pub enum Pace {
         /// Denominator.
         interval_denominator: u64,
     },
+    /// `--rate`, constant: the k-th intended start, k from 0, exactly
+    /// `(first_numerator + k × interval_numerator) / denominator` nanoseconds after the start. The
+    /// starts of all threads and targets together are evenly spaced.
+    Rate {
+        /// Distance of the first intended start from the start of load, in nanoseconds, numerator.
+        first_numerator: u64,
+        /// Distance of intended starts from each other, in nanoseconds, numerator.
+        interval_numerator: u64,
+        /// Denominator of both.
+        denominator: u64,
+    },
+    /// `--rate`, Poisson: gaps between intended starts are exponentially distributed.
+    Poisson {
+        /// Mean gap in nanoseconds, numerator.
+        mean_numerator: u64,
+        /// Denominator.
+        mean_denominator: u64,
+    },
     /// `-i`, `-j`.
     Burst {
         /// I/Os per burst, at least 1.
@@ -518,4 +536,11 @@ pub enum Pace {
         /// Pause after each in nanoseconds.
         pause_ns: u64,
     },
+}
+
+impl Pace {
+    /// True if starts are intended at times that do not depend on completions.
+    pub const fn is_open_loop(&self) -> bool {
+        matches!(self, Self::Rate { .. } | Self::Poisson { .. })
+    }
 }

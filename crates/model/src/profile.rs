@@ -128,6 +128,12 @@ pub struct TimeSpan {
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
+    /// `--rate`: I/Os per second that all threads together mean to start; `None` = closed loop.
+    #[serde(default)]
+    pub rate_iops: Option<u32>,
+    /// `--rate-process`; `None` = not said (constant).
+    #[serde(default)]
+    pub rate_process: Option<RateProcess>,
     /// `-L`.
     pub measure_latency: bool,
     /// `-D`.
@@ -160,6 +166,8 @@ impl Default for TimeSpan {
             cold: false,
             near_device: false,
             end_after: EndAfter::default(),
+            rate_iops: None,
+            rate_process: None,
             measure_latency: false,
             calculate_iops_std_dev: false,
             interval_ms: 1000,
@@ -539,6 +547,36 @@ pub struct ThreadTarget {
     pub thread: u32,
     /// 0 = the target's own weight.
     pub weight: u32,
+}
+
+/// `--rate-process`: how the intended starts of an open loop follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RateProcess {
+    /// At even distances.
+    #[default]
+    Constant,
+    /// Independently of each other: gaps are exponentially distributed.
+    Poisson,
+}
+
+impl RateProcess {
+    /// Every process.
+    pub const ALL: [Self; 2] = [Self::Constant, Self::Poisson];
+
+    /// The word after `--rate-process`, and in output.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Poisson => "poisson",
+        }
+    }
+
+    /// The process with this word.
+    pub fn from_option(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|process| process.option() == word)
+    }
 }
 
 /// When a timespan ends before its time; `None` = this does not end it.

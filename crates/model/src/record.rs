@@ -62,6 +62,32 @@ pub struct RowRecord {
     pub write: DirectionRecord,
     /// Non-empty intervals (`-D`), ascending.
     pub intervals: Vec<IntervalRecord>,
+    /// Intended starts and response times; `None` in a closed loop.
+    pub open_loop: Option<OpenLoopRecord>,
+}
+
+/// What became of the intended starts of one row (`--rate`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenLoopRecord {
+    /// Response times of reads.
+    pub read: ResponseRecord,
+    /// Response times of writes.
+    pub write: ResponseRecord,
+    /// How late I/Os were started whose starts were intended, and made, while measuring.
+    pub lateness: Tally,
+    /// How many of these were due while all requests were outstanding.
+    pub delayed_by_depth: u64,
+    /// Starts intended while measuring that were not made before its end.
+    pub backlog: u64,
+}
+
+/// Times from intended start to completion of I/Os that completed while measuring.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResponseRecord {
+    /// Moments.
+    pub tally: Tally,
+    /// Buckets that are not empty, ascending: index (`hot::buckets`) and count.
+    pub buckets: Vec<(u32, u64)>,
 }
 
 /// Reads or writes of one row.

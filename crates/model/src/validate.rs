@@ -8,7 +8,7 @@ mod distribution;
 mod target;
 
 use crate::limits::{COMPLETION_DEPTH_MAX, OUTSTANDING_MAX};
-use crate::profile::{BypassIo, Profile, Target, TimeSpan};
+use crate::profile::{BypassIo, Profile, Target, Throughput, TimeSpan};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -77,6 +77,7 @@ fn check_time_span(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
         report.error(format!("{} outstanding I/Os (-O) exceed the maximum {OUTSTANDING_MAX}", span.request_count));
     }
     check_times(span, purpose, report);
+    check_rate(span, report);
     check_targets(span, purpose, report);
     check_same_path_bypass(span, report);
 }
@@ -113,6 +114,32 @@ fn check_times(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     }
     if span.calculate_iops_std_dev && span.interval_ms == 0 {
         report.error("the interval of the I/O rate statistics (-D) must be at least 1 ms");
+    }
+}
+
+/// What `--rate` excludes: everything else that says when I/Os start.
+fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
+    if span.rate_iops.is_none() {
+        if span.rate_process.is_some() {
+            report.error("--rate-process says how the I/Os of --rate follow each other; give --rate=<IOPS> with it");
+        }
+        return;
+    }
+    if span.rate_iops == Some(0) {
+        report.error("the rate (--rate) must be at least 1 I/O per second");
+    }
+    if span.targets.iter().any(|target| target.throughput != Throughput::Unlimited) {
+        report.error(
+            "--rate and -g cannot be used together: --rate starts I/Os whether or not earlier ones are done, -g limits a \
+             closed loop",
+        );
+    }
+    let has_bursts = |target: &Target| target.burst_ios.unwrap_or(0) > 0 || target.think_time_ms.unwrap_or(0) > 0;
+    if span.targets.iter().any(has_bursts) {
+        report.error("--rate and bursts (-i, -j) cannot be used together: both say when I/Os start");
+    }
+    if span.is_pool_with_requests() {
+        report.error("--rate cannot be used with -O, outstanding I/Os per thread; give -o instead");
     }
 }
 

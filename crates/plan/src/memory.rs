@@ -51,9 +51,9 @@ pub(crate) fn plan(
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
             memory.intervals = memory.intervals.saturating_add(intervals);
-            if measure_latency {
-                memory.latency_buckets += directions(target) * hot::buckets::TABLE_BYTES;
-            }
+            // Service times with -L, response times in an open loop.
+            let tables = u64::from(measure_latency) + u64::from(target.pace.is_open_loop());
+            memory.latency_buckets += tables * directions(target) * hot::buckets::TABLE_BYTES;
         }
     }
     let sources = targets.iter().filter_map(|target| target.write_source.as_ref());

@@ -1,16 +1,27 @@
-//! When I/Os may be issued: `-g`, `-i`, `-j`.
+//! When I/Os may be issued: `-g`, `-i`, `-j`, `--rate`.
 
 use model::plan::Pace;
-use model::profile::{Target, Throughput, TimeSpan};
+use model::profile::{RateProcess, Target, Throughput, TimeSpan};
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
+
+/// One of the rows, threads times their targets, among which the rate of an open loop is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// From 0.
+    pub(crate) row: u32,
+    pub(crate) rows: u32,
+}
 
 /// The pace of one thread on one target.
 ///
 /// A rate is kept as an exact fraction of nanoseconds per I/O, where `DiskSpd` rounds an IOPS
 /// limit down to whole bytes per millisecond (and to none at all, if it is small).
-pub(crate) fn pace(time_span: &TimeSpan, target: &Target) -> Pace {
+pub(crate) fn pace(time_span: &TimeSpan, target: &Target, share: Share) -> Pace {
+    if let Some(rate) = time_span.rate_iops {
+        return open_loop(u64::from(rate.max(1)), time_span.rate_process.unwrap_or_default(), share);
+    }
     match target.throughput {
         Throughput::BytesPerMs(rate) if rate > 0 => {
             // Both factors are below 2^32 in a valid profile.
@@ -24,6 +35,21 @@ pub(crate) fn pace(time_span: &TimeSpan, target: &Target) -> Pace {
 /// True if the target has both a rate and bursts, of which the rate wins.
 pub(crate) fn ignores_bursts(target: &Target) -> bool {
     target.throughput != Throughput::Unlimited && (target.burst_ios.is_some() || target.think_time_ms.is_some())
+}
+
+/// Of all intended starts, one every 1 / `rate` seconds, a row makes every `rows`-th: so rows, and
+/// with them threads, are out of phase. The first is due one such distance after the start of load.
+fn open_loop(rate: u64, process: RateProcess, Share { row, rows }: Share) -> Pace {
+    // Both factors are below 2^32.
+    let interval_numerator = u64::from(rows).saturating_mul(NS_PER_S);
+    match process {
+        RateProcess::Constant => Pace::Rate {
+            first_numerator: (u64::from(row) + 1).saturating_mul(NS_PER_S),
+            interval_numerator,
+            denominator: rate,
+        },
+        RateProcess::Poisson => Pace::Poisson { mean_numerator: interval_numerator, mean_denominator: rate },
+    }
 }
 
 fn every(numerator: u64, denominator: u64) -> Pace {
@@ -60,6 +86,8 @@ mod tests {
     use model::profile::ThreadTarget;
     use model::units::Bytes;
 
+    const ALONE: Share = Share { row: 0, rows: 1 };
+
     fn target(throughput: Throughput, block: u64) -> Target {
         let mut target = Target::new("a");
         target.throughput = throughput;
@@ -76,7 +104,7 @@ mod tests {
     #[test]
     fn both_units_of_a_rate_are_exact() {
         let time_span = TimeSpan::default();
-        let of = |throughput, block| pace(&time_span, &target(throughput, block));
+        let of = |throughput, block| pace(&time_span, &target(throughput, block), ALONE);
         // 80 bytes per millisecond at 4 KiB: 80,000 / 4096 = 19.53 I/Os per second.
         assert_eq!(ios_in(of(Throughput::BytesPerMs(80), 4096), 10_000), 195);
         // 10 I/Os per second, where DiskSpd's 1310 bytes per millisecond give 9.99 at 128 KiB.
@@ -94,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_largest_rates_and_blocks_do_not_overflow() {
-        let pace = pace(&TimeSpan::default(), &target(Throughput::BytesPerMs(1), 0xFFFF_FFFE));
+        let pace = pace(&TimeSpan::default(), &target(Throughput::BytesPerMs(1), 0xFFFF_FFFE), ALONE);
         assert_eq!(pace, Pace::Throughput { interval_numerator: 0xFFFF_FFFE * 1_000_000, interval_denominator: 1 });
     }
 
@@ -105,13 +133,32 @@ mod tests {
         target.think_time_ms = Some(7);
         target.threads = 4;
         let burst = |ios| Pace::Burst { ios, pause_ns: 7_000_000 };
-        assert_eq!(pace(&TimeSpan::default(), &target), burst(2));
+        assert_eq!(pace(&TimeSpan::default(), &target, ALONE), burst(2));
         let pool = TimeSpan { thread_count: 20, ..TimeSpan::default() };
-        assert_eq!(pace(&pool, &target), burst(1), "a share of nothing acts like one I/O");
+        assert_eq!(pace(&pool, &target, ALONE), burst(1), "a share of nothing acts like one I/O");
         target.thread_targets = vec![ThreadTarget { thread: 0, weight: 0 }, ThreadTarget { thread: 5, weight: 0 }];
-        assert_eq!(pace(&pool, &target), burst(5));
+        assert_eq!(pace(&pool, &target, ALONE), burst(5));
         target.throughput = Throughput::Iops(1);
-        assert!(matches!(pace(&pool, &target), Pace::Throughput { .. }));
+        assert!(matches!(pace(&pool, &target, ALONE), Pace::Throughput { .. }));
         assert!(ignores_bursts(&target));
+    }
+
+    #[test]
+    fn rows_of_an_open_loop_divide_its_rate_and_take_turns() {
+        let span = TimeSpan { rate_iops: Some(7), ..TimeSpan::default() };
+        let mut starts = Vec::new();
+        for row in 0..3 {
+            let pace = pace(&span, &target(Throughput::Unlimited, 512), Share { row, rows: 3 });
+            let Pace::Rate { first_numerator, interval_numerator, denominator } = pace else { panic!("{pace:?}") };
+            starts.extend((0..100).map(|k| (first_numerator + k * interval_numerator) / denominator));
+        }
+        starts.sort_unstable();
+        let even: Vec<u64> = (1..=300).map(|k| k * NS_PER_S / 7).collect();
+        assert_eq!(starts, even);
+        let poisson = TimeSpan { rate_process: Some(RateProcess::Poisson), ..span };
+        assert_eq!(
+            pace(&poisson, &target(Throughput::Unlimited, 512), Share { row: 1, rows: 3 }),
+            Pace::Poisson { mean_numerator: 3 * NS_PER_S, mean_denominator: 7 }
+        );
     }
 }

@@ -5,7 +5,7 @@ use crate::engine_choice::{self, NoEngine, Thread};
 use crate::files::Files;
 use crate::findings::{Findings, RefusalKind};
 use crate::near_device::NearDevice;
-use crate::pace;
+use crate::pace::{self, Share};
 use crate::seeds;
 use crate::target::Planned;
 use model::limits::OUTSTANDING_MAX;
@@ -61,9 +61,12 @@ pub(crate) fn plan(
     findings: &mut Findings,
 ) -> Option<Vec<WorkerPlan>> {
     let mut near_device = cpus.filter(|_| time_span.near_device).map(|cpus| NearDevice::new(files.facts(), cpus));
+    let rows = roster.seats.iter().map(Vec::len).sum::<usize>() as u32;
+    let mut shares = (0..rows).map(|row| Share { row, rows });
     let mut workers = Vec::with_capacity(roster.seats.len());
     for (thread, seats) in roster.seats.iter().enumerate() {
         let thread = thread as u32;
+        let shares: Vec<Share> = shares.by_ref().take(seats.len()).collect();
         let Some(slots) = slots(time_span, thread, seats, findings) else { continue };
         let own = || seats.iter().map(|seat| (&time_span.targets[seat.target], &targets[seat.target].plan));
         let wishes = Thread {
@@ -90,7 +93,11 @@ pub(crate) fn plan(
                 continue;
             }
         };
-        let targets = seats.iter().map(|seat| worker_target(time_span, thread, *seat, &targets[seat.target])).collect();
+        let targets = seats
+            .iter()
+            .zip(shares)
+            .map(|(seat, share)| worker_target(time_span, thread, *seat, &targets[seat.target], share))
+            .collect();
         let (seed, stream) = seeds::of_thread(time_span, thread);
         let cpu = match &mut near_device {
             Some(near) => Some(near.next(own().map(|(settings, _)| settings.path.as_path()), findings)),
@@ -140,7 +147,7 @@ fn slots(time_span: &TimeSpan, thread: u32, seats: &[Seat], findings: &mut Findi
     None
 }
 
-fn worker_target(time_span: &TimeSpan, thread: u32, seat: Seat, planned: &Planned) -> WorkerTarget {
+fn worker_target(time_span: &TimeSpan, thread: u32, seat: Seat, planned: &Planned, share: Share) -> WorkerTarget {
     let target = &time_span.targets[seat.target];
     let listed = target.thread_targets.iter().find(|listed| listed.thread == thread);
     let weight = listed.map(|listed| listed.weight).filter(|&weight| weight > 0).unwrap_or(target.weight);
@@ -154,7 +161,7 @@ fn worker_target(time_span: &TimeSpan, thread: u32, seat: Seat, planned: &Planne
         pattern: planned.layout.pattern(seat.relative_thread),
         write_percent: target.write_percent,
         content: content_of(time_span, target),
-        pace: pace::pace(time_span, target),
+        pace: pace::pace(time_span, target, share),
         mapped: target.memory_mapped.then_some(MappedPlan {
             non_temporal: target.write_through,
             flush: target.flush.filter(|_| !target.write_through),

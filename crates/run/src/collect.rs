@@ -62,10 +62,17 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 let ended_ns = self.done.items()[index].ended_ns;
                 let ended_ns = if ended_ns > 0 { ended_ns } else { self.now_ns };
                 failed = failed.or(self.count_and_free(index..index + 1, ended_ns, until_ns));
+                if self.open_loop {
+                    self.count_responses(index..index + 1, ended_ns);
+                }
             }
             failed
         } else {
-            self.count_and_free(0..self.done.items().len(), self.now_ns, until_ns)
+            let all = 0..self.done.items().len();
+            if self.open_loop {
+                self.count_responses(all.clone(), self.now_ns);
+            }
+            self.count_and_free(all, self.now_ns, until_ns)
         };
         self.recorder.completed.add(self.done.items().len() as u64);
         self.done.clear();

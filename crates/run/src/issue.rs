@@ -1,6 +1,7 @@
 //! Starting I/Os: which request, where, in which direction, with what content.
 
 use crate::allowance::Allowance;
+use crate::open_loop::Starts;
 use crate::submission::Built;
 use crate::work::{Assigner, Work};
 use crate::worker::{Slot, Worker};
@@ -16,6 +17,8 @@ struct Parts<'a, E, C> {
     rng: &'a mut Rng,
     slots: &'a mut [Slot],
     allowance: &'a mut Option<Allowance>,
+    /// `None` in a closed loop.
+    starts: Option<Starts<'a>>,
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
@@ -41,10 +44,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             while self.issue_one_weighted(now_ns) == Built::One {}
             return None;
         }
+        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
             return None;
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts };
         let mut next_start_ns = None;
         ready.retain(|&index| {
             let work = &mut work[index as usize];
@@ -60,10 +64,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Starts one operation, if any request is free and due.
     pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
+        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
             return self.issue_one_weighted(now_ns);
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts };
         let mut next_start_ns = u64::MAX;
         for position in 0..ready.len() {
             let work = &mut work[ready[position] as usize];
@@ -80,7 +85,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 work.is_ready = false;
                 ready.swap_remove(position);
             }
-            work.pacer.charge(now_ns);
+            parts.account(work, slot, due_ns, now_ns);
             parts.start(work, slot, now_ns);
             return Built::One;
         }
@@ -95,7 +100,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         let index = table.draw(rng);
         let work = &mut work[index];
-        let mut parts = Parts { engine, clock, rng, slots, allowance };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts: None };
         if !parts.admits(work) {
             return Built::NoneIdle;
         }
@@ -124,7 +129,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
                 return None;
             }
             let slot = work.free.take()?;
-            work.pacer.charge(now_ns);
+            self.account(work, slot, due_ns, now_ns);
             self.start(work, slot, now_ns);
         }
         None
@@ -157,6 +162,15 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
             }
         }
         *self.rng = rng;
+    }
+
+    /// A paced I/O that was due at `due_ns` starts.
+    fn account(&mut self, work: &mut Work, id: SlotId, due_ns: u64, now_ns: u64) {
+        if let Some(starts) = &self.starts {
+            let left = work.free.free_count();
+            starts.account(&mut self.slots[id as usize], &mut work.fullness, due_ns, now_ns, left);
+        }
+        work.pacer.charge(now_ns);
     }
 
     /// True if the next I/O on a target may start.

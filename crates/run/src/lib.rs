@@ -19,6 +19,7 @@ mod io_workers;
 mod issue;
 mod life;
 pub mod observer;
+mod open_loop;
 pub mod phase;
 mod prepare;
 pub mod recorder;

@@ -1,6 +1,7 @@
 //! The phases of a timespan as points in time.
 
 use model::plan::TimeSpanPlan;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// When each phase begins, in nanoseconds of the monotonic clock.
@@ -22,6 +23,13 @@ impl Phases {
         let measure_ns = start_ns.saturating_add(plan.warm_up_ns);
         let cool_down_ns = measure_ns.saturating_add(plan.duration_ns);
         Self { start_ns, measure_ns, cool_down_ns, end_ns: cool_down_ns.saturating_add(plan.cool_down_ns) }
+    }
+}
+
+impl Phases {
+    /// The measurement, as far as it is known now.
+    pub(crate) fn measurement(&self, stop: &Stop) -> Range<u64> {
+        self.measure_ns..self.cool_down_ns.min(stop.at_ns())
     }
 }
 

@@ -3,6 +3,7 @@
 //! The cells outlive the worker, so that the result can be read even while an I/O that the kernel
 //! never gives back keeps the worker waiting.
 
+use crate::open_loop::OpenLoopCells;
 use hot::buckets::{BUCKET_COUNT, Buckets};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::plan::{TimeSpanPlan, WorkerPlan, WorkerTarget};
@@ -75,6 +76,8 @@ pub struct Row {
     buckets: [Option<Buckets>; 2],
     /// Transfers shorter than the block: reads, then writes.
     short: [Short; 2],
+    /// `None` in a closed loop.
+    pub(crate) open_loop: Option<OpenLoopCells>,
 }
 
 /// Transfers shorter than the block.
@@ -188,7 +191,8 @@ impl Recorder {
             }
             let intervals = row.intervals();
             let [read, write] = [false, true].map(|write| self.direction_record(row, write));
-            RowRecord { thread, target, read, write, intervals }
+            let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
+            RowRecord { thread, target, read, write, intervals, open_loop }
         };
         self.rows.iter().map(record).collect()
     }
@@ -258,6 +262,7 @@ impl Row {
             cells: untouched_cells(intervals.saturating_add(1).saturating_mul(PAGE_CELLS)),
             buckets: used.map(buckets),
             short: Default::default(),
+            open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
         }
     }
 
@@ -344,7 +349,7 @@ impl Waits {
     }
 }
 
-fn tally(values: TallyValues) -> Tally {
+pub(crate) fn tally(values: TallyValues) -> Tally {
     Tally {
         count: values.count,
         sum_ns: u128::from(values.sum_ns),

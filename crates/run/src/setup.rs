@@ -207,6 +207,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         clock,
         paced,
         stamps_starts: paced || plan.engine.ring.is_some_and(|ring| ring.submission_polling),
+        open_loop: plan.targets.iter().any(|target| target.pace.is_open_loop()),
         submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
         allowance: context.budget.clone().map(Allowance::new),
         completions_max: plan.engine.completions_max.unwrap_or(u32::MAX),

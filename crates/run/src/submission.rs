@@ -111,7 +111,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             Step::GoOn => {}
             Step::Sleep(until_ns) => {
                 waits.throttle_sleep.add(1);
-                sys::clock::sleep_until_ns(until_ns.min(self.phases.end_ns));
+                sys::clock::sleep_until_ns(self.wake_ns(until_ns).min(self.phases.end_ns));
                 self.now_ns = self.clock.now_ns();
             }
             Step::Look => {

@@ -1,5 +1,6 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
+use crate::open_loop::Fullness;
 use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
@@ -19,6 +20,7 @@ pub(crate) struct Work {
     pub(crate) stream: OffsetStream,
     pub(crate) mix: Mix,
     pub(crate) pacer: Pacer,
+    pub(crate) fullness: Fullness,
     pub(crate) block: u32,
     /// The engine's number of the open target.
     pub(crate) file: u32,
@@ -130,7 +132,8 @@ pub(crate) fn new(
     Work {
         stream: stream(plan, counters, rng),
         mix: Mix::new(plan.write_percent, rng),
-        pacer: pacer(plan.pace),
+        pacer: pacer(plan.pace, rng),
+        fullness: Fullness::default(),
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
         block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
         file,
@@ -156,11 +159,17 @@ pub(crate) const fn priority(priority: IoPriority) -> u16 {
     }
 }
 
-fn pacer(pace: Pace) -> Pacer {
+fn pacer(pace: Pace, rng: &mut Rng) -> Pacer {
     match pace {
         Pace::Unlimited => Pacer::Unlimited,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             Pacer::throughput(interval_numerator, interval_denominator)
+        }
+        Pace::Rate { first_numerator, interval_numerator, denominator } => {
+            Pacer::schedule(first_numerator, interval_numerator, denominator)
+        }
+        Pace::Poisson { mean_numerator, mean_denominator } => {
+            Pacer::poisson(mean_numerator, mean_denominator, Rng::new(rng.next_u64()))
         }
         Pace::Burst { ios, pause_ns } => Pacer::burst(ios, pause_ns),
     }

@@ -1,5 +1,8 @@
 //! Workers over the null engine on a clock that the test owns: every turn is in its hands.
 
+mod pacing;
+mod simulated;
+
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;

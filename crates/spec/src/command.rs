@@ -2,7 +2,7 @@
 
 use crate::outputs::Outputs;
 use model::plan::EngineKind;
-use model::profile::{EndAfter, Profile, ResultFormat};
+use model::profile::{EndAfter, Profile, RateProcess, ResultFormat};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -175,6 +175,10 @@ pub struct Overrides {
     pub near_device: bool,
     /// `--max-ios`, `--max-bytes`, `--max-write`
     pub end_after: EndAfter,
+    /// `--rate`
+    pub rate_iops: Option<u32>,
+    /// `--rate-process`
+    pub rate_process: Option<RateProcess>,
 }
 
 impl Overrides {
@@ -199,6 +203,8 @@ impl Overrides {
             span.cold |= self.cold;
             span.near_device |= self.near_device;
             span.end_after = self.end_after.or(span.end_after);
+            span.rate_iops = self.rate_iops.or(span.rate_iops);
+            span.rate_process = self.rate_process.or(span.rate_process);
         }
     }
 }

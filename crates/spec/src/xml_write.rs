@@ -111,13 +111,14 @@ fn write_linux(xml: &mut Xml, span: &TimeSpan) {
         ("Cold", span.cold),
         ("NearDevice", span.near_device),
     ];
-    let limits = [
+    let numbers = [
         ("MaxIos", span.end_after.ios),
         ("MaxBytes", span.end_after.bytes),
         ("MaxWriteBytes", span.end_after.written_bytes),
+        ("Rate", span.rate_iops.map(u64::from)),
     ];
-    let nothing_on = switches.iter().all(|&(_, on)| !on) && limits.iter().all(|(_, limit)| limit.is_none());
-    if span.engine.is_none() && nothing_on {
+    let nothing_on = switches.iter().all(|&(_, on)| !on) && numbers.iter().all(|(_, number)| number.is_none());
+    if span.engine.is_none() && span.rate_process.is_none() && nothing_on {
         return;
     }
     xml.inside("Linux", |xml| {
@@ -127,10 +128,13 @@ fn write_linux(xml: &mut Xml, span: &TimeSpan) {
         for (name, _) in switches.iter().filter(|&&(_, on)| on) {
             xml.element(name, true);
         }
-        for (name, limit) in limits {
-            if let Some(limit) = limit {
-                xml.element(name, limit);
+        for (name, number) in numbers {
+            if let Some(number) = number {
+                xml.element(name, number);
             }
+        }
+        if let Some(process) = span.rate_process {
+            xml.element("RateProcess", process.option());
         }
     });
 }

@@ -220,3 +220,25 @@ fn one_path_has_one_bypass_mode() {
     assert_one(&with(Some(BypassIo::Partial), None), &["'f'", "BypassIO"]);
     assert_eq!(with(Some(BypassIo::Full), Some(BypassIo::Full)), Vec::<String>::new());
 }
+
+#[test]
+fn a_rate_excludes_what_else_says_when_ios_start() {
+    let with_rate = |change: fn(&mut TimeSpan, &mut Target)| {
+        findings(|span, target| {
+            span.rate_iops = Some(1000);
+            change(span, target);
+        })
+        .errors
+    };
+    assert!(with_rate(|_, _| {}).is_empty());
+    assert!(with_rate(|span, _| span.rate_process = Some(RateProcess::Poisson)).is_empty());
+    assert_one(&with_rate(|_, target| target.throughput = Throughput::Iops(5)), &["--rate", "-g"]);
+    assert_one(
+        &with_rate(|_, target| (target.burst_ios, target.think_time_ms) = (Some(1), Some(1))),
+        &["--rate", "-i", "-j"],
+    );
+    assert_one(&with_rate(|span, _| (span.thread_count, span.request_count) = (2, 8)), &["--rate", "-O"]);
+    assert_one(&with_rate(|span, _| span.rate_iops = Some(0)), &["--rate", "at least 1"]);
+    let alone = findings(|span, _| span.rate_process = Some(RateProcess::Constant)).errors;
+    assert_one(&alone, &["--rate-process", "--rate="]);
+}

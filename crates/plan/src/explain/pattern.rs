@@ -70,13 +70,31 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
     }
 }
 
-/// The rate, if it is limited.
+/// The pace that threads share which take turns in an open loop.
+pub(super) const fn without_phase(pace: Pace) -> Pace {
+    match pace {
+        Pace::Rate { interval_numerator, denominator, .. } => {
+            Pace::Rate { first_numerator: 0, interval_numerator, denominator }
+        }
+        _ => pace,
+    }
+}
+
+/// The rate, if there is one.
 pub(super) fn pace(pace: &Pace) -> Option<String> {
     match pace {
         Pace::Unlimited => None,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             let iops = *interval_denominator as f64 * 1e9 / *interval_numerator as f64;
             Some(format!("at most {iops:.2} I/Os per second per thread"))
+        }
+        Pace::Rate { interval_numerator, denominator, .. } => {
+            let iops = *denominator as f64 * 1e9 / *interval_numerator as f64;
+            Some(format!("open loop: {iops:.2} I/Os per second per thread, evenly spaced"))
+        }
+        Pace::Poisson { mean_numerator, mean_denominator } => {
+            let iops = *mean_denominator as f64 * 1e9 / *mean_numerator as f64;
+            Some(format!("open loop: {iops:.2} I/Os per second per thread, as a Poisson process"))
         }
         Pace::Burst { ios, pause_ns } => Some(format!(
             "bursts of {} per thread, {} ms apart",

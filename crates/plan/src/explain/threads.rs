@@ -25,7 +25,12 @@ fn is_alike(a: &WorkerPlan, b: &WorkerPlan) -> bool {
 }
 
 fn common_part(target: &WorkerTarget) -> WorkerTarget {
-    WorkerTarget { relative_thread: 0, pattern: pattern::without_start(&target.pattern), ..target.clone() }
+    WorkerTarget {
+        relative_thread: 0,
+        pattern: pattern::without_start(&target.pattern),
+        pace: pattern::without_phase(target.pace),
+        ..target.clone()
+    }
 }
 
 fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {

@@ -442,6 +442,8 @@ fn overrides_reach_every_timespan() {
         cold: true,
         near_device: true,
         end_after: EndAfter { ios: Some(6), ..EndAfter::default() },
+        rate_iops: Some(7),
+        rate_process: Some(RateProcess::Poisson),
     };
     let mut profile = Profile { time_spans: vec![TimeSpan::default(); 2], verbose_stats: true, ..Profile::default() };
     overrides.apply(&mut profile);
@@ -453,6 +455,7 @@ fn overrides_reach_every_timespan() {
         assert_eq!(span.engine, Some(EngineKind::LinuxAio));
         assert!(span.submission_polling && span.completion_polling && span.cold && span.near_device);
         assert_eq!(span.end_after, EndAfter { ios: Some(6), ..EndAfter::default() });
+        assert_eq!((span.rate_iops, span.rate_process), (Some(7), Some(RateProcess::Poisson)));
     }
     assert!(profile.verbose && profile.verbose_stats, "options switch on, never off");
 }

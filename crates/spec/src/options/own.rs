@@ -5,6 +5,7 @@ use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
 use crate::size;
 use model::plan::EngineKind;
+use model::profile::RateProcess;
 
 /// What our own options share.
 pub(super) const OWN: OptionRow = OptionRow {
@@ -181,6 +182,39 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--rate",
+        value: "=<iops>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["Rate"],
+        short: "open loop: start so many I/Os per second over all threads, whether or not earlier ones are done",
+        long: "The schedule is fixed before the run, and an I/O that could not start on time starts as soon as it can. \
+               Two latencies are shown: service time from start to completion, in DiskSpd's columns, and response time \
+               from the intended start to completion, in a table of its own. -o is the most that is outstanding per \
+               thread; if that delays starts, the result says so. Excludes -g, -i, -j and -O.",
+        example: "--rate=5000",
+        apply: |builder, given| {
+            builder.overrides.rate_iops = Some(rate(given)?);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--rate-process",
+        value: "=<constant|poisson>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["RateProcess"],
+        short: "how the I/Os of --rate follow each other: evenly (constant, the default) or independently (poisson)",
+        long: "constant spaces the intended starts of all threads together evenly. poisson draws the gaps of each thread \
+               from an exponential distribution, as independent clients cause them; the same -z gives the same gaps.",
+        example: "--rate-process=poisson",
+        apply: rate_process,
+        ..OWN
+    },
+    OptionRow {
         name: "--delete-after",
         short: "delete the target files that this program made, once the run is over",
         long: "Files that this program made, in this run or before, are deleted after the last timespan, also when the \
@@ -247,6 +281,20 @@ fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 fn count(given: &Given<'_>) -> Result<u64, Fault> {
     let text = given.value;
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| Fault(format!("'{text}' is not a number from 1")))
+}
+
+fn rate(given: &Given<'_>) -> Result<u32, Fault> {
+    let iops = count(given)?;
+    u32::try_from(iops).map_err(|_| Fault(format!("{iops} I/Os per second are more than {}", u32::MAX)))
+}
+
+fn rate_process(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let Some(process) = RateProcess::from_option(given.value) else {
+        let words = RateProcess::ALL.map(RateProcess::option).join(" and ");
+        return Err(Fault(format!("'{}' is no process; there are {words}", given.value)));
+    };
+    builder.overrides.rate_process = Some(process);
+    Ok(())
 }
 
 /// A size in bytes; there is no block of -b that could be its unit before the targets are known.

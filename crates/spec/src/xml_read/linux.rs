@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::target::Draft;
 use model::plan::EngineKind;
-use model::profile::TimeSpan;
+use model::profile::{RateProcess, TimeSpan};
 
 pub(super) const IN_TIME_SPAN: &[Element<TimeSpan>] = &[
     Element::word(
@@ -23,6 +23,14 @@ pub(super) const IN_TIME_SPAN: &[Element<TimeSpan>] = &[
     Element::u64_within("MaxIos", 1..=u64::MAX, |span, ios| span.end_after.ios = Some(ios)),
     Element::u64_within("MaxBytes", 1..=u64::MAX, |span, bytes| span.end_after.bytes = Some(bytes)),
     Element::u64_within("MaxWriteBytes", 1..=u64::MAX, |span, bytes| span.end_after.written_bytes = Some(bytes)),
+    Element::u32_within("Rate", 1..=u32::MAX, |span, iops| span.rate_iops = Some(iops)),
+    Element::word(
+        "RateProcess",
+        &[
+            ("constant", |span| span.rate_process = Some(RateProcess::Constant)),
+            ("poisson", |span| span.rate_process = Some(RateProcess::Poisson)),
+        ],
+    ),
 ];
 
 pub(super) const IN_TARGET: &[Element<Draft>] = &[];

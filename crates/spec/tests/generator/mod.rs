@@ -6,8 +6,8 @@ use model::limits::{BLOCK_SIZE_BYTES_MAX, COMPLETION_DEPTH_MAX, IO_RING_BATCH_MA
 use model::plan::EngineKind;
 use model::profile::{
     Affinity, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionRange, EfficiencyOrder, EndAfter,
-    FlushMode, GroupSpan, IoPriority, IoRing, IoRingBatch, PrecreateFiles, Profile, ResultFormat, Target, ThreadTarget,
-    Throughput, TimeSpan, Tracing, Traversal, WriteSource,
+    FlushMode, GroupSpan, IoPriority, IoRing, IoRingBatch, PrecreateFiles, Profile, RateProcess, ResultFormat, Target,
+    ThreadTarget, Throughput, TimeSpan, Tracing, Traversal, WriteSource,
 };
 use model::units::Bytes;
 use proptest::collection::{btree_map, vec};
@@ -61,39 +61,44 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
     let separation = select(vec![BufferSeparation::SystemDefault, BufferSeparation::ThreadOptimized]);
     let issue = (option::of(io_rings()), option::of(1..=COMPLETION_DEPTH_MAX), separation, affinities());
     let limits = [(); 3].map(|()| option::of(1..=u64::MAX));
-    (any::<[u32; 7]>(), any::<[bool; 8]>(), option::of(engines()), limits, issue, vec(targets(), 1..4)).prop_map(
-        |(
-            numbers,
-            on,
-            engine,
-            [ios, bytes, written_bytes],
-            (io_ring, completion_depth, buffer_separation, affinity),
-            targets,
-        )| TimeSpan {
-            duration_s: numbers[0],
-            warm_up_s: numbers[1],
-            cool_down_s: numbers[2],
-            random_seed: numbers[3],
-            random_write_data: on[0],
-            thread_count: numbers[4],
-            request_count: numbers[5],
-            affinity,
-            completion_routines: on[1],
-            io_ring,
-            completion_depth,
-            measure_latency: on[2],
-            calculate_iops_std_dev: on[3],
-            interval_ms: numbers[6],
-            buffer_separation,
-            engine,
-            submission_polling: on[4],
-            completion_polling: on[5],
-            cold: on[6],
-            near_device: on[7],
-            end_after: EndAfter { ios, bytes, written_bytes },
-            targets,
-        },
-    )
+    let process = select(RateProcess::ALL.to_vec());
+    let rate = (option::of(1..=u32::MAX), option::of(process));
+    (any::<[u32; 7]>(), any::<[bool; 8]>(), option::of(engines()), (limits, rate), issue, vec(targets(), 1..4))
+        .prop_map(
+            |(
+                numbers,
+                on,
+                engine,
+                ([ios, bytes, written_bytes], (rate_iops, rate_process)),
+                (io_ring, completion_depth, buffer_separation, affinity),
+                targets,
+            )| TimeSpan {
+                duration_s: numbers[0],
+                warm_up_s: numbers[1],
+                cool_down_s: numbers[2],
+                random_seed: numbers[3],
+                random_write_data: on[0],
+                thread_count: numbers[4],
+                request_count: numbers[5],
+                affinity,
+                completion_routines: on[1],
+                io_ring,
+                completion_depth,
+                measure_latency: on[2],
+                calculate_iops_std_dev: on[3],
+                interval_ms: numbers[6],
+                buffer_separation,
+                engine,
+                submission_polling: on[4],
+                completion_polling: on[5],
+                cold: on[6],
+                near_device: on[7],
+                end_after: EndAfter { ios, bytes, written_bytes },
+                rate_iops,
+                rate_process,
+                targets,
+            },
+        )
 }
 
 fn engines() -> impl Strategy<Value = EngineKind> {

@@ -1,0 +1,140 @@
+//! Open loop (`--rate`): I/Os are meant to start at times that do not depend on completions. What
+//! became of these starts, and how long answers took counted from them.
+//!
+//! An intended start belongs to the measurement if it lies in it, whenever the I/O is really started.
+
+use crate::allowance::Allowance;
+use crate::phase::{Phases, Stop};
+use crate::recorder::{Row, tally};
+use crate::worker::{Slot, Worker};
+use engine::Engine;
+use hot::buckets::{BUCKET_COUNT, Buckets};
+use hot::clock::Clock;
+use hot::counters::{self, Counter, TallyCells};
+use model::record::{OpenLoopRecord, ResponseRecord};
+use std::ops::Range;
+use sys::mapping::untouched_cells;
+
+/// What one row counts in an open loop.
+#[derive(Debug)]
+pub(crate) struct OpenLoopCells {
+    /// Of reads, then of writes.
+    response: [Response; 2],
+    lateness: TallyCells,
+    delayed_by_depth: Counter,
+    backlog: Counter,
+}
+
+/// Response times of reads or writes.
+#[derive(Debug)]
+struct Response {
+    tally: TallyCells,
+    buckets: Buckets,
+}
+
+impl OpenLoopCells {
+    pub(crate) fn new() -> Self {
+        let response =
+            || Response { tally: TallyCells::default(), buckets: Buckets::new(untouched_cells(BUCKET_COUNT)) };
+        Self {
+            response: [response(), response()],
+            lateness: TallyCells::default(),
+            delayed_by_depth: Counter::default(),
+            backlog: Counter::default(),
+        }
+    }
+
+    fn record_response(&self, write: bool, response_ns: u64) {
+        let response = &self.response[usize::from(write)];
+        counters::record(&response.tally, response_ns);
+        response.buckets.record(response_ns);
+    }
+
+    pub(crate) fn record(&self) -> OpenLoopRecord {
+        let [read, write] = self.response.each_ref().map(|response| ResponseRecord {
+            tally: tally(counters::values(&response.tally)),
+            buckets: response.buckets.non_empty(),
+        });
+        OpenLoopRecord {
+            read,
+            write,
+            lateness: tally(counters::values(&self.lateness)),
+            delayed_by_depth: self.delayed_by_depth.get(),
+            backlog: self.backlog.get(),
+        }
+    }
+}
+
+/// Since when a target has had free requests, after it had none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fullness {
+    is_full: bool,
+    /// When it last was no longer full.
+    ended_ns: u64,
+}
+
+/// Where starts are accounted for, during one turn.
+pub(crate) struct Starts<'a> {
+    rows: &'a [Row],
+    /// The measurement.
+    window: Range<u64>,
+    /// The latest stamp: requests that are free by now were freed then, or before.
+    freed_ns: u64,
+}
+
+impl<'a> Starts<'a> {
+    pub(crate) fn new(rows: &'a [Row], phases: &Phases, stop: &Stop, freed_ns: u64) -> Self {
+        Self { rows, window: phases.measurement(stop), freed_ns }
+    }
+
+    /// An I/O that was due at `due_ns` starts at `now_ns`, after which `left` requests are free.
+    pub(crate) fn account(&self, slot: &mut Slot, fullness: &mut Fullness, due_ns: u64, now_ns: u64, left: usize) {
+        slot.intended_ns = due_ns;
+        if fullness.is_full {
+            fullness.ended_ns = self.freed_ns;
+        }
+        fullness.is_full = left == 0;
+        let cells = self.rows[slot.work as usize].open_loop.as_ref().filter(|_| self.window.contains(&due_ns));
+        let Some(cells) = cells else { return };
+        if now_ns >= self.window.end {
+            cells.backlog.add(1);
+            return;
+        }
+        counters::record(&cells.lateness, now_ns.saturating_sub(due_ns));
+        cells.delayed_by_depth.add(u64::from(due_ns < fullness.ended_ns));
+    }
+}
+
+impl<E: Engine, C: Clock> Worker<E, C> {
+    /// Counts the response times of I/Os of the current batch, which ended at `ended_ns`.
+    pub(crate) fn count_responses(&self, which: Range<usize>, ended_ns: u64) {
+        if !self.measuring || ended_ns >= self.phases.measurement(&self.stop).end {
+            return;
+        }
+        for done in self.done.items()[which].iter().filter(|done| done.result > 0) {
+            let slot = &self.slots[done.slot as usize];
+            if let Some(cells) = &self.recorder.rows[slot.work as usize].open_loop {
+                cells.record_response(slot.write, ended_ns.saturating_sub(slot.intended_ns));
+            }
+        }
+    }
+
+    /// Nothing more is started: the starts that were intended and not made are the backlog. A limit
+    /// on the run's I/O (`--max-ios`) that is used up takes back what was intended after it.
+    pub(crate) fn count_backlog(&mut self) {
+        let is_used_up = self.allowance.as_ref().is_some_and(Allowance::is_refused);
+        if !self.open_loop || is_used_up {
+            return;
+        }
+        let window = self.phases.measurement(&self.stop);
+        for (work, row) in self.work.iter_mut().zip(&self.recorder.rows) {
+            let Some(cells) = &row.open_loop else { continue };
+            let mut due_ns = work.pacer.due_ns();
+            while due_ns < window.end {
+                cells.backlog.add(u64::from(due_ns >= window.start));
+                work.pacer.charge(due_ns);
+                due_ns = work.pacer.due_ns();
+            }
+        }
+    }
+}
