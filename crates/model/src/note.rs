@@ -106,6 +106,22 @@ pub enum Note {
         /// The limits.
         limits: EndAfter,
     },
+    /// Intended starts (`--rate`) were late because all requests were outstanding.
+    StartsDelayedByDepth {
+        /// How many.
+        delayed: u64,
+        /// Of how many that were made.
+        started: u64,
+        /// I/Os outstanding at most, all threads together.
+        depth: u32,
+    },
+    /// Intended starts (`--rate`) had not been made when the measurement ended.
+    StartsNotMade {
+        /// How many.
+        backlog: u64,
+        /// Of how many.
+        intended: u64,
+    },
     /// A target is not deleted, though files that this program made are.
     NotDeleted {
         /// Which target.
@@ -265,6 +281,16 @@ impl fmt::Display for Note {
                 write!(f, "{count} I/Os had not come back from the kernel when the run ended; they are not counted")
             }
             Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
+            Self::StartsDelayedByDepth { delayed, started, depth } => write!(
+                f,
+                "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
+                 response time is limited by this program's depth"
+            ),
+            Self::StartsNotMade { backlog, intended } => write!(
+                f,
+                "{backlog} of {intended} intended starts had not been made when the measurement ended; response times \
+                 do not hold what these have waited"
+            ),
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }

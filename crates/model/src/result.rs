@@ -9,7 +9,7 @@ use crate::kernel_counters::KernelCounters;
 use crate::kernel_events::KernelEvents;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, EngineKind, Plan};
-use crate::profile::Profile;
+use crate::profile::{Profile, RateProcess};
 use crate::record::WaitCounts;
 use crate::units::UnixTime;
 use crate::verdict::Verdict;
@@ -178,6 +178,43 @@ pub struct Measured {
     pub waits: Vec<ThreadWaits>,
     /// True if `-L` or `-D` was in effect.
     pub is_latency_run: bool,
+    /// What decided when I/Os started; `None` = unknown, in results of other programs.
+    pub load_loop: Option<LoadLoop>,
+}
+
+/// What decides when I/Os start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadLoop {
+    /// Completions: while the target does not answer, nothing is asked of it.
+    Closed {
+        /// I/Os outstanding at most, all threads together.
+        depth: u32,
+    },
+    /// A schedule (`--rate`).
+    Open(OpenLoop),
+}
+
+/// What became of the intended starts of an open loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenLoop {
+    /// I/Os outstanding at most, all threads together.
+    pub depth: u32,
+    /// Intended starts per second, all threads together.
+    pub rate_iops: u32,
+    /// How they follow each other.
+    pub process: RateProcess,
+    /// Starts that were intended while measuring: those made and the backlog.
+    pub intended_starts: u64,
+    /// How many of them had not been made when the measurement ended.
+    pub backlog: u64,
+    /// How many of those made were late because all requests were outstanding when they were due.
+    pub delayed_by_depth: u64,
+    /// Mean time from intended to real start, in nanoseconds; 0 without starts.
+    pub lateness_mean_ns: f64,
+    /// Longest such time, in nanoseconds.
+    pub lateness_max_ns: u64,
+    /// Times from intended start to completion of the I/Os that completed while measuring.
+    pub response_time: Directions<Option<LatencyDistribution>>,
 }
 
 /// One value for reads, one for writes, one for both.

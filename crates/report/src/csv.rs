@@ -4,7 +4,7 @@
 //! with a line feed.
 
 use csv::{Terminator, Writer, WriterBuilder};
-use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, Measured, RunResult, TimeSpanResult};
+use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TimeSpanResult};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -91,23 +91,30 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, happened: &TimeSpanResult
         };
         directions(writer, &line, &row.figures, None)?;
     }
-    targets(writer, line("target"), measured)?;
+    for (path, latencies) in &measured.target_latencies {
+        latencies_only(writer, &Line { target: Some(path), ..line("target") }, latencies)?;
+    }
+    if let Some(LoadLoop::Open(open)) = &measured.load_loop {
+        latencies_only(writer, &line("response_time"), &open.response_time)?;
+    }
     directions(writer, &line("timespan"), &measured.total, measured.total_latency.as_ref())
 }
 
-/// Latencies of each path, where there are several.
-fn targets(writer: &mut Output<'_, '_>, line: Line<'_>, measured: &Measured) -> io::Result<()> {
-    for (path, latencies) in &measured.target_latencies {
-        let line = Line { target: Some(path), ..line };
-        let Directions { read, write, total } = latencies;
-        for (direction, latencies) in [("read", read), ("write", write), ("total", total)] {
-            if let Some(latencies) = latencies {
-                let mut cells = beginning(&line, direction);
-                cells.extend([Cell::Empty, Cell::Whole(latencies.count), Cell::Empty, Cell::Empty, Cell::Empty]);
-                cells.extend(latency(Some(&latencies.figures)));
-                cells.extend(percentiles(Some(latencies)));
-                write_cells(writer, cells)?;
-            }
+/// Latencies without volumes and rates: those of a path, where there are several, and the response
+/// times of an open loop.
+fn latencies_only(
+    writer: &mut Output<'_, '_>,
+    line: &Line<'_>,
+    latencies: &Directions<Option<LatencyDistribution>>,
+) -> io::Result<()> {
+    let Directions { read, write, total } = latencies;
+    for (direction, latencies) in [("read", read), ("write", write), ("total", total)] {
+        if let Some(latencies) = latencies {
+            let mut cells = beginning(line, direction);
+            cells.extend([Cell::Empty, Cell::Whole(latencies.count), Cell::Empty, Cell::Empty, Cell::Empty]);
+            cells.extend(latency(Some(&latencies.figures)));
+            cells.extend(percentiles(Some(latencies)));
+            write_cells(writer, cells)?;
         }
     }
     Ok(())

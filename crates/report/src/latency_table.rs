@@ -37,7 +37,7 @@ pub(crate) fn tables(out: &mut dyn Write, measured: &Measured) -> io::Result<()>
     Ok(())
 }
 
-fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDistribution>>) -> io::Result<()> {
+pub(crate) fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDistribution>>) -> io::Result<()> {
     writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
     writeln!(out, "{}", "-".repeat(46))?;
     row(out, "min", latencies, |latencies| latencies.figures.min_ns)?;

@@ -16,6 +16,7 @@ mod foreign;
 mod io_table;
 pub mod json;
 mod latency_table;
+mod load_loop;
 mod numbers;
 mod read;
 mod system;

@@ -1,7 +1,9 @@
 //! The results of one timespan.
 
 use crate::io_table::{Columns, Kind};
-use crate::{cpu_table, distribution_list, event_table, foreign, io_table, latency_table, verdict_block, wait_table};
+use crate::{
+    cpu_table, distribution_list, event_table, foreign, io_table, latency_table, load_loop, verdict_block, wait_table,
+};
 use model::affinity::list_text;
 use model::note::Note;
 use model::profile::TimeSpan;
@@ -79,13 +81,16 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         wait_table::submissions(out, submissions)?;
     }
     latency_table::tables(out, measured)?;
+    if let Some(load_loop) = &measured.load_loop {
+        load_loop::response_times(out, load_loop)?;
+    }
     if !measured.waits.is_empty() {
         wait_table::waits(out, &measured.waits, measured.is_latency_run)?;
     }
     if let Some(events) = &shown.happened.kernel_events {
         event_table::blocks(out, events)?;
     }
-    Ok(())
+    measured.load_loop.as_ref().map_or(Ok(()), |load_loop| load_loop::lines(out, load_loop))
 }
 
 fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {

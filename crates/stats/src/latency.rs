@@ -1,7 +1,7 @@
 //! Latencies: moments, extremes and percentiles.
 
 use model::note::Note;
-use model::record::{DirectionRecord, Tally, ThreadRecord};
+use model::record::{Tally, ThreadRecord};
 use model::result::{LatencyDistribution, LatencyFigures, Percentile};
 use std::collections::BTreeMap;
 
@@ -53,9 +53,9 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    pub(crate) fn add(&mut self, record: &DirectionRecord) {
-        self.tally.merge(&record.tally);
-        self.add_buckets(record.buckets.iter().copied());
+    pub(crate) fn add(&mut self, tally: &Tally, buckets: &[(u32, u64)]) {
+        self.tally.merge(tally);
+        self.add_buckets(buckets.iter().copied());
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -83,8 +83,8 @@ impl Merged {
 pub(crate) fn slot_times(threads: &[ThreadRecord]) -> Option<Note> {
     let (mut slot, mut submission) = (Merged::default(), Merged::default());
     for samples in threads.iter().filter_map(|thread| thread.stamp_samples.as_ref()) {
-        slot.add(&samples.slot);
-        submission.add(&samples.submission);
+        slot.add(&samples.slot.tally, &samples.slot.buckets);
+        submission.add(&samples.submission.tally, &samples.submission.buckets);
     }
     let (slot, submission) = (slot.distribution()?, submission.distribution()?);
     let at = |distribution: &LatencyDistribution, percent: usize| distribution.percentiles[percent].value_ns;
@@ -127,7 +127,7 @@ fn upper_edge_ns(index: u32) -> u64 {
 #[allow(clippy::float_cmp, reason = "the figures compared are exact")]
 mod tests {
     use super::*;
-    use model::record::StampSamples;
+    use model::record::{DirectionRecord, StampSamples};
     use proptest::prelude::*;
 
     fn record(latencies_ns: &[u64]) -> DirectionRecord {
@@ -160,7 +160,8 @@ mod tests {
 
     fn merged(latencies_ns: &[u64]) -> Merged {
         let mut merged = Merged::default();
-        merged.add(&record(latencies_ns));
+        let record = record(latencies_ns);
+        merged.add(&record.tally, &record.buckets);
         merged
     }
 
@@ -254,8 +255,8 @@ mod tests {
             buckets: vec![(hot::buckets::index(90_000_000_000) as u32, 1_000_000_000_000)],
         };
         let mut merged = Merged::default();
-        merged.add(&many);
-        merged.add(&many);
+        merged.add(&many.tally, &many.buckets);
+        merged.add(&many.tally, &many.buckets);
         let distribution = merged.distribution().expect("there are samples");
         assert_eq!(distribution.count, 2_000_000_000_000);
         assert_eq!(at(&distribution, 999_999_999), 90_000_000_000);
@@ -268,7 +269,7 @@ mod tests {
         let mut broken = record(&[10, 20]);
         broken.buckets.push((u32::MAX, 1));
         let mut merged = Merged::default();
-        merged.add(&broken);
+        merged.add(&broken.tally, &broken.buckets);
         assert_eq!(at(&merged.distribution().expect("there are samples"), PPB), 20);
     }
 

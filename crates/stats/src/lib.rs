@@ -11,6 +11,7 @@ mod durability;
 mod intervals;
 mod kernel_events;
 mod latency;
+mod load_loop;
 mod rate;
 mod time_span;
 pub mod verdict;

@@ -3,7 +3,7 @@
 use crate::intervals::Series;
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, cpu, distribution};
+use crate::{affinity, cpu, distribution, load_loop};
 use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
@@ -31,6 +31,8 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         notes.extend(cpu::note(&record.cpus, &record.notes));
         notes.extend(latency::slot_times(&record.threads));
     }
+    let measured = was_measured.then(|| measured(sources));
+    notes.extend(measured.iter().filter_map(|measured| measured.load_loop.as_ref()).flat_map(load_loop::notes));
     TimeSpanResult {
         outcome: match &record.outcome {
             Outcome::NotRun => Ending::NotRun,
@@ -45,7 +47,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         notes,
         engines: engines(sources.plan),
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,
-        measured: was_measured.then(|| measured(sources)),
+        measured,
         kernel_counters: None,
         kernel_events: None,
         verdict: None,
@@ -89,6 +91,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         submissions: span.io_ring.map(|_| submissions(record)),
         waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
+        load_loop: Some(load_loop::load_loop(span, plan, record)),
     }
 }
 
@@ -178,8 +181,8 @@ fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<La
 fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {
     let (mut read, mut write) = (Merged::default(), Merged::default());
     for row in rows {
-        read.add(&row.read);
-        write.add(&row.write);
+        read.add(&row.read.tally, &row.read.buckets);
+        write.add(&row.write.tally, &row.write.buckets);
     }
     let mut total = read.clone();
     total.merge(&write);

@@ -9,12 +9,12 @@ use model::plan::{
     Area, Assignment, Content, EffectiveDistribution, EffectiveRange, EngineKind, EnginePlan, Expected, Intervals,
     OpenPlan, Pace, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
-use model::profile::{IoPriority, IoRing, Profile, Target, TimeSpan};
+use model::profile::{IoPriority, IoRing, Profile, RateProcess, Target, TimeSpan};
 use model::record::{
-    CpuTimes, DirectionRecord, IntervalRecord, Outcome, Record, RowRecord, Tally, ThreadRecord, TimeSpanRecord,
-    WaitCounts,
+    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, ResponseRecord, RowRecord, Tally,
+    ThreadRecord, TimeSpanRecord, WaitCounts,
 };
-use model::result::{Measured, RunResult};
+use model::result::{LatencyDistribution, LoadLoop, Measured, RunResult};
 use model::topology::{Cpu, Topology};
 use model::units::UnixTime;
 use stats::{Input, summarise};
@@ -380,4 +380,64 @@ fn a_million_million_ios_of_nine_tebibytes() {
     // Two thirds of the samples took 1 ms: the 66th percentile still does, the 67th does not.
     assert!(at(660_000_000).abs_diff(1_000_000) <= 1000);
     assert_eq!(at(670_000_000), 3_000_000);
+}
+
+#[test]
+fn a_closed_loop_has_the_depth_of_all_its_threads() {
+    let mut case = two_threads();
+    case.plan.workers[0].slots = 7;
+    // One after the other, however many requests there are.
+    case.plan.workers[1].slots = 9;
+    case.plan.workers[1].engine.kind = EngineKind::Synchronous;
+    assert_eq!(measure(case).load_loop, Some(LoadLoop::Closed { depth: 8 }));
+}
+
+/// Two threads of an open loop: the second could not keep up.
+fn open_loop() -> Case {
+    let mut case = two_threads();
+    case.span.rate_iops = Some(180);
+    case.span.rate_process = Some(RateProcess::Poisson);
+    let response = |count, ns| {
+        let DirectionRecord { tally, buckets, .. } = ios(count, ns);
+        ResponseRecord { tally, buckets }
+    };
+    case.record.rows[0].open_loop = Some(OpenLoopRecord {
+        read: response(100, 1500),
+        write: response(50, 2000),
+        lateness: ios(150, 500).tally,
+        ..OpenLoopRecord::default()
+    });
+    case.record.rows[1].open_loop = Some(OpenLoopRecord {
+        read: response(300, 9000),
+        lateness: ios(250, 4000).tally,
+        delayed_by_depth: 200,
+        backlog: 50,
+        ..OpenLoopRecord::default()
+    });
+    case
+}
+
+#[test]
+fn an_open_loop_tells_what_became_of_its_intended_starts() {
+    let mut result = run(vec![open_loop()]);
+    let happened = result.time_spans.remove(0);
+    let measured = happened.measured.expect("it was measured");
+    let Some(LoadLoop::Open(open)) = measured.load_loop else { panic!("{:?}", measured.load_loop) };
+    assert_eq!((open.depth, open.rate_iops, open.process), (2, 180, RateProcess::Poisson));
+    assert_eq!((open.intended_starts, open.backlog, open.delayed_by_depth), (450, 50, 200));
+    assert_eq!((open.lateness_mean_ns, open.lateness_max_ns), ((150.0 * 500.0 + 250.0 * 4000.0) / 400.0, 4000));
+    let of = |response: Option<LatencyDistribution>| response.map(|known| (known.count, known.figures.mean_ns));
+    assert_eq!(of(open.response_time.read), Some((400, 7125.0)));
+    assert_eq!(of(open.response_time.write), Some((50, 2000.0)));
+    assert_eq!(of(open.response_time.total).map(|(count, _)| count), Some(450));
+    assert_eq!(measured.total.read.latency.expect("there were reads").mean_ns, 4000.0, "service time stays");
+    let delayed = Note::StartsDelayedByDepth { delayed: 200, started: 400, depth: 2 };
+    assert_eq!(happened.notes, [delayed, Note::StartsNotMade { backlog: 50, intended: 450 }]);
+}
+
+#[test]
+fn an_open_loop_on_time_needs_no_note() {
+    let mut case = open_loop();
+    case.record.rows.truncate(1);
+    assert_eq!(run(vec![case]).time_spans[0].notes, []);
 }

@@ -8,7 +8,7 @@ use model::facts::{SystemFacts, TargetFacts};
 use model::kernel_events::KernelEvents;
 use model::note::Note;
 use model::plan::{EffectiveDistribution, EngineKind, Plan};
-use model::profile::Profile;
+use model::profile::{Profile, RateProcess};
 use model::result::{
     CpuUsage, Directions, Ending, Figures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
     Percentile, ThreadWaits, Tool, Totals,
@@ -164,6 +164,49 @@ pub(super) struct Figured<'a> {
     pub(super) submissions: Option<Submitted>,
     /// How each thread waited; empty without `-vs`.
     pub(super) waits: Cow<'a, [ThreadWaits]>,
+    /// What decided when I/Os started; null = unknown.
+    #[serde(default)]
+    pub(super) load_loop: Option<Loop<'a>>,
+}
+
+/// What decides when I/Os start.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "LoadLoop"))]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Loop<'a> {
+    /// Completions.
+    Closed {
+        /// I/Os outstanding at most, all threads together.
+        depth: u32,
+    },
+    /// A schedule (`--rate`).
+    Open(Box<Opened<'a>>),
+}
+
+/// What became of the intended starts of an open loop.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "OpenLoop"))]
+pub(super) struct Opened<'a> {
+    /// I/Os outstanding at most, all threads together.
+    pub(super) depth: u32,
+    /// Intended starts per second, all threads together.
+    pub(super) rate_iops: u32,
+    /// How they follow each other.
+    pub(super) process: RateProcess,
+    /// Starts that were intended while measuring: those made and the backlog.
+    pub(super) intended_starts: u64,
+    /// How many of them had not been made when the measurement ended.
+    pub(super) backlog: u64,
+    /// How many of those made were late because all requests were outstanding when they were due.
+    pub(super) delayed_by_depth: u64,
+    /// Mean time from intended to real start, in nanoseconds; 0 without starts.
+    pub(super) lateness_mean_ns: f64,
+    /// Longest such time, in nanoseconds.
+    pub(super) lateness_max_ns: u64,
+    /// Times from intended start to completion; null = there were no such I/Os.
+    pub(super) response_time: Directions<Option<Latencies<'a>>>,
 }
 
 /// An effective distribution and who used it.

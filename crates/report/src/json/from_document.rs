@@ -1,11 +1,13 @@
 //! From the document back to the result.
 
 use super::document::{
-    Distribution, Document, Figured, Latencies, Remark, Submitted, Target, TargetLatencies, ThreadAndTarget, TimeSpan,
+    Distribution, Document, Figured, Latencies, Loop, Remark, Submitted, Target, TargetLatencies, ThreadAndTarget,
+    TimeSpan,
 };
 use model::note::Note;
 use model::result::{
-    Directions, DistributionUse, LatencyDistribution, Measured, Row, RowBuckets, RunResult, Submissions, TimeSpanResult,
+    Directions, DistributionUse, LatencyDistribution, LoadLoop, Measured, OpenLoop, Row, RowBuckets, RunResult,
+    Submissions, TimeSpanResult,
 };
 use model::units::UnixTime;
 use std::borrow::Cow;
@@ -81,6 +83,26 @@ impl From<Figured<'_>> for Measured {
             submissions: figured.submissions.map(Submissions::from),
             waits: figured.waits.into_owned(),
             is_latency_run: figured.is_latency_run,
+            load_loop: figured.load_loop.map(LoadLoop::from),
+        }
+    }
+}
+
+impl From<Loop<'_>> for LoadLoop {
+    fn from(load_loop: Loop<'_>) -> Self {
+        match load_loop {
+            Loop::Closed { depth } => Self::Closed { depth },
+            Loop::Open(open) => Self::Open(OpenLoop {
+                depth: open.depth,
+                rate_iops: open.rate_iops,
+                process: open.process,
+                intended_starts: open.intended_starts,
+                backlog: open.backlog,
+                delayed_by_depth: open.delayed_by_depth,
+                lateness_mean_ns: open.lateness_mean_ns,
+                lateness_max_ns: open.lateness_max_ns,
+                response_time: latencies(open.response_time),
+            }),
         }
     }
 }

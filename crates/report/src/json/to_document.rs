@@ -2,14 +2,15 @@
 //! added to them is missed here.
 
 use super::document::{
-    Distribution, Document, Figured, Label, Latencies, Remark, Submitted, SubmittedByThread, Target, TargetLatencies,
-    ThreadAndTarget, TimeSpan, User,
+    Distribution, Document, Figured, Label, Latencies, Loop, Opened, Remark, Submitted, SubmittedByThread, Target,
+    TargetLatencies, ThreadAndTarget, TimeSpan, User,
 };
 use super::histogram::Buckets;
 use super::{SCHEMA, SCHEMA_VERSION};
 use model::note::Note;
 use model::result::{
-    Directions, DistributionUse, LatencyDistribution, Measured, Row, RowBuckets, RunResult, Submissions, TimeSpanResult,
+    Directions, DistributionUse, LatencyDistribution, LoadLoop, Measured, OpenLoop, Row, RowBuckets, RunResult,
+    Submissions, TimeSpanResult,
 };
 use model::units::UnixTime;
 use std::borrow::Cow::Borrowed;
@@ -109,6 +110,7 @@ fn figured(measured: &Measured) -> Figured<'_> {
         submissions,
         waits,
         is_latency_run,
+        load_loop,
     } = measured;
     Figured {
         elapsed_ns: *elapsed_ns,
@@ -131,7 +133,37 @@ fn figured(measured: &Measured) -> Figured<'_> {
         total_latency: total_latency.as_ref().map(latencies),
         submissions: submissions.as_ref().map(submitted),
         waits: Borrowed(waits),
+        load_loop: load_loop.as_ref().map(loop_of),
     }
+}
+
+fn loop_of(load_loop: &LoadLoop) -> Loop<'_> {
+    let open = match load_loop {
+        LoadLoop::Closed { depth } => return Loop::Closed { depth: *depth },
+        LoadLoop::Open(open) => open,
+    };
+    let OpenLoop {
+        depth,
+        rate_iops,
+        process,
+        intended_starts,
+        backlog,
+        delayed_by_depth,
+        lateness_mean_ns,
+        lateness_max_ns,
+        response_time,
+    } = open;
+    Loop::Open(Box::new(Opened {
+        depth: *depth,
+        rate_iops: *rate_iops,
+        process: *process,
+        intended_starts: *intended_starts,
+        backlog: *backlog,
+        delayed_by_depth: *delayed_by_depth,
+        lateness_mean_ns: *lateness_mean_ns,
+        lateness_max_ns: *lateness_max_ns,
+        response_time: latencies(response_time),
+    }))
 }
 
 fn distribution(used: &DistributionUse) -> Distribution<'_> {

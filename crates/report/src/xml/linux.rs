@@ -7,11 +7,10 @@ use super::events;
 use super::number::{ms, percent};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
-use model::result::{Directions, LatencyDistribution, RunResult, TimeSpanResult};
+use model::result::{Directions, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
 use std::fmt::Display;
 use std::io;
-use std::path::Path;
 
 /// What concerns the whole run and stands here because the document has no other place for it.
 pub(super) struct AboutRun<'a> {
@@ -54,7 +53,11 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
             events::beside(xml, events)?;
         }
         let targets = happened.measured.iter().flat_map(|measured| &measured.target_latencies);
-        targets.into_iter().try_for_each(|(path, latencies)| target_latency(xml, path, latencies))?;
+        targets.into_iter().try_for_each(|(path, latencies)| {
+            latency(xml, "TargetLatency", &[("Path", path.display().to_string())], latencies)
+        })?;
+        let load_loop = happened.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
+        load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
         happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))
     })
 }
@@ -74,15 +77,37 @@ fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
     })
 }
 
-/// The percentiles of one path; the document has those of all targets together only.
-fn target_latency(
+/// What decided when I/Os started.
+fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
+    let open = match load_loop {
+        LoadLoop::Closed { depth } => return xml.empty("ClosedLoop", &[("Depth", depth)]),
+        LoadLoop::Open(open) => open,
+    };
+    let attributes: [(&str, &dyn Display); 8] = [
+        ("Depth", &open.depth),
+        ("IntendedRate", &open.rate_iops),
+        ("Process", &open.process.option()),
+        ("IntendedStarts", &open.intended_starts),
+        ("Backlog", &open.backlog),
+        ("DelayedByDepth", &open.delayed_by_depth),
+        ("LatenessAvgMilliseconds", &ms(open.lateness_mean_ns)),
+        ("LatenessMaxMilliseconds", &ms(open.lateness_max_ns as f64)),
+    ];
+    xml.inside("OpenLoop", &attributes, |xml| latency(xml, "ResponseTime", &[], &open.response_time))
+}
+
+/// Figures and percentiles that the document has no place for: it has service times of all targets
+/// together only.
+fn latency(
     xml: &mut Writer<'_>,
-    path: &Path,
+    name: &str,
+    whose: &[(&str, String)],
     latencies: &Directions<Option<LatencyDistribution>>,
 ) -> io::Result<()> {
     let Directions { read, write, total } = latencies;
     let kinds = [("Read", read), ("Write", write), ("Total", total)];
-    let mut cells = vec![("Path".to_owned(), path.display().to_string())];
+    let mut cells: Vec<(String, String)> =
+        whose.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     for (kind, latencies) in kinds {
         let Some(LatencyDistribution { count, figures, distinct_values, .. }) = latencies else { continue };
         cells.push((format!("{kind}Ios"), count.to_string()));
@@ -92,7 +117,7 @@ fn target_latency(
     }
     let attributes: Vec<(&str, &dyn Display)> =
         cells.iter().map(|(name, value)| (name.as_str(), value as &dyn Display)).collect();
-    xml.inside("TargetLatency", &attributes, |xml| {
+    xml.inside(name, &attributes, |xml| {
         for rank_ppb in ranks(latencies) {
             let mut cells = vec![("Percent", percent(rank_ppb))];
             for (kind, latencies) in kinds {

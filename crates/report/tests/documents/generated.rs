@@ -8,10 +8,10 @@ use model::plan::{
     EffectiveDistribution, EffectiveRange, EngineKind, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan,
     TimeSpanPlan,
 };
-use model::profile::{IoRing, Profile, ResultFormat, Target, TimeSpan};
+use model::profile::{IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
 use model::record::{
-    CpuTimes, DirectionRecord, IntervalRecord, Outcome, Record, RowRecord, Tally, ThreadRecord, TimeSpanRecord,
-    WaitCounts,
+    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, ResponseRecord, RowRecord, Tally,
+    ThreadRecord, TimeSpanRecord, WaitCounts,
 };
 use model::result::{DistributionUse, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
@@ -168,6 +168,8 @@ fn time_span(span: &Span) -> TimeSpan {
         request_count: if span.is_pool { 4 } else { 0 },
         measure_latency: span.measures_latency,
         calculate_iops_std_dev: span.interval_ms.is_some(),
+        rate_iops: rate_iops(span),
+        rate_process: rate_iops(span).filter(|rate| rate % 2000 == 0).map(|_| RateProcess::Poisson),
         interval_ms: span.interval_ms.unwrap_or(1000),
         io_ring: span.has_ring.then(IoRing::default),
         targets: (0..span.targets).map(target).collect(),
@@ -210,6 +212,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         read: direction(ios, false, with_moments, span.measures_latency),
         write: direction(ios, true, with_moments, span.measures_latency),
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
+        open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
     };
     let thread = |thread| ThreadRecord {
         stamp_samples: None,
@@ -236,6 +239,20 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
             .collect(),
         ..TimeSpanRecord::default()
     }
+}
+
+/// Some timespans are an open loop.
+fn rate_iops(span: &Span) -> Option<u32> {
+    (span.waits[5] % 2 == 0).then_some(span.threads * 1000)
+}
+
+fn open_loop(ios: &[Io], [delayed_by_depth, backlog, ..]: [u64; 8]) -> OpenLoopRecord {
+    let response = |is_write| {
+        let DirectionRecord { tally, buckets, .. } = direction(ios, is_write, true, true);
+        ResponseRecord { tally, buckets }
+    };
+    let lateness = tally(ios.iter(), true);
+    OpenLoopRecord { read: response(false), write: response(true), lateness, delayed_by_depth, backlog }
 }
 
 fn tally<'a>(ios: impl Iterator<Item = &'a Io>, with_moments: bool) -> Tally {

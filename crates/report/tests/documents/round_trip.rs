@@ -3,7 +3,8 @@
 use crate::generated;
 use crate::{text, xml};
 use model::result::{
-    CpuUsage, Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures, Measured, TimeSpanResult,
+    CpuUsage, Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop,
+    TimeSpanResult,
 };
 use proptest::prelude::*;
 
@@ -79,6 +80,17 @@ fn same_series(a: &[Directions<IntervalFigures>], b: &[Directions<IntervalFigure
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
+fn same_loop(a: Option<&LoadLoop>, b: Option<&LoadLoop>) -> bool {
+    let (Some(LoadLoop::Open(a)), Some(LoadLoop::Open(b))) = (a, b) else { return a == b };
+    let counts = |open: &OpenLoop| {
+        (open.depth, open.rate_iops, open.process, open.intended_starts, open.backlog, open.delayed_by_depth)
+    };
+    counts(a) == counts(b)
+        && same_ns(a.lateness_mean_ns, b.lateness_mean_ns)
+        && same_ns(a.lateness_max_ns as f64, b.lateness_max_ns as f64)
+        && same_latencies(&a.response_time, &b.response_time)
+}
+
 fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.elapsed_ns, b.elapsed_ns);
     prop_assert_eq!(a.is_partial, b.is_partial);
@@ -111,6 +123,7 @@ fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
         prop_assert_eq!(a_path, b_path);
         prop_assert!(same_latencies(a, b), "{:?}\n{:?}", a, b);
     }
+    prop_assert!(same_loop(a.load_loop.as_ref(), b.load_loop.as_ref()), "{:?}\n{:?}", a.load_loop, b.load_loop);
     prop_assert_eq!(&a.submissions, &b.submissions);
     prop_assert_eq!(&a.waits, &b.waits);
     Ok(())

@@ -11,6 +11,7 @@ mod event_table;
 mod io_table;
 mod latency_table;
 mod lines;
+mod load_loop;
 mod machine;
 mod results;
 mod system;

@@ -3,8 +3,10 @@
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
 use super::{
-    Report, cpu_table, distribution_list, echo, event_table, io_table, latency_table, verdict_block, wait_table,
+    Report, cpu_table, distribution_list, echo, event_table, io_table, latency_table, load_loop, verdict_block,
+    wait_table,
 };
+use crate::load_loop::RESPONSE_TIME;
 use crate::read::distributions::Distributions;
 use crate::read::{ReadError, finish, number};
 use model::kernel_events::KernelEvents;
@@ -23,6 +25,7 @@ struct Parts {
     is_interrupted: bool,
     tables: Directions<Option<io_table::Table>>,
     latencies: Vec<(Whose, Columns)>,
+    response_time: Option<Columns>,
     distributions: Distributions,
     /// The last line that stands for itself: it may be the title of a latency table.
     title: Option<String>,
@@ -88,7 +91,12 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
         "" => parts.title = title,
         _ if verdict_block::is_header(line) => parts.happened.verdict = Some(verdict_block::read(lines)?),
         _ if latency_table::is_header(line) => {
-            parts.latencies.push((latency_table::whose(title.as_deref()), latency_table::read(lines)?));
+            let columns = latency_table::read(lines)?;
+            if title.as_deref() == Some(RESPONSE_TIME) {
+                parts.response_time = Some(columns);
+            } else {
+                parts.latencies.push((latency_table::whose(title.as_deref()), columns));
+            }
         }
         _ => sentence(line, lines, parts)?,
     }
@@ -99,7 +107,9 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
 fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(), ReadError> {
     let content = line.content();
     let measured = &mut parts.measured;
-    if content.starts_with("The test was interrupted before the measurements began.") {
+    if let Some(load_loop) = load_loop::read(line, lines)? {
+        measured.load_loop = Some(load_loop);
+    } else if content.starts_with("The test was interrupted before the measurements began.") {
         parts.is_interrupted = true;
     } else if content.starts_with("The test was interrupted by an error after ") {
         measured.is_partial = content.contains("that time only");
@@ -156,6 +166,9 @@ fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(Tim
     io_table::join(tables, &mut measured).map_err(|reason| lines.error_here(&reason))?;
     for (whose, columns) in latencies {
         latency_table::add(whose, columns, &mut measured);
+    }
+    if let Some(columns) = parts.response_time {
+        load_loop::add_response_time(columns, &mut measured);
     }
     io_table::complete(span, &measured);
     finish::number_targets(&mut measured.rows, span);

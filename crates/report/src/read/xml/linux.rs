@@ -5,7 +5,10 @@ use super::statistics;
 use crate::read::{ReadError, number};
 use model::note::Note;
 use model::plan::EngineKind;
-use model::result::{Directions, LatencyDistribution, LatencyFigures, Percentile, RunResult, TimeSpanResult};
+use model::profile::RateProcess;
+use model::result::{
+    Directions, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult, TimeSpanResult,
+};
 use model::verdict::{Finding, Severity, Verdict};
 
 const ENGINES: [EngineKind; 5] =
@@ -37,6 +40,7 @@ pub(super) fn read(
             let path = target.attribute("Path").unwrap_or_default();
             measured.target_latencies.push((path.into(), latencies(target)?));
         }
+        measured.load_loop = load_loop(linux)?;
     }
     Ok(())
 }
@@ -54,6 +58,27 @@ fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
         })
     };
     Ok(Verdict { findings: element.children("Finding").map(finding).collect::<Result<_, _>>()? })
+}
+
+/// What decided when I/Os started, if it is told.
+fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
+    let whole = |element: Element<'_, '_>, name: &str| Ok(element.whole_attribute(name)?.unwrap_or(0));
+    if let Some(closed) = linux.child("ClosedLoop") {
+        return Ok(Some(LoadLoop::Closed { depth: closed.whole_attribute("Depth")?.unwrap_or(0) }));
+    }
+    let Some(open) = linux.child("OpenLoop") else { return Ok(None) };
+    let ns = |name: &str| Ok(number::ns(open.real_attribute(name)?.unwrap_or(0.0)));
+    Ok(Some(LoadLoop::Open(OpenLoop {
+        depth: open.whole_attribute("Depth")?.unwrap_or(0),
+        rate_iops: open.whole_attribute("IntendedRate")?.unwrap_or(0),
+        process: open.attribute("Process").and_then(RateProcess::from_option).unwrap_or_default(),
+        intended_starts: whole(open, "IntendedStarts")?,
+        backlog: whole(open, "Backlog")?,
+        delayed_by_depth: whole(open, "DelayedByDepth")?,
+        lateness_mean_ns: ns("LatenessAvgMilliseconds")?,
+        lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
+        response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
+    })))
 }
 
 fn latencies(target: Element<'_, '_>) -> Result<Directions<Option<LatencyDistribution>>, ReadError> {

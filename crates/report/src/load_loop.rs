@@ -1,0 +1,35 @@
+//! What decided when I/Os started: the last lines of the figures, where no reader of `DiskSpd`'s
+//! tables looks any more.
+
+use crate::latency_table;
+use crate::numbers::ms;
+use model::result::{LoadLoop, OpenLoop};
+use std::io::{self, Write};
+
+/// The title of the table of response times.
+pub(crate) const RESPONSE_TIME: &str = "Response time distribution (intended start to completion):";
+
+/// Response times of an open loop; nothing of a closed one, which has no intended starts.
+pub(crate) fn response_times(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()> {
+    let LoadLoop::Open(open) = load_loop else { return Ok(()) };
+    writeln!(out, "\n{RESPONSE_TIME}")?;
+    latency_table::table(out, &open.response_time)
+}
+
+/// Which loop it was, and what became of its intended starts.
+pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()> {
+    writeln!(out)?;
+    let open = match load_loop {
+        LoadLoop::Closed { depth } => return writeln!(out, "closed loop, depth {depth}"),
+        LoadLoop::Open(open) => open,
+    };
+    let OpenLoop { depth, rate_iops, process, intended_starts, backlog, delayed_by_depth, .. } = open;
+    writeln!(out, "open loop, {rate_iops} I/Os per s ({}), depth {depth}", process.option())?;
+    writeln!(out, "intended starts:        {intended_starts}")?;
+    writeln!(out, "backlog at the end:     {backlog}")?;
+    writeln!(out, "delayed by depth:       {delayed_by_depth}")?;
+    writeln!(out, "average lateness:       {:.3}ms", ms(open.lateness_mean_ns))?;
+    writeln!(out, "maximum lateness:       {:.3}ms", ms(open.lateness_max_ns as f64))?;
+    let mean_ns = open.response_time.total.as_ref().map_or(0.0, |response| response.figures.mean_ns);
+    writeln!(out, "average response time:  {:.3}ms", ms(mean_ns))
+}

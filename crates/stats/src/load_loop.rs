@@ -1,0 +1,62 @@
+//! What decided when I/Os started, and what became of the starts that were intended.
+
+use crate::latency::Merged;
+use model::note::Note;
+use model::plan::{EngineKind, TimeSpanPlan, WorkerPlan};
+use model::profile::TimeSpan;
+use model::record::{OpenLoopRecord, Tally, TimeSpanRecord};
+use model::result::{Directions, LoadLoop, OpenLoop};
+
+pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanRecord) -> LoadLoop {
+    let depth = plan.workers.iter().map(depth).fold(0, u32::saturating_add);
+    let Some(rate_iops) = span.rate_iops else { return LoadLoop::Closed { depth } };
+    let rows = || record.rows.iter().filter_map(|row| row.open_loop.as_ref());
+    let sum = |of: fn(&OpenLoopRecord) -> u64| rows().map(of).fold(0, u64::saturating_add);
+    let mut lateness = Tally::default();
+    let (mut read, mut write) = (Merged::default(), Merged::default());
+    for row in rows() {
+        lateness.merge(&row.lateness);
+        read.add(&row.read.tally, &row.read.buckets);
+        write.add(&row.write.tally, &row.write.buckets);
+    }
+    let mut total = read.clone();
+    total.merge(&write);
+    let backlog = sum(|row| row.backlog);
+    LoadLoop::Open(OpenLoop {
+        depth,
+        rate_iops,
+        process: span.rate_process.unwrap_or_default(),
+        intended_starts: lateness.count.saturating_add(backlog),
+        backlog,
+        delayed_by_depth: sum(|row| row.delayed_by_depth),
+        lateness_mean_ns: if lateness.count == 0 { 0.0 } else { lateness.sum_ns as f64 / lateness.count as f64 },
+        lateness_max_ns: lateness.max_ns,
+        response_time: Directions {
+            read: read.distribution(),
+            write: write.distribution(),
+            total: total.distribution(),
+        },
+    })
+}
+
+/// I/Os that a thread has outstanding at most: engines that do one after the other have one.
+fn depth(worker: &WorkerPlan) -> u32 {
+    match worker.engine.kind {
+        EngineKind::Synchronous | EngineKind::MemoryMapped => 1,
+        EngineKind::IoUring | EngineKind::LinuxAio | EngineKind::Null => worker.slots,
+    }
+}
+
+/// What must be known beside response times.
+pub(crate) fn notes(load_loop: &LoadLoop) -> Vec<Note> {
+    let LoadLoop::Open(open) = load_loop else { return Vec::new() };
+    let &OpenLoop { depth, intended_starts: intended, backlog, delayed_by_depth: delayed, .. } = open;
+    let mut notes = Vec::new();
+    if delayed > 0 {
+        notes.push(Note::StartsDelayedByDepth { delayed, started: intended.saturating_sub(backlog), depth });
+    }
+    if backlog > 0 {
+        notes.push(Note::StartsNotMade { backlog, intended });
+    }
+    notes
+}
