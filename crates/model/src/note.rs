@@ -281,16 +281,8 @@ impl fmt::Display for Note {
                 write!(f, "{count} I/Os had not come back from the kernel when the run ended; they are not counted")
             }
             Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
-            Self::StartsDelayedByDepth { delayed, started, depth } => write!(
-                f,
-                "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
-                 response time is limited by this program's depth"
-            ),
-            Self::StartsNotMade { backlog, intended } => write!(
-                f,
-                "{backlog} of {intended} intended starts had not been made when the measurement ended; response times \
-                 do not hold what these have waited"
-            ),
+            Self::StartsDelayedByDepth { delayed, started, depth } => starts_delayed(f, *delayed, *started, *depth),
+            Self::StartsNotMade { backlog, intended } => starts_not_made(f, *backlog, *intended),
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }
@@ -337,4 +329,20 @@ impl fmt::Display for Note {
             Self::Verbatim { text } => f.write_str(text),
         }
     }
+}
+
+fn starts_delayed(f: &mut fmt::Formatter<'_>, delayed: u64, started: u64, depth: u32) -> fmt::Result {
+    write!(
+        f,
+        "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
+         response time is limited by this program's depth"
+    )
+}
+
+fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> fmt::Result {
+    write!(
+        f,
+        "{backlog} of {intended} intended starts had not been made when the measurement ended; response times do not \
+         hold what these have waited"
+    )
 }

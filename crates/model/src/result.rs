@@ -191,7 +191,7 @@ pub enum LoadLoop {
         depth: u32,
     },
     /// A schedule (`--rate`).
-    Open(OpenLoop),
+    Open(Box<OpenLoop>),
 }
 
 /// What became of the intended starts of an open loop.

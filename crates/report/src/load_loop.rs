@@ -23,7 +23,7 @@ pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()>
         LoadLoop::Closed { depth } => return writeln!(out, "closed loop, depth {depth}"),
         LoadLoop::Open(open) => open,
     };
-    let OpenLoop { depth, rate_iops, process, intended_starts, backlog, delayed_by_depth, .. } = open;
+    let OpenLoop { depth, rate_iops, process, intended_starts, backlog, delayed_by_depth, .. } = &**open;
     writeln!(out, "open loop, {rate_iops} I/Os per s ({}), depth {depth}", process.option())?;
     writeln!(out, "intended starts:        {intended_starts}")?;
     writeln!(out, "backlog at the end:     {backlog}")?;

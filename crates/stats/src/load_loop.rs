@@ -22,7 +22,7 @@ pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanR
     let mut total = read.clone();
     total.merge(&write);
     let backlog = sum(|row| row.backlog);
-    LoadLoop::Open(OpenLoop {
+    LoadLoop::Open(Box::new(OpenLoop {
         depth,
         rate_iops,
         process: span.rate_process.unwrap_or_default(),
@@ -36,7 +36,7 @@ pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanR
             write: write.distribution(),
             total: total.distribution(),
         },
-    })
+    }))
 }
 
 /// I/Os that a thread has outstanding at most: engines that do one after the other have one.
@@ -50,7 +50,7 @@ fn depth(worker: &WorkerPlan) -> u32 {
 /// What must be known beside response times.
 pub(crate) fn notes(load_loop: &LoadLoop) -> Vec<Note> {
     let LoadLoop::Open(open) = load_loop else { return Vec::new() };
-    let &OpenLoop { depth, intended_starts: intended, backlog, delayed_by_depth: delayed, .. } = open;
+    let OpenLoop { depth, intended_starts: intended, backlog, delayed_by_depth: delayed, .. } = **open;
     let mut notes = Vec::new();
     if delayed > 0 {
         notes.push(Note::StartsDelayedByDepth { delayed, started: intended.saturating_sub(backlog), depth });

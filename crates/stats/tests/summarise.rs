@@ -422,7 +422,7 @@ fn an_open_loop_tells_what_became_of_its_intended_starts() {
     let mut result = run(vec![open_loop()]);
     let happened = result.time_spans.remove(0);
     let measured = happened.measured.expect("it was measured");
-    let Some(LoadLoop::Open(open)) = measured.load_loop else { panic!("{:?}", measured.load_loop) };
+    let Some(LoadLoop::Open(open)) = measured.load_loop else { panic!("a closed loop") };
     assert_eq!((open.depth, open.rate_iops, open.process), (2, 180, RateProcess::Poisson));
     assert_eq!((open.intended_starts, open.backlog, open.delayed_by_depth), (450, 50, 200));
     assert_eq!((open.lateness_mean_ns, open.lateness_max_ns), ((150.0 * 500.0 + 250.0 * 4000.0) / 400.0, 4000));

@@ -92,7 +92,7 @@ impl From<Loop<'_>> for LoadLoop {
     fn from(load_loop: Loop<'_>) -> Self {
         match load_loop {
             Loop::Closed { depth } => Self::Closed { depth },
-            Loop::Open(open) => Self::Open(OpenLoop {
+            Loop::Open(open) => Self::Open(Box::new(OpenLoop {
                 depth: open.depth,
                 rate_iops: open.rate_iops,
                 process: open.process,
@@ -102,7 +102,7 @@ impl From<Loop<'_>> for LoadLoop {
                 lateness_mean_ns: open.lateness_mean_ns,
                 lateness_max_ns: open.lateness_max_ns,
                 response_time: latencies(open.response_time),
-            }),
+            })),
         }
     }
 }

@@ -152,7 +152,7 @@ fn loop_of(load_loop: &LoadLoop) -> Loop<'_> {
         lateness_mean_ns,
         lateness_max_ns,
         response_time,
-    } = open;
+    } = &**open;
     Loop::Open(Box::new(Opened {
         depth: *depth,
         rate_iops: *rate_iops,

@@ -169,7 +169,7 @@ fn time_span(span: &Span) -> TimeSpan {
         measure_latency: span.measures_latency,
         calculate_iops_std_dev: span.interval_ms.is_some(),
         rate_iops: rate_iops(span),
-        rate_process: rate_iops(span).filter(|rate| rate % 2000 == 0).map(|_| RateProcess::Poisson),
+        rate_process: rate_iops(span).filter(|rate| rate.is_multiple_of(2000)).map(|_| RateProcess::Poisson),
         interval_ms: span.interval_ms.unwrap_or(1000),
         io_ring: span.has_ring.then(IoRing::default),
         targets: (0..span.targets).map(target).collect(),
@@ -243,7 +243,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
 
 /// Some timespans are an open loop.
 fn rate_iops(span: &Span) -> Option<u32> {
-    (span.waits[5] % 2 == 0).then_some(span.threads * 1000)
+    span.waits[5].is_multiple_of(2).then_some(span.threads * 1000)
 }
 
 fn open_loop(ios: &[Io], [delayed_by_depth, backlog, ..]: [u64; 8]) -> OpenLoopRecord {

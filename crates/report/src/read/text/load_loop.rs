@@ -5,7 +5,7 @@ use super::lines::{Line, Lines};
 use crate::read::xml::distribution;
 use crate::read::{ReadError, number};
 use model::profile::RateProcess;
-use model::result::{Directions, LatencyFigures, LoadLoop, Measured, OpenLoop};
+use model::result::{Directions, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop};
 
 /// The loop, if `line` begins to tell of one.
 pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<LoadLoop>, ReadError> {
@@ -33,24 +33,29 @@ pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<LoadL
             "delayed by depth" => open.delayed_by_depth = line.parse(value, number::whole)?,
             "average lateness" => open.lateness_mean_ns = ns(line)?,
             "maximum lateness" => open.lateness_max_ns = ns(line)?.round() as u64,
-            // The table has it, as far as percentiles go.
-            "average response time" => {}
+            "average response time" => open.response_time.total = Some(of_mean(ns(line)?)),
             _ => break,
         }
         lines.take();
     }
-    Ok(Some(LoadLoop::Open(open)))
+    Ok(Some(LoadLoop::Open(Box::new(open))))
+}
+
+/// A distribution of which no more than the mean is known yet.
+fn of_mean(mean_ns: f64) -> LatencyDistribution {
+    LatencyDistribution { figures: LatencyFigures { mean_ns, ..LatencyFigures::default() }, ..Default::default() }
 }
 
 /// Adds the table of response times, which have an I/O for each of the figures.
 pub(super) fn add_response_time(columns: Columns, measured: &mut Measured) {
     let Some(LoadLoop::Open(open)) = &mut measured.load_loop else { return };
-    let of = |ios: u64, percentiles| {
-        if ios == 0 { None } else { distribution(ios, Some(LatencyFigures::default()), percentiles, 0) }
+    let figures = open.response_time.total.take().map(|total| total.figures).unwrap_or_default();
+    let of = |ios: u64, figures, percentiles| {
+        if ios == 0 { None } else { distribution(ios, Some(figures), percentiles, 0) }
     };
     open.response_time = Directions {
-        read: of(measured.total.read.ios, columns.read),
-        write: of(measured.total.write.ios, columns.write),
-        total: of(measured.total.total.ios, columns.total),
+        read: of(measured.total.read.ios, LatencyFigures::default(), columns.read),
+        write: of(measured.total.write.ios, LatencyFigures::default(), columns.write),
+        total: of(measured.total.total.ios, figures, columns.total),
     };
 }

@@ -68,7 +68,7 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
     }
     let Some(open) = linux.child("OpenLoop") else { return Ok(None) };
     let ns = |name: &str| Ok(number::ns(open.real_attribute(name)?.unwrap_or(0.0)));
-    Ok(Some(LoadLoop::Open(OpenLoop {
+    Ok(Some(LoadLoop::Open(Box::new(OpenLoop {
         depth: open.whole_attribute("Depth")?.unwrap_or(0),
         rate_iops: open.whole_attribute("IntendedRate")?.unwrap_or(0),
         process: open.attribute("Process").and_then(RateProcess::from_option).unwrap_or_default(),
@@ -78,7 +78,7 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
         lateness_mean_ns: ns("LatenessAvgMilliseconds")?,
         lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
         response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
-    })))
+    }))))
 }
 
 fn latencies(target: Element<'_, '_>) -> Result<Directions<Option<LatencyDistribution>>, ReadError> {

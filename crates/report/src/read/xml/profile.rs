@@ -9,8 +9,8 @@ use crate::read::ReadError;
 use model::affinity::AffinityEntry;
 use model::limits::CPUS_PER_GROUP;
 use model::profile::{
-    Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, PrecreateFiles, Profile, ResultFormat,
-    TimeSpan, Traversal,
+    Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, PrecreateFiles, Profile, RateProcess,
+    ResultFormat, TimeSpan, Traversal,
 };
 
 pub(super) fn read(profile: Element<'_, '_>) -> Result<Profile, ReadError> {
@@ -37,6 +37,7 @@ pub(super) fn read(profile: Element<'_, '_>) -> Result<Profile, ReadError> {
 
 fn time_span(span: Element<'_, '_>) -> Result<TimeSpan, ReadError> {
     let plain = TimeSpan::default();
+    let linux = span.child("Linux");
     let targets = span.child("Targets").into_iter().flat_map(|targets| targets.children("Target"));
     Ok(TimeSpan {
         duration_s: span.whole("Duration")?.unwrap_or(plain.duration_s),
@@ -50,6 +51,8 @@ fn time_span(span: Element<'_, '_>) -> Result<TimeSpan, ReadError> {
         completion_routines: span.is_true("CompletionRoutines"),
         io_ring: span.child("IoRing").map(io_ring).transpose()?,
         completion_depth: span.whole("CompletionDepth")?,
+        rate_iops: linux.map(|linux| linux.whole("Rate")).transpose()?.flatten(),
+        rate_process: linux.and_then(|linux| linux.child_text("RateProcess")).and_then(RateProcess::from_option),
         measure_latency: span.is_true("MeasureLatency"),
         calculate_iops_std_dev: span.is_true("CalculateIopsStdDev"),
         interval_ms: span.whole("IoBucketDuration")?.unwrap_or(plain.interval_ms),
