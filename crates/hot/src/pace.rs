@@ -130,6 +130,23 @@ impl Pacer {
         }
     }
 
+    /// Passes over the starts before `end_ns` as if they had been made; gives their number. Bursts,
+    /// which depend on completions, have none.
+    pub fn pass(&mut self, end_ns: u64) -> u64 {
+        match self {
+            Self::Unlimited | Self::Burst(_) => 0,
+            Self::Throughput(schedule) => schedule.pass(end_ns),
+            Self::Poisson(arrivals) => {
+                let mut passed = 0;
+                while arrivals.due_ns < end_ns {
+                    arrivals.advance();
+                    passed += 1;
+                }
+                passed
+            }
+        }
+    }
+
     /// True if there is a limit.
     pub fn is_limited(&self) -> bool {
         !matches!(self, Self::Unlimited)
@@ -137,6 +154,22 @@ impl Pacer {
 }
 
 impl Schedule {
+    /// In one step, however many there are.
+    fn pass(&mut self, end_ns: u64) -> u64 {
+        let Some(distance_ns) = end_ns.checked_sub(self.due_ns).filter(|&distance_ns| distance_ns > 0) else {
+            return 0;
+        };
+        let denominator = u128::from(self.denominator);
+        let interval = u128::from(self.interval.whole_ns) * denominator + u128::from(self.interval.remainder);
+        let carried = u128::from(self.carried);
+        // The k-th start from here comes floor((carried + k × interval) / denominator) later.
+        let passed = (u128::from(distance_ns) * denominator - carried).div_ceil(interval.max(1));
+        let sum = carried + passed * interval;
+        self.due_ns = self.due_ns.saturating_add(u64::try_from(sum / denominator).unwrap_or(u64::MAX));
+        self.carried = (sum % denominator) as u64;
+        u64::try_from(passed).unwrap_or(u64::MAX)
+    }
+
     #[inline]
     fn advance(&mut self, step: Step) {
         self.due_ns = self.due_ns.saturating_add(step.whole_ns);
@@ -271,5 +304,26 @@ mod tests {
             assert_eq!(late.due_ns(), due_ns);
             late.charge(due_ns + 1_000_000);
         }
+    }
+
+    #[test]
+    fn starts_are_passed_over_as_if_they_were_made() {
+        for pacer in
+            [Pacer::schedule(3, 10, 7), Pacer::schedule(5_000, 123_456, 1), Pacer::poisson(100, 3, Rng::new(1))]
+        {
+            let (mut stepped, mut passed) = (pacer.clone(), pacer);
+            stepped.start(1000);
+            passed.start(1000);
+            for end_ns in [0, 1000, 1001, 1002, 5_000, 200_000, 200_000, 1_000_000] {
+                let mut steps = 0;
+                while stepped.due_ns() < end_ns {
+                    stepped.charge(0);
+                    steps += 1;
+                }
+                assert_eq!(passed.pass(end_ns), steps, "to {end_ns}");
+                assert_eq!(passed, stepped, "to {end_ns}");
+            }
+        }
+        assert_eq!(Pacer::burst(1, 1).pass(1000), 0);
     }
 }
