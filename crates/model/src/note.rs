@@ -270,12 +270,7 @@ impl fmt::Display for Note {
                  it); rates are over the whole time, and latencies include the pause",
                 *pause_ns as f64 / 1e9
             ),
-            Self::ClocksDisagree { deviation_ns } => write!(
-                f,
-                "the processor's time stamp counter and the kernel's clock came apart by {:.3} ms during the run; \
-                 rates and latencies may be as wrong",
-                *deviation_ns as f64 / 1e6
-            ),
+            Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
                 write!(f, "{count} I/Os had not come back from the kernel when the run ended; they are not counted")
@@ -344,5 +339,14 @@ fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> f
         f,
         "{backlog} of {intended} intended starts had not been made when the measurement ended; response times do not \
          hold what these have waited"
+    )
+}
+
+fn clocks_disagree(f: &mut fmt::Formatter<'_>, deviation_ns: u64) -> fmt::Result {
+    write!(
+        f,
+        "the processor's time stamp counter and the kernel's clock came apart by {:.3} ms during the run; \
+         rates and latencies may be as wrong",
+        deviation_ns as f64 / 1e6
     )
 }
