@@ -91,6 +91,12 @@ impl Cgroup {
         Self::of("memory", ["memory.limit_in_bytes", "memory.max"], bytes)
     }
 
+    /// One whose processes may use so many percent of one CPU, or why there can be none.
+    pub fn of_cpu(percent: u64) -> Result<Self, String> {
+        // Both files count microseconds, in a period of 100 ms unless another is set.
+        Self::of("cpu", ["cpu.cfs_quota_us", "cpu.max"], percent * 1000)
+    }
+
     /// One that may have so many threads, those of all its processes together, or why there can be
     /// none.
     pub fn of_threads(count: u64) -> Result<Self, String> {

@@ -1,9 +1,13 @@
 //! The kernel's counters of I/O.
 
 use crate::block::place;
+use crate::cgroups::{self, Version};
+use crate::mounts;
 use crate::root::Root;
-use crate::syntax::labelled;
-use model::kernel_counters::{DeviceCounters, FlushCounters, KernelCounters, ProcessCounters, RequestCounters};
+use crate::syntax::{labelled, labelled_kib};
+use model::kernel_counters::{
+    CpuLimitCounters, DeviceCounters, DirtyMemory, FlushCounters, KernelCounters, ProcessCounters, RequestCounters,
+};
 
 /// The unit of sizes in /sys, whatever the sector size of the device.
 const SECTOR_BYTES: u64 = 512;
@@ -17,7 +21,12 @@ pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str>) 
     };
     KernelCounters {
         devices: devices.into_iter().filter_map(counters).collect(),
-        process: root.text("/proc/self/io").and_then(|text| process(&text)),
+        process: root.text("/proc/self/io").and_then(|text| process(&text)).map(|counters| ProcessCounters {
+            cpu_time_ms: root.text("/proc/self/stat").and_then(|text| cpu_time_ms(&text)),
+            ..counters
+        }),
+        dirty: root.text("/proc/meminfo").and_then(|text| dirty(&text)),
+        cpu_limit: cpu_limit(root),
         machine: None,
     }
 }
@@ -58,6 +67,49 @@ fn process(text: &str) -> Option<ProcessCounters> {
         storage_read_bytes: value("read_bytes")?,
         storage_write_bytes: value("write_bytes")?,
         cancelled_write_bytes: value("cancelled_write_bytes")?,
+        cpu_time_ms: None,
+    })
+}
+
+/// User and system time in a line of /proc/PID/stat, where they are counted in hundredths of a
+/// second (`USER_HZ`) on every machine that this program knows.
+fn cpu_time_ms(text: &str) -> Option<u64> {
+    const TICK_MS: u64 = 10;
+    // The name before may hold anything, blanks and brackets too.
+    let (_, rest) = text.rsplit_once(')')?;
+    let numbers: Vec<&str> = rest.split_whitespace().collect();
+    let ticks = |at: usize| numbers.get(at)?.parse::<u64>().ok();
+    Some(ticks(11)?.saturating_add(ticks(12)?).saturating_mul(TICK_MS))
+}
+
+/// The lines of /proc/meminfo.
+fn dirty(text: &str) -> Option<DirtyMemory> {
+    Some(DirtyMemory { dirty_bytes: labelled_kib(text, "Dirty")?, writeback_bytes: labelled_kib(text, "Writeback")? })
+}
+
+/// What the tightest of our cgroups counted.
+fn cpu_limit(root: &Root) -> Option<CpuLimitCounters> {
+    let mounts = mounts::read(root);
+    let mut counters = Vec::new();
+    for hierarchy in cgroups::hierarchies(root, &mounts) {
+        if hierarchy.version == Version::Two || hierarchy.has("cpu") {
+            let texts = hierarchy.groups.iter().filter_map(|group| root.text(group.directory.join("cpu.stat")));
+            counters.extend(texts.filter_map(|text| throttled(&text)));
+        }
+    }
+    counters.into_iter().max_by_key(|counters| counters.throttled_us)
+}
+
+/// The lines of a `cpu.stat` file; those of throttling are there where limits are possible.
+fn throttled(text: &str) -> Option<CpuLimitCounters> {
+    let value = |label: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(name, _)| *name == label)?.1.trim().parse::<u64>().ok()
+    };
+    Some(CpuLimitCounters {
+        throttled_count: value("nr_throttled")?,
+        // Version 1 counts nanoseconds.
+        throttled_us: value("throttled_usec").or_else(|| Some(value("throttled_time")? / 1000))?,
     })
 }
 
@@ -100,9 +152,33 @@ mod tests {
             storage_read_bytes: 5,
             storage_write_bytes: 6,
             cancelled_write_bytes: 7,
+            cpu_time_ms: None,
         };
         assert_eq!(process(text), Some(expected));
         assert_eq!(process(&text[..40]), None);
+    }
+
+    #[test]
+    fn the_process_name_may_hold_anything() {
+        let rest = "S 1 2 3 4 5 6 7 8 9 10 250 150 0 0";
+        assert_eq!(cpu_time_ms(&format!("42 (a) b) {rest}")), Some(4000));
+        assert_eq!(cpu_time_ms("42 (a"), None);
+        assert_eq!(cpu_time_ms("42 (a) S 1 2"), None);
+    }
+
+    #[test]
+    fn what_is_not_on_storage_yet_is_counted_in_kib() {
+        let text = "MemTotal: 8 kB\nDirty:      12 kB\nWriteback:   3 kB\nWritebackTmp: 9 kB\n";
+        assert_eq!(dirty(text), Some(DirtyMemory { dirty_bytes: 12 << 10, writeback_bytes: 3 << 10 }));
+        assert_eq!(dirty("MemTotal: 8 kB\n"), None);
+    }
+
+    #[test]
+    fn both_versions_of_cgroups_tell_of_throttling() {
+        let expected = Some(CpuLimitCounters { throttled_count: 7, throttled_us: 5000 });
+        assert_eq!(throttled("usage_usec 1\nnr_periods 9\nnr_throttled 7\nthrottled_usec 5000\n"), expected);
+        assert_eq!(throttled("nr_periods 9\nnr_throttled 7\nthrottled_time 5000999\n"), expected);
+        assert_eq!(throttled("usage_usec 1\nuser_usec 1\n"), None);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use crate::root::Root;
 use crate::{file_system, guard, openers, origin, resolve};
 use model::facts::{
     BlockFacts, CharacterDevice, FileIdentity, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts,
-    TargetKind, TargetQuestion,
+    TargetKind, TargetQuestion, UnwrittenPart,
 };
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -162,10 +162,32 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
         file_system: file_system::describe(root, device, stat),
         ..RegularFacts::default()
     };
+    if question.creates.is_none() && !facts.file_system.is_pseudo {
+        facts.unwritten = unwritten(&file, facts.size_bytes);
+    }
     if question.writes || question.creates.is_some() {
         look_for_owners(root, &file, path, question.creates.is_some(), &mut facts);
     }
     TargetKind::Regular(facts)
+}
+
+/// The parts without data; the last one stands for all that are left if there are many.
+fn unwritten(file: &File, size_bytes: u64) -> Option<Vec<UnwrittenPart>> {
+    const PARTS_MAX: usize = 256;
+    let mut parts: Vec<UnwrittenPart> = Vec::new();
+    let add = |range: std::ops::Range<u64>| {
+        let unwritten_bytes = range.end - range.start;
+        let is_full = parts.len() == PARTS_MAX;
+        match parts.last_mut() {
+            Some(last) if is_full => {
+                last.length_bytes = range.end - last.start_bytes;
+                last.unwritten_bytes += unwritten_bytes;
+            }
+            _ => parts.push(UnwrittenPart { start_bytes: range.start, length_bytes: unwritten_bytes, unwritten_bytes }),
+        }
+    };
+    sys::extents::for_each_unwritten(file, size_bytes, add).ok()?;
+    Some(parts)
 }
 
 /// What must be known before anything is written to a file.

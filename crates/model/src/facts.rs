@@ -196,8 +196,23 @@ pub struct RegularFacts {
     pub openers: Openers,
     /// True if all its blocks are allocated and written; looked at only if it would be created.
     pub fully_written: Option<bool>,
+    /// The parts that hold no written data, in order; looked for only if it would not be created.
+    #[serde(default)]
+    pub unwritten: Option<Vec<UnwrittenPart>>,
     /// Why this process cannot open it for writing, if it cannot.
     pub not_writable: Option<String>,
+}
+
+/// A part of a file that is a hole, or room that is reserved and not written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnwrittenPart {
+    /// Where it begins.
+    pub start_bytes: u64,
+    /// Its length.
+    pub length_bytes: u64,
+    /// How much of it is unwritten: all, but for the last one of a list that would have been too long.
+    pub unwritten_bytes: u64,
 }
 
 /// Identity of an open file: what must still be the same just before the first write.

@@ -12,13 +12,20 @@ pub struct KernelCounters {
     pub devices: BTreeMap<String, DeviceCounters>,
     /// Of this process.
     pub process: Option<ProcessCounters>,
+    /// What the page cache still had to write.
+    #[serde(default)]
+    pub dirty: Option<DirtyMemory>,
+    /// Of our cgroups' limits on CPU time.
+    #[serde(default)]
+    pub cpu_limit: Option<CpuLimitCounters>,
     /// Of the machine, if they were asked for (`-e`).
     #[serde(default)]
     pub machine: Option<MachineCounters>,
 }
 
 impl KernelCounters {
-    /// What was counted since `before`; devices that one of the two lacks are left out.
+    /// What was counted since `before`; devices that one of the two lacks are left out. What is no
+    /// count is that of now.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let difference = |(name, now): (&String, &DeviceCounters)| {
@@ -27,6 +34,8 @@ impl KernelCounters {
         Self {
             devices: self.devices.iter().filter_map(difference).collect(),
             process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
+            dirty: self.dirty,
+            cpu_limit: self.cpu_limit.zip(before.cpu_limit).map(|(now, then)| now.since(&then)),
             machine: self.machine.zip(before.machine).map(|(now, then)| now.since(&then)),
         }
     }
@@ -107,6 +116,42 @@ pub struct FlushCounters {
     pub time_ms: u64,
 }
 
+/// Memory whose content is not on storage yet, of the whole machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DirtyMemory {
+    /// Waiting to be written (`Dirty`).
+    pub dirty_bytes: u64,
+    /// Being written (`Writeback`).
+    pub writeback_bytes: u64,
+}
+
+impl DirtyMemory {
+    /// Both together.
+    pub const fn total_bytes(self) -> u64 {
+        self.dirty_bytes.saturating_add(self.writeback_bytes)
+    }
+}
+
+/// What limits of CPU time did to the cgroups that this process is in, the most of them all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuLimitCounters {
+    /// Periods in which it had to wait for the next one (`nr_throttled`).
+    pub throttled_count: u64,
+    /// Time that its CPUs waited, added up (`throttled_usec`, `throttled_time`), in microseconds.
+    pub throttled_us: u64,
+}
+
+impl CpuLimitCounters {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            throttled_count: self.throttled_count.saturating_sub(before.throttled_count),
+            throttled_us: self.throttled_us.saturating_sub(before.throttled_us),
+        }
+    }
+}
+
 /// What this process did since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -126,6 +171,9 @@ pub struct ProcessCounters {
     /// Bytes of these that did not go there after all, as the file was truncated
     /// (`cancelled_write_bytes`).
     pub cancelled_write_bytes: u64,
+    /// CPU time of all its threads, in milliseconds; `None` = unknown.
+    #[serde(default)]
+    pub cpu_time_ms: Option<u64>,
 }
 
 impl ProcessCounters {
@@ -140,6 +188,7 @@ impl ProcessCounters {
             storage_read_bytes: self.storage_read_bytes.saturating_sub(before.storage_read_bytes),
             storage_write_bytes: self.storage_write_bytes.saturating_sub(before.storage_write_bytes),
             cancelled_write_bytes: self.cancelled_write_bytes.saturating_sub(before.cancelled_write_bytes),
+            cpu_time_ms: self.cpu_time_ms.zip(before.cpu_time_ms).map(|(now, then)| now.saturating_sub(then)),
         }
     }
 }

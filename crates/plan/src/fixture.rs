@@ -55,6 +55,7 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
         origin: Origin::Ours { size_bytes, fill },
         openers: Openers::None,
         fully_written: Some(true),
+        unwritten: None,
         not_writable: None,
     }
 }

@@ -121,6 +121,34 @@ pub fn is_fully_written(file: &File, size_bytes: u64) -> io::Result<bool> {
     }
 }
 
+/// Calls `visit` with each part of the first `size_bytes` of `file` that holds no written data on the
+/// device, in order of offset: holes, and room that is only reserved.
+///
+/// Where extents cannot be listed, only holes are looked for, which moves the descriptor's position.
+pub fn for_each_unwritten(file: &File, size_bytes: u64, mut visit: impl FnMut(Range<u64>)) -> io::Result<()> {
+    let mut written_to = 0;
+    let mut written = |extent: Range<u64>| {
+        if extent.start > written_to && written_to < size_bytes {
+            visit(written_to..extent.start.min(size_bytes));
+        }
+        written_to = written_to.max(extent.end);
+    };
+    let listed = for_each(file, |extent| {
+        if extent.is_written {
+            written(extent.start_bytes..extent.start_bytes.saturating_add(extent.length_bytes));
+        }
+        ControlFlow::Continue(())
+    });
+    match listed {
+        Err(error) if is_unsupported(&error) => {
+            data_segments(file, size_bytes, usize::MAX)?.into_iter().for_each(&mut written);
+        }
+        listed => listed?,
+    }
+    written(size_bytes..size_bytes);
+    Ok(())
+}
+
 fn is_unsupported(error: &io::Error) -> bool {
     let unsupported = [Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL, Errno::NOSYS, Errno::BADR];
     error.raw_os_error().is_some_and(|code| unsupported.iter().any(|errno| errno.raw_os_error() == code))
@@ -197,6 +225,31 @@ mod tests {
         assert!(!is_fully_written(&file, MIB).expect("an answer"));
         file.write_all_at(&vec![1; MIB as usize], 0).expect("written");
         assert!(is_fully_written(&file, MIB).expect("an answer"));
+    }
+
+    fn unwritten(file: &File, size_bytes: u64) -> Vec<Range<u64>> {
+        let mut parts = Vec::new();
+        for_each_unwritten(file, size_bytes, |part| parts.push(part)).expect("an answer");
+        parts
+    }
+
+    #[test]
+    fn holes_and_reserved_room_are_the_unwritten_parts() {
+        let file = file();
+        assert_eq!(unwritten(&file, 0), []);
+        file.set_len(8 * MIB).expect("set");
+        assert_eq!(unwritten(&file, 8 * MIB), std::slice::from_ref(&(0..8 * MIB)));
+        for piece in [1, 2, 5] {
+            file.write_all_at(&vec![1; MIB as usize], piece * MIB).expect("written");
+        }
+        let holes = [0..MIB, 3 * MIB..5 * MIB, 6 * MIB..8 * MIB];
+        assert_eq!(unwritten(&file, 8 * MIB), holes);
+        assert_eq!(unwritten(&file, 4 * MIB), [0..MIB, 3 * MIB..4 * MIB]);
+        assert_eq!(unwritten(&file, 2 * MIB), std::slice::from_ref(&(0..MIB)));
+        // Room alone writes nothing.
+        if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 8 * MIB).is_ok() {
+            assert_eq!(unwritten(&file, 8 * MIB), holes);
+        }
     }
 
     #[test]

@@ -68,6 +68,8 @@ fn around() -> KernelCountersAround {
             .map(|(name, reads, writes)| (name.to_owned(), counters(reads * times, writes * times)))
             .into(),
         process: None,
+        dirty: None,
+        cpu_limit: None,
         machine: Some(MachineCounters {
             page_faults: faults(1000 * times, 10 * times),
             own_page_faults: faults(5 * times, 0),

@@ -2,6 +2,7 @@
 
 use super::{Case, Rule, rule};
 use model::note::Note;
+use model::plan::{EngineKind, Pace, WorkerPlan};
 use model::verdict::{Finding, Severity};
 
 pub(super) const STEAL: Rule = Rule {
@@ -10,7 +11,60 @@ pub(super) const STEAL: Rule = Rule {
     advice: "measure on a host, or at a time, at which other virtual machines leave the CPUs alone",
 };
 
+pub(super) const CPU_LIMITED: Rule = Rule {
+    name: "cpu-limited",
+    severity: Severity::Warn,
+    advice: "raise or remove the limit of CPU time (cpu.max) of the cgroup or container",
+};
+
+pub(super) const CPU_BOUND: Rule = Rule {
+    name: "cpu-bound",
+    severity: Severity::Warn,
+    advice: "use more threads (-t), larger blocks or more CPUs: the rate is that of the CPUs, not of the target",
+};
+
+/// Share of its time that a thread may compute before it is taken for one that never waits.
+const BUSY: f64 = 0.95;
+
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings = steal(case);
+    findings.extend(cpu_limited(case));
+    findings.extend(cpu_bound(case));
+    findings
+}
+
+/// Time that a cgroup's CPUs had to wait for their next period.
+fn cpu_limited(case: &Case<'_>) -> Option<Finding> {
+    let around = case.happened.kernel_counters.as_ref()?;
+    let limit = around.after.since(&around.before).cpu_limit?;
+    let waited_s = limit.throttled_us as f64 / 1e6;
+    let figure = format!(
+        "the cgroup's CPUs were held back for {waited_s:.1} s of {:.1} s, {} times",
+        case.elapsed_s(),
+        limit.throttled_count
+    );
+    (waited_s > super::WORTH_A_WARNING * case.elapsed_s()).then(|| CPU_LIMITED.finding(figure, waited_s))
+}
+
+/// Threads that computed all the time, where nothing but their I/O makes them.
+fn cpu_bound(case: &Case<'_>) -> Option<Finding> {
+    let around = case.happened.kernel_counters.as_ref()?;
+    let cpu_s = around.after.since(&around.before).process?.cpu_time_ms? as f64 / 1e3;
+    let workers = &case.plan?.workers;
+    // Polling and pacing compute while they wait, and the null engine is meant to.
+    let waits = |worker: &WorkerPlan| {
+        let ring = worker.engine.ring.unwrap_or_default();
+        let polls = ring.submission_polling || ring.completion_polling || worker.engine.kind == EngineKind::Null;
+        !polls && worker.targets.iter().all(|work| work.pace == Pace::Unlimited)
+    };
+    let online = case.result.system.topology.cpus.len().max(1);
+    let share = cpu_s / case.elapsed_s() / workers.len().min(online) as f64;
+    let figure = format!("the threads computed for {} of the time", rule::percent(share.min(1.0)));
+    let is_bound = !workers.is_empty() && workers.iter().all(waits) && share > BUSY;
+    is_bound.then(|| CPU_BOUND.finding(figure, share.min(1.0) * 100.0))
+}
+
+fn steal(case: &Case<'_>) -> Vec<Finding> {
     let steal = |note: &Note| match note {
         Note::CpuStolen { percent_hundredths } => {
             let share = f64::from(*percent_hundredths) / 10_000.0;
@@ -26,6 +80,8 @@ pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
+    use model::kernel_counters::{CpuLimitCounters, ProcessCounters};
+    use model::plan::RingPlan;
 
     #[test]
     fn steal_counts_above_two_percent() {
@@ -35,5 +91,51 @@ mod tests {
         assert_eq!(built.found(look), [""; 0]);
         built.happened().notes = vec![Note::CpuStolen { percent_hundredths: 531 }];
         assert_eq!(built.found(look), ["WARN steal: the hypervisor took 5.3 % of the CPU time"]);
+    }
+
+    #[test]
+    fn a_limit_that_held_the_cpus_back_is_warned_of() {
+        let mut built = Built::sound();
+        let mut limited = |throttled_us: u64| {
+            let around = built.happened().kernel_counters.get_or_insert_default();
+            around.before.cpu_limit = Some(CpuLimitCounters { throttled_count: 10, throttled_us: 1_000_000 });
+            around.after.cpu_limit =
+                Some(CpuLimitCounters { throttled_count: 50, throttled_us: 1_000_000 + throttled_us });
+            built.found(look)
+        };
+        assert_eq!(limited(0), [""; 0]);
+        assert_eq!(limited(2_000_000), [""; 0]);
+        assert_eq!(
+            limited(12_500_000),
+            ["WARN cpu-limited: the cgroup's CPUs were held back for 12.5 s of 100.0 s, 40 times"]
+        );
+    }
+
+    /// One thread that computed for so long in 100 s.
+    fn computed(cpu_time_ms: u64) -> Built {
+        let mut built = Built::sound();
+        let around = built.happened().kernel_counters.get_or_insert_default();
+        let process = |ms| Some(ProcessCounters { cpu_time_ms: Some(ms), ..ProcessCounters::default() });
+        (around.before.process, around.after.process) = (process(500), process(500 + cpu_time_ms));
+        built
+    }
+
+    #[test]
+    fn threads_that_never_wait_are_bound_by_the_cpu() {
+        assert_eq!(computed(90_000).found(look), [""; 0]);
+        assert_eq!(computed(98_000).found(look), ["WARN cpu-bound: the threads computed for 98.0 % of the time"]);
+    }
+
+    #[test]
+    fn polling_and_pacing_are_no_work() {
+        let mut polling = computed(99_000);
+        polling.plan().workers[0].engine.ring = Some(RingPlan { completion_polling: true, ..RingPlan::default() });
+        assert_eq!(polling.found(look), [""; 0]);
+        let mut null = computed(99_000);
+        null.plan().workers[0].engine.kind = EngineKind::Null;
+        assert_eq!(null.found(look), [""; 0]);
+        let mut paced = computed(99_000);
+        paced.work().pace = Pace::Burst { ios: 1, pause_ns: 1 };
+        assert_eq!(paced.found(look), [""; 0]);
     }
 }

@@ -3,28 +3,37 @@
 //! A rule looks at the result alone, so that it can be tested on any. It is silent where it does not
 //! know enough: a false alarm costs more trust than a missed one.
 
+mod caches;
 #[cfg(test)]
 mod cases;
 mod clock;
 mod cpu;
+mod data;
 mod faults;
 mod io_workers;
 mod percentiles;
 mod rule;
+mod stack;
 mod steadiness;
 
 pub use rule::Rule;
 
 use model::note::Note;
+use model::plan::{TargetPlan, TimeSpanPlan, WorkerTarget};
 use model::profile::TimeSpan;
 use model::result::{Measured, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
+use std::path::Path;
 
 /// An influence on a headline figure that is worth a warning.
 const WORTH_A_WARNING: f64 = 0.02;
 
 /// Every rule, in the order of subjects.
 pub const RULES: &[&Rule] = &[
+    &data::UNWRITTEN_TARGET,
+    &data::ALLOCATING_WRITES,
+    &caches::SERVED_FROM_CACHE,
+    &caches::WRITES_IN_MEMORY,
     &faults::IO_ERRORS,
     &faults::LOST_IOS,
     &faults::DEVICE_FAULTS,
@@ -33,6 +42,8 @@ pub const RULES: &[&Rule] = &[
     &clock::PROCESS_PAUSED,
     &cpu::STEAL,
     &io_workers::IO_WORKERS,
+    &cpu::CPU_LIMITED,
+    &cpu::CPU_BOUND,
     &steadiness::ENDED_EARLY,
     &steadiness::SHORT_RUN,
     &percentiles::WEAK_PERCENTILES,
@@ -41,17 +52,58 @@ pub const RULES: &[&Rule] = &[
 /// What looks at a result.
 type Look = fn(&Case<'_>) -> Vec<Finding>;
 
-const LOOKS: [Look; 6] = [faults::look, clock::look, cpu::look, io_workers::look, steadiness::look, percentiles::look];
+const LOOKS: [Look; 8] = [
+    data::look,
+    caches::look,
+    faults::look,
+    clock::look,
+    cpu::look,
+    io_workers::look,
+    steadiness::look,
+    percentiles::look,
+];
 
 /// A timespan that was measured, and the result that it is part of.
 pub(crate) struct Case<'a> {
     result: &'a RunResult,
     span: &'a TimeSpan,
+    /// Number of the timespan, from 0.
+    index: usize,
+    plan: Option<&'a TimeSpanPlan>,
     happened: &'a TimeSpanResult,
     measured: &'a Measured,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    fn of(result: &'a RunResult, index: usize) -> Option<Self> {
+        let happened = result.time_spans.get(index)?;
+        Some(Self {
+            result,
+            span: result.profile.time_spans.get(index)?,
+            index,
+            plan: result.plan.as_ref().and_then(|plan| plan.time_spans.get(index)),
+            happened,
+            measured: happened.measured.as_ref()?,
+        })
+    }
+
+    /// What was planned for a target.
+    fn target(&self, index: usize) -> Option<&'a TargetPlan> {
+        self.plan?.targets.get(index)
+    }
+
+    /// What each thread was to do to a target.
+    fn work(&self, target: usize) -> impl Iterator<Item = &'a WorkerTarget> + use<'a> {
+        let workers = self.plan.into_iter().flat_map(|plan| &plan.workers);
+        workers.flat_map(|worker| &worker.targets).filter(move |work| work.target == target)
+    }
+
+    /// True if an earlier timespan wrote to the target at `path`.
+    fn was_written_before(&self, path: &Path) -> bool {
+        let earlier = self.result.time_spans.iter().take(self.index).filter_map(|happened| happened.measured.as_ref());
+        earlier.flat_map(|measured| &measured.rows).any(|row| row.path == path && row.figures.write.ios > 0)
+    }
+
     /// The notes of the timespan and those of the whole run.
     fn notes(&self) -> impl Iterator<Item = &Note> {
         self.happened.notes.iter().chain(&self.result.notes)
@@ -72,9 +124,7 @@ pub fn judge(result: &mut RunResult) {
 
 /// The verdict on one timespan; `None` if there are no figures.
 fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
-    let happened = result.time_spans.get(index)?;
-    let case =
-        Case { result, span: result.profile.time_spans.get(index)?, happened, measured: happened.measured.as_ref()? };
+    let case = Case::of(result, index)?;
     let mut findings: Vec<Finding> = LOOKS.iter().flat_map(|look| look(&case)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     Some(Verdict { findings })
