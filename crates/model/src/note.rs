@@ -134,7 +134,7 @@ pub enum Note {
     /// `io_uring` gave I/Os to kernel threads of its own (`iou-wrk`), because the target could not take
     /// them without waiting.
     IoWorkerThreads {
-        /// How many there were when the measurement ended.
+        /// The most that were seen at a time.
         threads: u64,
     },
     /// In a closed loop an I/O's time begins when the batch before it came back. So much of it is the

@@ -107,7 +107,7 @@ struct Control<'a> {
     dots: u64,
     /// How long the process was kept from running during the measurement.
     pause_ns: u64,
-    /// When the measurement ended.
+    /// The most seen at a time: they end with the rings, so none may be left at the end.
     io_worker_threads: u64,
     /// When the clock is to be looked at again.
     due_ns: u64,
@@ -159,7 +159,6 @@ impl<'a> Control<'a> {
         self.cpu_before = self.read_cpus();
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         self.cpu_after = self.read_cpus();
-        self.io_worker_threads = io_workers::count();
         event::set(self.outside.events.on_finished.as_ref());
         self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
         if self.plan.cool_down_ns > 0 && self.crew.stop.at_ns() == u64::MAX {
@@ -179,6 +178,7 @@ impl<'a> Control<'a> {
         self.tell(&Event::Phase(phase));
         let begin = self.look();
         self.seen = begin;
+        let mut count_io_workers_ns = begin.at_ns + TICK_NS / 2;
         while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
             let now = sys::clock::monotonic_ns();
@@ -186,6 +186,10 @@ impl<'a> Control<'a> {
                 break;
             }
             let left_ns = until_ns.saturating_sub(now);
+            if now >= count_io_workers_ns {
+                self.io_worker_threads = self.io_worker_threads.max(io_workers::count());
+                count_io_workers_ns = now + LIVE_NS;
+            }
             if self.outside.take_status_asked() {
                 self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look())));
             }
