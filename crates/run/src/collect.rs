@@ -53,7 +53,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         // operation have just taken it.
         let stamp = if E::STAMPS { self.done.items().last().map_or(0, |done| done.ended_ns) } else { 0 };
         self.now_ns = if stamp > 0 { stamp } else { self.clock.now_ns() };
-        self.enter_phase(self.now_ns);
         let until_ns = self.phases.cool_down_ns.min(self.stop.at_ns());
         let failed = if E::STAMPS {
             // Operation by operation: the last may be in another interval, or phase, than the first.
@@ -61,6 +60,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             for index in 0..self.done.items().len() {
                 let ended_ns = self.done.items()[index].ended_ns;
                 let ended_ns = if ended_ns > 0 { ended_ns } else { self.now_ns };
+                self.enter_phase(ended_ns);
                 failed = failed.or(self.count_and_free(index..index + 1, ended_ns, until_ns));
                 if self.open_loop {
                     self.count_responses(index..index + 1, ended_ns);
@@ -68,6 +68,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             failed
         } else {
+            self.enter_phase(self.now_ns);
             let all = 0..self.done.items().len();
             if self.open_loop {
                 self.count_responses(all.clone(), self.now_ns);

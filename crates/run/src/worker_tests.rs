@@ -9,12 +9,14 @@ use crate::recorder::Recorder;
 use crate::setup::{self, Context};
 use crate::worker::{Sampling, Turn, Worker};
 use engine::null::NullEngine;
+use engine::sync::SyncEngine;
 use hot::clock::Clock;
 use model::plan::{
     Area, Assignment, Content, EngineKind, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
 use model::profile::IoPriority;
 use model::record::RowRecord;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -126,6 +128,24 @@ fn only_what_completes_inside_the_measurement_is_counted() {
     assert_eq!((row.read.tally.min_ns, row.read.tally.max_ns), (100, 100));
     let share = row.write.tally.count as f64 / ios as f64;
     assert!((share - 0.30).abs() < 0.005, "{share}");
+}
+
+#[test]
+fn operations_with_stamps_of_their_own_count_where_these_say() {
+    let context = context(plan_of(vec![target(0, 8)], Assignment::Fixed, 8));
+    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 10_000 };
+    let plan = &context.plan.workers[0];
+    let (regions, layout) = setup::lay_out(&context, plan).expect("a few KiB of buffers").split();
+    let zero = File::options().read(true).write(true).open("/dev/zero").expect("every machine has it");
+    let engine = SyncEngine::new(&clock, plan.slots, vec![zero.into()], regions);
+    let mut worker = setup::assemble(&context, plan, &layout, engine, &clock);
+    worker.start(Phases::new(&context.plan, 0));
+    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    // One ends each 20 µs; the measurement begins with the second of a batch of eight.
+    let rows = context.recorder.row_records();
+    assert_eq!(rows[0].read.tally.count + rows[0].write.tally.count, 500);
+    let intervals: Vec<u64> = rows[0].intervals.iter().map(|one| one.read.count + one.write.count).collect();
+    assert_eq!(intervals, [50; 10]);
 }
 
 #[test]
