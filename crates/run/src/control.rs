@@ -107,7 +107,8 @@ struct Control<'a> {
     dots: u64,
     /// How long the process was kept from running during the measurement.
     pause_ns: u64,
-    /// The most seen at a time: they end with the rings, so none may be left at the end.
+    /// Kernel threads that did I/Os for this process, the most seen at a time: they end with the rings, so
+    /// none may be left at the end.
     io_worker_threads: u64,
     /// When the clock is to be looked at again.
     due_ns: u64,
@@ -176,7 +177,7 @@ impl<'a> Control<'a> {
     /// Stays in a phase until its end or a stop.
     fn enter(&mut self, phase: Phase, until_ns: u64) {
         self.tell(&Event::Phase(phase));
-        let begin = self.look();
+        let begin = self.look(phase);
         self.seen = begin;
         let mut count_io_workers_ns = begin.at_ns + TICK_NS / 2;
         while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
@@ -191,10 +192,10 @@ impl<'a> Control<'a> {
                 count_io_workers_ns = now + LIVE_NS;
             }
             if self.outside.take_status_asked() {
-                self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look())));
+                self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look(phase))));
             }
             if now >= self.seen.at_ns + LIVE_NS {
-                let seen = self.look();
+                let seen = self.look(phase);
                 self.tell(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
                 self.seen = seen;
             }
@@ -249,21 +250,21 @@ impl<'a> Control<'a> {
 
     /// Figures from `since` to `now`.
     fn live(phase: Phase, left_ns: u64, since: Seen, now: Seen) -> Live {
-        // Workers forget the warm-up when the measurement begins, so sums may fall once.
-        let since = if now.ios >= since.ios { since } else { Seen { at_ns: since.at_ns, ..Seen::default() } };
         Live {
             phase,
             left_ns,
             stretch_ns: now.at_ns - since.at_ns,
-            ios: now.ios - since.ios,
+            // Sums fall at the end of the warm-up, which workers may reach first.
+            ios: now.ios.saturating_sub(since.ios),
             bytes: now.bytes.saturating_sub(since.bytes),
             latency_sum_ns: now.latency_sum_ns.saturating_sub(since.latency_sum_ns),
         }
     }
 
-    fn look(&self) -> Seen {
+    fn look(&self, phase: Phase) -> Seen {
+        let of_measurement = !matches!(phase, Phase::WarmUp { .. });
         let mut seen = Seen { at_ns: sys::clock::monotonic_ns(), ..Seen::default() };
-        for (ios, bytes, latency_sum_ns) in self.crew.recorders.iter().map(|recorder| recorder.totals()) {
+        for (ios, bytes, latency_sum_ns) in self.crew.recorders.iter().map(|recorder| recorder.totals(of_measurement)) {
             seen.ios += ios;
             seen.bytes += bytes;
             seen.latency_sum_ns = seen.latency_sum_ns.wrapping_add(latency_sum_ns);

@@ -215,9 +215,13 @@ impl Recorder {
         }
     }
 
-    /// I/Os, bytes and the sum of latencies in nanoseconds, of all rows now.
-    pub fn totals(&self) -> (u64, u64, u64) {
+    /// I/Os, bytes and the sum of latencies in nanoseconds, of all rows now. Of the measurement only, if
+    /// so wanted: nothing then, as long as the worker has not forgotten the warm-up.
+    pub fn totals(&self, of_measurement: bool) -> (u64, u64, u64) {
         let mut totals = (0, 0, 0u64);
+        if of_measurement && self.measuring.get() == 0 {
+            return totals;
+        }
         for (row, write) in self.rows.iter().flat_map(|row| [(row, false), (row, true)]) {
             let values = self.values(row, write);
             totals.0 += values.count;

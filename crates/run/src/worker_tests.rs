@@ -149,6 +149,20 @@ fn operations_with_stamps_of_their_own_count_where_these_say() {
 }
 
 #[test]
+fn totals_of_the_measurement_hold_no_warm_up() {
+    let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
+    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 100_000 };
+    let mut worker = worker(&context, &clock);
+    while clock.now_ns.load(Relaxed) < 1_000_000 {
+        assert_eq!(worker.turn(), Ok(Turn::GoOn));
+    }
+    assert_eq!(context.recorder.totals(true), (0, 0, 0));
+    assert_eq!(context.recorder.totals(false).0, 9);
+    assert_eq!(worker.turn(), Ok(Turn::GoOn));
+    assert_eq!(context.recorder.totals(true), (1, BLOCK, 100_000));
+}
+
+#[test]
 fn a_stop_ends_the_measurement_at_once() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
     context.stop.request(4_000_000);
