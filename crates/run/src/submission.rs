@@ -126,7 +126,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 }
                 let pushed = self.engine.push(wait).map_err(|error| engine_trouble(&error))?;
                 batched.queued = batched.queued.saturating_sub(pushed.submitted);
-                self.recorder.submits.add(u64::from(pushed.submitted > 0));
+                self.count_submission(pushed, now_ns);
                 self.reap_counted(most, false)?;
             }
         }

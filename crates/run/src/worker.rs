@@ -10,7 +10,7 @@ use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
 use crate::submission::Submission;
 use crate::work::{Assigner, Work};
-use engine::{DoneBatch, Engine, Wait};
+use engine::{DoneBatch, Engine, Pushed, Wait};
 use hot::clock::Clock;
 use hot::rng::Rng;
 use std::io;
@@ -235,7 +235,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             Wait::Poll => waits.lookaside.add(1),
         }
         let pushed = self.engine.push(wait).map_err(|error| engine_trouble(&error))?;
-        self.recorder.submits.add(u64::from(pushed.submitted > 0));
+        self.count_submission(pushed, now_ns);
         self.reap_counted(self.completions_max, wait == Wait::Poll)
     }
 
@@ -243,6 +243,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// what waking takes would count as response time.
     pub(crate) fn wake_ns(&self, start_ns: u64) -> u64 {
         if self.open_loop { start_ns - SPIN_NS.min(start_ns) } else { start_ns }
+    }
+
+    /// Counts a system call that was made at `now_ns` and handed operations over. Those of the warm-up are
+    /// forgotten later, those of the cool-down never counted.
+    #[inline]
+    pub(crate) fn count_submission(&self, pushed: Pushed, now_ns: u64) {
+        let counts = pushed.submitted > 0 && now_ns < self.phases.cool_down_ns;
+        self.recorder.submits.add(u64::from(counts));
     }
 
     /// Takes at most `most` completions, after a look without waiting or after a wait.

@@ -128,6 +128,7 @@ fn only_what_completes_inside_the_measurement_is_counted() {
     assert_eq!((row.read.tally.min_ns, row.read.tally.max_ns), (100, 100));
     let share = row.write.tally.count as f64 / ios as f64;
     assert!((share - 0.30).abs() < 0.005, "{share}");
+    assert_eq!(context.recorder.thread_record().submits, 100_000, "those of the cool-down do not count");
 }
 
 #[test]
