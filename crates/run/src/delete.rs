@@ -33,11 +33,13 @@ fn reused(plan: &Plan, path: &Path) -> Option<FileIdentity> {
 
 fn delete_one(path: &Path, identity: FileIdentity) -> Result<(), String> {
     let text = |error: io::Error| error.to_string();
-    let status = std::fs::metadata(path).map_err(text)?;
+    // The file itself: removing a link would leave it.
+    let file = std::fs::canonicalize(path).map_err(text)?;
+    let status = std::fs::symlink_metadata(&file).map_err(text)?;
     if (FileIdentity { device: status.dev(), inode: status.ino() }) != identity {
         return Err("it is no longer the file of this run".to_owned());
     }
-    std::fs::remove_file(path).map_err(text)
+    std::fs::remove_file(&file).map_err(text)
 }
 
 #[cfg(test)]
@@ -52,5 +54,17 @@ mod tests {
         let ours = FileIdentity { device: 1, inode: 2 };
         assert!(delete_one(&path, ours).is_err_and(|reason| reason.contains("no longer")));
         assert_eq!(std::fs::read(&path).expect("it is still there"), b"theirs");
+    }
+
+    #[test]
+    fn behind_a_link_it_is_the_file_that_goes() {
+        let directory = tempfile::tempdir().expect("a place for files");
+        let (file, link) = (directory.path().join("t"), directory.path().join("link"));
+        std::fs::write(&file, b"ours").expect("a small file");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        let status = std::fs::metadata(&file).expect("it was made");
+        let identity = FileIdentity { device: status.dev(), inode: status.ino() };
+        assert_eq!(delete_one(&link, identity), Ok(()));
+        assert!(!file.exists());
     }
 }
