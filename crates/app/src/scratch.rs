@@ -6,7 +6,7 @@ use host::Root;
 use model::device_guard::{SCRATCH_LIST, Scratch};
 use model::facts::{TargetFacts, TargetKind, TargetQuestion};
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
     let question = |path: &PathBuf| TargetQuestion { path: path.clone(), writes: true, ..TargetQuestion::default() };
     let questions: Vec<TargetQuestion> = devices.iter().map(question).collect();
     let facts = host::targets(&Root::machine(), &questions);
-    let mut lines = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
+    let mut said = Vec::new();
     let mut reasons = Vec::new();
     for path in devices {
         // Every question has an answer.
@@ -25,8 +26,13 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
             break;
         }
         match plan::scratch_name(path, target) {
-            Ok(_) if is_listed(target) => {}
-            Ok(name) => lines.push(name.to_owned()),
+            Ok(name) if is_listed(target) => said.push(format!("{SCRATCH_LIST} lists {name} already\n")),
+            // The same disk under two names.
+            Ok(name) if lines.contains(&name) => {}
+            Ok(name) => {
+                said.push(format!("{SCRATCH_LIST} lists {name} now\n"));
+                lines.push(name);
+            }
             Err(found) => reasons.extend(found),
         }
     }
@@ -35,10 +41,7 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
         return Status::Invalid;
     }
     match append(Path::new(SCRATCH_LIST), &lines) {
-        Ok(()) => {
-            let said = lines.iter().fold(String::new(), |text, name| text + SCRATCH_LIST + " lists " + name + " now\n");
-            printed(print(said.as_bytes()), Status::Success)
-        }
+        Ok(()) => printed(print(said.concat().as_bytes()), Status::Success),
         Err(error) => fail(&format!("cannot write to {SCRATCH_LIST}: {error}")),
     }
 }
@@ -62,15 +65,41 @@ fn untrusted(target: &TargetFacts) -> Option<String> {
 }
 
 /// Adds lines to a list that only its owner may change; makes it, and its folder, if need be.
-fn append(list: &Path, lines: &[String]) -> io::Result<()> {
+fn append(list: &Path, lines: &[&str]) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
     let folder = list.parent().unwrap_or(Path::new("/"));
     match DirBuilder::new().mode(0o755).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(list)?;
-    let text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o644).open(list)?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    // Somebody's editor may have left the last line open: two names in one would be none.
+    let end_of_last = if text.last().is_some_and(|&byte| byte != b'\n') { "\n" } else { "" };
+    let text = lines.iter().fold(end_of_last.to_owned(), |text, line| text + line + "\n");
     // In one piece, so that two who add at the same time do not mix their lines.
     file.write_all(text.as_bytes())?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn each_name_gets_a_line_of_its_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let list = folder.path().join("diskspd/scratch");
+        append(&list, &[]).expect("nothing to do");
+        assert!(!list.exists());
+        append(&list, &["naa.1", "naa.2"]).expect("written");
+        assert_eq!(fs::read_to_string(&list).expect("made"), "naa.1\nnaa.2\n");
+        fs::write(&list, "# ours\nnaa.1").expect("written");
+        append(&list, &["naa.3"]).expect("written");
+        assert_eq!(fs::read_to_string(&list).expect("made"), "# ours\nnaa.1\nnaa.3\n");
+    }
 }

@@ -257,7 +257,8 @@ fn an_empty_disk_is_taken_up_in_the_list_of_scratch_disks() {
     or_skip!(if run.stderr.contains("mount:") { Err(run.stderr.clone()) } else { Ok(()) });
     run.expect_status(0).expect_stderr(&["is not empty", "ext4", "wipefs"]).expect_stdout(&[
         "/etc/diskspd/scratch lists ",
-        "scratch.img now\n1\n",
+        "scratch.img now\n",
+        "scratch.img already\n1\n",
         "as /etc/diskspd/scratch allows",
     ]);
     let none = place.diskspd("devices --mark-scratch=/dev/null").run();
