@@ -293,7 +293,7 @@ impl Row {
         short.missing_bytes.add(missing_bytes);
     }
 
-    /// Transfers shorter than the block.
+    /// Transfers shorter than the block, of the measurement once it has begun.
     pub fn short_transfers(&self) -> u64 {
         self.short.iter().map(|short| short.transfers.get()).sum()
     }
@@ -303,7 +303,9 @@ impl Row {
             if let Some(tally) = self.tally(0, write) {
                 counters::set(tally, TallyValues::default());
             }
-            self.short[usize::from(write)].missing_bytes.set(0);
+            let Short { transfers, missing_bytes } = &self.short[usize::from(write)];
+            transfers.set(0);
+            missing_bytes.set(0);
         }
     }
 

@@ -150,6 +150,18 @@ fn operations_with_stamps_of_their_own_count_where_these_say() {
 }
 
 #[test]
+fn short_transfers_of_the_warm_up_are_forgotten() {
+    let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
+    let row = &context.recorder.rows[0];
+    row.record_short(false, 96);
+    assert_eq!(row.short_transfers(), 1);
+    context.recorder.start_measuring();
+    assert_eq!(row.short_transfers(), 0);
+    row.record_short(true, 96);
+    assert_eq!(row.short_transfers(), 1);
+}
+
+#[test]
 fn totals_of_the_measurement_hold_no_warm_up() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 100_000 };
