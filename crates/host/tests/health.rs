@@ -24,8 +24,7 @@ fn tree() -> tempfile::TempDir {
         let link = root.join("sys/class/block").join(name);
         std::os::unix::fs::symlink(format!("../../../{device}"), link).expect("a link");
     }
-    write(root, &format!("{SDA}/device/ioerr_cnt"), "0x2\n");
-    write(root, &format!("{SDA}/device/iotmo_cnt"), "0x0\n");
+    write(root, &format!("{SDA}/device/iotmo_cnt"), "0x2\n");
     write(root, &format!("{RAID}/md/dev-sdb1/errors"), "0\n");
     write(root, "dev/kmsg", "3,1,1,-;I/O error, dev sda, sector 8 op 0x0:(READ)\n");
     directory
@@ -54,7 +53,7 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
           2,9,1,-;md/raid1:md0: Disk failure on sdb1, disabling device.\n",
     )
     .expect("it takes it");
-    write(directory.path(), &format!("{SDA}/device/ioerr_cnt"), "0x12\n");
+    write(directory.path(), &format!("{SDA}/device/iotmo_cnt"), "0x12\n");
     write(directory.path(), &format!("{RAID}/md/dev-sdb1/errors"), "3\n");
     assert_eq!(
         told(watch),
@@ -64,7 +63,7 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
             "sda had resets during the run, 1 in the kernel's log, the first: ata3: hard resetting link",
             "sda had errors of the medium during the run, 2 in the kernel's log, the first: \
              blk_update_request: critical medium error, dev sda, sector 8",
-            "sda counted errors during the run: device/ioerr_cnt rose by 16",
+            "sda counted errors during the run: device/iotmo_cnt rose by 16",
             "nvme0n1 had timeouts during the run, 1 in the kernel's log, the first: \
              nvme nvme0: I/O 26 QID 3 timeout, aborting",
             "md0 had devices or paths taken out of use during the run, 1 in the kernel's log, the first: \

@@ -101,12 +101,12 @@ mod tests {
             count: 2,
             first: "sda: reset".to_owned(),
         };
-        let counted = Note::DeviceErrorsCounted { device: "sdb".to_owned(), counter: "ioerr_cnt".to_owned(), count: 5 };
+        let counted = Note::DeviceErrorsCounted { device: "sdb".to_owned(), counter: "iotmo_cnt".to_owned(), count: 5 };
         let mut built = Built::sound();
         built.result.notes = vec![logged];
         built.happened().notes = vec![counted];
         let found = built.found(look);
-        assert_eq!(found[0], "INVALID device-faults: sdb counted 5 errors (ioerr_cnt)");
+        assert_eq!(found[0], "INVALID device-faults: sdb counted 5 errors (iotmo_cnt)");
         assert!(found[1].starts_with("INVALID device-faults: sda had "), "{found:?}");
     }
 
