@@ -89,20 +89,22 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         let page = self.paging.page;
         let Sampling { started_ns: sampled_ns, submitted_ns, .. } = self.sampling;
-        let sampled_ns = if page.is_measured() { sampled_ns } else { u64::MAX };
         let mut failed = None;
-        let Self { done, slots, work, recorder, assigner, allowance, .. } = self;
+        let Self { done, slots, work, recorder, assigner, allowance, sampling, .. } = self;
         let rows = &*recorder.rows;
         for done in &done.items()[which] {
             let slot = &slots[done.slot as usize];
             let work = &mut work[slot.work as usize];
             let begun_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
+            if !E::STAMPS && begun_ns == sampled_ns {
+                sampling.unfinished = sampling.unfinished.saturating_sub(1);
+                if counts && page.is_measured() && done.result > 0 {
+                    recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
+                }
+            }
             if counts && done.result > 0 {
                 let row = &rows[slot.work as usize];
                 row.record(page, slot.write, ended_ns.saturating_sub(begun_ns));
-                if !E::STAMPS && begun_ns == sampled_ns {
-                    recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
-                }
                 let bytes = done.result.cast_unsigned();
                 if bytes < work.block {
                     row.record_short(slot.write, u64::from(work.block - bytes));

@@ -71,6 +71,9 @@ pub(crate) struct Sampling {
     pub(crate) started_ns: u64,
     /// Taken just before they were submitted.
     pub(crate) submitted_ns: u64,
+    /// Those of them that have not come back: no other turn is sampled before, or the slow would be
+    /// missing.
+    pub(crate) unfinished: u32,
 }
 
 /// One turn in so many takes a stamp of its own before it submits.
@@ -79,7 +82,7 @@ const SAMPLED_TURNS: u32 = 64;
 impl Sampling {
     /// Samples turns, or none.
     pub(crate) fn new(on: bool) -> Self {
-        Self { turns_left: if on { SAMPLED_TURNS } else { 0 }, started_ns: u64::MAX, submitted_ns: 0 }
+        Self { turns_left: if on { SAMPLED_TURNS } else { 0 }, started_ns: u64::MAX, submitted_ns: 0, unfinished: 0 }
     }
 }
 
@@ -142,25 +145,26 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if let Submission::Batched(batched) = self.submission {
             return self.turn_batched(batched, now_ns);
         }
+        let before = self.engine.in_flight();
         let next_start_ns = self.issue(now_ns);
         if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
             return Ok(Turn::Over);
         }
-        self.sample_stamps(now_ns);
+        self.sample_stamps(now_ns, self.engine.in_flight() - before);
         self.wait(now_ns, next_start_ns)?;
         Ok(Turn::GoOn)
     }
 
-    /// In some turns, a stamp just before the submission.
+    /// In some turns, a stamp just before the submission of the `issued` operations.
     #[inline]
-    fn sample_stamps(&mut self, now_ns: u64) {
-        match self.sampling.turns_left {
-            0 => {}
-            1 => {
-                let submitted_ns = self.clock.now_ns();
-                self.sampling = Sampling { turns_left: SAMPLED_TURNS, started_ns: now_ns, submitted_ns };
-            }
-            _ => self.sampling.turns_left -= 1,
+    fn sample_stamps(&mut self, now_ns: u64, issued: u32) {
+        let Sampling { turns_left, unfinished, .. } = self.sampling;
+        if turns_left > 1 {
+            self.sampling.turns_left -= 1;
+        } else if turns_left == 1 && unfinished == 0 {
+            let submitted_ns = self.clock.now_ns();
+            self.sampling =
+                Sampling { turns_left: SAMPLED_TURNS, started_ns: now_ns, submitted_ns, unfinished: issued };
         }
     }
 

@@ -183,3 +183,13 @@ fn random_starts_allocate_nothing() {
     });
     assert_eq!(allocations.count_total, 0);
 }
+
+#[test]
+fn ios_of_many_turns_are_timed_in_two_ways_too() {
+    // One server: each turn brings one completion, and an I/O waits for 128 of them.
+    let context = context(plan_of(vec![target(0, 128)], Assignment::Fixed, 128));
+    run(&context, Service { time_ns: 1000, servers: Some(1), stall_ns: 0..0 }, 10);
+    let samples = context.recorder.thread_record().stamp_samples.expect("latencies are recorded in a closed loop");
+    let slot = samples.slot.tally;
+    assert!(slot.count > 10 && slot.min_ns > 100_000, "{slot:?}");
+}
