@@ -20,14 +20,14 @@ struct Row {
 const ROWS: [Row; 10] = [
     Row { name: "io_uring, random reads, -o32", options: "--engine=io_uring -Su -r -o32", bound: 250 },
     Row { name: "null engine, random reads, -o32", options: "--engine=null -r -o32", bound: 200 },
-    Row { name: "synchronous, random reads, -o1", options: "--engine=sync -Su -r -o1", bound: 760 },
-    Row { name: "null engine, sequential reads", options: "--engine=null -o32", bound: 240 },
-    Row { name: "null engine, 30 % writes", options: "--engine=null -r -o32 -w30 --overwrite", bound: 210 },
-    Row { name: "null engine, 50 % random (-rs50)", options: "--engine=null -rs50 -o32", bound: 280 },
-    Row { name: "null engine, 90 % on 10 % (-rd)", options: "--engine=null -r -rdpct90/10:10/90 -o32", bound: 305 },
-    Row { name: "null engine, interlocked (-si)", options: "--engine=null -si -o32", bound: 240 },
-    Row { name: "null engine, rate limited (-g)", options: "--engine=null -r -o32 -g4000000i", bound: 285 },
-    Row { name: "null engine, two targets", options: "--engine=null -r -o32 {second}", bound: 195 },
+    Row { name: "synchronous, random reads, -o1", options: "--engine=sync -Su -r -o1", bound: 815 },
+    Row { name: "null engine, sequential reads", options: "--engine=null -o32", bound: 245 },
+    Row { name: "null engine, 30 % writes", options: "--engine=null -r -o32 -w30 --overwrite", bound: 217 },
+    Row { name: "null engine, 50 % random (-rs50)", options: "--engine=null -rs50 -o32", bound: 282 },
+    Row { name: "null engine, 90 % on 10 % (-rd)", options: "--engine=null -r -rdpct90/10:10/90 -o32", bound: 312 },
+    Row { name: "null engine, interlocked (-si)", options: "--engine=null -si -o32", bound: 247 },
+    Row { name: "null engine, rate limited (-g)", options: "--engine=null -r -o32 -g4000000i", bound: 310 },
+    Row { name: "null engine, two targets", options: "--engine=null -r -o32 {second}", bound: 200 },
 ];
 
 /// Seconds of the two runs that are subtracted.
