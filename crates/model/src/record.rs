@@ -69,10 +69,10 @@ pub struct RowRecord {
 /// What became of the intended starts of one row (`--rate`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenLoopRecord {
-    /// Response times of reads.
-    pub read: ResponseRecord,
-    /// Response times of writes.
-    pub write: ResponseRecord,
+    /// From intended start to completion, of reads that completed while measuring.
+    pub read: TimesRecord,
+    /// The same of writes.
+    pub write: TimesRecord,
     /// How late I/Os were started whose starts were intended, and made, while measuring.
     pub lateness: Tally,
     /// How many of these were due while all requests were outstanding.
@@ -81,10 +81,10 @@ pub struct OpenLoopRecord {
     pub backlog: u64,
 }
 
-/// Times from intended start to completion of I/Os that completed while measuring.
+/// Times of some I/Os.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ResponseRecord {
-    /// Moments.
+pub struct TimesRecord {
+    /// Their number and moments.
     pub tally: Tally,
     /// Buckets that are not empty, ascending: index (`hot::buckets`) and count.
     pub buckets: Vec<(u32, u64)>,
@@ -165,9 +165,9 @@ pub struct ThreadRecord {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StampSamples {
     /// From the completion of the batch before, as all latencies of a closed loop.
-    pub slot: DirectionRecord,
+    pub slot: TimesRecord,
     /// From just before the submission.
-    pub submission: DirectionRecord,
+    pub submission: TimesRecord,
 }
 
 /// How a thread waited, over warm-up, measurement and cool-down.

@@ -26,6 +26,12 @@ impl Paging {
         Self { width_ns, count, end_ns: u64::MAX, page: Page::sum(false) }
     }
 
+    /// True once the measurement has begun.
+    #[inline]
+    pub(crate) fn is_measuring(&self) -> bool {
+        self.page.is_measured()
+    }
+
     /// The measurement has begun.
     pub(crate) fn start_measuring(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
         if self.width_ns == 0 {

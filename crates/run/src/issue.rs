@@ -138,7 +138,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     /// Starts an I/O for every free request, at once and without end.
     #[inline]
     fn start_plain(&mut self, work: &mut Work, now_ns: u64) {
-        let Some(uniform) = work.stream.uniform() else {
+        let Some(uniform) = work.stream.uniform().filter(|_| work.is_all_prepared()) else {
             while let Some(slot) = work.free.take() {
                 self.start(work, slot, now_ns);
             }
@@ -149,17 +149,8 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
         while let Some(id) = work.free.take() {
             let next = uniform.next(&mut rng);
             let write = work.mix.next_is_write(false, &mut rng);
-            let slot = &mut self.slots[id as usize];
-            slot.write = write;
-            slot.offset = next.offset;
-            slot.started_ns = now_ns;
-            if work.is_prepared(write) {
-                self.engine.stage_prepared(id, write, next.offset);
-            } else {
-                *self.rng = rng;
-                self.start_unprepared(work, id, write, next.offset);
-                rng = self.rng.clone();
-            }
+            self.slots[id as usize].begin(write, next.offset, now_ns);
+            self.engine.stage_prepared(id, write, next.offset);
         }
         *self.rng = rng;
     }
@@ -187,10 +178,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
         if let Some(allowance) = self.allowance {
             allowance.charge(work.block, write);
         }
-        let slot = &mut self.slots[id as usize];
-        slot.write = write;
-        slot.offset = next.offset;
-        slot.started_ns = now_ns;
+        self.slots[id as usize].begin(write, next.offset, now_ns);
         if work.is_prepared(write) {
             self.engine.stage_prepared(id, write, next.offset);
         } else {

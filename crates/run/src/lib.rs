@@ -25,6 +25,7 @@ mod prepare;
 pub mod recorder;
 mod setup;
 mod submission;
+mod times;
 mod work;
 pub mod worker;
 #[cfg(test)]

@@ -6,55 +6,36 @@
 use crate::allowance::Allowance;
 use crate::phase::{Phases, Stop};
 use crate::recorder::{Row, tally};
+use crate::times::Times;
 use crate::worker::{Slot, Worker};
 use engine::Engine;
-use hot::buckets::{BUCKET_COUNT, Buckets};
 use hot::clock::Clock;
 use hot::counters::{self, Counter, TallyCells};
-use model::record::{OpenLoopRecord, ResponseRecord};
+use model::record::OpenLoopRecord;
 use std::ops::Range;
-use sys::mapping::untouched_cells;
 
 /// What one row counts in an open loop.
 #[derive(Debug)]
 pub(crate) struct OpenLoopCells {
     /// Of reads, then of writes.
-    response: [Response; 2],
+    response: [Times; 2],
     lateness: TallyCells,
     delayed_by_depth: Counter,
     backlog: Counter,
 }
 
-/// Response times of reads or writes.
-#[derive(Debug)]
-struct Response {
-    tally: TallyCells,
-    buckets: Buckets,
-}
-
 impl OpenLoopCells {
     pub(crate) fn new() -> Self {
-        let response =
-            || Response { tally: TallyCells::default(), buckets: Buckets::new(untouched_cells(BUCKET_COUNT)) };
         Self {
-            response: [response(), response()],
+            response: [Times::new(), Times::new()],
             lateness: TallyCells::default(),
             delayed_by_depth: Counter::default(),
             backlog: Counter::default(),
         }
     }
 
-    fn record_response(&self, write: bool, response_ns: u64) {
-        let response = &self.response[usize::from(write)];
-        counters::record(&response.tally, response_ns);
-        response.buckets.record(response_ns);
-    }
-
     pub(crate) fn record(&self) -> OpenLoopRecord {
-        let [read, write] = self.response.each_ref().map(|response| ResponseRecord {
-            tally: tally(counters::values(&response.tally)),
-            buckets: response.buckets.non_empty(),
-        });
+        let [read, write] = self.response.each_ref().map(Times::to_record);
         OpenLoopRecord {
             read,
             write,
@@ -108,13 +89,13 @@ impl<'a> Starts<'a> {
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts the response times of I/Os of the current batch, which ended at `ended_ns`.
     pub(crate) fn count_responses(&self, which: Range<usize>, ended_ns: u64) {
-        if !self.measuring || ended_ns >= self.phases.measurement(&self.stop).end {
+        if !self.paging.is_measuring() || ended_ns >= self.phases.measurement(&self.stop).end {
             return;
         }
         for done in self.done.items()[which].iter().filter(|done| done.result > 0) {
             let slot = &self.slots[done.slot as usize];
             if let Some(cells) = &self.recorder.rows[slot.work as usize].open_loop {
-                cells.record_response(slot.write, ended_ns.saturating_sub(slot.intended_ns));
+                cells.response[usize::from(slot.write)].record(ended_ns.saturating_sub(slot.intended_ns));
             }
         }
     }

@@ -4,6 +4,7 @@
 //! never gives back keeps the worker waiting.
 
 use crate::open_loop::OpenLoopCells;
+use crate::times::Times;
 use hot::buckets::{BUCKET_COUNT, Buckets};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::plan::{TimeSpanPlan, WorkerPlan, WorkerTarget};
@@ -36,31 +37,8 @@ pub struct Recorder {
 /// `-L` in a closed loop: the same I/Os timed in two ways.
 #[derive(Debug)]
 struct StampCells {
-    slot: Timed,
-    submission: Timed,
-}
-
-/// A tally and its buckets.
-#[derive(Debug)]
-struct Timed {
-    tally: TallyCells,
-    buckets: Buckets,
-}
-
-impl Timed {
-    fn new() -> Self {
-        Self { tally: TallyCells::default(), buckets: Buckets::new(untouched_cells(BUCKET_COUNT)) }
-    }
-
-    fn record(&self, latency_ns: u64) {
-        counters::record(&self.tally, latency_ns);
-        self.buckets.record(latency_ns);
-    }
-
-    fn to_record(&self) -> DirectionRecord {
-        let tally = tally(counters::values(&self.tally));
-        DirectionRecord { tally, bytes: 0, buckets: self.buckets.non_empty() }
-    }
+    slot: Times,
+    submission: Times,
 }
 
 /// One thread's work on one target.
@@ -148,7 +126,7 @@ impl Recorder {
             submits: Counter::default(),
             waits: Waits::default(),
             stamps: (plan.measure_latency && worker.times_submissions())
-                .then(|| StampCells { slot: Timed::new(), submission: Timed::new() }),
+                .then(|| StampCells { slot: Times::new(), submission: Times::new() }),
         }
     }
 
@@ -158,8 +136,9 @@ impl Recorder {
         const TARGETS_MAX: usize = 8;
         if self.rows.len() <= TARGETS_MAX {
             let tables = self.rows.iter().flat_map(|row| &row.buckets).flatten();
-            let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.slot.buckets, &stamps.submission.buckets]);
-            tables.chain(sampled).for_each(Buckets::touch);
+            tables.for_each(Buckets::touch);
+            let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.slot, &stamps.submission]);
+            sampled.for_each(Times::touch);
         }
     }
 
@@ -243,6 +222,11 @@ impl Recorder {
                 submission: stamps.submission.to_record(),
             }),
         }
+    }
+
+    /// True if some I/Os are to be timed in two ways.
+    pub fn times_submissions(&self) -> bool {
+        self.stamps.is_some()
     }
 
     /// A measured I/O timed in both ways.

@@ -223,8 +223,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
             .plan
             .intervals
             .map_or(Paging::new(0, 0), |intervals| Paging::new(intervals.width_ns, intervals.count)),
-        sampling: Sampling::new(context.plan.measure_latency && plan.times_submissions()),
-        measuring: false,
+        sampling: Sampling::new(context.recorder.times_submissions()),
         now_ns: 0,
     };
     worker.prepare();

@@ -67,6 +67,13 @@ impl Work {
         self.prepared[usize::from(write)]
     }
 
+    /// True if that is so for all that its requests may do.
+    #[inline]
+    pub(crate) fn is_all_prepared(&self) -> bool {
+        let [reads, writes] = self.prepared;
+        writes || (reads && !self.mix.may_write())
+    }
+
     /// The operation of this kind that a request repeats, at offset 0, if it does.
     pub(crate) fn repeated(&self, request: u32, write: bool) -> Option<Op> {
         let placed = if write { self.buffers.write_half } else { 0 };

@@ -31,6 +31,16 @@ pub(crate) struct Slot {
     pub(crate) intended_ns: u64,
 }
 
+impl Slot {
+    /// An operation begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, write: bool, offset: u64, now_ns: u64) {
+        self.write = write;
+        self.offset = offset;
+        self.started_ns = now_ns;
+    }
+}
+
 /// What a worker does until the run is over.
 pub struct Worker<E, C> {
     pub(crate) engine: E,
@@ -44,7 +54,6 @@ pub struct Worker<E, C> {
     pub(crate) phases: Phases,
     pub(crate) done: DoneBatch,
     pub(crate) paging: Paging,
-    pub(crate) measuring: bool,
     /// Any target has a limit.
     pub(crate) paced: bool,
     /// Operations begin with a stamp of their own: those that were waited with, and those that a kernel
@@ -194,8 +203,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     pub(crate) fn enter_phase(&mut self, now_ns: u64) {
-        if !self.measuring && now_ns >= self.phases.measure_ns && now_ns < self.phases.cool_down_ns {
-            self.measuring = true;
+        if !self.paging.is_measuring() && now_ns >= self.phases.measure_ns && now_ns < self.phases.cool_down_ns {
             self.recorder.start_measuring();
             self.paging.start_measuring(now_ns, &self.phases, &self.recorder);
             if let Some(allowance) = &mut self.allowance {

@@ -11,6 +11,24 @@ pub const PERCENTILE_RANKS_PPB: [u64; 108] = ranks();
 
 const PPB: u64 = 1_000_000_000;
 
+/// The percentiles that a report shows, by the names that they have there, ascending: their ranks in
+/// parts per billion.
+pub const NAMED_PERCENTILES: [(&str, u64); 13] = [
+    ("25th", 250_000_000),
+    ("50th", 500_000_000),
+    ("75th", 750_000_000),
+    ("90th", 900_000_000),
+    ("95th", 950_000_000),
+    ("99th", 990_000_000),
+    ("3-nines", 999_000_000),
+    ("4-nines", 999_900_000),
+    ("5-nines", 999_990_000),
+    ("6-nines", 999_999_000),
+    ("7-nines", 999_999_900),
+    ("8-nines", 999_999_990),
+    ("9-nines", 999_999_999),
+];
+
 const fn ranks() -> [u64; 108] {
     let mut ranks = [PPB; 108];
     let mut percent = 0;
@@ -127,11 +145,11 @@ fn upper_edge_ns(index: u32) -> u64 {
 #[allow(clippy::float_cmp, reason = "the figures compared are exact")]
 mod tests {
     use super::*;
-    use model::record::{DirectionRecord, StampSamples};
+    use model::record::{StampSamples, TimesRecord};
     use proptest::prelude::*;
 
-    fn record(latencies_ns: &[u64]) -> DirectionRecord {
-        let mut record = DirectionRecord::default();
+    fn record(latencies_ns: &[u64]) -> TimesRecord {
+        let mut record = TimesRecord::default();
         let mut buckets = BTreeMap::<u32, u64>::new();
         for &ns in latencies_ns {
             let square = ns as f64 * ns as f64;
@@ -243,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_million_million_samples_do_not_overflow() {
-        let many = DirectionRecord {
+        let many = TimesRecord {
             tally: Tally {
                 count: 1_000_000_000_000,
                 sum_ns: 1_000_000_000_000 * 90_000_000_000,
@@ -251,7 +269,6 @@ mod tests {
                 min_ns: 90_000_000_000,
                 max_ns: 90_000_000_000,
             },
-            bytes: 9 << 40,
             buckets: vec![(hot::buckets::index(90_000_000_000) as u32, 1_000_000_000_000)],
         };
         let mut merged = Merged::default();

@@ -11,8 +11,8 @@ use model::plan::{
 };
 use model::profile::{IoPriority, IoRing, Profile, RateProcess, Target, TimeSpan};
 use model::record::{
-    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, ResponseRecord, RowRecord, Tally,
-    ThreadRecord, TimeSpanRecord, WaitCounts,
+    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
+    TimeSpanRecord, TimesRecord, WaitCounts,
 };
 use model::result::{LatencyDistribution, LoadLoop, Measured, RunResult};
 use model::topology::{Cpu, Topology};
@@ -399,7 +399,7 @@ fn open_loop() -> Case {
     case.span.rate_process = Some(RateProcess::Poisson);
     let response = |count, ns| {
         let DirectionRecord { tally, buckets, .. } = ios(count, ns);
-        ResponseRecord { tally, buckets }
+        TimesRecord { tally, buckets }
     };
     case.record.rows[0].open_loop = Some(OpenLoopRecord {
         read: response(100, 1500),

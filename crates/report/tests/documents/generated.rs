@@ -10,8 +10,8 @@ use model::plan::{
 };
 use model::profile::{IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
 use model::record::{
-    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, ResponseRecord, RowRecord, Tally,
-    ThreadRecord, TimeSpanRecord, WaitCounts,
+    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
+    TimeSpanRecord, TimesRecord, WaitCounts,
 };
 use model::result::{DistributionUse, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
@@ -249,7 +249,7 @@ fn rate_iops(span: &Span) -> Option<u32> {
 fn open_loop(ios: &[Io], [delayed_by_depth, backlog, ..]: [u64; 8]) -> OpenLoopRecord {
     let response = |is_write| {
         let DirectionRecord { tally, buckets, .. } = direction(ios, is_write, true, true);
-        ResponseRecord { tally, buckets }
+        TimesRecord { tally, buckets }
     };
     let lateness = tally(ios.iter(), true);
     OpenLoopRecord { read: response(false), write: response(true), lateness, delayed_by_depth, backlog }

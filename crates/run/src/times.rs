@@ -1,0 +1,34 @@
+//! Times of I/Os that are kept beside the pages of a row.
+
+use crate::recorder::tally;
+use hot::buckets::{BUCKET_COUNT, Buckets};
+use hot::counters::{self, TallyCells};
+use model::record::TimesRecord;
+use sys::mapping::untouched_cells;
+
+/// A tally and its buckets; the worker alone writes them.
+#[derive(Debug)]
+pub(crate) struct Times {
+    tally: TallyCells,
+    buckets: Buckets,
+}
+
+impl Times {
+    pub(crate) fn new() -> Self {
+        Self { tally: TallyCells::default(), buckets: Buckets::new(untouched_cells(BUCKET_COUNT)) }
+    }
+
+    pub(crate) fn record(&self, time_ns: u64) {
+        counters::record(&self.tally, time_ns);
+        self.buckets.record(time_ns);
+    }
+
+    /// See [`Buckets::touch`].
+    pub(crate) fn touch(&self) {
+        self.buckets.touch();
+    }
+
+    pub(crate) fn to_record(&self) -> TimesRecord {
+        TimesRecord { tally: tally(counters::values(&self.tally)), buckets: self.buckets.non_empty() }
+    }
+}
