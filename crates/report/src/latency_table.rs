@@ -3,24 +3,8 @@
 use crate::foreign;
 use crate::numbers::ms;
 use model::result::{Directions, LatencyDistribution, Measured};
+use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
-
-/// The rows between `min` and `max`.
-const ROWS: [(&str, u64); 13] = [
-    ("25th", 250_000_000),
-    ("50th", 500_000_000),
-    ("75th", 750_000_000),
-    ("90th", 900_000_000),
-    ("95th", 950_000_000),
-    ("99th", 990_000_000),
-    ("3-nines", 999_000_000),
-    ("4-nines", 999_900_000),
-    ("5-nines", 999_990_000),
-    ("6-nines", 999_999_000),
-    ("7-nines", 999_999_900),
-    ("8-nines", 999_999_990),
-    ("9-nines", 999_999_999),
-];
 
 /// A table per path, if there are several, and the table of all; nothing without `-L`.
 pub(crate) fn tables(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
@@ -41,7 +25,7 @@ pub(crate) fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDi
     writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
     writeln!(out, "{}", "-".repeat(46))?;
     row(out, "min", latencies, |latencies| latencies.figures.min_ns)?;
-    for (label, rank_ppb) in ROWS {
+    for (label, rank_ppb) in NAMED_PERCENTILES {
         row(out, label, latencies, |latencies| {
             let found = latencies.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
             found.map(|percentile| percentile.value_ns)

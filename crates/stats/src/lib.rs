@@ -20,7 +20,7 @@ pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled};
 pub use durability::durability_notes;
 pub use kernel_events::{EventSources, kernel_events, level_figures};
-pub use latency::PERCENTILE_RANKS_PPB;
+pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB};
 pub use rate::{amount, per_second};
 
 use model::facts::SystemFacts;

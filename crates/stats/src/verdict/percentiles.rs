@@ -1,6 +1,7 @@
 //! Percentiles that a handful of I/Os decide.
 
 use super::{Case, Rule};
+use crate::latency::NAMED_PERCENTILES;
 use model::result::LatencyDistribution;
 use model::verdict::{Finding, Severity};
 
@@ -13,30 +14,12 @@ pub(super) const WEAK_PERCENTILES: Rule = Rule {
 /// I/Os that must lie beyond a percentile for it to say more than which I/Os were the slowest.
 const IOS_BEYOND_MIN: u128 = 10;
 
-/// The percentiles of the report, in parts per billion, by the names that they have there.
-const SHOWN: [(&str, u32); 14] = [
-    ("25th", 250_000_000),
-    ("50th", 500_000_000),
-    ("75th", 750_000_000),
-    ("90th", 900_000_000),
-    ("95th", 950_000_000),
-    ("99th", 990_000_000),
-    ("3-nines", 999_000_000),
-    ("4-nines", 999_900_000),
-    ("5-nines", 999_990_000),
-    ("6-nines", 999_999_000),
-    ("7-nines", 999_999_900),
-    ("8-nines", 999_999_990),
-    ("9-nines", 999_999_999),
-    ("max", 1_000_000_000),
-];
-
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     let Some(latencies) = &case.measured.total_latency else { return Vec::new() };
     let of = |kind: &str, latencies: &Option<LatencyDistribution>| {
         let count = latencies.as_ref()?.count;
-        // The maximum claims to be no more than one I/O.
-        let (name, _) = SHOWN.iter().find(|(_, rank)| is_weak(count, *rank)).filter(|(name, _)| *name != "max")?;
+        // Not the maximum, which claims to be no more than one I/O.
+        let (name, _) = NAMED_PERCENTILES.into_iter().find(|&(_, rank_ppb)| is_weak(count, rank_ppb))?;
         Some(format!("{name} of {count} {kind}"))
     };
     let weak = [("reads", &latencies.read), ("writes", &latencies.write)].map(|(kind, one)| of(kind, one));
@@ -50,7 +33,7 @@ pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// True if fewer than 10 of `count` I/Os lie beyond a rank.
-fn is_weak(count: u64, rank_ppb: u32) -> bool {
+fn is_weak(count: u64, rank_ppb: u64) -> bool {
     u128::from(count) * u128::from(1_000_000_000 - rank_ppb) < IOS_BEYOND_MIN * 1_000_000_000
 }
 
