@@ -12,19 +12,13 @@ use stats::EventSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The devices that targets stand on, and those below, by the kernel's names.
-pub(crate) fn devices(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
-    let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
-    devices.map(|device| device.name.clone()).collect()
-}
-
 /// Reads the kernel's counters at both ends of each measurement, and passes all events on.
 pub(crate) struct KernelView<'a, O> {
     pub(crate) inner: O,
     machine: &'a Root,
     tracing: Option<Tracing>,
     environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
-    /// The devices that the targets stand on, and those below.
+    /// See [`devices`](Self::devices).
     devices: BTreeSet<String>,
     /// The timespan that is running, from 1.
     current: usize,
@@ -38,8 +32,14 @@ impl<'a, O: Observer> KernelView<'a, O> {
         tracing: Option<Tracing>,
         environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     ) -> Self {
-        let devices = devices(environments);
+        let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
+        let devices = devices.map(|device| device.name.clone()).collect();
         Self { inner, machine, tracing, environments, devices, current: 0, seen: BTreeMap::new() }
+    }
+
+    /// The devices that the targets stand on, and those below, by the kernel's names.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &str> {
+        self.devices.iter().map(String::as_str)
     }
 
     /// Puts what was counted, and what it means, into the results of `spans`.
@@ -60,7 +60,7 @@ impl<'a, O: Observer> KernelView<'a, O> {
     fn read(&self) -> KernelCounters {
         KernelCounters {
             machine: self.tracing.map(|_| host::machine_counters(self.machine)),
-            ..host::io_counters(self.machine, self.devices.iter().map(String::as_str))
+            ..host::io_counters(self.machine, self.devices())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Running a load: check everything, plan, run, report.
 
-use crate::kernel_view::{self, KernelView};
+use crate::kernel_view::KernelView;
 use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
@@ -19,6 +19,7 @@ use plan::{Choices, Refusal, RefusalKind};
 use run::event::{Events, Outside};
 use spec::{Outputs, RunRequest};
 use stats::Input;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ struct Job<'a> {
     destinations: Destinations,
     /// What was warned of.
     warnings: Vec<String>,
+    /// See [`environments`](Self::environments).
+    environments: OnceCell<BTreeMap<PathBuf, TargetEnvironment>>,
 }
 
 /// Runs what a command line asks for.
@@ -43,7 +46,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let Some((warnings, destinations)) = check(request, &facts) else {
         return Status::Invalid;
     };
-    let mut job = Job { invocation, request, machine, facts, destinations, warnings };
+    let mut job = Job { invocation, request, machine, facts, destinations, warnings, environments: OnceCell::new() };
     let too_large = plan::check_size(&request.profile, &job.facts.system);
     if !too_large.is_empty() {
         return job.refused(&too_large);
@@ -56,7 +59,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     };
     job.facts.targets = host::targets(&job.machine, &plan::questions(&request.profile));
     if request.profile.time_spans.iter().any(|span| span.near_device) {
-        job.facts.nodes = nodes(&job.machine, &job.facts);
+        job.facts.nodes = nodes(job.environments());
     }
     let plan = match plan::plan(&request.profile, &job.facts, &choices(request)) {
         Ok(plan) => plan,
@@ -71,13 +74,11 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
 }
 
 /// The NUMA nodes that the kernel says the disks of each target belong to.
-fn nodes(machine: &Root, facts: &Facts) -> BTreeMap<PathBuf, BTreeSet<u32>> {
-    let paths: Vec<PathBuf> = facts.targets.keys().cloned().collect();
-    let environments = host::target_environment(machine, &paths);
-    let of = |environment: TargetEnvironment| {
+fn nodes(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeMap<PathBuf, BTreeSet<u32>> {
+    let of = |environment: &TargetEnvironment| {
         environment.disks().into_iter().filter_map(|disk| disk.connection.numa_node).collect()
     };
-    environments.into_iter().map(|(path, environment)| (path, of(environment))).collect()
+    environments.iter().map(|(path, environment)| (path.clone(), of(environment))).collect()
 }
 
 /// Says everything that is wrong with the profile and with where its results shall go, and
@@ -146,12 +147,11 @@ impl Job<'_> {
             Ok(signals) => signals,
             Err(error) => return fail(&format!("cannot watch for signals: {error}")),
         };
-        let environments = self.target_environments();
+        let environments = self.environments();
         let profile = &self.request.profile;
         let spectator = Spectator::new(profile.verbose);
-        let devices = kernel_view::devices(&environments);
-        let health = HealthWatch::begin(&self.machine, devices.iter().map(String::as_str));
-        let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, &environments);
+        let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, environments);
+        let health = HealthWatch::begin(&self.machine, observer.devices());
         let record = run::run(
             plan,
             Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events },
@@ -175,9 +175,12 @@ impl Job<'_> {
         self.report(&result, status)
     }
 
-    fn target_environments(&self) -> BTreeMap<PathBuf, TargetEnvironment> {
-        let paths: Vec<PathBuf> = self.facts.targets.keys().cloned().collect();
-        host::target_environment(&self.machine, &paths)
+    /// What the targets stand on, looked for once; the targets' facts come first.
+    fn environments(&self) -> &BTreeMap<PathBuf, TargetEnvironment> {
+        self.environments.get_or_init(|| {
+            let paths: Vec<PathBuf> = self.facts.targets.keys().cloned().collect();
+            host::target_environment(&self.machine, &paths)
+        })
     }
 
     /// The result, with everything that is known beside the figures.
