@@ -38,6 +38,29 @@ pub const fn upper_edge_ns(index: usize) -> u64 {
     lower_edge_ns(index) + ((1u64 << shift) - 1)
 }
 
+/// Coarse buckets are eight buckets each: at most 1/128 (0.8 %) of their lower edge wide, and 8 ns below
+/// 1 µs, where a look at the clock takes longer.
+const COARSE_BITS: u32 = 3;
+
+/// Number of coarse buckets that cover every `u64`.
+pub const COARSE_COUNT: usize = BUCKET_COUNT >> COARSE_BITS;
+
+/// The coarse bucket that holds bucket `index`.
+#[inline]
+pub const fn coarse(index: usize) -> usize {
+    index >> COARSE_BITS
+}
+
+/// The smallest latency of coarse bucket `index`, in nanoseconds.
+pub const fn coarse_lower_edge_ns(index: usize) -> u64 {
+    lower_edge_ns(index << COARSE_BITS)
+}
+
+/// The largest latency of coarse bucket `index`, in nanoseconds.
+pub const fn coarse_upper_edge_ns(index: usize) -> u64 {
+    upper_edge_ns((index << COARSE_BITS) + ((1 << COARSE_BITS) - 1))
+}
+
 /// One table of counts: written by one thread, readable by any.
 #[derive(Debug)]
 pub struct Buckets {
@@ -121,7 +144,24 @@ mod tests {
         assert_eq!(buckets.non_empty(), [(5, 2), (index(1_000_000) as u32, 1)]);
     }
 
+    #[test]
+    fn coarse_buckets_tile_the_range_without_gaps() {
+        assert_eq!((coarse_lower_edge_ns(0), coarse_upper_edge_ns(COARSE_COUNT - 1)), (0, u64::MAX));
+        for index in 1..COARSE_COUNT {
+            assert_eq!(coarse_lower_edge_ns(index), coarse_upper_edge_ns(index - 1) + 1, "at {index}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_value_lies_inside_its_coarse_bucket(magnitude in 0u32..64, value: u64) {
+            let value = value >> magnitude;
+            let at = coarse(index(value));
+            let (low, high) = (coarse_lower_edge_ns(at), coarse_upper_edge_ns(at));
+            prop_assert!(low <= value && value <= high);
+            prop_assert!(high - low <= 7.max(low / 128));
+        }
+
         #[test]
         fn a_value_lies_inside_its_bucket_and_the_bucket_is_narrow(value: u64) {
             let at = index(value);

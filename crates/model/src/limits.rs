@@ -28,6 +28,9 @@ pub const TARGETS_MAX: usize = 65_536;
 /// Most intervals of `-D` kept per thread and target.
 pub const INTERVALS_MAX: u64 = 16_777_216;
 
+/// Most cells of the series of counts: 7 hours of 100 ms.
+pub const SERIES_CELLS_MAX: u64 = 262_144;
+
 /// Share of the available memory that a plan may use, in percent.
 pub const MEMORY_PERCENT_MAX: u64 = 90;
 

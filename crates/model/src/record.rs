@@ -3,6 +3,7 @@
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
 use crate::note::Note;
+use crate::series::{SectionRecord, SeriesRecord};
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,10 @@ pub struct TimeSpanRecord {
     pub threads: Vec<ThreadRecord>,
     /// CPU times over the measurement, one per online CPU, ascending.
     pub cpus: Vec<CpuTimes>,
+    /// Counts of every 100 ms.
+    pub series: SeriesRecord,
+    /// Latency histograms of equal parts: the intervals of `-D`, or twentieths with `-L`; else none.
+    pub sections: Vec<SectionRecord>,
     /// What the user should know.
     pub notes: Vec<Note>,
 }

@@ -329,6 +329,7 @@ fn record(
         threads: crew.recorders.iter().map(|recorder| recorder.thread_record()).collect(),
         cpus,
         notes,
+        ..TimeSpanRecord::default()
     }
 }
 

@@ -110,7 +110,7 @@ fn two_threads() -> Case {
         rows: vec![row(0, 0, ios(100, 1000), ios(50, 2000)), row(1, 1, ios(300, 5000), ios(0, 0))],
         threads: [0, 1].map(|thread| ThreadRecord { thread, submits: 25, ..ThreadRecord::default() }).to_vec(),
         cpus: vec![CpuTimes { cpu: 0, user: 1, kernel: 1, idle: 2, steal: 0 }],
-        notes: Vec::new(),
+        ..TimeSpanRecord::default()
     };
     Case { span, plan, record }
 }
