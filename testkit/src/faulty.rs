@@ -10,6 +10,7 @@ use fuser::{
     InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyEmpty, ReplyEntry,
     ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
+use rustix::mount::UnmountFlags;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ pub struct Faulty {
     law: Arc<Mutex<Law>>,
     /// Dropped before the law: what is still held is answered by then.
     _session: BackgroundSession,
+    folder: PathBuf,
     /// A file of 16 MiB.
     pub file: PathBuf,
     /// A file that does not exist yet.
@@ -90,7 +92,8 @@ impl Faulty {
         let server = Server { law: Arc::clone(&law) };
         let session = fuser::spawn_mount(server, &folder, &Config::default());
         let session = session.map_err(|error| format!("FUSE cannot be mounted here: {error}"))?;
-        Ok(Self { law, _session: session, file: folder.join(OLD_NAME), new_file: folder.join(NEW_NAME) })
+        let (file, new_file) = (folder.join(OLD_NAME), folder.join(NEW_NAME));
+        Ok(Self { law, _session: session, folder, file, new_file })
     }
 
     fn law(&self) -> MutexGuard<'_, Law> {
@@ -146,6 +149,9 @@ impl Drop for Faulty {
     fn drop(&mut self) {
         // Nobody can unmount, and no process can end, while I/O is held.
         self.release();
+        // Lazily, so that a process that a test has killed, and that is not gone yet, cannot keep it. The
+        // session's own attempt then finds nothing to unmount.
+        let _ = rustix::mount::unmount(&self.folder, UnmountFlags::DETACH);
     }
 }
 

@@ -75,6 +75,14 @@ impl<'a> LoopDevice<'a> {
         Ok(Self { place, losetup, path: run.stdout.trim().into() })
     }
 
+    /// One that promises 32 MiB where `memory` has room for less: writes beyond that fail. With the file
+    /// behind it.
+    pub fn failing(memory: &Mounted<'a>) -> Result<(Self, PathBuf), String> {
+        let image = memory.path.join("own.img");
+        File::create(&image).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
+        Ok((Self::over(memory.place, &image)?, image))
+    }
+
     /// Like `loop0`.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()

@@ -332,6 +332,14 @@ impl Running {
         }
     }
 
+    /// Interrupts it and waits for its end, which must be a good one.
+    pub fn end(self) -> Finished {
+        self.interrupt();
+        let run = self.finish();
+        run.expect_status(0);
+        run
+    }
+
     fn kill(&mut self) {
         // It may have ended by itself.
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);

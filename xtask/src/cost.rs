@@ -4,9 +4,10 @@
 //! The difference of two runs of different length leaves out start and end.
 
 use crate::stop::Stop;
+use crate::surroundings::{installed, target_directory};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A load, and how many instructions in user space an I/O of it may take.
 struct Row {
@@ -40,7 +41,7 @@ const SECONDS: [u32; 2] = [1, 3];
 /// [`Stop::Skipped`] without valgrind; [`Stop::Failed`] if a row is above its bound or could not be
 /// measured.
 pub fn check(root: &Path) -> Result<(), Stop> {
-    if Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+    if installed("valgrind").is_none() {
         return Err(Stop::Skipped("valgrind is not installed".to_owned()));
     }
     let program = build(root)?;
@@ -67,10 +68,9 @@ pub fn check(root: &Path) -> Result<(), Stop> {
 
 /// The program as it is released.
 fn build(root: &Path) -> Result<PathBuf, Stop> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let status = Command::new("cargo").current_dir(root).args(["build", "--release", "--locked", "-p", "app"]).status();
     if status.is_ok_and(|status| status.success()) {
-        Ok(target.join("release/diskspd"))
+        Ok(target_directory(root).join("release/diskspd"))
     } else {
         Err(Stop::Failed("cargo build --release failed".to_owned()))
     }

@@ -4,4 +4,5 @@ pub mod cost;
 pub mod docs;
 mod schema_page;
 pub mod stop;
+mod surroundings;
 pub mod vm;

@@ -207,8 +207,7 @@ fn a_run_keeps_the_device_for_itself_until_its_end() {
     // A second run finds the first one.
     let second = place.write_to(&[&destroy(&image)], &device.path);
     second.expect_status(3).expect_stderr(&["in use", &format!("open in process {}", running.id())]);
-    running.interrupt();
-    running.finish().expect_status(0);
+    running.end();
     assert!(!is_kept(), "it is free after the run");
 }
 

@@ -18,11 +18,8 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     if File::open("/dev/kmsg").is_err() {
         skip!("the kernel's log is not for this process");
     }
-    // The device promises more than there is room for.
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
-    let image = memory.path.join("own.img");
-    File::create(&image).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
-    let device = or_skip!(LoopDevice::over(&place, &image));
+    let (device, image) = or_skip!(LoopDevice::failing(&memory));
     let words = format!("-d2 -W0 -w100 -b64K -Su -o2 --json r.json --xml r.xml --destroy={}", image.display());
     let run = place.diskspd(&words).arg(&device.path).run();
     run.expect_status(1);

@@ -2,7 +2,7 @@
 //! memory, mappings and priorities in `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use testkit::{Finished, HugePages, Running, Workplace, or_skip, tool, workplace};
+use testkit::{HugePages, Running, Workplace, or_skip, tool, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -14,13 +14,6 @@ fn place() -> Workplace {
 fn measuring(place: &Workplace, words: &str) -> Running {
     let mut run = place.briefly("-b4K").args(words).start();
     run.wait_for_stderr("starting measurements");
-    run
-}
-
-fn end(run: Running) -> Finished {
-    run.interrupt();
-    let run = run.finish();
-    run.expect_status(0);
     run
 }
 
@@ -218,7 +211,7 @@ fn priorities_are_those_of_the_threads() {
         let found: Vec<String> = workers
             .map(|task| place.tool(&ionice).args("-p").arg(task.file_name()).run().stdout.trim().to_owned())
             .collect();
-        end(run);
+        run.end();
         assert_eq!(found, [expected, expected], "{words}");
     }
 }
@@ -257,7 +250,7 @@ fn a_mapped_file_is_in_the_map_of_the_process_and_nothing_is_read_or_written() {
     for (words, mapped) in [("-Sm", Some("r--s")), ("-Sm -w50", Some("rw-s")), ("-w50", None)] {
         let run = measuring(&place, &format!("{words} a.dat"));
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", run.id())).expect("its map");
-        end(run);
+        run.end();
         let line = maps.lines().find(|line| line.ends_with("/a.dat"));
         assert_eq!(line.and_then(|line| line.split_whitespace().nth(1)), mapped, "{words}: {maps}");
     }
@@ -319,7 +312,7 @@ fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
     or_skip!(place.direct_io());
     let run = measuring(&place, "-Suy -o2 a.dat");
     let modes = run.descriptors_of(&place.path("a.dat"));
-    end(run).expect_stdout(&["-Sy has no effect: 'a.dat' is reached with O_DIRECT"]);
+    run.end().expect_stdout(&["-Sy has no effect: 'a.dat' is reached with O_DIRECT"]);
     assert!(modes.len() == 1 && modes[0].direct, "{modes:?}");
 }
 
@@ -338,7 +331,7 @@ fn buffers_lie_in_huge_pages_or_the_run_says_how_many_are_missing() {
     for (words, count) in [("-l", 2), ("", 0)] {
         let run = measuring(&place, &format!("-t2 -si {words} a.dat"));
         let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", run.id())).expect("its map");
-        end(run);
+        run.end();
         assert_eq!(smaps.matches(&huge).count(), count, "{words}\n{smaps}");
         assert_eq!(smaps.matches(&touched).count(), count, "{words}\n{smaps}");
     }

@@ -99,9 +99,7 @@ fn a_run_that_fails_or_is_ended_writes_what_there_is() {
     let mut running = place.diskspd("-d30 -W0 -b4K -v --json r.json a.dat").start();
     running.wait_for_stderr("starting measurements");
     std::thread::sleep(Duration::from_millis(100));
-    running.interrupt();
-    let run = running.finish();
-    run.expect_status(0);
+    let run = running.end();
     let stopped = document(&place, "r.json");
     assert_eq!(stopped["time_spans"][0]["outcome"], "stopped");
     assert_eq!(stopped["time_spans"][0]["measured"]["is_partial"], true);
@@ -164,8 +162,7 @@ fn earlier_results_stay_until_there_are_new_ones() {
     let mut running = running;
     running.wait_for_stderr("starting measurements");
     assert_eq!(place.content("r.json"), b"earlier");
-    running.interrupt();
-    running.finish().expect_status(0);
+    running.end();
     assert_eq!(document(&place, "r.json")["schema"], "diskspd-result");
 }
 

@@ -95,11 +95,8 @@ fn a_device_that_fails_makes_it_invalid() {
     if File::open("/dev/kmsg").is_err() {
         skip!("the kernel's log is not for this process");
     }
-    // The device promises more than there is room for.
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
-    let image = memory.path.join("own.img");
-    File::create(&image).and_then(|file| file.set_len(32 << 20)).expect("a sparse file");
-    let device = or_skip!(LoopDevice::over(&place, &image));
+    let (device, image) = or_skip!(LoopDevice::failing(&memory));
     let words = format!("-d2 -W0 -w100 -b64K -Su -o2 --json r.json --destroy={}", image.display());
     let run = place.diskspd(&words).arg(&device.path).run();
     run.expect_status(1).expect_stdout(&["\nVerdict: INVALID\n"]);
@@ -146,9 +143,7 @@ fn a_run_that_is_stopped_says_so() {
     let mut run = place.diskspd("-d30 -W0 -b4K -g1 -v --json r.json a.dat").start();
     run.wait_for_stderr("starting measurements");
     std::thread::sleep(Duration::from_millis(200));
-    run.interrupt();
-    let run = run.finish();
-    run.expect_status(0);
+    let run = run.end();
     assert_eq!(found(&place, &run, "ended-early")["severity"], "note");
 }
 

@@ -19,13 +19,6 @@ fn measuring(place: &Workplace, words: &str) -> Running {
     run
 }
 
-fn end(run: Running) -> testkit::Finished {
-    run.interrupt();
-    let run = run.finish();
-    run.expect_status(0);
-    run
-}
-
 /// CPUs that this very process may use, like `0-1`.
 fn own_cpus() -> String {
     let status = std::fs::read_to_string("/proc/self/status").expect("our own status");
@@ -55,7 +48,7 @@ fn there_are_as_many_threads_as_asked_for() {
     ] {
         let run = measuring(&place, words);
         let names: Vec<String> = run.threads().into_iter().map(|(name, _)| name).collect();
-        let run = end(run);
+        let run = run.end();
         let workers: BTreeSet<&String> = names.iter().filter(|name| name.starts_with("worker ")).collect();
         let expected: BTreeSet<String> = (0..threads).map(|number| format!("worker {number}")).collect();
         assert!(workers.into_iter().eq(&expected), "{words}: {names:?}");
@@ -71,7 +64,7 @@ fn threads_run_on_the_cpus_that_were_named() {
     let of_workers = |words: &str| -> Vec<String> {
         let run = measuring(&place, words);
         let threads = run.threads();
-        end(run);
+        run.end();
         threads.into_iter().filter(|(name, _)| name.starts_with("worker ")).map(|(_, cpus)| cpus).collect()
     };
     // Round robin over all CPUs that may be used.
@@ -107,7 +100,7 @@ fn an_order_of_cpus_uses_each_once_and_cores_first_with_c() {
     for words in ["-ac", "-as", "-ap", "-aP", "-ae", "-aE", "-aup", "-acs"] {
         let run = measuring(&place, &format!("-t{threads} -si -b4K {words} a.dat"));
         let mut workers = run.threads();
-        end(run);
+        run.end();
         workers.retain(|(name, _)| name.starts_with("worker "));
         workers.sort_by_key(|(name, _)| name["worker ".len()..].parse::<u32>().expect("a number"));
         let order: Vec<u32> = workers.iter().map(|(_, cpu)| cpu.parse().expect("one CPU")).collect();
@@ -153,7 +146,7 @@ fn targets_are_open_as_the_caching_options_say() {
         // As many as there are threads: each has its own.
         let run = measuring(&place, &format!("-t2 -r -o4 {words} a.dat"));
         let modes = run.descriptors_of(&place.path("a.dat"));
-        end(run);
+        run.end();
         assert_eq!(modes, [mode, mode], "{words}");
     }
 }

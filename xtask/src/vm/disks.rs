@@ -1,7 +1,8 @@
 //! The disks of the virtual machine. The tests know them by their serial numbers and names in the
 //! world, which `crates/app/tests/vm/disks.rs` repeats.
 
-use super::{Step, Stop, failed, installed, output_of};
+use super::{Step, Stop, failed, output_of};
+use crate::surroundings::installed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;

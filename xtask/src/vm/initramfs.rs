@@ -3,7 +3,8 @@
 use super::kernel::Kernel;
 use super::programs::Programs;
 use super::rows::Name;
-use super::{Step, Stop, failed, installed, output_of};
+use super::{Step, Stop, failed, output_of};
+use crate::surroundings::installed;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

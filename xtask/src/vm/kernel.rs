@@ -1,6 +1,7 @@
 //! The kernel to boot and its modules.
 
-use super::{Step, Stop, failed, installed, output_of};
+use super::{Step, Stop, failed, output_of};
+use crate::surroundings::installed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,8 @@
 
 use super::kernel::Kernel;
 use super::rows::{DONE, UP};
-use super::{Step, Stop, failed, installed};
+use super::{Step, Stop, failed};
+use crate::surroundings::installed;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ mod programs;
 mod rows;
 
 use crate::stop::Stop;
+use crate::surroundings::target_directory;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,8 +39,7 @@ pub struct Request {
 /// it is asked for;
 /// [`Stop::Failed`] if a test failed or did not run.
 pub fn test(root: &Path, request: &Request) -> Step<()> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let cache = target.join("vm");
+    let cache = target_directory(root).join("vm");
     std::fs::create_dir_all(&cache).map_err(|error| failed("make", &cache, &error))?;
     let qemu = machine::find()?;
     let kernel = kernel::find(&cache, request.kernel.as_deref())?;
@@ -70,12 +70,4 @@ fn output_of(command: &mut Command) -> Result<String, String> {
     } else {
         Err(format!("{words}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
     }
-}
-
-/// Where a program is in the folders that programs are in.
-fn installed(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let administrators = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
-    let mut paths = std::env::split_paths(&folders).chain(administrators).map(|folder| folder.join(name));
-    paths.find(|path| path.is_file())
 }
