@@ -93,7 +93,13 @@ impl Buckets {
     /// atomic addition (1.4 against 7.1 ns).
     #[inline]
     pub fn record(&self, latency_ns: u64) {
-        let cell = &self.cells[index(latency_ns)];
+        self.record_at(index(latency_ns));
+    }
+
+    /// Counts one latency whose bucket is known.
+    #[inline]
+    pub fn record_at(&self, index: usize) {
+        let cell = &self.cells[index];
         cell.store(cell.load(Relaxed) + 1, Relaxed);
     }
 

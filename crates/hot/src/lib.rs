@@ -11,5 +11,6 @@ pub mod mix;
 pub mod pace;
 pub mod rng;
 pub mod slots;
+pub mod slowest;
 pub mod stream;
 pub mod weighted;

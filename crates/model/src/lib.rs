@@ -26,6 +26,7 @@ pub mod profile;
 pub mod record;
 pub mod result;
 pub mod series;
+pub mod slow_io;
 pub mod topology;
 pub mod units;
 pub mod validate;

@@ -31,6 +31,12 @@ pub const INTERVALS_MAX: u64 = 16_777_216;
 /// Most cells of the series of counts: 7 hours of 100 ms.
 pub const SERIES_CELLS_MAX: u64 = 262_144;
 
+/// Most sections of a measurement with a latency histogram of their own.
+pub const SECTIONS_MAX: u64 = 200_000;
+
+/// The slowest I/Os of a measurement that are kept, of each thread and of all.
+pub const SLOWEST_IOS: usize = 100;
+
 /// Share of the available memory that a plan may use, in percent.
 pub const MEMORY_PERCENT_MAX: u64 = 90;
 

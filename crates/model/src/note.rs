@@ -122,6 +122,16 @@ pub enum Note {
         /// Of how many.
         intended: u64,
     },
+    /// The run is so long that its series of counts has wider cells than 100 ms.
+    SeriesCoarsened {
+        /// How wide, in nanoseconds.
+        width_ns: u64,
+    },
+    /// There are so many intervals (`-D`) that a latency histogram is kept of several together.
+    SectionsMerged {
+        /// How many.
+        intervals: u64,
+    },
     /// A target is not deleted, though files that this program made are.
     NotDeleted {
         /// Which target.
@@ -278,6 +288,15 @@ impl fmt::Display for Note {
             Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
             Self::StartsDelayedByDepth { delayed, started, depth } => starts_delayed(f, *delayed, *started, *depth),
             Self::StartsNotMade { backlog, intended } => starts_not_made(f, *backlog, *intended),
+            Self::SeriesCoarsened { width_ns } => {
+                write!(f, "the run is long: its series of counts has cells of {} ms", width_ns / 1_000_000)
+            }
+            Self::SectionsMerged { intervals } => {
+                write!(
+                    f,
+                    "there are many intervals (-D): each latency histogram is that of {intervals} of them together"
+                )
+            }
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }

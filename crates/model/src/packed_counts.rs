@@ -34,6 +34,21 @@ impl PackedCounts {
         })
     }
 
+    /// These and others together; the others ascend too.
+    #[must_use]
+    pub fn plus(&self, others: impl IntoIterator<Item = (u32, u64)>) -> Self {
+        let (mut ours, mut others) = (self.iter().peekable(), others.into_iter().peekable());
+        Self::pack(std::iter::from_fn(|| match (ours.peek().copied(), others.peek().copied()) {
+            (Some((at, count)), Some((other, more))) if at == other => {
+                (ours.next(), others.next());
+                Some((at, count.saturating_add(more)))
+            }
+            (Some((at, _)), Some((other, _))) if at < other => ours.next(),
+            (Some(_), None) => ours.next(),
+            (_, _) => others.next(),
+        }))
+    }
+
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
@@ -82,6 +97,15 @@ mod tests {
             let buckets: Vec<_> = buckets.into_iter().filter(|&(_, count)| count > 0).collect();
             let packed = PackedCounts::pack(buckets.iter().copied());
             prop_assert_eq!(packed.iter().collect::<Vec<_>>(), buckets);
+        }
+
+        #[test]
+        fn counts_add_up(ours: BTreeMap<u32, u32>, others: BTreeMap<u32, u32>) {
+            let wide = |counts: &BTreeMap<u32, u32>| counts.iter().map(|(&at, &n)| (at, u64::from(n))).collect::<Vec<_>>();
+            let mut expected = BTreeMap::<u32, u64>::new();
+            wide(&ours).into_iter().chain(wide(&others)).for_each(|(at, n)| *expected.entry(at).or_default() += n);
+            let sum = PackedCounts::pack(wide(&ours)).plus(wide(&others));
+            prop_assert_eq!(sum, PackedCounts::pack(expected));
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::note::Note;
 use crate::series::{SectionRecord, SeriesRecord};
+use crate::slow_io::SlowIo;
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +165,8 @@ pub struct ThreadRecord {
     pub waits: WaitCounts,
     /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
+    /// Its slowest I/Os (`-L` or `-D`), in no order.
+    pub slowest: Vec<SlowIo>,
 }
 
 /// Latencies of the same I/Os from two stamps on.

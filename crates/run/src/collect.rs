@@ -1,54 +1,48 @@
 //! Counting I/Os that came back, and freeing their requests.
 
 use crate::phase::Phases;
-use crate::recorder::{Page, Recorder};
+use crate::recorder::Recorder;
 use crate::work::Assigner;
 use crate::worker::{Sampling, Trouble, Worker};
 use engine::{Done, Engine};
+use hot::buckets;
 use hot::clock::Clock;
+use hot::slowest::SlowIo;
 use std::ops::Range;
 
-/// The page that I/Os are counted on, and until when.
-#[derive(Clone, Copy, Debug, Default)]
+/// Until when I/Os are counted in the same part of the measurement.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Paging {
-    /// Width of an interval of `-D`; 0 = none.
-    width_ns: u64,
-    /// Number of intervals.
-    count: u64,
-    /// First nanosecond of the next page.
+    /// The measurement has begun.
+    is_measuring: bool,
+    /// First nanosecond of the next part.
     end_ns: u64,
-    page: Page,
 }
 
 impl Paging {
-    /// Before the measurement; `count` intervals of `width_ns` follow, if there are any.
-    pub(crate) fn new(width_ns: u64, count: u64) -> Self {
-        Self { width_ns, count, end_ns: u64::MAX, page: Page::sum(false) }
+    /// Before the measurement.
+    pub(crate) fn new() -> Self {
+        Self { is_measuring: false, end_ns: u64::MAX }
     }
 
     /// True once the measurement has begun.
     #[inline]
     pub(crate) fn is_measuring(&self) -> bool {
-        self.page.is_measured()
+        self.is_measuring
     }
 
     /// The measurement has begun.
     pub(crate) fn start_measuring(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
-        if self.width_ns == 0 {
-            self.page = Page::sum(true);
-        } else {
-            self.turn(now_ns, phases, recorder);
-        }
+        self.is_measuring = true;
+        let next_ns = recorder.start_measuring(now_ns.saturating_sub(phases.measure_ns));
+        self.end_ns = phases.measure_ns.saturating_add(next_ns);
     }
 
-    /// To the interval of `now_ns`; divides, so only when it is a new one.
+    /// To the part of `now_ns`; divides, so only when it is a new one.
     #[cold]
     fn turn(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
-        let index = (now_ns.saturating_sub(phases.measure_ns) / self.width_ns).min(self.count.saturating_sub(1));
-        let page = Page::interval(index as usize);
-        recorder.turn_page(self.page, page);
-        self.page = page;
-        self.end_ns = phases.measure_ns.saturating_add((index + 1).saturating_mul(self.width_ns));
+        let next_ns = recorder.turn(now_ns.saturating_sub(phases.measure_ns));
+        self.end_ns = phases.measure_ns.saturating_add(next_ns);
     }
 }
 
@@ -93,7 +87,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if counts && ended_ns >= self.paging.end_ns {
             self.paging.turn(ended_ns, &self.phases, &self.recorder);
         }
-        let page = self.paging.page;
+        let is_measuring = self.paging.is_measuring;
         let Sampling { started_ns: sampled_ns, submitted_ns, .. } = self.sampling;
         let mut failed = None;
         let Self { done, slots, work, recorder, assigner, allowance, sampling, .. } = self;
@@ -104,13 +98,23 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let begun_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
             if !E::STAMPS && begun_ns == sampled_ns {
                 sampling.unfinished = sampling.unfinished.saturating_sub(1);
-                if counts && page.is_measured() && done.result > 0 {
+                if counts && is_measuring && done.result > 0 {
                     recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
                 }
             }
             if counts && done.result > 0 {
                 let row = &rows[slot.work as usize];
-                row.record(page, slot.write, ended_ns.saturating_sub(begun_ns));
+                let latency_ns = ended_ns.saturating_sub(begun_ns);
+                row.record(slot.write, latency_ns);
+                if let (true, Some(latencies)) = (is_measuring, &recorder.latencies) {
+                    let bucket = buckets::index(latency_ns);
+                    row.record_bucket(slot.write, bucket);
+                    latencies.record(slot.write, bucket);
+                    if latencies.slowest.wants(latency_ns) {
+                        let tag = u64::from(slot.work) << 1 | u64::from(slot.write);
+                        latencies.slowest.keep(SlowIo { latency_ns, ended_ns, offset: slot.offset, tag });
+                    }
+                }
                 let bytes = done.result.cast_unsigned();
                 if bytes < work.block {
                     row.record_short(slot.write, u64::from(work.block - bytes));

@@ -5,10 +5,12 @@ use crate::cpu;
 use crate::crew::Crew;
 use crate::event::{self, Outside, TICK_NS};
 use crate::gate::{Readiness, Signal};
+use crate::gather;
 use crate::io_workers;
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
 use crate::prepare::Preparer;
+use crate::section_sums::SectionSums;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CpuTimes, Outcome, TimeSpanRecord};
@@ -56,13 +58,14 @@ pub(crate) fn run_time_span(
     }
     let mut control = Control::new(plan, &crew, outside, observer);
     control.keep_phases();
-    let Control { phases, cpu_before, cpu_after, pause_ns, io_worker_threads, .. } = control;
+    let Control { phases, cpu_before, cpu_after, sections, pause_ns, io_worker_threads, .. } = control;
     let deviation_ns = clock.0.deviation_ns();
     let all_ended = crew.wait_for_end();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &crew, observer);
     warn_of_stuck(&crew, observer);
     let mut record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
+    gather::course(&crew.course, &crew.recorders, sections, &mut record);
     let threads = io_worker_threads;
     record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns }));
@@ -104,6 +107,8 @@ struct Control<'a> {
     cpu_before: Result<Vec<CpuTimes>, String>,
     cpu_after: Result<Vec<CpuTimes>, String>,
     seen: Seen,
+    /// `None` if latencies are not measured.
+    sections: Option<SectionSums>,
     dots: u64,
     /// How long the process was kept from running during the measurement.
     pause_ns: u64,
@@ -139,6 +144,7 @@ impl<'a> Control<'a> {
             cpu_before: unread(),
             cpu_after: unread(),
             seen: Seen { at_ns: start_ns, ..Seen::default() },
+            sections: crew.course.sections().map(SectionSums::new),
             dots: 0,
             pause_ns: 0,
             io_worker_threads: 0,
@@ -182,6 +188,9 @@ impl<'a> Control<'a> {
         let mut count_io_workers_ns = begin.at_ns + TICK_NS / 2;
         while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
+            if let Some(sections) = &mut self.sections {
+                self.crew.recorders.iter().for_each(|recorder| sections.take_from(recorder));
+            }
             let now = sys::clock::monotonic_ns();
             if now >= until_ns {
                 break;
@@ -326,7 +335,7 @@ fn record(
         outcome,
         elapsed_ns,
         rows: crew.recorders.iter().flat_map(|recorder| recorder.row_records()).collect(),
-        threads: crew.recorders.iter().map(|recorder| recorder.thread_record()).collect(),
+        threads: crew.recorders.iter().map(|recorder| recorder.thread_record(phases.measure_ns)).collect(),
         cpus,
         notes,
         ..TimeSpanRecord::default()

@@ -2,6 +2,7 @@
 
 use crate::allowance::Budget;
 use crate::clock::RunClock;
+use crate::course::Course;
 use crate::gate::{Gate, Signal};
 use crate::life;
 use crate::phase::Stop;
@@ -28,6 +29,7 @@ pub(crate) struct Crew {
     pub(crate) gate: Arc<Gate>,
     pub(crate) stop: Arc<Stop>,
     pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) course: Arc<Course>,
     pub(crate) recorders: Vec<Arc<Recorder>>,
     pub(crate) notes: Arc<Mutex<Vec<Note>>>,
     thread_ids: Vec<Arc<AtomicI32>>,
@@ -41,11 +43,13 @@ impl Crew {
     ///
     /// If the machine gives no more threads; those that were started have ended then.
     pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, clock: RunClock) -> Result<Self, String> {
-        let recorders = plan.workers.iter().map(|worker| Arc::new(Recorder::new(plan, worker))).collect();
+        let course = Arc::new(Course::new(plan));
+        let recorders = plan.workers.iter().map(|worker| Arc::new(Recorder::new(plan, worker, &course))).collect();
         let mut crew = Self {
             gate: Arc::default(),
             stop: Arc::default(),
             budget: Budget::new(plan.end_after, plan.workers.len(), sys::thread::current_id()).map(Arc::new),
+            course,
             recorders,
             notes: Arc::default(),
             thread_ids: Vec::new(),

@@ -5,7 +5,8 @@
 
 use crate::allowance::Allowance;
 use crate::phase::{Phases, Stop};
-use crate::recorder::{Row, tally};
+use crate::recorder::tally;
+use crate::row::Row;
 use crate::times::Times;
 use crate::worker::{Slot, Worker};
 use engine::Engine;

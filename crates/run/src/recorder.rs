@@ -3,14 +3,20 @@
 //! The cells outlive the worker, so that the result can be read even while an I/O that the kernel
 //! never gives back keeps the worker waiting.
 
+use crate::course::{Course, Place};
 use crate::open_loop::OpenLoopCells;
+use crate::row::Row;
+use crate::sections::{SectionCells, SectionPart};
 use crate::times::Times;
-use hot::buckets::{BUCKET_COUNT, Buckets};
-use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
-use model::plan::{TimeSpanPlan, WorkerPlan, WorkerTarget};
-use model::record::{DirectionRecord, IntervalRecord, RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
-use std::sync::atomic::AtomicU64;
-use sys::mapping::untouched_cells;
+use hot::buckets::Buckets;
+use hot::counters::{Counter, TallyValues};
+use hot::slowest::Slowest;
+use model::limits::SLOWEST_IOS;
+use model::plan::{TimeSpanPlan, WorkerPlan};
+use model::record::{RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
+use model::series::CellCounts;
+use model::slow_io::SlowIo;
+use std::sync::Arc;
 
 /// Everything that one worker counts.
 #[derive(Debug)]
@@ -21,8 +27,10 @@ pub struct Recorder {
     pub rows: Box<[Row]>,
     /// Set by the worker once the cells hold measured I/Os only.
     pub measuring: Counter,
-    /// First cell of the interval that I/Os are counted in; 0 = none.
-    interval_cell: Counter,
+    course: Arc<Course>,
+    place: PlaceCells,
+    /// `-L` or `-D`.
+    pub(crate) latencies: Option<LatencyCells>,
     /// Completions in all phases.
     pub completed: Counter,
     /// Operations that the kernel has not given back.
@@ -34,63 +42,34 @@ pub struct Recorder {
     stamps: Option<StampCells>,
 }
 
+/// Where in the measurement the worker is.
+#[derive(Debug, Default)]
+struct PlaceCells {
+    cell: Counter,
+    interval: Counter,
+    section: Counter,
+}
+
+/// Latencies of the measurement, of all rows together.
+#[derive(Debug)]
+pub(crate) struct LatencyCells {
+    sections: SectionCells,
+    pub(crate) slowest: Slowest,
+}
+
+impl LatencyCells {
+    /// Counts a latency by its bucket.
+    #[inline]
+    pub(crate) fn record(&self, write: bool, bucket: usize) {
+        self.sections.record(write, bucket);
+    }
+}
+
 /// `-L` in a closed loop: the same I/Os timed in two ways.
 #[derive(Debug)]
 struct StampCells {
     slot: Times,
     submission: Times,
-}
-
-/// One thread's work on one target.
-#[derive(Debug)]
-pub struct Row {
-    target: usize,
-    block_bytes: u64,
-    /// Pages of [`PAGE_CELLS`] cells, reads before writes: the first sums up, the others are the
-    /// intervals of `-D`. Each I/O is counted on one page; an interval is added to the sum when it is
-    /// over.
-    cells: Box<[AtomicU64]>,
-    /// `-L`: reads, then writes.
-    buckets: [Option<Buckets>; 2],
-    /// Transfers shorter than the block: reads, then writes.
-    short: [Short; 2],
-    /// `None` in a closed loop.
-    pub(crate) open_loop: Option<OpenLoopCells>,
-}
-
-/// Transfers shorter than the block.
-#[derive(Debug, Default)]
-struct Short {
-    transfers: Counter,
-    /// What they lack.
-    missing_bytes: Counter,
-}
-
-/// Cells of one page: reads, then writes.
-const PAGE_CELLS: usize = 2 * TALLY_CELLS;
-
-/// Which page I/Os are counted on, and whether their latencies go into the buckets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    first_cell: usize,
-    measured: bool,
-}
-
-impl Page {
-    /// The sum: before the measurement, or without intervals.
-    pub const fn sum(measured: bool) -> Self {
-        Self { first_cell: 0, measured }
-    }
-
-    /// True for the measurement's pages.
-    pub const fn is_measured(self) -> bool {
-        self.measured
-    }
-
-    /// An interval of the measurement, from 0.
-    pub const fn interval(index: usize) -> Self {
-        Self { first_cell: (index + 1) * PAGE_CELLS, measured: true }
-    }
 }
 
 /// How a worker waited, over the whole run.
@@ -112,7 +91,7 @@ pub struct Waits {
 
 impl Recorder {
     /// Cells for one worker.
-    pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan) -> Self {
+    pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, course: &Arc<Course>) -> Self {
         let waits_for_completions = worker.engine.kind != model::plan::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
         Self {
@@ -120,7 +99,11 @@ impl Recorder {
             throttled: limited && waits_for_completions,
             rows: worker.targets.iter().map(|target| Row::new(plan, target)).collect(),
             measuring: Counter::default(),
-            interval_cell: Counter::default(),
+            place: PlaceCells::default(),
+            latencies: course
+                .sections()
+                .map(|_| LatencyCells { sections: SectionCells::new(), slowest: Slowest::new(SLOWEST_IOS) }),
+            course: Arc::clone(course),
             completed: Counter::default(),
             in_flight: Counter::default(),
             submits: Counter::default(),
@@ -135,63 +118,109 @@ impl Recorder {
     pub fn touch(&self) {
         const TARGETS_MAX: usize = 8;
         if self.rows.len() <= TARGETS_MAX {
-            let tables = self.rows.iter().flat_map(|row| &row.buckets).flatten();
-            tables.for_each(Buckets::touch);
+            self.rows.iter().flat_map(Row::buckets).for_each(Buckets::touch);
             let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.slot, &stamps.submission]);
             sampled.for_each(Times::touch);
         }
+        self.latencies.iter().for_each(|latencies| latencies.sections.touch());
     }
 
-    /// Forgets the I/Os of the warm-up; only the worker may.
-    pub fn start_measuring(&self) {
+    /// The measurement begins; I/Os of the warm-up are forgotten. Gives when the next part of it begins, in
+    /// nanoseconds since its start. Only the worker may.
+    pub(crate) fn start_measuring(&self, at_ns: u64) -> u64 {
         for row in &self.rows {
             row.forget();
         }
         self.submits.set(0);
+        if let Some(latencies) = &self.latencies {
+            latencies.slowest.open();
+        }
+        let next_ns = self.turn(at_ns);
         self.measuring.set(1);
+        next_ns
     }
 
-    /// I/Os are counted on another page from now on; what is on the one of an interval that is over is
-    /// added to the sum. Only the worker may.
-    pub fn turn_page(&self, from: Page, to: Page) {
-        for row in self.rows.iter().filter(|_| from.first_cell > 0) {
-            row.add_to_sum(from.first_cell);
+    /// I/Os are counted in another part of the measurement from now on. Gives when the next one begins, in
+    /// nanoseconds since its start. Only the worker may.
+    pub(crate) fn turn(&self, at_ns: u64) -> u64 {
+        let from = self.place();
+        let (place, next_ns) = self.course.find(at_ns);
+        let counts = [false, true].map(|write| {
+            let (values, bytes) = self.current(write);
+            if let Some(latencies) = &self.latencies {
+                latencies.sections.add(write, values, bytes);
+            }
+            self.rows.iter().for_each(|row| row.close(write, from.interval));
+            CellCounts { ios: values.count, bytes, latency_sum_ns: values.sum_ns }
+        });
+        self.course.add(from.cell, counts);
+        if let Some(latencies) = self.latencies.as_ref().filter(|_| place.section != from.section) {
+            latencies.sections.turn(place.section);
         }
-        self.interval_cell.set(to.first_cell as u64);
+        self.place.cell.set(place.cell);
+        self.place.interval.set(place.interval);
+        self.place.section.set(place.section);
+        next_ns
+    }
+
+    /// The parts of the measurement.
+    #[cfg(test)]
+    pub(crate) fn course(&self) -> &Course {
+        &self.course
+    }
+
+    fn place(&self) -> Place {
+        let PlaceCells { cell, interval, section } = &self.place;
+        Place { cell: cell.get(), interval: interval.get(), section: section.get() }
+    }
+
+    /// Reads or writes of all rows in the part that the worker is in, and their bytes.
+    fn current(&self, write: bool) -> (TallyValues, u64) {
+        let of = |row: &Row| row.current(write);
+        let add = |(values, bytes): (TallyValues, u64), (more, more_bytes)| (values.and(more), bytes + more_bytes);
+        self.rows.iter().map(of).fold((TallyValues::default(), 0), add)
+    }
+
+    /// The oldest section that the worker has closed. Only the control thread may.
+    pub(crate) fn take_section(&self) -> Option<SectionPart> {
+        self.latencies.as_ref()?.sections.take()
+    }
+
+    /// The section that the worker is in, complete once it counts no more.
+    pub(crate) fn unclosed_section(&self) -> Option<SectionPart> {
+        let sections = &self.latencies.as_ref().filter(|_| self.measuring.get() == 1)?.sections;
+        let mut part = sections.unclosed();
+        for (side, write) in part.sides.iter_mut().zip([false, true]) {
+            let (values, bytes) = self.current(write);
+            side.tally.merge(&tally(values));
+            side.bytes += bytes;
+        }
+        Some(part)
+    }
+
+    /// What the worker did in the cell that it is in.
+    pub(crate) fn unclosed_cell(&self) -> Option<(u64, [CellCounts; 2])> {
+        let counts = |write| {
+            let (values, bytes) = self.current(write);
+            CellCounts { ios: values.count, bytes, latency_sum_ns: values.sum_ns }
+        };
+        (self.measuring.get() == 1).then(|| (self.place.cell.get(), [false, true].map(counts)))
     }
 
     /// The rows as they are now; empty ones if the worker has not reached the measurement.
     pub fn row_records(&self) -> Vec<RowRecord> {
         let measured = self.measuring.get() == 1;
         let record = |row: &Row| {
-            let (thread, target) = (self.thread, row.target);
+            let (thread, target) = (self.thread, row.target());
             if !measured {
                 return RowRecord { thread, target, ..RowRecord::default() };
             }
-            let intervals = row.intervals();
-            let [read, write] = [false, true].map(|write| self.direction_record(row, write));
+            let intervals = row.interval_records(self.place.interval.get());
+            let [read, write] = [false, true].map(|write| row.direction_record(write));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
             RowRecord { thread, target, read, write, intervals, open_loop }
         };
         self.rows.iter().map(record).collect()
-    }
-
-    /// One row's reads or writes, those of the current interval included.
-    fn direction_record(&self, row: &Row, write: bool) -> DirectionRecord {
-        let values = self.values(row, write);
-        DirectionRecord {
-            tally: tally(values),
-            bytes: row.bytes(values, write),
-            buckets: row.buckets[usize::from(write)].as_ref().map(Buckets::non_empty).unwrap_or_default(),
-        }
-    }
-
-    fn values(&self, row: &Row, write: bool) -> TallyValues {
-        let sum = row.values(0, write);
-        match usize::try_from(self.interval_cell.get()) {
-            Ok(0) | Err(_) => sum,
-            Ok(cell) => sum.and(row.values(cell, write)),
-        }
     }
 
     /// I/Os, bytes and the sum of latencies in nanoseconds, of all rows now. Of the measurement only, if
@@ -202,16 +231,33 @@ impl Recorder {
             return totals;
         }
         for (row, write) in self.rows.iter().flat_map(|row| [(row, false), (row, true)]) {
-            let values = self.values(row, write);
-            totals.0 += values.count;
-            totals.1 += row.bytes(values, write);
-            totals.2 = totals.2.wrapping_add(values.sum_ns);
+            let (ios, bytes, latency_sum_ns) = row.totals(write);
+            totals = (totals.0 + ios, totals.1 + bytes, totals.2.wrapping_add(latency_sum_ns));
         }
         totals
     }
 
-    /// The thread's own counters as they are now.
-    pub fn thread_record(&self) -> ThreadRecord {
+    /// The slowest I/Os of the measurement, which began at `measure_ns`, in no order.
+    fn slowest(&self, measure_ns: u64) -> Vec<SlowIo> {
+        let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
+        let of = |kept: hot::slowest::SlowIo| {
+            // The tag that `collect` made.
+            let row = self.rows.get((kept.tag >> 1) as usize)?;
+            Some(SlowIo {
+                ended_at_ns: kept.ended_ns.saturating_sub(measure_ns),
+                latency_ns: kept.latency_ns,
+                thread: self.thread,
+                target: row.target(),
+                is_write: kept.tag & 1 == 1,
+                offset_bytes: kept.offset,
+                size_bytes: row.block_bytes(),
+            })
+        };
+        kept.into_iter().filter_map(of).collect()
+    }
+
+    /// The thread's own counters as they are now; the measurement began at `measure_ns`.
+    pub fn thread_record(&self, measure_ns: u64) -> ThreadRecord {
         ThreadRecord {
             thread: self.thread,
             throttled: self.throttled,
@@ -221,6 +267,7 @@ impl Recorder {
                 slot: stamps.slot.to_record(),
                 submission: stamps.submission.to_record(),
             }),
+            slowest: self.slowest(measure_ns),
         }
     }
 
@@ -235,94 +282,6 @@ impl Recorder {
             stamps.slot.record(slot_ns);
             stamps.submission.record(submission_ns);
         }
-    }
-}
-
-impl Row {
-    fn new(plan: &TimeSpanPlan, target: &WorkerTarget) -> Self {
-        // The plan refused counts that do not fit (limits::INTERVALS_MAX).
-        let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
-        let used = [target.write_percent < 100, target.write_percent > 0];
-        let buckets = |used| (plan.measure_latency && used).then(|| Buckets::new(untouched_cells(BUCKET_COUNT)));
-        Self {
-            target: target.target,
-            block_bytes: target.block_bytes,
-            cells: untouched_cells(intervals.saturating_add(1).saturating_mul(PAGE_CELLS)),
-            buckets: used.map(buckets),
-            short: Default::default(),
-            open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
-        }
-    }
-
-    /// Index of the target in the timespan.
-    pub fn target(&self) -> usize {
-        self.target
-    }
-
-    /// Counts an I/O of a whole block.
-    #[inline]
-    pub fn record(&self, page: Page, write: bool, latency_ns: u64) {
-        if let Some(tally) = self.tally(page.first_cell, write) {
-            counters::record(tally, latency_ns);
-        }
-        if let (true, Some(buckets)) = (page.measured, &self.buckets[usize::from(write)]) {
-            buckets.record(latency_ns);
-        }
-    }
-
-    /// The I/O that is being counted lacks so many bytes of its block.
-    pub fn record_short(&self, write: bool, missing_bytes: u64) {
-        let short = &self.short[usize::from(write)];
-        short.transfers.add(1);
-        short.missing_bytes.add(missing_bytes);
-    }
-
-    /// Transfers shorter than the block, of the measurement once it has begun.
-    pub fn short_transfers(&self) -> u64 {
-        self.short.iter().map(|short| short.transfers.get()).sum()
-    }
-
-    fn forget(&self) {
-        for write in [false, true] {
-            if let Some(tally) = self.tally(0, write) {
-                counters::set(tally, TallyValues::default());
-            }
-            let Short { transfers, missing_bytes } = &self.short[usize::from(write)];
-            transfers.set(0);
-            missing_bytes.set(0);
-        }
-    }
-
-    fn add_to_sum(&self, first_cell: usize) {
-        for write in [false, true] {
-            if let Some(sum) = self.tally(0, write) {
-                counters::set(sum, counters::values(sum).and(self.values(first_cell, write)));
-            }
-        }
-    }
-
-    #[inline]
-    fn tally(&self, first_cell: usize, write: bool) -> Option<&TallyCells> {
-        self.cells.get(first_cell + usize::from(write) * TALLY_CELLS..)?.first_chunk()
-    }
-
-    fn values(&self, first_cell: usize, write: bool) -> TallyValues {
-        self.tally(first_cell, write).map(counters::values).unwrap_or_default()
-    }
-
-    fn bytes(&self, values: TallyValues, write: bool) -> u64 {
-        let whole = values.count.saturating_mul(self.block_bytes);
-        whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get())
-    }
-
-    fn intervals(&self) -> Vec<IntervalRecord> {
-        let record = |page: usize| IntervalRecord {
-            index: page as u64 - 1,
-            read: tally(self.values(page * PAGE_CELLS, false)),
-            write: tally(self.values(page * PAGE_CELLS, true)),
-        };
-        let pages = 1..self.cells.len() / PAGE_CELLS;
-        pages.map(record).filter(|interval| interval.read.count + interval.write.count > 0).collect()
     }
 }
 

@@ -219,10 +219,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         stop: Arc::clone(&context.stop),
         phases: Phases { start_ns: 0, measure_ns: 0, cool_down_ns: 0, end_ns: 0 },
         done: DoneBatch::new(plan.slots),
-        paging: context
-            .plan
-            .intervals
-            .map_or(Paging::new(0, 0), |intervals| Paging::new(intervals.width_ns, intervals.count)),
+        paging: Paging::new(),
         sampling: Sampling::new(context.recorder.times_submissions()),
         now_ns: 0,
     };

@@ -204,7 +204,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     pub(crate) fn enter_phase(&mut self, now_ns: u64) {
         if !self.paging.is_measuring() && now_ns >= self.phases.measure_ns && now_ns < self.phases.cool_down_ns {
-            self.recorder.start_measuring();
             self.paging.start_measuring(now_ns, &self.phases, &self.recorder);
             if let Some(allowance) = &mut self.allowance {
                 allowance.start_measuring();

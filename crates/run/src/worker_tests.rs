@@ -1,8 +1,10 @@
 //! Workers over the null engine on a clock that the test owns: every turn is in its hands.
 
+mod course;
 mod pacing;
 mod simulated;
 
+use crate::course::Course;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
@@ -77,7 +79,7 @@ fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> Ti
 }
 
 fn context(plan: TimeSpanPlan) -> Context {
-    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0]));
+    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0], &Arc::new(Course::new(&plan))));
     let targets = plan.workers[0].targets.iter().map(|target| target.target + 1).max().unwrap_or(0);
     Context {
         plan: Arc::new(plan),
@@ -128,7 +130,7 @@ fn only_what_completes_inside_the_measurement_is_counted() {
     assert_eq!((row.read.tally.min_ns, row.read.tally.max_ns), (100, 100));
     let share = row.write.tally.count as f64 / ios as f64;
     assert!((share - 0.30).abs() < 0.005, "{share}");
-    assert_eq!(context.recorder.thread_record().submits, 100_000, "those of the cool-down do not count");
+    assert_eq!(context.recorder.thread_record(0).submits, 100_000, "those of the cool-down do not count");
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn short_transfers_of_the_warm_up_are_forgotten() {
     let row = &context.recorder.rows[0];
     row.record_short(false, 96);
     assert_eq!(row.short_transfers(), 1);
-    context.recorder.start_measuring();
+    context.recorder.start_measuring(0);
     assert_eq!(row.short_transfers(), 0);
     row.record_short(true, 96);
     assert_eq!(row.short_transfers(), 1);
@@ -306,7 +308,7 @@ fn one_turn_in_64_is_timed_from_its_submission_too() {
     worker.sampling = Sampling::new(true);
     while worker.turn().expect("nothing fails here") == Turn::GoOn {}
     let rows = context.recorder.row_records();
-    let samples = context.recorder.thread_record().stamp_samples.expect("latencies are recorded in a closed loop");
+    let samples = context.recorder.thread_record(0).stamp_samples.expect("latencies are recorded in a closed loop");
     let (slot, submission) = (samples.slot.tally, samples.submission.tally);
     let measured = rows[0].read.tally.count + rows[0].write.tally.count;
     assert!(slot.count.abs_diff(measured / 64) <= 16, "{} of {measured}", slot.count);

@@ -26,12 +26,12 @@ const fn rate(iops: u64) -> Pace {
 }
 
 /// A device that serves everything at once.
-fn parallel(time_ns: u64) -> Service {
+pub(super) fn parallel(time_ns: u64) -> Service {
     Service { time_ns, servers: None, stall_ns: 0..0 }
 }
 
 /// The row of a run over a device; each look at the clock takes `step_ns`.
-fn run(context: &Context, service: Service, step_ns: u64) -> RowRecord {
+pub(super) fn run(context: &Context, service: Service, step_ns: u64) -> RowRecord {
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns };
     let plan = &context.plan.workers[0];
     let (regions, layout) = setup::lay_out(context, plan).expect("a few KiB of buffers").split();
@@ -189,7 +189,7 @@ fn ios_of_many_turns_are_timed_in_two_ways_too() {
     // One server: each turn brings one completion, and an I/O waits for 128 of them.
     let context = context(plan_of(vec![target(0, 128)], Assignment::Fixed, 128));
     run(&context, Service { time_ns: 1000, servers: Some(1), stall_ns: 0..0 }, 10);
-    let samples = context.recorder.thread_record().stamp_samples.expect("latencies are recorded in a closed loop");
+    let samples = context.recorder.thread_record(0).stamp_samples.expect("latencies are recorded in a closed loop");
     let slot = samples.slot.tally;
     assert!(slot.count > 10 && slot.min_ns > 100_000, "{slot:?}");
 }

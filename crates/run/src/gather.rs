@@ -1,0 +1,32 @@
+//! The course of a measurement, from all workers.
+
+use crate::course::Course;
+use crate::recorder::Recorder;
+use crate::section_sums::SectionSums;
+use model::record::TimeSpanRecord;
+use std::sync::Arc;
+
+/// Puts it into the record: what the workers have closed, and what they were in when they ended. `sections`
+/// holds what was taken from them before; `None` if latencies are not measured.
+pub(crate) fn course(
+    course: &Course,
+    recorders: &[Arc<Recorder>],
+    sections: Option<SectionSums>,
+    record: &mut TimeSpanRecord,
+) {
+    if record.elapsed_ns == 0 {
+        return;
+    }
+    for (cell, counts) in recorders.iter().filter_map(|recorder| recorder.unclosed_cell()) {
+        course.add(cell, counts);
+    }
+    record.series = course.series(record.elapsed_ns);
+    if let Some(mut sections) = sections {
+        for recorder in recorders {
+            sections.take_from(recorder);
+            recorder.unclosed_section().iter().for_each(|part| sections.add(part));
+        }
+        record.sections = sections.records(record.elapsed_ns);
+    }
+    record.notes.extend(course.notes());
+}

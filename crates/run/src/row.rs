@@ -1,0 +1,179 @@
+//! One worker's work on one target, as it counts it.
+
+use crate::open_loop::OpenLoopCells;
+use crate::recorder::tally;
+use hot::buckets::{BUCKET_COUNT, Buckets};
+use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
+use model::plan::{TimeSpanPlan, WorkerTarget};
+use model::record::{DirectionRecord, IntervalRecord};
+use std::sync::atomic::AtomicU64;
+use sys::mapping::untouched_cells;
+
+/// One thread's work on one target.
+///
+/// I/Os are counted in `current`. When their part of the measurement is over it is added to the sum and
+/// to the interval, so that an I/O is counted once, however many things it belongs to.
+#[derive(Debug)]
+pub struct Row {
+    target: usize,
+    block_bytes: u64,
+    /// Reads, then writes, of the part that the worker is in.
+    current: [TallyCells; 2],
+    /// All parts before.
+    sum: [TallyCells; 2],
+    /// The intervals of `-D`, [`INTERVAL_CELLS`] each, as far as they are over.
+    intervals: Box<[AtomicU64]>,
+    /// `-L`: reads, then writes.
+    buckets: [Option<Buckets>; 2],
+    /// Transfers shorter than the block: reads, then writes.
+    short: [Short; 2],
+    /// `None` in a closed loop.
+    pub(crate) open_loop: Option<OpenLoopCells>,
+}
+
+/// Transfers shorter than the block.
+#[derive(Debug, Default)]
+struct Short {
+    transfers: Counter,
+    /// What they lack.
+    missing_bytes: Counter,
+    /// How much of that was in parts that are over.
+    missing_before: Counter,
+}
+
+/// Cells of one interval: reads, then writes.
+const INTERVAL_CELLS: usize = 2 * TALLY_CELLS;
+
+impl Row {
+    pub(crate) fn new(plan: &TimeSpanPlan, target: &WorkerTarget) -> Self {
+        // The plan refused counts that do not fit (limits::INTERVALS_MAX).
+        let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
+        let used = [target.write_percent < 100, target.write_percent > 0];
+        let buckets = |used| (plan.measure_latency && used).then(|| Buckets::new(untouched_cells(BUCKET_COUNT)));
+        Self {
+            target: target.target,
+            block_bytes: target.block_bytes,
+            current: Default::default(),
+            sum: Default::default(),
+            intervals: untouched_cells(intervals.saturating_mul(INTERVAL_CELLS)),
+            buckets: used.map(buckets),
+            short: Default::default(),
+            open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
+        }
+    }
+
+    /// Index of the target in the timespan.
+    pub fn target(&self) -> usize {
+        self.target
+    }
+
+    /// Size of its I/Os.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    /// Counts an I/O of a whole block.
+    #[inline]
+    pub fn record(&self, write: bool, latency_ns: u64) {
+        counters::record(&self.current[usize::from(write)], latency_ns);
+    }
+
+    /// Counts its latency by bucket, if there are buckets.
+    #[inline]
+    pub(crate) fn record_bucket(&self, write: bool, bucket: usize) {
+        if let Some(buckets) = &self.buckets[usize::from(write)] {
+            buckets.record_at(bucket);
+        }
+    }
+
+    /// The I/O that is being counted lacks so many bytes of its block.
+    pub fn record_short(&self, write: bool, missing_bytes: u64) {
+        let short = &self.short[usize::from(write)];
+        short.transfers.add(1);
+        short.missing_bytes.add(missing_bytes);
+    }
+
+    /// Transfers shorter than the block, of the measurement once it has begun.
+    pub fn short_transfers(&self) -> u64 {
+        self.short.iter().map(|short| short.transfers.get()).sum()
+    }
+
+    /// The tables that are there.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = &Buckets> {
+        self.buckets.iter().flatten()
+    }
+
+    /// Forgets the I/Os of the warm-up.
+    pub(crate) fn forget(&self) {
+        for (current, short) in self.current.iter().zip(&self.short) {
+            counters::set(current, TallyValues::default());
+            short.transfers.set(0);
+            short.missing_bytes.set(0);
+        }
+    }
+
+    /// Reads or writes of the part that the worker is in, and their bytes.
+    pub(crate) fn current(&self, write: bool) -> (TallyValues, u64) {
+        let values = counters::values(&self.current[usize::from(write)]);
+        let Short { missing_bytes, missing_before, .. } = &self.short[usize::from(write)];
+        let missing = missing_bytes.get().saturating_sub(missing_before.get());
+        (values, values.count.saturating_mul(self.block_bytes).saturating_sub(missing))
+    }
+
+    /// The part is over, and with it, or later, this interval.
+    pub(crate) fn close(&self, write: bool, interval: u64) {
+        let (current, sum) = (&self.current[usize::from(write)], &self.sum[usize::from(write)]);
+        let values = counters::values(current);
+        if values.count == 0 {
+            return;
+        }
+        counters::set(sum, counters::values(sum).and(values));
+        if let Some(cells) = self.interval(interval as usize, write) {
+            counters::set(cells, counters::values(cells).and(values));
+        }
+        counters::set(current, TallyValues::default());
+        let short = &self.short[usize::from(write)];
+        short.missing_before.set(short.missing_bytes.get());
+    }
+
+    /// Count and moments up to now.
+    fn values(&self, write: bool) -> TallyValues {
+        let of = |cells: &[TallyCells; 2]| counters::values(&cells[usize::from(write)]);
+        of(&self.sum).and(of(&self.current))
+    }
+
+    /// I/Os, bytes and the sum of latencies in nanoseconds up to now.
+    pub(crate) fn totals(&self, write: bool) -> (u64, u64, u64) {
+        let values = self.values(write);
+        let whole = values.count.saturating_mul(self.block_bytes);
+        let bytes = whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get());
+        (values.count, bytes, values.sum_ns)
+    }
+
+    pub(crate) fn direction_record(&self, write: bool) -> DirectionRecord {
+        DirectionRecord {
+            tally: tally(self.values(write)),
+            bytes: self.totals(write).1,
+            buckets: self.buckets[usize::from(write)].as_ref().map(Buckets::non_empty).unwrap_or_default(),
+        }
+    }
+
+    /// The intervals that are not empty; what is current belongs to that of number `current`.
+    pub(crate) fn interval_records(&self, current: u64) -> Vec<IntervalRecord> {
+        let record = |index: usize| {
+            let [read, write] = [false, true].map(|write| {
+                let closed = self.interval(index, write).map(counters::values).unwrap_or_default();
+                let values = if index as u64 == current { closed.and(self.current(write).0) } else { closed };
+                tally(values)
+            });
+            IntervalRecord { index: index as u64, read, write }
+        };
+        let intervals = 0..self.intervals.len() / INTERVAL_CELLS;
+        intervals.map(record).filter(|interval| interval.read.count + interval.write.count > 0).collect()
+    }
+
+    fn interval(&self, index: usize, write: bool) -> Option<&TallyCells> {
+        let first = index.saturating_mul(INTERVAL_CELLS) + usize::from(write) * TALLY_CELLS;
+        self.intervals.get(first..)?.first_chunk()
+    }
+}
