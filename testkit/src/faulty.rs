@@ -37,6 +37,8 @@ struct Law {
     every: u64,
     /// Offsets from here on find no space.
     room_bytes: u64,
+    /// Reads at this offset take so long.
+    slow: Option<(u64, Duration)>,
     is_holding: bool,
     /// The open with this number, from 1, does not come back; 0 = all do.
     held_open: u64,
@@ -83,6 +85,7 @@ impl Faulty {
             block_bytes: 1,
             every: 0,
             room_bytes: u64::MAX,
+            slow: None,
             is_holding: false,
             held_open: 0,
             held: Vec::new(),
@@ -111,6 +114,11 @@ impl Faulty {
     /// system says about its free space.
     pub fn limit_room(&self, room_bytes: u64) {
         self.law().room_bytes = room_bytes;
+    }
+
+    /// From now on reads at this offset come back after so long; others are not kept waiting.
+    pub fn slow_down(&self, offset: u64, time: Duration) {
+        self.law().slow = Some((offset, time));
     }
 
     /// From now on reads and writes do not come back.
@@ -314,7 +322,14 @@ impl Filesystem for Server {
             law.held.push(Held::Read { bytes, reply });
         } else {
             law.answered += 1;
-            reply.data(&vec![0; bytes as usize]);
+            let zeros = vec![0; bytes as usize];
+            match law.slow.filter(|&(slow, _)| slow == offset) {
+                Some((_, time)) => drop(std::thread::spawn(move || {
+                    std::thread::sleep(time);
+                    reply.data(&zeros);
+                })),
+                None => reply.data(&zeros),
+            }
         }
     }
 

@@ -3,9 +3,10 @@
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, document};
 use crate::status::{Status, fail, printed, refuse};
-use model::result::RunResult;
+use model::result::{Measured, RunResult};
 use spec::Form;
-use spec::report_command::{self, ReportCommand};
+use spec::report_command::{self, PartAsked, ReportCommand};
+use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,17 +17,20 @@ pub(crate) fn report(words: &[OsString]) -> Status {
     match report_command::parse(words) {
         Err(failure) => refuse(&failure),
         Ok(ReportCommand::Help) => printed(print(report_command::HELP.as_bytes()), Status::Success),
-        Ok(ReportCommand::Print { files }) => show(&files),
+        Ok(ReportCommand::Print { files }) => each(&files, |result| document(Form::Text, result).map_err(words)),
+        Ok(ReportCommand::Look { files, part, slowest }) => each(&files, |result| look(result, part.as_ref(), slowest)),
         Ok(ReportCommand::Convert { file, output, form }) => convert(&file, &output, form),
     }
 }
 
-/// Prints every result that can be read; one that cannot does not keep the others from it.
-fn show(files: &[PathBuf]) -> Status {
+/// Prints something of every result that can be read; one that cannot does not keep the others from it.
+fn each(files: &[PathBuf], of: impl Fn(&RunResult) -> Result<Vec<u8>, String>) -> Status {
     let mut status = Status::Success;
     for (index, file) in files.iter().enumerate() {
-        let result = match read(file) {
-            Ok(result) => result,
+        let text =
+            read(file).and_then(|result| of(&result).map_err(|reason| format!("'{}': {reason}", file.display())));
+        let text = match text {
+            Ok(text) => text,
             Err(reason) => {
                 status = fail(&reason);
                 continue;
@@ -37,12 +41,49 @@ fn show(files: &[PathBuf]) -> Status {
             (_, 0) => format!("==> {} <==\n", file.display()),
             _ => format!("\n==> {} <==\n", file.display()),
         };
-        let written = document(Form::Text, &result).and_then(|text| print(&[heading.as_bytes(), &text].concat()));
-        if let Err(error) = written {
+        if let Err(error) = print(&[heading.as_bytes(), &text].concat()) {
             return printed(Err(error), status);
         }
     }
     status
+}
+
+/// What was asked for of every timespan that was measured.
+fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    let several = result.time_spans.len() > 1;
+    for (index, happened) in result.time_spans.iter().enumerate() {
+        let Some(measured) = &happened.measured else { continue };
+        let number = several.then_some(index + 1);
+        if !text.is_empty() {
+            text.push(b'\n');
+        }
+        if let Some(asked) = part {
+            let part = part_of(measured, asked).map_err(|reason| reason.to_string())?;
+            report::part(number, &part, &mut text).map_err(words)?;
+        }
+        if slowest {
+            if measured.slowest.is_empty() {
+                return Err("it keeps no slowest I/Os; only JSON results of runs with -D or -L do".to_owned());
+            }
+            if part.is_some() {
+                text.push(b'\n');
+            }
+            report::slowest(number, measured, &mut text).map_err(words)?;
+        }
+    }
+    if text.is_empty() { Err("nothing was measured".to_owned()) } else { Ok(text) }
+}
+
+fn part_of(measured: &Measured, asked: &PartAsked) -> Result<Part, NoPart> {
+    let PartAsked { from_ns, to_ns, percentiles_ppb } = asked;
+    let usual = NAMED_PERCENTILES.map(|(_, rank_ppb)| rank_ppb);
+    let ranks_ppb = if percentiles_ppb.is_empty() { &usual[..] } else { percentiles_ppb };
+    stats::part(measured, *from_ns, *to_ns, ranks_ppb)
+}
+
+fn words(error: io::Error) -> String {
+    format!("it cannot be shown: {error}")
 }
 
 fn convert(file: &Path, output: &Path, form: Form) -> Status {

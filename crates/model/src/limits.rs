@@ -31,6 +31,9 @@ pub const INTERVALS_MAX: u64 = 16_777_216;
 /// Most cells of the series of counts: 7 hours of 100 ms.
 pub const SERIES_CELLS_MAX: u64 = 262_144;
 
+/// Most cells of the series that a result tells: above, its cells are twice as wide until they are few enough.
+pub const RESULT_SERIES_MAX: usize = 10_000;
+
 /// Most sections of a measurement with a latency histogram of their own.
 pub const SECTIONS_MAX: u64 = 200_000;
 

@@ -40,7 +40,8 @@ impl PackedCounts {
         let (mut ours, mut others) = (self.iter().peekable(), others.into_iter().peekable());
         Self::pack(std::iter::from_fn(|| match (ours.peek().copied(), others.peek().copied()) {
             (Some((at, count)), Some((other, more))) if at == other => {
-                (ours.next(), others.next());
+                ours.next();
+                others.next();
                 Some((at, count.saturating_add(more)))
             }
             (Some((at, _)), Some((other, _))) if at < other => ours.next(),

@@ -3,6 +3,7 @@
 //! Made by `stats` from a record; renderers print it and compute nothing.
 
 use crate::affinity::AffinityEntry;
+use crate::course::{Section, Series};
 use crate::environment::{Environment, TargetEnvironment};
 use crate::facts::{SystemFacts, TargetFacts};
 use crate::kernel_counters::KernelCounters;
@@ -11,6 +12,7 @@ use crate::note::Note;
 use crate::plan::{EffectiveDistribution, EngineKind, Plan};
 use crate::profile::{Profile, RateProcess};
 use crate::record::WaitCounts;
+use crate::slow_io::SlowIo;
 use crate::units::UnixTime;
 use crate::verdict::Verdict;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
@@ -180,6 +182,12 @@ pub struct Measured {
     pub is_latency_run: bool,
     /// What decided when I/Os started; `None` = unknown, in results of other programs.
     pub load_loop: Option<LoadLoop>,
+    /// Counts over time.
+    pub series: Series,
+    /// Latency histograms over time (`-D` or `-L`).
+    pub sections: Vec<Section>,
+    /// The slowest I/Os (`-D` or `-L`), the slowest first.
+    pub slowest: Vec<SlowIo>,
 }
 
 /// What decides when I/Os start.

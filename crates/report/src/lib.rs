@@ -18,7 +18,9 @@ pub mod json;
 mod latency_table;
 mod load_loop;
 mod numbers;
+mod part_table;
 mod read;
+mod slowest_table;
 mod system;
 mod time_span;
 mod totals;
@@ -27,7 +29,9 @@ mod wait_table;
 mod xml;
 
 pub use csv::csv;
+pub use part_table::part;
 pub use read::{BYTES_MAX as READ_BYTES_MAX, ReadError, read};
+pub use slowest_table::slowest;
 pub use xml::{system_xml, xml};
 
 use model::facts::SystemFacts;

@@ -1,6 +1,7 @@
 //! `diskspd report`: the words behind it.
 
 use crate::command::ParseFailure;
+use crate::decimal;
 use crate::outputs::Form;
 use lexopt::prelude::*;
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// What `diskspd report --help` prints.
 pub const HELP: &str = "\
 Usage: diskspd report FILE... [--output OUT]
+       diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]
 
 Prints the report of a saved result. From a file that --json wrote it is, byte for byte, the report
 that the run printed.
@@ -19,6 +21,13 @@ that the run printed.
   -o, --output OUT
                   write it to this file instead. Its suffix says in which form: .txt, .xml, .csv or
                   .json. Only with one FILE.
+  --from TIME     instead of the report, the figures of a part of the measurement (JSON of runs with -D
+                  or -L): where it begins, as 30s, 1.5m or 250ms. It is widened to whole intervals of
+                  -D, or to twentieths of the measurement
+  --to TIME       where it ends; the end of the measurement if not given
+  --percentile N  a percentile of latency to show of the part, as 99.9, several times if several are
+                  wanted; those of the report if not given
+  --slowest       instead of the report, the slowest I/Os (JSON of runs with -D or -L)
   -h, --help      this text
 
 A file called report is measured as ./report.
@@ -34,6 +43,15 @@ pub enum ReportCommand {
         /// `-` = stdin.
         files: Vec<PathBuf>,
     },
+    /// Print what is asked for of results, in this order.
+    Look {
+        /// `-` = stdin.
+        files: Vec<PathBuf>,
+        /// Figures of a part of the measurement.
+        part: Option<PartAsked>,
+        /// The slowest I/Os.
+        slowest: bool,
+    },
     /// Bring one result into another form.
     Convert {
         /// `-` = stdin.
@@ -45,6 +63,17 @@ pub enum ReportCommand {
     },
 }
 
+/// A part of the measurement, and what to tell of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartAsked {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub from_ns: u64,
+    /// Where it ends; `None` = at the end of the measurement.
+    pub to_ns: Option<u64>,
+    /// Percentiles by their rank in parts per billion; none = those of the report.
+    pub percentiles_ppb: Vec<u64>,
+}
+
 /// Reads the words behind `diskspd report`.
 pub fn parse(args: &[OsString]) -> Result<ReportCommand, ParseFailure> {
     read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd report --help tells more")))
@@ -54,15 +83,18 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     let mut parser = lexopt::Parser::from_args(args);
     let mut files: Vec<PathBuf> = Vec::new();
     let mut output: Option<PathBuf> = None;
+    let (mut from_ns, mut to_ns, mut percentiles_ppb, mut slowest) = (None, None, Vec::new(), false);
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
             Short('h') | Long("help") => return Ok(ReportCommand::Help),
             Short('o') | Long("output") => {
                 let path = parser.value().map_err(|error| error.to_string())?;
-                if output.replace(PathBuf::from(path)).is_some() {
-                    return Err("--output was given before".to_owned());
-                }
+                once(&mut output, "--output", PathBuf::from(path))?;
             }
+            Long("from") => once(&mut from_ns, "--from", time(&mut parser)?)?,
+            Long("to") => once(&mut to_ns, "--to", time(&mut parser)?)?,
+            Long("percentile") => percentiles_ppb.push(decimal::rank_ppb(&text(&mut parser)?)?),
+            Long("slowest") => slowest = true,
             Value(path) => files.push(PathBuf::from(path)),
             other => return Err(other.unexpected().to_string()),
         }
@@ -70,14 +102,36 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     if files.is_empty() {
         return Err("there is no file to report".to_owned());
     }
+    if to_ns.is_some_and(|to_ns| to_ns <= from_ns.unwrap_or(0)) {
+        return Err("--to must be later than --from".to_owned());
+    }
+    let is_part = from_ns.is_some() || to_ns.is_some() || !percentiles_ppb.is_empty();
+    let part = is_part.then(|| PartAsked { from_ns: from_ns.unwrap_or(0), to_ns, percentiles_ppb });
     let Some(output) = output else {
-        return Ok(ReportCommand::Print { files });
+        let looks = slowest || is_part;
+        return Ok(if looks { ReportCommand::Look { files, part, slowest } } else { ReportCommand::Print { files } });
     };
+    if is_part || slowest {
+        return Err("--output takes whole results, not a part of one or its slowest I/Os".to_owned());
+    }
     let form = form_of(&output)?;
     match <[PathBuf; 1]>::try_from(files) {
         Ok([file]) => Ok(ReportCommand::Convert { file, output, form }),
         Err(files) => Err(format!("--output takes one result, not {}", files.len())),
     }
+}
+
+/// Keeps a value that may be given once.
+fn once<T>(place: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
+    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was given before")))
+}
+
+fn time(parser: &mut lexopt::Parser) -> Result<u64, String> {
+    decimal::time_ns(&text(parser)?)
+}
+
+fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
+    parser.value().and_then(|value| value.string()).map_err(|error| error.to_string())
 }
 
 fn form_of(output: &Path) -> Result<Form, String> {
@@ -115,6 +169,27 @@ mod tests {
     }
 
     #[test]
+    fn parts_and_the_slowest_are_asked_for() {
+        let look = |part, slowest| Ok(ReportCommand::Look { files: vec!["a.json".into()], part, slowest });
+        let s = 1_000_000_000;
+        assert_eq!(
+            parsed("a.json --from 30s --to 60s --percentile 99.9 --percentile=50"),
+            look(
+                Some(PartAsked {
+                    from_ns: 30 * s,
+                    to_ns: Some(60 * s),
+                    percentiles_ppb: vec![999_000_000, 500_000_000]
+                }),
+                false
+            )
+        );
+        assert_eq!(parsed("--from 0 a.json"), look(Some(PartAsked::default()), false));
+        assert_eq!(parsed("a.json --slowest"), look(None, true));
+        let to = Some(PartAsked { to_ns: Some(s / 4), ..PartAsked::default() });
+        assert_eq!(parsed("a.json --slowest --to=250ms"), look(to, true));
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
             ("", "there is no file to report"),
@@ -125,6 +200,13 @@ mod tests {
             ("a b --output c.txt", "takes one result, not 2"),
             ("a --output c.txt -o d.txt", "--output was given before"),
             ("a --outptu c.txt", "invalid option '--outptu'"),
+            ("a --from", "missing argument for option '--from'"),
+            ("a --from 1x", "'1x' is no time"),
+            ("a --from 1 --from 2", "--from was given before"),
+            ("a --from 2 --to 2s", "--to must be later than --from"),
+            ("a --percentile 100.1", "'100.1' is no percentile"),
+            ("a --slowest --output b.txt", "--output takes whole results"),
+            ("a --from 1 --output b.txt", "--output takes whole results"),
             ("a -x", "invalid option '-x'"),
         ] {
             let failure = parsed(line).expect_err(line);

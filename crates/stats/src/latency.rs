@@ -91,7 +91,8 @@ impl Merged {
     pub(crate) fn distribution(self) -> Option<LatencyDistribution> {
         let figures = figures(&self.tally)?;
         let buckets: Vec<(u32, u64)> = self.buckets.into_iter().collect();
-        let percentiles = percentiles(&buckets, self.tally.min_ns, self.tally.max_ns);
+        let extremes = (self.tally.min_ns, self.tally.max_ns);
+        let percentiles = percentiles_of(&buckets, upper_edge_ns, extremes, PERCENTILE_RANKS_PPB);
         let distinct_values = buckets.len() as u64;
         Some(LatencyDistribution { count: self.tally.count, figures, percentiles, distinct_values, buckets })
     }
@@ -115,11 +116,16 @@ pub(crate) fn slot_times(threads: &[ThreadRecord]) -> Option<Note> {
     })
 }
 
-/// All percentiles in one walk over the buckets, which ascend.
+/// Percentiles of ascending ranks in one walk over the buckets, which ascend too.
 ///
 /// A percentile is the smallest value below or at which lie at least rank x n of the n samples,
 /// in exact arithmetic; its value is the upper edge of its bucket, clipped to the extremes.
-fn percentiles(buckets: &[(u32, u64)], min_ns: u64, max_ns: u64) -> Vec<Percentile> {
+pub(crate) fn percentiles_of(
+    buckets: &[(u32, u64)],
+    upper_edge_ns: fn(u32) -> u64,
+    (min_ns, max_ns): (u64, u64),
+    ranks_ppb: impl IntoIterator<Item = u64>,
+) -> Vec<Percentile> {
     let samples: u128 = buckets.iter().map(|&(_, count)| u128::from(count)).sum();
     let mut left = buckets.iter();
     let mut at_or_below = 0u128;
@@ -132,7 +138,7 @@ fn percentiles(buckets: &[(u32, u64)], min_ns: u64, max_ns: u64) -> Vec<Percenti
         }
         Percentile { rank_ppb, value_ns }
     };
-    PERCENTILE_RANKS_PPB.into_iter().map(&mut percentile).collect()
+    ranks_ppb.into_iter().map(&mut percentile).collect()
 }
 
 /// The upper edge of a bucket; one that does not exist lies above everything.

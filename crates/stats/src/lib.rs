@@ -5,6 +5,7 @@
 
 mod affinity;
 mod combine;
+mod course;
 mod cpu;
 mod distribution;
 mod durability;
@@ -12,6 +13,7 @@ mod intervals;
 mod kernel_events;
 mod latency;
 mod load_loop;
+mod part;
 mod rate;
 mod time_span;
 pub mod verdict;
@@ -21,6 +23,7 @@ pub use combine::{directions, figures, pooled};
 pub use durability::durability_notes;
 pub use kernel_events::{EventSources, kernel_events, level_figures};
 pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB};
+pub use part::{NoPart, Part, part};
 pub use rate::{amount, per_second};
 
 use model::facts::SystemFacts;

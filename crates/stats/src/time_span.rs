@@ -3,7 +3,7 @@
 use crate::intervals::Series;
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, cpu, distribution, load_loop};
+use crate::{affinity, course, cpu, distribution, load_loop};
 use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
@@ -92,6 +92,9 @@ fn measured(sources: &Sources<'_>) -> Measured {
         waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
         load_loop: Some(load_loop::load_loop(span, plan, record)),
+        series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
+        sections: course::sections(&record.sections),
+        slowest: course::slowest(&record.threads),
     }
 }
 

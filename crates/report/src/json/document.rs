@@ -1,8 +1,9 @@
 //! The top of the document, where its form is not that of the nouns: everything that holds
 //! latency histograms or pairs. The parts below are the nouns themselves.
 
-use super::histogram::Buckets;
+use super::histogram::{Buckets, CoarseBuckets};
 use model::affinity::AffinityEntry;
+use model::course::Series;
 use model::environment::{Environment, TargetEnvironment};
 use model::facts::{SystemFacts, TargetFacts};
 use model::kernel_events::KernelEvents;
@@ -13,6 +14,7 @@ use model::result::{
     CpuUsage, Directions, Ending, Figures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
     Percentile, ThreadWaits, Tool, Totals,
 };
+use model::slow_io::SlowIo;
 use model::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -167,6 +169,47 @@ pub(super) struct Figured<'a> {
     /// What decided when I/Os started; null = unknown.
     #[serde(default)]
     pub(super) load_loop: Option<Loop<'a>>,
+    /// Counts of every 100 ms, all threads and targets together; of wider parts in long runs.
+    #[serde(default)]
+    pub(super) series: Cow<'a, Series>,
+    /// Latencies of each interval (`-D`), or of each twentieth of the measurement (`-L`), all threads and
+    /// targets together; empty without both.
+    #[serde(default)]
+    pub(super) sections: Vec<SectionOf>,
+    /// The slowest I/Os, at most 100, the slowest first; empty without `-L` and `-D`.
+    #[serde(default)]
+    pub(super) slowest: Cow<'a, [SlowIo]>,
+}
+
+/// What all threads did to all targets in one part of the measurement. Sections follow each other without
+/// gaps, from its start to its end.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Section"))]
+pub(super) struct SectionOf {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub(super) start_ns: u64,
+    /// Where it ends.
+    pub(super) end_ns: u64,
+    /// Reads that completed in it; null = there were none.
+    pub(super) read: Option<SectionSide>,
+    /// Writes that completed in it; null = there were none.
+    pub(super) write: Option<SectionSide>,
+}
+
+/// Reads or writes of a section.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SectionFigures"))]
+pub(super) struct SectionSide {
+    /// How many.
+    pub(super) ios: u64,
+    /// Bytes transferred.
+    pub(super) bytes: u64,
+    /// Moments and extremes of their latencies.
+    pub(super) latency: LatencyFigures,
+    /// All of their latencies.
+    pub(super) histogram: CoarseBuckets,
 }
 
 /// What decides when I/Os start.

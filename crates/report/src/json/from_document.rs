@@ -1,9 +1,10 @@
 //! From the document back to the result.
 
 use super::document::{
-    Distribution, Document, Figured, Latencies, Loop, Remark, Submitted, Target, TargetLatencies, ThreadAndTarget,
-    TimeSpan,
+    Distribution, Document, Figured, Latencies, Loop, Remark, SectionOf, SectionSide, Submitted, Target,
+    TargetLatencies, ThreadAndTarget, TimeSpan,
 };
+use model::course::{Section, SectionFigures};
 use model::note::Note;
 use model::result::{
     Directions, DistributionUse, LatencyDistribution, LoadLoop, Measured, OpenLoop, Row, RowBuckets, RunResult,
@@ -84,7 +85,23 @@ impl From<Figured<'_>> for Measured {
             waits: figured.waits.into_owned(),
             is_latency_run: figured.is_latency_run,
             load_loop: figured.load_loop.map(LoadLoop::from),
+            series: figured.series.into_owned(),
+            sections: figured.sections.into_iter().map(Section::from).collect(),
+            slowest: figured.slowest.into_owned(),
         }
+    }
+}
+
+impl From<SectionOf> for Section {
+    fn from(section: SectionOf) -> Self {
+        let side = |side: SectionSide| SectionFigures {
+            ios: side.ios,
+            bytes: side.bytes,
+            latency: side.latency,
+            histogram: side.histogram.0,
+        };
+        let SectionOf { start_ns, end_ns, read, write } = section;
+        Self { start_ns, end_ns, read: read.map(side), write: write.map(side) }
     }
 }
 

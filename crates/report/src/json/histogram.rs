@@ -2,13 +2,15 @@
 //!
 //! A table of counts of `hot::buckets` keeps the highest 11 bits of a latency. So does an
 //! `HdrHistogram` with three significant digits and a lowest value of 1; its counts stand in the
-//! same order under the same numbers, so nothing is lost on the way.
+//! same order under the same numbers, so nothing is lost on the way. Coarse buckets are in the same way
+//! those of two digits and a lowest value of 8.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use model::packed_counts::PackedCounts;
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,7 +20,8 @@ use std::io::Read as _;
 const SUB_BITS: u32 = 10;
 /// Number of buckets that cover every `u64`.
 const BUCKET_COUNT: u64 = ((64 - SUB_BITS as u64) + 1) << SUB_BITS;
-const SIGNIFICANT_DIGITS: u8 = 3;
+/// Coarse buckets are so many bits wider.
+const COARSE_BITS: u32 = 3;
 
 /// Of the deflated form, of the form inside it, and of the headers of both.
 const DEFLATED_COOKIE: u32 = 0x1c84_9314;
@@ -38,14 +41,17 @@ impl Serialize for Buckets {
         if self.0.is_empty() {
             return serializer.serialize_none();
         }
-        serializer.serialize_some(&encode(&self.0).map_err(S::Error::custom)?)
+        serializer.serialize_some(&encode(&self.0, Resolution::Fine).map_err(S::Error::custom)?)
     }
 }
 
 impl<'de> Deserialize<'de> for Buckets {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
-        text.map_or_else(|| Ok(Self::default()), |text| decode(&text).map(Self).map_err(D::Error::custom))
+        text.map_or_else(
+            || Ok(Self::default()),
+            |text| decode(&text, Resolution::Fine).map(Self).map_err(D::Error::custom),
+        )
     }
 }
 
@@ -68,6 +74,85 @@ impl schemars::JsonSchema for Buckets {
     }
 }
 
+/// Coarse buckets (`hot::buckets::coarse`) that are not empty. None at all is written as null.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CoarseBuckets(pub(super) PackedCounts);
+
+impl Serialize for CoarseBuckets {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_empty() {
+            return serializer.serialize_none();
+        }
+        let buckets: Vec<(u32, u64)> = self.0.iter().collect();
+        serializer.serialize_some(&encode(&buckets, Resolution::Coarse).map_err(S::Error::custom)?)
+    }
+}
+
+impl<'de> Deserialize<'de> for CoarseBuckets {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(Self::default()) };
+        let buckets = decode(&text, Resolution::Coarse).map_err(D::Error::custom)?;
+        Ok(Self(PackedCounts::pack(buckets)))
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for CoarseBuckets {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CoarseHistogram".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["string", "null"],
+            "contentEncoding": "base64",
+            "pattern": "^HISTFAA",
+            "description": "A histogram of latencies in nanoseconds in the interchange form of HdrHistogram: \
+                            version 2, compressed, in base64, with two significant digits and a lowest value of 8: \
+                            its buckets are at most 0.8 % wide, and 8 ns below 1024 ns. Any HdrHistogram library \
+                            decodes it and adds it to others. null = it is empty."
+        })
+    }
+}
+
+/// How wide the buckets are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resolution {
+    /// Those of `hot::buckets`.
+    Fine,
+    /// Eight of them each.
+    Coarse,
+}
+
+impl Resolution {
+    const fn coarse_bits(self) -> u32 {
+        match self {
+            Self::Fine => 0,
+            Self::Coarse => COARSE_BITS,
+        }
+    }
+
+    const fn digits(self) -> u8 {
+        match self {
+            Self::Fine => 3,
+            Self::Coarse => 2,
+        }
+    }
+
+    const fn lowest_ns(self) -> u64 {
+        1 << self.coarse_bits()
+    }
+
+    const fn bucket_count(self) -> u64 {
+        BUCKET_COUNT >> self.coarse_bits()
+    }
+
+    /// The smallest latency of a bucket, in nanoseconds.
+    fn lower_edge_ns(self, index: u32) -> u64 {
+        lower_edge_ns(index << self.coarse_bits())
+    }
+}
+
 /// Why a histogram cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HistogramError {
@@ -79,8 +164,8 @@ pub(super) enum HistogramError {
     Compression(#[from] std::io::Error),
     #[error("a histogram is not of version 2 and compressed")]
     Form,
-    #[error("a histogram has other buckets than those of three significant digits from 1 up")]
-    Resolution,
+    #[error("a histogram has other buckets than those of {digits} significant digits from {lowest_ns} up")]
+    Resolution { digits: u8, lowest_ns: u64 },
     #[error("a histogram's counts are broken")]
     Counts,
 }
@@ -92,18 +177,19 @@ fn lower_edge_ns(index: u32) -> u64 {
 }
 
 /// Buckets as text.
-fn encode(buckets: &[(u32, u64)]) -> Result<String, HistogramError> {
+fn encode(buckets: &[(u32, u64)], resolution: Resolution) -> Result<String, HistogramError> {
     let problem = |error: &dyn std::fmt::Display| HistogramError::Encoding(error.to_string());
     let last = buckets.last().map_or(0, |&(index, _)| index);
-    if u64::from(last) >= BUCKET_COUNT {
+    if u64::from(last) >= resolution.bucket_count() {
         return Err(HistogramError::Encoding(format!("there is no bucket {last}")));
     }
     // The highest value must be at least twice the lowest.
-    let highest_ns = lower_edge_ns(last).max(2);
+    let lowest_ns = resolution.lowest_ns();
+    let highest_ns = resolution.lower_edge_ns(last).max(2 * lowest_ns);
     let mut histogram =
-        Histogram::<u64>::new_with_bounds(1, highest_ns, SIGNIFICANT_DIGITS).map_err(|e| problem(&e))?;
+        Histogram::<u64>::new_with_bounds(lowest_ns, highest_ns, resolution.digits()).map_err(|e| problem(&e))?;
     for &(index, count) in buckets {
-        histogram.record_n(lower_edge_ns(index), count).map_err(|e| problem(&e))?;
+        histogram.record_n(resolution.lower_edge_ns(index), count).map_err(|e| problem(&e))?;
     }
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(&histogram, &mut bytes).map_err(|e| problem(&e))?;
@@ -112,7 +198,7 @@ fn encode(buckets: &[(u32, u64)]) -> Result<String, HistogramError> {
 
 /// The buckets in a text. Done here rather than by the library, which trusts what it reads: it
 /// allocates what a header asks for, and negates without a check.
-fn decode(text: &str) -> Result<Vec<(u32, u64)>, HistogramError> {
+fn decode(text: &str, resolution: Resolution) -> Result<Vec<(u32, u64)>, HistogramError> {
     let bytes = STANDARD.decode(text)?;
     let (header, deflated) = bytes.split_at_checked(DEFLATED_HEADER_BYTES).ok_or(HistogramError::Form)?;
     if number(header, 0)? != u64::from(DEFLATED_COOKIE) {
@@ -125,15 +211,15 @@ fn decode(text: &str) -> Result<Vec<(u32, u64)>, HistogramError> {
         return Err(HistogramError::Form);
     }
     let lowest = number(header, 16)? << 32 | number(header, 20)?;
-    let has_our_buckets =
-        lowest == 1 && number(header, 12)? == u64::from(SIGNIFICANT_DIGITS) && number(header, 8)? == 0;
+    let (digits, lowest_ns) = (resolution.digits(), resolution.lowest_ns());
+    let has_our_buckets = lowest == lowest_ns && number(header, 12)? == u64::from(digits) && number(header, 8)? == 0;
     if !has_our_buckets {
-        return Err(HistogramError::Resolution);
+        return Err(HistogramError::Resolution { digits, lowest_ns });
     }
     if number(header, 4)? != counts.len() as u64 {
         return Err(HistogramError::Counts);
     }
-    decode_counts(counts)
+    decode_counts(counts, resolution)
 }
 
 /// The 32-bit number at a place of a header.
@@ -143,7 +229,7 @@ fn number(header: &[u8], at: usize) -> Result<u64, HistogramError> {
 }
 
 /// Counts in order; a negative number stands for that many empty buckets.
-fn decode_counts(mut bytes: &[u8]) -> Result<Vec<(u32, u64)>, HistogramError> {
+fn decode_counts(mut bytes: &[u8], resolution: Resolution) -> Result<Vec<(u32, u64)>, HistogramError> {
     let mut buckets = Vec::new();
     let mut index = 0u64;
     while !bytes.is_empty() {
@@ -154,7 +240,8 @@ fn decode_counts(mut bytes: &[u8]) -> Result<Vec<(u32, u64)>, HistogramError> {
         if count > 0 {
             buckets.push((index as u32, count));
         }
-        index = index.checked_add(step).filter(|&next| next <= BUCKET_COUNT).ok_or(HistogramError::Counts)?;
+        index =
+            index.checked_add(step).filter(|&next| next <= resolution.bucket_count()).ok_or(HistogramError::Counts)?;
     }
     Ok(buckets)
 }
@@ -179,6 +266,7 @@ fn variable_length(bytes: &mut &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::Resolution::{Coarse, Fine};
     use super::*;
     use hdrhistogram::serialization::Deserializer;
     use proptest::prelude::*;
@@ -207,18 +295,26 @@ mod tests {
     }
 
     #[test]
+    fn coarse_buckets_are_those_of_the_recorder() {
+        assert_eq!(Coarse.bucket_count(), hot::buckets::COARSE_COUNT as u64);
+        for index in 0..hot::buckets::COARSE_COUNT {
+            assert_eq!(Coarse.lower_edge_ns(index as u32), hot::buckets::coarse_lower_edge_ns(index), "at {index}");
+        }
+    }
+
+    #[test]
     fn the_ends_of_the_range_survive() {
         let last = hot::buckets::BUCKET_COUNT as u32 - 1;
         for buckets in [vec![(0, 1)], vec![(1, 7)], vec![(last, 3)], vec![(0, i64::MAX as u64), (last, 1)]] {
-            assert_eq!(decode(&encode(&buckets).unwrap()).unwrap(), buckets);
+            assert_eq!(decode(&encode(&buckets, Fine).unwrap(), Fine).unwrap(), buckets);
         }
-        assert!(encode(&[(last + 1, 1)]).is_err());
-        assert!(encode(&[(1, u64::MAX)]).is_err(), "a count that the form cannot hold");
+        assert!(encode(&[(last + 1, 1)], Fine).is_err());
+        assert!(encode(&[(1, u64::MAX)], Fine).is_err(), "a count that the form cannot hold");
     }
 
     #[test]
     fn every_text_begins_as_the_form_is_known_by() {
-        assert!(encode(&[(5, 1)]).unwrap().starts_with("HISTFAA"));
+        assert!(encode(&[(5, 1)], Fine).unwrap().starts_with("HISTFAA"));
     }
 
     #[test]
@@ -228,14 +324,14 @@ mod tests {
             histogram.record(lowest * 500).unwrap();
             let mut bytes = Vec::new();
             V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
-            decode(&STANDARD.encode(bytes))
+            decode(&STANDARD.encode(bytes), Fine)
         };
-        assert!(matches!(other(1, 2), Err(HistogramError::Resolution)));
-        assert!(matches!(other(1000, 3), Err(HistogramError::Resolution)));
+        assert!(matches!(other(1, 2), Err(HistogramError::Resolution { .. })));
+        assert!(matches!(other(1000, 3), Err(HistogramError::Resolution { .. })));
         assert!(other(1, 3).is_ok());
-        assert!(matches!(decode("*"), Err(HistogramError::Base64(_))));
-        assert!(matches!(decode(""), Err(HistogramError::Form)));
-        assert!(matches!(decode("AAAAAAAAAAAAAAAA"), Err(HistogramError::Form)));
+        assert!(matches!(decode("*", Fine), Err(HistogramError::Base64(_))));
+        assert!(matches!(decode("", Fine), Err(HistogramError::Form)));
+        assert!(matches!(decode("AAAAAAAAAAAAAAAA", Fine), Err(HistogramError::Form)));
     }
 
     #[test]
@@ -250,10 +346,31 @@ mod tests {
         let mut bytes = DEFLATED_COOKIE.to_be_bytes().to_vec();
         bytes.extend([0; 4]);
         bytes.extend(encoder.finish().unwrap());
-        assert!(matches!(decode(&STANDARD.encode(bytes)), Err(HistogramError::Counts)));
+        assert!(matches!(decode(&STANDARD.encode(bytes), Fine), Err(HistogramError::Counts)));
     }
 
     proptest! {
+        #[test]
+        fn coarse_buckets_read_back_and_are_those_of_the_library(latencies in prop::collection::vec(latency_ns(), 1..200)) {
+            let mut counts = BTreeMap::<u32, u64>::new();
+            for &ns in &latencies {
+                *counts.entry(hot::buckets::coarse(hot::buckets::index(ns)) as u32).or_default() += 1;
+            }
+            let buckets = CoarseBuckets(PackedCounts::pack(counts));
+            let text = serde_json::to_string(&buckets).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<CoarseBuckets>(&text).unwrap(), &buckets);
+            let bytes = STANDARD.decode(text.trim_matches('"')).unwrap();
+            let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            let mut oracle = Histogram::<u64>::new_with_bounds(8, u64::MAX, 2).unwrap();
+            for &ns in &latencies {
+                oracle.record(ns).unwrap();
+            }
+            prop_assert_eq!(theirs.len(), oracle.len());
+            for &ns in &latencies {
+                prop_assert_eq!(theirs.count_at(ns), oracle.count_at(ns), "at {}", ns);
+            }
+        }
+
         #[test]
         fn buckets_read_back(buckets in buckets()) {
             let text = serde_json::to_string(&Buckets(buckets.clone())).unwrap();
@@ -266,10 +383,10 @@ mod tests {
             for &ns in &latencies {
                 *counts.entry(index(ns)).or_default() += 1;
             }
-            let text = encode(&counts.into_iter().collect::<Vec<_>>()).unwrap();
+            let text = encode(&counts.into_iter().collect::<Vec<_>>(), Fine).unwrap();
             let bytes = STANDARD.decode(text).unwrap();
             let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-            let mut oracle = Histogram::<u64>::new_with_bounds(1, u64::MAX, SIGNIFICANT_DIGITS).unwrap();
+            let mut oracle = Histogram::<u64>::new_with_bounds(1, u64::MAX, 3).unwrap();
             for &ns in &latencies {
                 oracle.record(ns).unwrap();
             }
@@ -282,18 +399,18 @@ mod tests {
 
         #[test]
         fn broken_texts_are_refused_without_harm(buckets in buckets(), at: prop::sample::Index, byte: u8, inner: bool) {
-            let mut bytes = STANDARD.decode(encode(&buckets).unwrap()).unwrap();
+            let mut bytes = STANDARD.decode(encode(&buckets, Fine).unwrap()).unwrap();
             if inner {
                 // Behind the checksum of the compression, where broken counts would come through.
                 let mut inflated = Vec::new();
                 ZlibDecoder::new(&bytes[DEFLATED_HEADER_BYTES..]).read_to_end(&mut inflated).unwrap();
                 let at = at.index(inflated.len());
                 inflated[at] = byte;
-                let _ = decode_counts(inflated.get(HEADER_BYTES..).unwrap_or_default());
+                let _ = decode_counts(inflated.get(HEADER_BYTES..).unwrap_or_default(), Fine);
             } else {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
-                let _ = decode(&STANDARD.encode(bytes));
+                let _ = decode(&STANDARD.encode(bytes), Fine);
             }
         }
     }

@@ -2,11 +2,12 @@
 //! added to them is missed here.
 
 use super::document::{
-    Distribution, Document, Figured, Label, Latencies, Loop, Opened, Remark, Submitted, SubmittedByThread, Target,
-    TargetLatencies, ThreadAndTarget, TimeSpan, User,
+    Distribution, Document, Figured, Label, Latencies, Loop, Opened, Remark, SectionOf, SectionSide, Submitted,
+    SubmittedByThread, Target, TargetLatencies, ThreadAndTarget, TimeSpan, User,
 };
-use super::histogram::Buckets;
+use super::histogram::{Buckets, CoarseBuckets};
 use super::{SCHEMA, SCHEMA_VERSION};
+use model::course::{Section, SectionFigures};
 use model::note::Note;
 use model::result::{
     Directions, DistributionUse, LatencyDistribution, LoadLoop, Measured, OpenLoop, Row, RowBuckets, RunResult,
@@ -111,6 +112,9 @@ fn figured(measured: &Measured) -> Figured<'_> {
         waits,
         is_latency_run,
         load_loop,
+        series,
+        sections,
+        slowest,
     } = measured;
     Figured {
         elapsed_ns: *elapsed_ns,
@@ -134,7 +138,19 @@ fn figured(measured: &Measured) -> Figured<'_> {
         submissions: submissions.as_ref().map(submitted),
         waits: Borrowed(waits),
         load_loop: load_loop.as_ref().map(loop_of),
+        series: Borrowed(series),
+        sections: sections.iter().map(section).collect(),
+        slowest: Borrowed(slowest),
     }
+}
+
+fn section(section: &Section) -> SectionOf {
+    let Section { start_ns, end_ns, read, write } = section;
+    let side = |figures: &SectionFigures| {
+        let SectionFigures { ios, bytes, latency, histogram } = figures;
+        SectionSide { ios: *ios, bytes: *bytes, latency: *latency, histogram: CoarseBuckets(histogram.clone()) }
+    };
+    SectionOf { start_ns: *start_ns, end_ns: *end_ns, read: read.as_ref().map(side), write: write.as_ref().map(side) }
 }
 
 fn loop_of(load_loop: &LoadLoop) -> Loop<'_> {

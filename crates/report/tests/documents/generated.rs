@@ -216,6 +216,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
     };
     let thread = |thread| ThreadRecord {
         stamp_samples: None,
+        slowest: Vec::new(),
         thread,
         throttled: thread == 0 && span.waits[1] > 0,
         submits: span.waits[0],

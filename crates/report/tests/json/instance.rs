@@ -30,8 +30,8 @@ impl Choices {
 pub(crate) fn instance(root: &Value, schema: &Value, choices: &mut Choices, depth: u32) -> Value {
     if let Some(reference) = schema.get("$ref") {
         let name = reference.as_str().and_then(|reference| reference.strip_prefix("#/$defs/")).expect("a local type");
-        if name == "Histogram" {
-            return histogram(choices);
+        if name == "Histogram" || name == "CoarseHistogram" {
+            return histogram(choices, name);
         }
         return instance(root, &root["$defs"][name], choices, depth);
     }
@@ -112,8 +112,10 @@ fn object(root: &Value, schema: &Value, choices: &mut Choices, depth: u32) -> Ma
 }
 
 /// Nothing, or the histogram of one latency of 5 ns.
-fn histogram(choices: &mut Choices) -> Value {
-    [Value::Null, json!(ONE_LATENCY)][choices.below(2)].clone()
+fn histogram(choices: &mut Choices, name: &str) -> Value {
+    let one = if name == "Histogram" { ONE_LATENCY } else { ONE_COARSE_LATENCY };
+    [Value::Null, json!(one)][choices.below(2)].clone()
 }
 
+const ONE_COARSE_LATENCY: &str = "HISTFAAAAB14nJNpmSzMwMDAyAABTFCaA0oL2H+ASgAAPbsCkw==";
 const ONE_LATENCY: &str = "HISTFAAAAB54nJNpmSzMwMDAxAABzFCaEUqz2n+AMDiZAD+eAow=";

@@ -1,0 +1,57 @@
+//! The course of a measurement as results tell it.
+
+use crate::packed_counts::PackedCounts;
+use crate::result::LatencyFigures;
+use serde::{Deserialize, Serialize};
+
+/// What all threads did to all targets in equal parts of the measurement, in order, empty parts included. A
+/// last part that was not reached whole is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Series {
+    /// Width of a part in nanoseconds; 0 without a series.
+    pub width_ns: u64,
+    /// Reads that completed.
+    pub read: SeriesCounts,
+    /// Writes that completed.
+    pub write: SeriesCounts,
+}
+
+/// Reads or writes of a series, one number per part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SeriesCounts {
+    /// I/Os.
+    pub ios: Vec<u64>,
+    /// Bytes transferred.
+    pub bytes: Vec<u64>,
+    /// Sum of the latencies in nanoseconds; empty if latencies were not measured (`-L`, `-D`).
+    pub latency_sum_ns: Vec<u64>,
+}
+
+/// What all threads did to all targets in one part of the measurement, with its latencies. Sections follow
+/// each other without gaps, from the start of the measurement to its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub start_ns: u64,
+    /// Where it ends.
+    pub end_ns: u64,
+    /// Reads that completed in it, if there were any.
+    pub read: Option<SectionFigures>,
+    /// Writes that completed in it, if there were any.
+    pub write: Option<SectionFigures>,
+}
+
+/// Reads or writes of a section.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SectionFigures {
+    /// How many.
+    pub ios: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Moments and extremes of their latencies.
+    pub latency: LatencyFigures,
+    /// Their latencies by coarse bucket (`hot::buckets::coarse`).
+    pub histogram: PackedCounts,
+}
