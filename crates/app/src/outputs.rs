@@ -6,7 +6,7 @@ use model::result::RunResult;
 use spec::{Form, Outputs};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Destinations {
         let printed = document(self.on_stdout, result).and_then(|bytes| crate::output::print(&bytes));
         let mut outcome = printed.map_err(|error| format!("cannot write to stdout: {error}"));
         for (form, file) in &self.files {
-            let written = document(*form, result).and_then(|bytes| file.write(&bytes));
+            let written = file.write(|out| write_document(*form, result, out));
             outcome = outcome.and(
                 written.map_err(|error| format!("cannot write {} '{}': {error}", form.option(), file.name.display())),
             );
@@ -66,16 +66,21 @@ impl Destinations {
 /// A result in one form.
 pub(crate) fn document(form: Form, result: &RunResult) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    write_document(form, result, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a result in one form.
+pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     match form {
-        Form::Text => report::text(result, &mut bytes)?,
+        Form::Text => report::text(result, out),
         Form::Xml => {
             let profile = spec::write_profile(&result.profile, ResultFormat::Xml);
-            report::xml(result, &profile, &mut bytes)?;
+            report::xml(result, &profile, out)
         }
-        Form::Json => report::json::write(result, &mut bytes)?,
-        Form::Csv => report::csv(result, &mut bytes)?,
+        Form::Json => report::json::write(result, out),
+        Form::Csv => report::csv(result, out),
     }
-    Ok(bytes)
 }
 
 /// A file that can be written.
@@ -113,8 +118,9 @@ impl OutputFile {
         Ok(Self { name: path.to_owned(), place })
     }
 
-    /// Writes the whole file under another name and renames it.
-    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes the whole file under another name and renames it. It is written as it is made: that of a
+    /// long run may be larger than the memory there is.
+    pub(crate) fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         // As for any new file, the umask takes away what it takes away.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".diskspd-").permissions(Permissions::from_mode(0o666));
@@ -122,7 +128,10 @@ impl OutputFile {
         if let Some(found) = &self.place.found {
             file.as_file().set_permissions(found.permissions())?;
         }
-        file.write_all(bytes)?;
+        let mut buffered = BufWriter::new(&mut file);
+        fill(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
         file.as_file().sync_all()?;
         file.persist(&self.place.path).map(|_: File| ()).map_err(|error| error.error)
     }
@@ -210,11 +219,11 @@ mod tests {
         let path = folder.path().join("result.json");
         let file = OutputFile::check(&path, &[]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a check leaves nothing behind");
-        file.write(b"one").unwrap();
+        file.write(|out| out.write_all(b"one")).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         let link = folder.path().join("link");
         symlink(&path, &link).unwrap();
-        OutputFile::check(&link, &[]).unwrap().write(b"two").unwrap();
+        OutputFile::check(&link, &[]).unwrap().write(|out| out.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two", "links are followed");
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);

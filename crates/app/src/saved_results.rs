@@ -1,7 +1,7 @@
 //! `diskspd report`: results that were saved, in any form.
 
 use crate::output::{print, say};
-use crate::outputs::{OutputFile, Protected, document};
+use crate::outputs::{OutputFile, Protected, document, write_document};
 use crate::status::{Status, fail, printed, refuse};
 use model::result::{Measured, RunResult};
 use spec::Form;
@@ -17,7 +17,9 @@ pub(crate) fn report(words: &[OsString]) -> Status {
     match report_command::parse(words) {
         Err(failure) => refuse(&failure),
         Ok(ReportCommand::Help) => printed(print(report_command::HELP.as_bytes()), Status::Success),
-        Ok(ReportCommand::Print { files }) => each(&files, |result| document(Form::Text, result).map_err(words)),
+        Ok(ReportCommand::Print { files }) => {
+            each(&files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
+        }
         Ok(ReportCommand::Look { files, part, slowest }) => each(&files, |result| look(result, part.as_ref(), slowest)),
         Ok(ReportCommand::Convert { file, output, form }) => convert(&file, &output, form),
     }
@@ -60,7 +62,7 @@ fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<V
         }
         if let Some(asked) = part {
             let part = part_of(measured, asked).map_err(|reason| reason.to_string())?;
-            report::part(number, &part, &mut text).map_err(words)?;
+            report::part(number, &part, &mut text).map_err(|error| unwritten(&error))?;
         }
         if slowest {
             if measured.slowest.is_empty() {
@@ -69,7 +71,7 @@ fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<V
             if part.is_some() {
                 text.push(b'\n');
             }
-            report::slowest(number, measured, &mut text).map_err(words)?;
+            report::slowest(number, measured, &mut text).map_err(|error| unwritten(&error))?;
         }
     }
     if text.is_empty() { Err("nothing was measured".to_owned()) } else { Ok(text) }
@@ -82,7 +84,7 @@ fn part_of(measured: &Measured, asked: &PartAsked) -> Result<Part, NoPart> {
     stats::part(measured, *from_ns, *to_ns, ranks_ppb)
 }
 
-fn words(error: io::Error) -> String {
+fn unwritten(error: &io::Error) -> String {
     format!("it cannot be shown: {error}")
 }
 
@@ -99,7 +101,7 @@ fn convert(file: &Path, output: &Path, form: Form) -> Status {
         Ok(result) => result,
         Err(reason) => return fail(&reason),
     };
-    match document(form, &result).and_then(|bytes| place.write(&bytes)) {
+    match place.write(|out| write_document(form, &result, out)) {
         Ok(()) => Status::Success,
         Err(error) => fail(&format!("cannot write '{}': {error}", output.display())),
     }

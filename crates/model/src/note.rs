@@ -309,16 +309,7 @@ impl fmt::Display for Note {
                 )
             }
             Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
-                let ms = |ns: &u64| *ns as f64 / 1e6;
-                write!(
-                    f,
-                    "latencies begin when the batch before came back: p50 {:.4} ms, p99 {:.4} ms; from their submission \
-                     the same I/Os took p50 {:.4} ms, p99 {:.4} ms (a sample of {ios})",
-                    ms(slot_p50_ns),
-                    ms(slot_p99_ns),
-                    ms(submission_p50_ns),
-                    ms(submission_p99_ns)
-                )
+                slot_times(f, *ios, [*slot_p50_ns, *slot_p99_ns], [*submission_p50_ns, *submission_p99_ns])
             }
             Self::OptionWithoutEffect { option, reason } => write!(f, "{option} has no effect: {reason}"),
             Self::ShortTransfers { path, count } => {
@@ -343,6 +334,17 @@ impl fmt::Display for Note {
             Self::Verbatim { text } => f.write_str(text),
         }
     }
+}
+
+/// Median and 99th percentile in nanoseconds, taken in both ways.
+fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submission_ns: [u64; 2]) -> fmt::Result {
+    let ([slot_p50, slot_p99], [submission_p50, submission_p99]) =
+        (slot_ns.map(|ns| ns as f64 / 1e6), submission_ns.map(|ns| ns as f64 / 1e6));
+    write!(
+        f,
+        "latencies begin when the batch before came back: p50 {slot_p50:.4} ms, p99 {slot_p99:.4} ms; from their \
+         submission the same I/Os took p50 {submission_p50:.4} ms, p99 {submission_p99:.4} ms (a sample of {ios})"
+    )
 }
 
 fn starts_delayed(f: &mut fmt::Formatter<'_>, delayed: u64, started: u64, depth: u32) -> fmt::Result {

@@ -189,7 +189,9 @@ impl<'a> Control<'a> {
         while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
             if let Some(sections) = &mut self.sections {
-                self.crew.recorders.iter().for_each(|recorder| sections.take_from(recorder));
+                for recorder in &self.crew.recorders {
+                    sections.take_from(recorder);
+                }
             }
             let now = sys::clock::monotonic_ns();
             if now >= until_ns {

@@ -134,8 +134,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn course(duration_ms: u64, interval_ms: Option<u64>, measure_latency: bool) -> Course {
-        let duration_ns = duration_ms * MS;
+    fn course(duration_in_ms: u64, interval_ms: Option<u64>, measure_latency: bool) -> Course {
+        let duration_ns = duration_in_ms * MS;
         let intervals = interval_ms.map(|ms| cut(duration_ns, ms * MS));
         Course::new(&TimeSpanPlan { duration_ns, intervals, measure_latency, ..TimeSpanPlan::default() })
     }

@@ -24,7 +24,9 @@ pub(crate) fn course(
     if let Some(mut sections) = sections {
         for recorder in recorders {
             sections.take_from(recorder);
-            recorder.unclosed_section().iter().for_each(|part| sections.add(part));
+            if let Some(part) = recorder.unclosed_section() {
+                sections.add(&part);
+            }
         }
         record.sections = sections.records(record.elapsed_ns);
     }

@@ -122,7 +122,9 @@ impl Recorder {
             let sampled = self.stamps.iter().flat_map(|stamps| [&stamps.slot, &stamps.submission]);
             sampled.for_each(Times::touch);
         }
-        self.latencies.iter().for_each(|latencies| latencies.sections.touch());
+        if let Some(latencies) = &self.latencies {
+            latencies.sections.touch();
+        }
     }
 
     /// The measurement begins; I/Os of the warm-up are forgotten. Gives when the next part of it begins, in
@@ -150,7 +152,9 @@ impl Recorder {
             if let Some(latencies) = &self.latencies {
                 latencies.sections.add(write, values, bytes);
             }
-            self.rows.iter().for_each(|row| row.close(write, from.interval));
+            for row in &self.rows {
+                row.close(write, from.interval);
+            }
             CellCounts { ios: values.count, bytes, latency_sum_ns: values.sum_ns }
         });
         self.course.add(from.cell, counts);

@@ -41,7 +41,9 @@ impl SectionSums {
         if self.sections.len() <= last {
             self.sections.resize_with(last + 1, Section::default);
         }
-        self.sections[first + 1..=last].iter_mut().for_each(|section| section.is_joined = true);
+        for section in &mut self.sections[first + 1..=last] {
+            section.is_joined = true;
+        }
         for (sum, side) in self.sections[first].sides.iter_mut().zip(&part.sides) {
             add(sum, side);
         }
@@ -50,7 +52,7 @@ impl SectionSums {
     /// The sections of `elapsed_ns` nanoseconds.
     pub(crate) fn records(mut self, elapsed_ns: u64) -> Vec<SectionRecord> {
         let width_ns = self.parts.width_ns;
-        let count = elapsed_ns.checked_div(width_ns).map_or(0, |whole| whole + u64::from(elapsed_ns % width_ns > 0));
+        let count = if width_ns == 0 { 0 } else { elapsed_ns.div_ceil(width_ns) };
         self.sections.resize_with(count.min(self.parts.count) as usize, Section::default);
         let mut records: Vec<SectionRecord> = Vec::new();
         for (start_ns, section) in (0..).step_by(width_ns.max(1) as usize).zip(self.sections) {
@@ -92,9 +94,14 @@ mod tests {
         SectionPart { first, last, sides: [read, SidePart::default()] }
     }
 
-    fn told(parts: &[SectionPart], elapsed_ns: u64) -> Vec<(u64, u64, Vec<(u32, u64)>)> {
+    /// Start, end and buckets of the reads of a section.
+    type Told = (u64, u64, Vec<(u32, u64)>);
+
+    fn told(parts: &[SectionPart], elapsed_ns: u64) -> Vec<Told> {
         let mut sums = SectionSums::new(Intervals { width_ns: 100, count: 10 });
-        parts.iter().for_each(|part| sums.add(part));
+        for part in parts {
+            sums.add(part);
+        }
         let records = sums.records(elapsed_ns);
         records.iter().map(|one| (one.start_ns, one.end_ns, one.read.histogram.iter().collect())).collect()
     }

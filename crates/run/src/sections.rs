@@ -75,7 +75,9 @@ impl SectionCells {
     pub(crate) fn touch(&self) {
         let used = buckets::coarse(buckets::index(1_000))..buckets::coarse(buckets::index(1_000_000_000));
         for side in &self.sides {
-            side.histogram[used.clone()].iter().for_each(|cell| cell.store(cell.load(Relaxed), Relaxed));
+            for cell in &side.histogram[used.clone()] {
+                cell.store(cell.load(Relaxed), Relaxed);
+            }
         }
     }
 
@@ -98,12 +100,18 @@ impl SectionCells {
         let sizes = self.sides.each_ref().map(|side| side.non_empty().count());
         let message = [self.first.get(), self.last.get()];
         if self.queue.has_room(message.len() + sizes.iter().sum::<usize>() + 2 * SIDE_WORDS) {
-            message.into_iter().for_each(|word| self.queue.push(word));
+            for word in message {
+                self.queue.push(word);
+            }
             for (side, size) in self.sides.iter().zip(sizes) {
-                side.tally.iter().for_each(|cell| self.queue.push(cell.load(Relaxed)));
+                for cell in &side.tally {
+                    self.queue.push(cell.load(Relaxed));
+                }
                 self.queue.push(side.bytes.get());
                 self.queue.push(size as u64);
-                side.non_empty().for_each(|(bucket, count)| self.queue.push((bucket as u64) << COUNT_BITS | count));
+                for (bucket, count) in side.non_empty() {
+                    self.queue.push((bucket as u64) << COUNT_BITS | count);
+                }
                 side.clear();
             }
             self.queue.publish();
@@ -118,7 +126,9 @@ impl SectionCells {
         let (first, last) = (words.next(), words.next());
         let sides = [(); 2].map(|()| {
             let cells = TallyCells::default();
-            cells.iter().for_each(|cell| cell.store(words.next(), Relaxed));
+            for cell in &cells {
+                cell.store(words.next(), Relaxed);
+            }
             let (bytes, size) = (words.next(), words.next());
             let bucket = |word: u64| ((word >> COUNT_BITS) as u32, word & ((1 << COUNT_BITS) - 1));
             let buckets = (0..size).map(|_| bucket(words.next())).collect();
@@ -150,7 +160,9 @@ impl SideCells {
     }
 
     fn clear(&self) {
-        self.non_empty().for_each(|(bucket, _)| self.histogram[bucket].store(0, Relaxed));
+        for (bucket, _) in self.non_empty() {
+            self.histogram[bucket].store(0, Relaxed);
+        }
         counters::set(&self.tally, TallyValues::default());
         self.bytes.set(0);
     }

@@ -131,7 +131,7 @@ fn time(parser: &mut lexopt::Parser) -> Result<u64, String> {
 }
 
 fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
-    parser.value().and_then(|value| value.string()).map_err(|error| error.to_string())
+    parser.value().and_then(ValueExt::string).map_err(|error| error.to_string())
 }
 
 fn form_of(output: &Path) -> Result<Form, String> {

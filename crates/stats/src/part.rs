@@ -86,7 +86,9 @@ fn told(
 ) -> (Figures, Vec<Percentile>) {
     let side: Vec<&SectionFigures> = side.collect();
     let mut volume = Volume::default();
-    side.iter().for_each(|figures| volume.add(Volume { bytes: figures.bytes, ios: figures.ios }));
+    for figures in &side {
+        volume.add(Volume { bytes: figures.bytes, ios: figures.ios });
+    }
     let latency = pooled(side.iter().map(|figures| (figures.ios, figures.latency)));
     let figures = Figures { latency, ..volume.figures(elapsed_ns) };
     let Some(latency) = latency else { return (figures, Vec::new()) };
