@@ -120,7 +120,7 @@ impl OutputFile {
 
     /// Writes the whole file under another name and renames it. It is written as it is made: that of a
     /// long run may be larger than the memory there is.
-    pub(crate) fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn write(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         // As for any new file, the umask takes away what it takes away.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".diskspd-").permissions(Permissions::from_mode(0o666));
@@ -129,7 +129,7 @@ impl OutputFile {
             file.as_file().set_permissions(found.permissions())?;
         }
         let mut buffered = BufWriter::new(&mut file);
-        fill(&mut buffered)?;
+        contents(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
         file.as_file().sync_all()?;

@@ -7,20 +7,33 @@ use std::io::{self, Write};
 /// Containers nested deeper than this stand on one line: those in the lists of a row.
 const DEPTH_MAX: u32 = 7;
 
-/// Lines and indents down to [`DEPTH_MAX`].
+/// Lists whose items stand on one line each, wherever they are: a long run has many thousands.
+const LONG_LISTS: [&str; 3] = ["intervals", "sections", "slowest"];
+
+/// Lines and indents down to [`DEPTH_MAX`], and to the items of [`LONG_LISTS`].
 #[derive(Default)]
 pub(super) struct Layout {
     pretty: PrettyFormatter<'static>,
     depth: u32,
+    /// A key is being written.
+    is_key: bool,
+    /// The latest key is that of a long list.
+    names_long_list: bool,
+    /// Depth of the long list that is being written.
+    long_list_depth: Option<u32>,
 }
 
 impl Layout {
     fn is_inline(&self) -> bool {
-        self.depth > DEPTH_MAX
+        self.depth > self.long_list_depth.unwrap_or(DEPTH_MAX)
     }
 
     fn open<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth += 1;
+        if bracket == b"[" && self.names_long_list && !self.is_inline() {
+            self.long_list_depth = Some(self.depth);
+        }
+        self.names_long_list = false;
         if self.is_inline() {
             return out.write_all(bracket);
         }
@@ -29,6 +42,9 @@ impl Layout {
 
     fn close<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         let was_inline = self.is_inline();
+        if self.long_list_depth == Some(self.depth) {
+            self.long_list_depth = None;
+        }
         self.depth -= 1;
         if was_inline {
             return out.write_all(bracket);
@@ -66,7 +82,20 @@ impl Formatter for Layout {
         self.close(out, b"}")
     }
 
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        if self.is_key {
+            self.names_long_list = LONG_LISTS.contains(&fragment);
+        }
+        out.write_all(fragment.as_bytes())
+    }
+
+    fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.is_key = false;
+        Ok(())
+    }
+
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.is_key = true;
         if self.is_inline() { Self::separate(out, first) } else { self.pretty.begin_object_key(out, first) }
     }
 
@@ -75,6 +104,7 @@ impl Formatter for Layout {
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.names_long_list = false;
         if self.is_inline() { Ok(()) } else { self.pretty.end_object_value(out) }
     }
 }
@@ -107,6 +137,15 @@ mod tests {
             "}",
         ];
         assert_eq!(lines, [&["["; 5][..], &row, &["]"; 5]].concat());
+    }
+
+    #[test]
+    fn items_of_long_lists_stand_on_one_line() {
+        let text = laid_out(&json!({"sections": [{"read": {"ios": [1]}}, {}], "other": [[1], 2]}));
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        let other = ["\"other\": [", "[", "1", "],", "2", "],"];
+        let sections = ["\"sections\": [", "{\"read\": {\"ios\": [1]}},", "{}", "]"];
+        assert_eq!(lines, [&["{"][..], &other, &sections, &["}"]].concat());
     }
 
     fn value() -> impl Strategy<Value = Value> {

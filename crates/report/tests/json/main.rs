@@ -1,5 +1,6 @@
 //! The JSON document: its form, and that nothing is lost in it.
 
+mod a_day;
 mod document;
 mod instance;
 mod random_documents;
