@@ -3,6 +3,7 @@
 //! Made by `stats` from a record; renderers print it and compute nothing.
 
 use crate::affinity::AffinityEntry;
+use crate::confidence::{FigureSteadiness, HalfWidths};
 use crate::course::{Section, Series};
 use crate::environment::{Environment, TargetEnvironment};
 use crate::facts::{SystemFacts, TargetFacts};
@@ -182,6 +183,11 @@ pub struct Measured {
     pub is_latency_run: bool,
     /// What decided when I/Os started; `None` = unknown, in results of other programs.
     pub load_loop: Option<LoadLoop>,
+    /// 95 % confidence intervals. `None` = unknown; of a direction: it has no I/Os, or the series has fewer
+    /// than ten whole cells.
+    pub confidence: Option<Directions<Option<HalfWidths>>>,
+    /// Whether the figures were the same all the time.
+    pub steadiness: FigureSteadiness,
     /// Counts over time.
     pub series: Series,
     /// Latency histograms over time (`-D` or `-L`).

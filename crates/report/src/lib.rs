@@ -5,6 +5,7 @@
 //! the order of lines are part of the contract.
 
 mod cache_table;
+mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;

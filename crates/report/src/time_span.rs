@@ -2,7 +2,8 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    cpu_table, distribution_list, event_table, foreign, io_table, latency_table, load_loop, verdict_block, wait_table,
+    confidence, cpu_table, distribution_list, event_table, foreign, io_table, latency_table, load_loop, verdict_block,
+    wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;
@@ -90,7 +91,10 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     if let Some(events) = &shown.happened.kernel_events {
         event_table::blocks(out, events)?;
     }
-    measured.load_loop.as_ref().map_or(Ok(()), |load_loop| load_loop::lines(out, load_loop))
+    if let Some(load_loop) = &measured.load_loop {
+        load_loop::lines(out, load_loop)?;
+    }
+    confidence::lines(out, measured)
 }
 
 fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {

@@ -29,6 +29,15 @@ pub const NAMED_PERCENTILES: [(&str, u64); 13] = [
     ("9-nines", 999_999_999),
 ];
 
+/// I/Os that must lie beyond a percentile for it to say more than which I/Os were the slowest.
+pub(crate) const IOS_BEYOND_MIN: u64 = 10;
+
+/// True if fewer than ten of `count` I/Os lie beyond a rank.
+pub(crate) fn is_weak(count: u64, rank_ppb: u64) -> bool {
+    let beyond_ppb = u128::from(count) * u128::from(PPB - rank_ppb.min(PPB));
+    beyond_ppb < u128::from(IOS_BEYOND_MIN) * u128::from(PPB)
+}
+
 const fn ranks() -> [u64; 108] {
     let mut ranks = [PPB; 108];
     let mut percent = 0;
@@ -153,6 +162,14 @@ mod tests {
     use super::*;
     use model::record::{StampSamples, TimesRecord};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_percentile_needs_ten_ios_beyond_it() {
+        assert!(!is_weak(10_000, 999_000_000));
+        assert!(is_weak(9_999, 999_000_000));
+        assert!(!is_weak(10_000_000_000, 999_999_999));
+        assert!(is_weak(u64::MAX, 1_000_000_000));
+    }
 
     fn record(latencies_ns: &[u64]) -> TimesRecord {
         let mut record = TimesRecord::default();

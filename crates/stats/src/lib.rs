@@ -3,8 +3,10 @@
 //! Pure mathematics over plain data: no file, clock or environment is read here, and no text is
 //! made.
 
+mod accuracy;
 mod affinity;
 mod combine;
+mod confidence;
 mod course;
 mod cpu;
 mod distribution;
@@ -15,6 +17,9 @@ mod latency;
 mod load_loop;
 mod part;
 mod rate;
+#[cfg(test)]
+mod simulation;
+mod steadiness;
 mod time_span;
 pub mod verdict;
 

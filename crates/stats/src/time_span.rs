@@ -1,5 +1,6 @@
 //! One timespan: its rows, their sums, and everything beside them.
 
+use crate::accuracy::Accuracy;
 use crate::intervals::Series;
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
@@ -69,6 +70,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let measures_latency = plan.measure_latency;
     let distributions = distribution::uses(plan);
     let series = merged_series(record.rows.iter(), plan, record.elapsed_ns);
+    let accuracy = Accuracy::of(record, measures_latency || plan.intervals.is_some());
     let summarise_row = |row| summarise_row(row, plan, &distributions, record.elapsed_ns);
     Measured {
         elapsed_ns: record.elapsed_ns,
@@ -92,6 +94,8 @@ fn measured(sources: &Sources<'_>) -> Measured {
         waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
         load_loop: Some(load_loop::load_loop(span, plan, record)),
+        confidence: accuracy.confidence(),
+        steadiness: accuracy.steadiness(),
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
         sections: course::sections(&record.sections),
         slowest: course::slowest(&record.threads),

@@ -3,6 +3,7 @@
 
 use super::histogram::{Buckets, CoarseBuckets};
 use model::affinity::AffinityEntry;
+use model::confidence::{FigureSteadiness, HalfWidths};
 use model::course::Series;
 use model::environment::{Environment, TargetEnvironment};
 use model::facts::{SystemFacts, TargetFacts};
@@ -169,6 +170,13 @@ pub(super) struct Figured<'a> {
     /// What decided when I/Os started; null = unknown.
     #[serde(default)]
     pub(super) load_loop: Option<Loop<'a>>,
+    /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
+    /// the series has fewer than ten whole cells.
+    #[serde(default)]
+    pub(super) confidence: Option<Cow<'a, Directions<Option<HalfWidths>>>>,
+    /// Whether the figures were the same all the time.
+    #[serde(default)]
+    pub(super) steadiness: FigureSteadiness,
     /// Counts of every 100 ms, all threads and targets together; of wider parts in long runs.
     #[serde(default)]
     pub(super) series: Cow<'a, Series>,

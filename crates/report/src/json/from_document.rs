@@ -85,6 +85,8 @@ impl From<Figured<'_>> for Measured {
             waits: figured.waits.into_owned(),
             is_latency_run: figured.is_latency_run,
             load_loop: figured.load_loop.map(LoadLoop::from),
+            confidence: figured.confidence.map(Cow::into_owned),
+            steadiness: figured.steadiness,
             series: figured.series.into_owned(),
             sections: figured.sections.into_iter().map(Section::from).collect(),
             slowest: figured.slowest.into_owned(),

@@ -4,9 +4,10 @@
 //! the document find the same as before.
 
 use super::events;
-use super::number::{ms, percent};
+use super::number::{ms, percent, two_decimals};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
+use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::result::{Directions, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
 use std::fmt::Display;
@@ -58,6 +59,8 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
         })?;
         let load_loop = happened.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
+        let confidence = happened.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
+        confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))
     })
 }
@@ -71,6 +74,27 @@ fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
             xml.inside("Finding", &attributes, |xml| {
                 xml.element("Figure", figure)?;
                 xml.element("Advice", advice)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Half the widths of confidence intervals, with the decimals of the text report.
+fn confidence(xml: &mut Writer<'_>, confidence: &Directions<Option<HalfWidths>>) -> io::Result<()> {
+    let Directions { read, write, total } = confidence;
+    xml.inside("Confidence", &[("Percent", &95)], |xml| {
+        for (direction, half_widths) in [("Read", read), ("Write", write), ("Total", total)] {
+            let Some(HalfWidths { iops, mib_per_s, latency_mean_ns, percentiles }) = half_widths else { continue };
+            let (iops, mib_per_s, mean) = (two_decimals(*iops), two_decimals(*mib_per_s), latency_mean_ns.map(ms));
+            let mut attributes: Vec<(&str, &dyn Display)> =
+                vec![("Direction", &direction), ("IosPerSecond", &iops), ("MiBPerSecond", &mib_per_s)];
+            attributes.extend(mean.as_ref().map(|ms| ("AvgMilliseconds", ms as &dyn Display)));
+            xml.inside("HalfWidths", &attributes, |xml| {
+                percentiles.iter().try_for_each(|PercentileHalfWidth { rank_ppb, half_width_ns }| {
+                    let (rank, half_width_ms) = (percent(*rank_ppb), ms(*half_width_ns));
+                    xml.empty("Rank", &[("Percent", &rank), ("Milliseconds", &half_width_ms)])
+                })
             })?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use model::affinity::compact;
 use model::facts::SystemFacts;
 use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents};
 use model::note::Note;
+use model::packed_counts::PackedCounts;
 use model::plan::{
     EffectiveDistribution, EffectiveRange, EngineKind, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan,
     TimeSpanPlan,
@@ -14,6 +15,7 @@ use model::record::{
     TimeSpanRecord, TimesRecord, WaitCounts,
 };
 use model::result::{DistributionUse, RunResult};
+use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
 use model::verdict::{Finding, Severity, Verdict};
@@ -238,8 +240,35 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         cpus: ticks
             .map(|(cpu, &(user, kernel, idle))| CpuTimes { cpu: cpu.id, user, kernel, idle, steal: 0 })
             .collect(),
+        series: series(span.waits),
+        sections: sections(span.waits),
         ..TimeSpanRecord::default()
     }
+}
+
+/// Too few cells for an interval, none, or enough; reads alone, or writes too.
+fn series(waits: [u64; 8]) -> SeriesRecord {
+    let counts = |ios: u64| CellCounts { ios, bytes: ios * 4096, latency_sum_ns: ios * (1_000_000 + 1000 * waits[0]) };
+    let cell = |index: u64| SeriesCell {
+        read: counts(1 + waits[(index % 8) as usize]),
+        write: if waits[1].is_multiple_of(2) { counts(waits[(index * 3 % 8) as usize]) } else { CellCounts::default() },
+    };
+    SeriesRecord { width_ns: 100_000_000, cells: (0..waits[6] % 30).map(cell).collect() }
+}
+
+/// Some percentiles have intervals, or none.
+fn sections(waits: [u64; 8]) -> Vec<SectionRecord> {
+    let counts = |index: u64| SectionCounts {
+        histogram: PackedCounts::pack([(1000 + waits[(index % 8) as usize] as u32, 10 + waits[2]), (2500, 5)]),
+        ..SectionCounts::default()
+    };
+    let section = |index: u64| SectionRecord {
+        start_ns: index * 100_000_000,
+        end_ns: (index + 1) * 100_000_000,
+        read: counts(index),
+        write: counts(index + 1),
+    };
+    (0..waits[7] % 25).map(section).collect()
 }
 
 /// Some timespans are an open loop.

@@ -2,6 +2,7 @@
 
 use crate::generated;
 use crate::{text, xml};
+use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::result::{
     CpuUsage, Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop,
     TimeSpanResult,
@@ -91,6 +92,19 @@ fn same_loop(a: Option<&LoadLoop>, b: Option<&LoadLoop>) -> bool {
         && same_latencies(&a.response_time, &b.response_time)
 }
 
+fn same_half_widths(a: &Option<HalfWidths>, b: &Option<HalfWidths>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+    let same_rank = |(a, b): (&PercentileHalfWidth, &PercentileHalfWidth)| {
+        a.rank_ppb == b.rank_ppb && same_ns(a.half_width_ns, b.half_width_ns)
+    };
+    near(a.iops, b.iops, 0.0051)
+        && near(a.mib_per_s, b.mib_per_s, 0.0051)
+        && a.latency_mean_ns.is_some() == b.latency_mean_ns.is_some()
+        && same_ns(a.latency_mean_ns.unwrap_or(0.0), b.latency_mean_ns.unwrap_or(0.0))
+        && a.percentiles.len() == b.percentiles.len()
+        && a.percentiles.iter().zip(&b.percentiles).all(same_rank)
+}
+
 fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.elapsed_ns, b.elapsed_ns);
     prop_assert_eq!(a.is_partial, b.is_partial);
@@ -124,6 +138,10 @@ fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
         prop_assert!(same_latencies(a, b), "{:?}\n{:?}", a, b);
     }
     prop_assert!(same_loop(a.load_loop.as_ref(), b.load_loop.as_ref()), "{:?}\n{:?}", a.load_loop, b.load_loop);
+    prop_assert_eq!(a.confidence.is_some(), b.confidence.is_some());
+    if let (Some(a), Some(b)) = (&a.confidence, &b.confidence) {
+        prop_assert!(each(a, b, same_half_widths), "{:?}\n{:?}", a, b);
+    }
     prop_assert_eq!(&a.submissions, &b.submissions);
     prop_assert_eq!(&a.waits, &b.waits);
     Ok(())

@@ -2,6 +2,7 @@
 //! `DiskSpd`'s report, brought to the layout of version 2.3.
 
 mod caches;
+mod confidence;
 mod cpus;
 mod echo;
 mod endings;

@@ -46,6 +46,8 @@ pub const RULES: &[&Rule] = &[
     &cpu::CPU_BOUND,
     &steadiness::ENDED_EARLY,
     &steadiness::SHORT_RUN,
+    &steadiness::SHORT_WARM_UP,
+    &steadiness::DRIFT,
     &percentiles::WEAK_PERCENTILES,
 ];
 

@@ -1,7 +1,7 @@
 //! Percentiles that a handful of I/Os decide.
 
 use super::{Case, Rule};
-use crate::latency::NAMED_PERCENTILES;
+use crate::latency::{NAMED_PERCENTILES, is_weak};
 use model::result::LatencyDistribution;
 use model::verdict::{Finding, Severity};
 
@@ -10,9 +10,6 @@ pub(super) const WEAK_PERCENTILES: Rule = Rule {
     severity: Severity::Note,
     advice: "measure longer, or quote lower percentiles: those named rest on fewer than 10 I/Os",
 };
-
-/// I/Os that must lie beyond a percentile for it to say more than which I/Os were the slowest.
-const IOS_BEYOND_MIN: u128 = 10;
 
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     let Some(latencies) = &case.measured.total_latency else { return Vec::new() };
@@ -30,11 +27,6 @@ pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     } else {
         vec![WEAK_PERCENTILES.finding(format!("weak from the {}", weak.join(", the ")), total as f64)]
     }
-}
-
-/// True if fewer than 10 of `count` I/Os lie beyond a rank.
-fn is_weak(count: u64, rank_ppb: u64) -> bool {
-    u128::from(count) * u128::from(1_000_000_000 - rank_ppb) < IOS_BEYOND_MIN * 1_000_000_000
 }
 
 #[cfg(test)]
@@ -55,14 +47,6 @@ mod tests {
     #[test]
     fn without_latencies_there_is_nothing_to_say() {
         assert_eq!(Built::sound().found(look), [""; 0]);
-    }
-
-    #[test]
-    fn a_percentile_needs_ten_ios_beyond_it() {
-        assert!(!is_weak(10_000, 999_000_000));
-        assert!(is_weak(9_999, 999_000_000));
-        assert!(!is_weak(10_000_000_000, 999_999_999));
-        assert!(is_weak(u64::MAX, 1_000_000_000));
     }
 
     #[test]

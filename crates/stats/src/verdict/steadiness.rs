@@ -1,6 +1,8 @@
 //! Whether the run was long and steady enough for its figures to be those of any other run.
 
+use super::rule::percent;
 use super::{Case, Rule};
+use model::confidence::{FigureSteadiness, Steadiness};
 use model::result::Ending;
 use model::verdict::{Finding, Severity};
 
@@ -11,6 +13,18 @@ pub(super) const SHORT_RUN: Rule = Rule {
     name: "short-run",
     severity: Severity::Note,
     advice: "measure for a minute or more (-d60): caches, garbage collection and turbo clocks show themselves late",
+};
+
+pub(super) const SHORT_WARM_UP: Rule = Rule {
+    name: "short-warm-up",
+    severity: Severity::Warn,
+    advice: "warm up longer (-W), at least for the part that is named: it is not like the rest of the run",
+};
+
+pub(super) const DRIFT: Rule = Rule {
+    name: "drift",
+    severity: Severity::Warn,
+    advice: "warm up (-W) and measure (-d) until the figure stays: a cache that fills, heat and other load move it",
 };
 
 /// What is seldom enough to see a device's habits.
@@ -27,7 +41,34 @@ pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     if elapsed_s < SHORT_S - 0.005 {
         findings.push(SHORT_RUN.finding(format!("measured for {elapsed_s:.1} s"), elapsed_s));
     }
+    findings.extend(unsteady(&case.measured.steadiness));
     findings
+}
+
+/// In a closed loop latency moves whenever the rate does: one finding is enough.
+fn unsteady(steadiness: &FigureSteadiness) -> Option<Finding> {
+    let figures = [("I/Os per second", steadiness.iops), ("the mean latency", steadiness.latency_mean)];
+    figures.into_iter().find_map(|(name, steadiness)| match steadiness? {
+        Steadiness::Steady => None,
+        Steadiness::ShortWarmUp { cut, shift } => {
+            let figure =
+                format!("without the first {} {name} would be {}", percent(cut), moved(shift, "higher", "lower"));
+            Some(SHORT_WARM_UP.finding(figure, shift * 100.0))
+        }
+        Steadiness::Drift { change } => {
+            let figure = format!(
+                "from start to end {name} went {} by {}",
+                if change < 0.0 { "down" } else { "up" },
+                percent(change.abs())
+            );
+            Some(DRIFT.finding(figure, change * 100.0))
+        }
+    })
+}
+
+/// `4.2 % lower`.
+fn moved(share: f64, more: &str, less: &str) -> String {
+    format!("{} {}", percent(share.abs()), if share < 0.0 { less } else { more })
 }
 
 #[cfg(test)]
@@ -44,6 +85,29 @@ mod tests {
             (9_990_000_000, Some("NOTE short-run: measured for 10.0 s")),
         ] {
             built.measured().elapsed_ns = elapsed_ns;
+            assert_eq!(built.found(look), Vec::from_iter(expected));
+        }
+    }
+
+    #[test]
+    fn unsteady_figures_are_warned_of_once() {
+        let mut built = Built::sound();
+        let drift = Some(Steadiness::Drift { change: -0.123 });
+        for (iops, latency_mean, expected) in [
+            (Some(Steadiness::Steady), Some(Steadiness::Steady), None),
+            (drift, drift, Some("WARN drift: from start to end I/Os per second went down by 12.3 %")),
+            (
+                Some(Steadiness::Steady),
+                drift,
+                Some("WARN drift: from start to end the mean latency went down by 12.3 %"),
+            ),
+            (
+                Some(Steadiness::ShortWarmUp { cut: 0.23, shift: 0.042 }),
+                None,
+                Some("WARN short-warm-up: without the first 23.0 % I/Os per second would be 4.2 % higher"),
+            ),
+        ] {
+            built.measured().steadiness = FigureSteadiness { iops, latency_mean };
             assert_eq!(built.found(look), Vec::from_iter(expected));
         }
     }

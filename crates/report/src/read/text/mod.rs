@@ -3,6 +3,7 @@
 //! Layouts differ in indentation, titles, columns and units. So lines are known by how they begin,
 //! and cells of tables by the titles above them, never by position.
 
+mod confidence;
 mod cpu_table;
 mod distribution_list;
 mod echo;

@@ -3,8 +3,8 @@
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
 use super::{
-    Report, cpu_table, distribution_list, echo, event_table, io_table, latency_table, load_loop, verdict_block,
-    wait_table,
+    Report, confidence, cpu_table, distribution_list, echo, event_table, io_table, latency_table, load_loop,
+    verdict_block, wait_table,
 };
 use crate::load_loop::RESPONSE_TIME;
 use crate::read::distributions::Distributions;
@@ -109,6 +109,8 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
     let measured = &mut parts.measured;
     if let Some(load_loop) = load_loop::read(line, lines)? {
         measured.load_loop = Some(load_loop);
+    } else if confidence::read(line, measured)? {
+        // It was read.
     } else if content.starts_with("The test was interrupted before the measurements began.") {
         parts.is_interrupted = true;
     } else if content.starts_with("The test was interrupted by an error after ") {

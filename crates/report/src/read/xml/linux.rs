@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::statistics;
 use crate::read::{ReadError, number};
+use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::note::Note;
 use model::plan::EngineKind;
 use model::profile::RateProcess;
@@ -41,6 +42,7 @@ pub(super) fn read(
             measured.target_latencies.push((path.into(), latencies(target)?));
         }
         measured.load_loop = load_loop(linux)?;
+        measured.confidence = linux.child("Confidence").map(confidence).transpose()?;
     }
     Ok(())
 }
@@ -58,6 +60,29 @@ fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
         })
     };
     Ok(Verdict { findings: element.children("Finding").map(finding).collect::<Result<_, _>>()? })
+}
+
+fn confidence(element: Element<'_, '_>) -> Result<Directions<Option<HalfWidths>>, ReadError> {
+    let of = |direction: &str| {
+        let mut all = element.children("HalfWidths");
+        all.find(|one| one.attribute("Direction") == Some(direction)).map(half_widths).transpose()
+    };
+    Ok(Directions { read: of("Read")?, write: of("Write")?, total: of("Total")? })
+}
+
+fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {
+    let percentile = |rank: Element<'_, '_>| {
+        let percent = rank.attribute("Percent").unwrap_or_default();
+        let rank_ppb = number::rank_ppb(percent).map_err(|reason| rank.error_at_name(&reason))?;
+        let half_width_ns = number::ns(rank.real_attribute("Milliseconds")?.unwrap_or(0.0));
+        Ok(PercentileHalfWidth { rank_ppb, half_width_ns })
+    };
+    Ok(HalfWidths {
+        iops: element.real_attribute("IosPerSecond")?.unwrap_or(0.0),
+        mib_per_s: element.real_attribute("MiBPerSecond")?.unwrap_or(0.0),
+        latency_mean_ns: element.real_attribute("AvgMilliseconds")?.map(number::ns),
+        percentiles: element.children("Rank").map(percentile).collect::<Result<_, _>>()?,
+    })
 }
 
 /// What decided when I/Os started, if it is told.

@@ -1,0 +1,61 @@
+//! How far the figures of a timespan may be off, and whether they were the same all the time.
+
+use serde::{Deserialize, Serialize};
+
+/// Half the widths of the 95 % confidence intervals around the figures of one direction: did the same run
+/// go on for ever, 95 of 100 such intervals would hold the figure that it comes to. They know nothing of
+/// what differs from one run to the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HalfWidths {
+    /// Of the I/Os per second.
+    pub iops: f64,
+    /// Of the MiB per second.
+    pub mib_per_s: f64,
+    /// Of the mean latency in nanoseconds; `None` = latencies were not measured.
+    pub latency_mean_ns: Option<f64>,
+    /// Of the percentiles that the report shows, ascending. Those that fewer than ten I/Os lie beyond have
+    /// none; nor has any, if there are fewer than ten sections or one of them has fewer than ten I/Os.
+    pub percentiles: Vec<PercentileHalfWidth>,
+}
+
+/// Half the width of the interval around a percentile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PercentileHalfWidth {
+    /// Rank in parts per billion.
+    pub rank_ppb: u64,
+    /// In nanoseconds.
+    pub half_width_ns: f64,
+}
+
+/// Which figures were steady.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FigureSteadiness {
+    /// The I/Os per second; `None` = measured for less than half a minute.
+    pub iops: Option<Steadiness>,
+    /// The mean latency; `None` = the same, not measured, or for half a second without I/Os.
+    pub latency_mean: Option<Steadiness>,
+}
+
+/// Whether a figure was the same from the start of the measurement to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Steadiness {
+    /// Nothing was found that is both large and significant.
+    Steady,
+    /// Its beginning was not like the rest.
+    ShortWarmUp {
+        /// How much of the measurement should be cut off, from 0 to 1.
+        cut: f64,
+        /// What that would do to the mean, as a share of it.
+        shift: f64,
+    },
+    /// It rose or fell.
+    Drift {
+        /// By what share of its mean.
+        change: f64,
+    },
+}

@@ -1,0 +1,4 @@
+//! How far the figures of a timespan may be off.
+
+pub(crate) mod batch_means;
+pub(crate) mod sectioning;
