@@ -3,6 +3,7 @@
 mod course;
 mod pacing;
 mod simulated;
+mod truth;
 
 use crate::course::Course;
 use crate::phase::{Phases, Stop};

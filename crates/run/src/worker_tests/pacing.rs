@@ -1,49 +1,61 @@
 //! `-g` and `--rate` on the test's clock: how many I/Os start, when, and what their times hold.
 
-use super::simulated::{Service, SimulatedEngine};
+use super::simulated::{Law, Service, SimulatedEngine};
 use super::{StepClock, context, plan_of, target};
 use crate::phase::Phases;
 use crate::setup::{self, Context};
-use crate::worker::Turn;
+use crate::worker::{Turn, Worker};
 use engine::null::NullEngine;
 use model::plan::{Assignment, EngineKind, Pace, RingPlan, TimeSpanPlan};
 use model::record::{OpenLoopRecord, RowRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const US: u64 = 1_000;
-const MS: u64 = 1_000_000;
-const S: u64 = 1_000_000_000;
+pub(super) const US: u64 = 1_000;
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const S: u64 = 1_000_000_000;
 
 /// A warm-up of 1 ms, `duration_ns`, a cool-down of 1 ms; one target with `slots` requests.
-fn paced(pace: Pace, slots: u32, duration_ns: u64) -> TimeSpanPlan {
+pub(super) fn paced(pace: Pace, slots: u32, duration_ns: u64) -> TimeSpanPlan {
     let mut paced = target(0, slots);
     paced.pace = pace;
     TimeSpanPlan { duration_ns, intervals: None, ..plan_of(vec![paced], Assignment::Fixed, slots) }
 }
 
-const fn rate(iops: u64) -> Pace {
+pub(super) const fn rate(iops: u64) -> Pace {
     Pace::Rate { first_numerator: S, interval_numerator: S, denominator: iops }
 }
 
 /// A device that serves everything at once.
-pub(super) fn parallel(time_ns: u64) -> Service {
-    Service { time_ns, servers: None, stall_ns: 0..0 }
+pub(super) fn parallel(ns: u64) -> Service {
+    Service::parallel(Law::Fixed { ns })
 }
 
 /// The row of a run over a device; each look at the clock takes `step_ns`.
 pub(super) fn run(context: &Context, service: Service, step_ns: u64) -> RowRecord {
+    run_skipping(context, service, step_ns, |_| 0)
+}
+
+/// The same; after each turn time goes on to `next_ns`, if that is later.
+pub(super) fn run_skipping(
+    context: &Context,
+    service: Service,
+    step_ns: u64,
+    next_ns: impl Fn(&Worker<SimulatedEngine<'_>, &StepClock>) -> u64,
+) -> RowRecord {
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns };
     let plan = &context.plan.workers[0];
     let (regions, layout) = setup::lay_out(context, plan).expect("a few KiB of buffers").split();
     let engine = SimulatedEngine::new(&clock, service, NullEngine::new(plan.slots, regions));
     let mut worker = setup::assemble(context, plan, &layout, engine, &clock);
     worker.start(Phases::new(&context.plan, 0));
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    while worker.turn().expect("nothing fails here") == Turn::GoOn {
+        clock.now_ns.fetch_max(next_ns(&worker), Relaxed);
+    }
     worker.drain(clock.now_ns.load(Relaxed) + S);
     context.recorder.row_records().remove(0)
 }
 
-fn open_loop(row: &RowRecord) -> &OpenLoopRecord {
+pub(super) fn open_loop(row: &RowRecord) -> &OpenLoopRecord {
     row.open_loop.as_ref().expect("the row is of an open loop")
 }
 
@@ -51,7 +63,7 @@ fn intended(open: &OpenLoopRecord) -> u64 {
     open.lateness.count + open.backlog
 }
 
-fn ios(row: &RowRecord) -> u64 {
+pub(super) fn ios(row: &RowRecord) -> u64 {
     row.read.tally.count + row.write.tally.count
 }
 
@@ -188,7 +200,7 @@ fn random_starts_allocate_nothing() {
 fn ios_of_many_turns_are_timed_in_two_ways_too() {
     // One server: each turn brings one completion, and an I/O waits for 128 of them.
     let context = context(plan_of(vec![target(0, 128)], Assignment::Fixed, 128));
-    run(&context, Service { time_ns: 1000, servers: Some(1), stall_ns: 0..0 }, 10);
+    run(&context, Service { servers: Some(1), ..parallel(1000) }, 10);
     let samples = context.recorder.thread_record(0).stamp_samples.expect("latencies are recorded in a closed loop");
     let slot = samples.slot.tally;
     assert!(slot.count > 10 && slot.min_ns > 100_000, "{slot:?}");

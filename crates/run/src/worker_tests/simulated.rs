@@ -1,27 +1,85 @@
-//! A device on the test's clock: so many I/Os are served at a time, each for the same time, and none
-//! ends during a stall.
+//! A device on the test's clock: so many I/Os are served at a time, each for a time of a known law, and
+//! none ends during a stall.
 
 use super::StepClock;
 use engine::null::NullEngine;
 use engine::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use hot::rng::Rng;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use sys::mapping::Mapping;
 
+/// How long an I/O is served.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Law {
+    Fixed {
+        ns: u64,
+    },
+    Exponential {
+        mean_ns: u64,
+    },
+    /// One in so many is slow, at random.
+    TwoPoint {
+        fast_ns: u64,
+        slow_ns: u64,
+        one_in: u64,
+    },
+}
+
+impl Law {
+    fn draw_ns(self, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Fixed { ns } => ns,
+            Self::Exponential { mean_ns } => {
+                let uniform = ((rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+                (-uniform.ln() * mean_ns as f64) as u64
+            }
+            Self::TwoPoint { fast_ns, slow_ns, one_in } => {
+                if rng.below(one_in) == 0 {
+                    slow_ns
+                } else {
+                    fast_ns
+                }
+            }
+        }
+    }
+}
+
 /// What the device takes for an I/O.
 #[derive(Clone, Debug)]
 pub(super) struct Service {
-    pub(super) time_ns: u64,
+    pub(super) law: Law,
     /// I/Os served at a time; `None` = all there are.
     pub(super) servers: Option<usize>,
     /// What would end in it ends with it.
     pub(super) stall_ns: Range<u64>,
+    /// The stall comes again and again, so long after it began.
+    pub(super) stall_period_ns: Option<u64>,
+}
+
+impl Service {
+    /// A device that serves everything at once and never stalls.
+    pub(super) fn parallel(law: Law) -> Self {
+        Self { law, servers: None, stall_ns: 0..0, stall_period_ns: None }
+    }
+
+    /// When what would end now ends.
+    fn after_stall_ns(&self, end_ns: u64) -> u64 {
+        let Range { start, end } = self.stall_ns;
+        let period_ns = self.stall_period_ns.unwrap_or(u64::MAX);
+        let into_stall_ns = end_ns.checked_sub(start).map(|since_ns| since_ns % period_ns);
+        match into_stall_ns {
+            Some(into_ns) if into_ns < end - start => end_ns + (end - start - into_ns),
+            _ => end_ns,
+        }
+    }
 }
 
 pub(super) struct SimulatedEngine<'a> {
     clock: &'a StepClock,
     service: Service,
+    rng: Rng,
     /// When each server is free again.
     servers: Vec<u64>,
     staged: Vec<(SlotId, bool)>,
@@ -34,16 +92,19 @@ pub(super) struct SimulatedEngine<'a> {
 impl<'a> SimulatedEngine<'a> {
     pub(super) fn new(clock: &'a StepClock, service: Service, ended: NullEngine) -> Self {
         let servers = vec![0; service.servers.unwrap_or(0)];
-        Self { clock, service, servers, staged: Vec::new(), served: Vec::new(), ended }
+        Self { clock, service, rng: Rng::new(5), servers, staged: Vec::new(), served: Vec::new(), ended }
+    }
+
+    /// When the first of what is served ends; `None` = nothing is.
+    pub(super) fn first_end_ns(&self) -> Option<u64> {
+        self.served.iter().map(|&(end_ns, ..)| end_ns).min()
     }
 
     fn serve(&mut self, now_ns: u64, slot: SlotId, write: bool) {
         let mut server = self.servers.iter_mut().min();
         let free_ns = server.as_deref().copied().unwrap_or(0);
-        let mut end_ns = now_ns.max(free_ns) + self.service.time_ns;
-        if self.service.stall_ns.contains(&end_ns) {
-            end_ns = self.service.stall_ns.end;
-        }
+        let service_ns = self.service.law.draw_ns(&mut self.rng);
+        let end_ns = self.service.after_stall_ns(now_ns.max(free_ns) + service_ns);
         if let Some(server) = &mut server {
             **server = end_ns;
         }
@@ -72,7 +133,7 @@ impl Engine for SimulatedEngine<'_> {
         for (slot, write) in std::mem::take(&mut self.staged) {
             self.serve(now_ns, slot, write);
         }
-        let first_end_ns = self.served.iter().map(|&(end_ns, ..)| end_ns).min().unwrap_or(now_ns);
+        let first_end_ns = self.first_end_ns().unwrap_or(now_ns);
         let wake_ns = match wait {
             Wait::Poll => now_ns,
             Wait::For { .. } => first_end_ns,
