@@ -1,0 +1,57 @@
+//! How far the figures of a real run may be off, in every form of its result.
+
+use serde_json::Value;
+use testkit::{Finished, Workplace, workplace};
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().filter(|line| line.starts_with("95 % confidence")).map(str::to_owned).collect()
+}
+
+/// A run with all forms of its result, and what its JSON has of confidence.
+fn run(place: &Workplace, words: &str) -> (Finished, Value) {
+    let run =
+        place.diskspd("-c1M -W0 -b4K -r -o2 --json r.json --xml r.xml --text r.txt").args(words).args("a.dat").run();
+    run.expect_status(0);
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    (run, document["time_spans"][0]["measured"]["confidence"].clone())
+}
+
+#[test]
+fn every_form_of_a_result_tells_the_same() {
+    let place = workplace!();
+    // Random starts, so that no two parts of the run are alike.
+    let (run, confidence) = run(&place, "-d3 -w30 -L --rate=1000 --rate-process=poisson");
+    for direction in ["read", "write", "total"] {
+        let widths = &confidence[direction];
+        for figure in ["iops", "mib_per_s", "latency_mean_ns"] {
+            assert!(widths[figure].as_f64().is_some_and(|width| width > 0.0), "{direction} {figure}: {widths}");
+        }
+        // Blocks are all alike.
+        let ratio = widths["mib_per_s"].as_f64().unwrap_or(0.0) / widths["iops"].as_f64().unwrap_or(1.0);
+        assert!((ratio - 1.0 / 256.0).abs() < 1e-9, "{widths}");
+        let ranks: Vec<u64> = widths["percentiles"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|one| one["rank_ppb"].as_u64())
+            .collect();
+        assert!(ranks.contains(&500_000_000) && !ranks.contains(&999_900_000), "{widths}");
+    }
+    let told = lines(&run.stdout);
+    assert_eq!(told.len(), 6, "{run}");
+    assert!(told[0].starts_with("95 % confidence, total: ") && told[0].contains(", mean latency "), "{run}");
+    assert!(told[1].contains("50th ") && told[1].ends_with("-nines on, too few I/Os"), "{run}");
+    for file in ["r.json", "r.xml", "r.txt"] {
+        let read = place.diskspd("report").args(file).run();
+        read.expect_status(0);
+        assert_eq!(lines(&read.stdout), told, "{file}");
+    }
+}
+
+#[test]
+fn without_latencies_rates_have_intervals() {
+    let place = workplace!();
+    let (run, confidence) = run(&place, "-d2");
+    assert!(confidence["write"].is_null() && confidence["total"]["latency_mean_ns"].is_null(), "{confidence}");
+    assert_eq!(lines(&run.stdout).len(), 1, "{run}");
+}
