@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The file that is there from the beginning.
 const OLD: INodeNo = INodeNo(2);
@@ -37,14 +37,30 @@ struct Law {
     every: u64,
     /// Offsets from here on find no space.
     room_bytes: u64,
-    /// Reads at this offset take so long.
-    slow: Option<(u64, Duration)>,
+    slow: Option<Slow>,
+    slow_reads: Vec<SlowRead>,
     is_holding: bool,
     /// The open with this number, from 1, does not come back; 0 = all do.
     held_open: u64,
     held: Vec<Held>,
     opened: u64,
     answered: u64,
+}
+
+/// Reads at this offset, or everywhere, take so long.
+#[derive(Clone, Copy, Debug)]
+struct Slow {
+    offset: Option<u64>,
+    time: Duration,
+}
+
+/// When a slow read came to the file system, and when its answer was about to leave.
+#[derive(Clone, Copy, Debug)]
+pub struct SlowRead {
+    /// It was asked for before.
+    pub arrived: Instant,
+    /// It came back later.
+    pub answered: Instant,
 }
 
 /// An I/O that has no answer yet.
@@ -86,6 +102,7 @@ impl Faulty {
             every: 0,
             room_bytes: u64::MAX,
             slow: None,
+            slow_reads: Vec::new(),
             is_holding: false,
             held_open: 0,
             held: Vec::new(),
@@ -118,7 +135,17 @@ impl Faulty {
 
     /// From now on reads at this offset come back after so long; others are not kept waiting.
     pub fn slow_down(&self, offset: u64, time: Duration) {
-        self.law().slow = Some((offset, time));
+        self.law().slow = Some(Slow { offset: Some(offset), time });
+    }
+
+    /// From now on each read comes back after so long, however many there are at a time.
+    pub fn slow_down_all(&self, time: Duration) {
+        self.law().slow = Some(Slow { offset: None, time });
+    }
+
+    /// The slow reads that were answered since the last call, in the order of their answers.
+    pub fn take_slow_reads(&self) -> Vec<SlowRead> {
+        std::mem::take(&mut self.law().slow_reads)
     }
 
     /// From now on reads and writes do not come back.
@@ -313,6 +340,7 @@ impl Filesystem for Server {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        let arrived = Instant::now();
         let mut law = self.law();
         let left = law.size(inode).saturating_sub(offset);
         let bytes = u64::from(size).min(left) as u32;
@@ -323,13 +351,16 @@ impl Filesystem for Server {
         } else {
             law.answered += 1;
             let zeros = vec![0; bytes as usize];
-            match law.slow.filter(|&(slow, _)| slow == offset) {
-                Some((_, time)) => drop(std::thread::spawn(move || {
-                    std::thread::sleep(time);
-                    reply.data(&zeros);
-                })),
-                None => reply.data(&zeros),
-            }
+            let Some(slow) = law.slow.filter(|slow| slow.offset.is_none_or(|slow| slow == offset)) else {
+                return reply.data(&zeros);
+            };
+            let law = Arc::clone(&self.law);
+            std::thread::spawn(move || {
+                std::thread::sleep(slow.time);
+                let answered = Instant::now();
+                lock(&law).slow_reads.push(SlowRead { arrived, answered });
+                reply.data(&zeros);
+            });
         }
     }
 

@@ -25,7 +25,7 @@ mod trace;
 mod workplace;
 
 pub use confined::{Argument, Cgroup, Denied, io_uring};
-pub use faulty::Faulty;
+pub use faulty::{Faulty, SlowRead};
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;
 pub use huge_pages::HugePages;
