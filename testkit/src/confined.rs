@@ -7,7 +7,9 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A system call that is answered with an error.
 #[derive(Clone, Copy, Debug)]
@@ -88,36 +90,49 @@ pub struct Cgroup {
 impl Cgroup {
     /// One that may use so much memory, or why there can be none.
     pub fn of_memory(bytes: u64) -> Result<Self, String> {
-        Self::of("memory", ["memory.limit_in_bytes", "memory.max"], bytes)
+        Self::of("memory", [("memory.limit_in_bytes", bytes.to_string()), ("memory.max", bytes.to_string())])
     }
 
     /// One whose processes may use so many percent of one CPU, or why there can be none.
     pub fn of_cpu(percent: u64) -> Result<Self, String> {
         // Both files count microseconds, in a period of 100 ms unless another is set.
-        Self::of("cpu", ["cpu.cfs_quota_us", "cpu.max"], percent * 1000)
+        let quota_us = (percent * 1000).to_string();
+        Self::of("cpu", [("cpu.cfs_quota_us", quota_us.clone()), ("cpu.max", quota_us)])
     }
 
     /// One that may have so many threads, those of all its processes together, or why there can be
     /// none.
     pub fn of_threads(count: u64) -> Result<Self, String> {
-        Self::of("pids", ["pids.max", "pids.max"], count)
+        Self::of("pids", [("pids.max", count.to_string()), ("pids.max", count.to_string())])
     }
 
-    /// `files`: what limits in a hierarchy of the controller's own, and in the one of all.
-    fn of(controller: &str, files: [&str; 2], limit: u64) -> Result<Self, String> {
+    /// One that may make so many reads per second of a device, or why there can be none.
+    pub fn of_reads(device: &Path, per_s: u64) -> Result<Self, String> {
+        let number = std::fs::metadata(device).map_err(|error| error.to_string())?.rdev();
+        let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+        let one = ("blkio.throttle.read_iops_device", format!("{number} {per_s}"));
+        Self::of("blkio", [one, ("io.max", format!("{number} riops={per_s}"))])
+    }
+
+    /// `limits`: the file, and what is written to it, in a hierarchy of the controller's own and in the
+    /// one of all.
+    fn of(controller: &str, limits: [(&str, String); 2]) -> Result<Self, String> {
+        // Tests of one process run at the same time.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
         if !is_root() {
             return Err("needs root".to_owned());
         }
         let tops = [Path::new("/sys/fs/cgroup").join(controller), PathBuf::from("/sys/fs/cgroup")];
-        for (top, file) in tops.iter().zip(files) {
-            let folder = top.join(format!("diskspd-test-{}-{limit}", std::process::id()));
+        let name = format!("diskspd-test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        for (top, (file, limit)) in tops.iter().zip(limits) {
+            let folder = top.join(&name);
             // Where hierarchies are mounted side by side, the folder above them is none.
             if !top.join("cgroup.procs").exists() || std::fs::create_dir(&folder).is_err() {
                 continue;
             }
             let group = Self { folder };
             let limited = group.folder.join(file);
-            if limited.exists() && std::fs::write(limited, limit.to_string()).is_ok() {
+            if limited.exists() && std::fs::write(limited, limit).is_ok() {
                 return Ok(group);
             }
         }

@@ -10,12 +10,12 @@ fn documents_are_current() {
     }
 }
 
-/// The source that a test's name begins with: a file of tests here, one of the virtual machine's, or a
+/// The source that a test's name begins with: a file of tests here, one of those that are in folders, or a
 /// module of a crate.
 fn source(root: &Path, parts: &[&str]) -> Option<String> {
     let place = match parts {
         [file] => format!("crates/app/tests/{file}.rs"),
-        ["vm", file] => format!("crates/app/tests/vm/{file}.rs"),
+        [folder @ ("verdict" | "vm"), file] => format!("crates/app/tests/{folder}/{file}.rs"),
         [member, modules @ .., "tests"] | [member, modules @ ..] => {
             format!("crates/{member}/src/{}.rs", modules.join("/"))
         }

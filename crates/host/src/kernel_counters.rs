@@ -21,9 +21,10 @@ pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str>) 
     };
     KernelCounters {
         devices: devices.into_iter().filter_map(counters).collect(),
-        process: root.text("/proc/self/io").and_then(|text| process(&text)).map(|counters| ProcessCounters {
-            cpu_time_ms: root.text("/proc/self/stat").and_then(|text| cpu_time_ms(&text)),
-            ..counters
+        process: root.text("/proc/self/io").and_then(|text| process(&text)).map(|counters| {
+            let times = root.text("/proc/self/stat").and_then(|text| cpu_times_ms(&text));
+            let (cpu_time_ms, user_time_ms) = (times.map(|(user, system)| user + system), times.map(|times| times.0));
+            ProcessCounters { cpu_time_ms, user_time_ms, ..counters }
         }),
         dirty: root.text("/proc/meminfo").and_then(|text| dirty(&text)),
         cpu_limit: cpu_limit(root),
@@ -68,18 +69,21 @@ fn process(text: &str) -> Option<ProcessCounters> {
         storage_write_bytes: value("write_bytes")?,
         cancelled_write_bytes: value("cancelled_write_bytes")?,
         cpu_time_ms: None,
+        user_time_ms: None,
     })
 }
 
 /// User and system time in a line of /proc/PID/stat, where they are counted in hundredths of a
 /// second (`USER_HZ`) on every machine that this program knows.
-fn cpu_time_ms(text: &str) -> Option<u64> {
+fn cpu_times_ms(text: &str) -> Option<(u64, u64)> {
     const TICK_MS: u64 = 10;
     // The name before may hold anything, blanks and brackets too.
     let (_, rest) = text.rsplit_once(')')?;
     let numbers: Vec<&str> = rest.split_whitespace().collect();
     let ticks = |at: usize| numbers.get(at)?.parse::<u64>().ok();
-    Some(ticks(11)?.saturating_add(ticks(12)?).saturating_mul(TICK_MS))
+    // So far below the largest number that they can be added up.
+    let ms = |ticks: u64| ticks.saturating_mul(TICK_MS).min(u64::MAX / 2);
+    Some((ms(ticks(11)?), ms(ticks(12)?)))
 }
 
 /// The lines of /proc/meminfo.
@@ -153,6 +157,7 @@ mod tests {
             storage_write_bytes: 6,
             cancelled_write_bytes: 7,
             cpu_time_ms: None,
+            user_time_ms: None,
         };
         assert_eq!(process(text), Some(expected));
         assert_eq!(process(&text[..40]), None);
@@ -161,9 +166,9 @@ mod tests {
     #[test]
     fn the_process_name_may_hold_anything() {
         let rest = "S 1 2 3 4 5 6 7 8 9 10 250 150 0 0";
-        assert_eq!(cpu_time_ms(&format!("42 (a) b) {rest}")), Some(4000));
-        assert_eq!(cpu_time_ms("42 (a"), None);
-        assert_eq!(cpu_time_ms("42 (a) S 1 2"), None);
+        assert_eq!(cpu_times_ms(&format!("42 (a) b) {rest}")), Some((2500, 1500)));
+        assert_eq!(cpu_times_ms("42 (a"), None);
+        assert_eq!(cpu_times_ms("42 (a) S 1 2"), None);
     }
 
     #[test]

@@ -174,12 +174,16 @@ pub struct ProcessCounters {
     /// CPU time of all its threads, in milliseconds; `None` = unknown.
     #[serde(default)]
     pub cpu_time_ms: Option<u64>,
+    /// How much of it was in its own code, not in the kernel, in milliseconds; `None` = unknown.
+    #[serde(default)]
+    pub user_time_ms: Option<u64>,
 }
 
 impl ProcessCounters {
     /// What was counted since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
+        let spent = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
         Self {
             read_call_bytes: self.read_call_bytes.saturating_sub(before.read_call_bytes),
             write_call_bytes: self.write_call_bytes.saturating_sub(before.write_call_bytes),
@@ -188,7 +192,8 @@ impl ProcessCounters {
             storage_read_bytes: self.storage_read_bytes.saturating_sub(before.storage_read_bytes),
             storage_write_bytes: self.storage_write_bytes.saturating_sub(before.storage_write_bytes),
             cancelled_write_bytes: self.cancelled_write_bytes.saturating_sub(before.cancelled_write_bytes),
-            cpu_time_ms: self.cpu_time_ms.zip(before.cpu_time_ms).map(|(now, then)| now.saturating_sub(then)),
+            cpu_time_ms: spent(self.cpu_time_ms, before.cpu_time_ms),
+            user_time_ms: spent(self.user_time_ms, before.user_time_ms),
         }
     }
 }

@@ -81,6 +81,11 @@ pub enum Note {
         /// Share of all CPU time during the measurement, in hundredths of a percent.
         percent_hundredths: u32,
     },
+    /// The threads could have run, and other threads had the CPUs.
+    CpuAwaited {
+        /// Share of the threads' time, in hundredths of a percent.
+        percent_hundredths: u32,
+    },
     /// The process was kept from running during the measurement: stopped by a signal, most likely.
     ProcessPaused {
         /// For how long, in nanoseconds.
@@ -274,6 +279,7 @@ impl fmt::Display for Note {
                 percent_hundredths / 100,
                 percent_hundredths % 100
             ),
+            Self::CpuAwaited { percent_hundredths } => cpu_awaited(f, *percent_hundredths),
             Self::ProcessPaused { pause_ns } => write!(
                 f,
                 "the process did not run for {:.1} s of the measurement (stopped by a signal, or no CPU was given to \
@@ -344,6 +350,15 @@ fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submissio
         f,
         "latencies begin when the batch before came back: p50 {slot_p50:.4} ms, p99 {slot_p99:.4} ms; from their \
          submission the same I/Os took p50 {submission_p50:.4} ms, p99 {submission_p99:.4} ms (a sample of {ios})"
+    )
+}
+
+fn cpu_awaited(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
+    write!(
+        f,
+        "the threads waited for a CPU for {}.{:02}% of their time; latencies include that",
+        percent_hundredths / 100,
+        percent_hundredths % 100
     )
 }
 

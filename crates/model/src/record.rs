@@ -163,10 +163,21 @@ pub struct ThreadRecord {
     pub submits: u64,
     /// Waits over the whole run.
     pub waits: WaitCounts,
+    /// How it got the CPU from the start of load to its end; `None` = unknown.
+    pub cpu_wait: Option<CpuWait>,
     /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
     /// Its slowest I/Os (`-L` or `-D`), in no order.
     pub slowest: Vec<SlowIo>,
+}
+
+/// Time in which a thread could have run and did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuWait {
+    /// Nanoseconds that it waited for a CPU.
+    pub wait_ns: u64,
+    /// Out of so many.
+    pub of_ns: u64,
 }
 
 /// Latencies of the same I/Os from two stamps on.

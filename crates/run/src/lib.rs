@@ -10,6 +10,7 @@ mod collect;
 mod control;
 pub mod course;
 mod cpu;
+mod cpu_wait;
 mod create;
 mod crew;
 mod delete;

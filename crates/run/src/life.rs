@@ -1,6 +1,7 @@
 //! The life of a worker's thread: bound, set up, started, turned until it is over, drained.
 
 use crate::clock::RunClock;
+use crate::cpu_wait;
 use crate::crew::DRAIN_NS;
 use crate::gate::{Gate, Signal};
 use crate::phase::Phases;
@@ -16,6 +17,7 @@ use engine::sync::SyncEngine;
 use engine::uring::{RingSettings, Shortfall, UringEngine};
 use model::note::Note;
 use model::plan::{EngineKind, WorkerPlan};
+use model::record::CpuWait;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
@@ -152,6 +154,7 @@ fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
     while sys::clock::monotonic_ns() < start_ns {
         sys::clock::sleep_until_ns(start_ns);
     }
+    let waited_before_ns = cpu_wait::since_start_ns();
     worker.start(Phases::new(&context.plan, start_ns));
     let result = loop {
         match worker.turn() {
@@ -160,6 +163,10 @@ fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
             Err(trouble) => break Err(describe(&trouble, context, plan)),
         }
     };
+    if let Some((before_ns, after_ns)) = waited_before_ns.zip(cpu_wait::since_start_ns()) {
+        let of_ns = sys::clock::monotonic_ns().saturating_sub(start_ns);
+        context.recorder.set_cpu_wait(CpuWait { wait_ns: after_ns.saturating_sub(before_ns), of_ns });
+    }
     if result.is_err() {
         context.stop.fail(sys::clock::monotonic_ns());
     }

@@ -13,10 +13,10 @@ use hot::counters::{Counter, TallyValues};
 use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
 use model::plan::{TimeSpanPlan, WorkerPlan};
-use model::record::{RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
+use model::record::{CpuWait, RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
 use model::series::CellCounts;
 use model::slow_io::SlowIo;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Everything that one worker counts.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Recorder {
     pub submits: Counter,
     /// How the worker waited.
     pub waits: Waits,
+    /// How it got the CPU; set when it has ended.
+    cpu_wait: OnceLock<CpuWait>,
     stamps: Option<StampCells>,
 }
 
@@ -108,6 +110,7 @@ impl Recorder {
             in_flight: Counter::default(),
             submits: Counter::default(),
             waits: Waits::default(),
+            cpu_wait: OnceLock::new(),
             stamps: (plan.measure_latency && worker.times_submissions())
                 .then(|| StampCells { slot: Times::new(), submission: Times::new() }),
         }
@@ -267,12 +270,19 @@ impl Recorder {
             throttled: self.throttled,
             submits: if self.measuring.get() == 1 { self.submits.get() } else { 0 },
             waits: self.waits.counts(),
+            cpu_wait: self.cpu_wait.get().copied(),
             stamp_samples: self.stamps.as_ref().map(|stamps| StampSamples {
                 slot: stamps.slot.to_record(),
                 submission: stamps.submission.to_record(),
             }),
             slowest: self.slowest(measure_ns),
         }
+    }
+
+    /// How the worker got the CPU, once it has ended.
+    pub fn set_cpu_wait(&self, cpu_wait: CpuWait) {
+        // A worker ends once.
+        let _ = self.cpu_wait.set(cpu_wait);
     }
 
     /// True if some I/Os are to be timed in two ways.

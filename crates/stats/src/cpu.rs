@@ -1,7 +1,7 @@
 //! CPU columns from clock ticks.
 
 use model::note::Note;
-use model::record::CpuTimes;
+use model::record::{CpuTimes, CpuWait, ThreadRecord};
 use model::result::CpuUsage;
 
 /// Usage of each CPU. Stolen time is in no column and not in the whole.
@@ -55,6 +55,16 @@ pub(crate) fn note(times: &[CpuTimes], said: &[Note]) -> Option<Note> {
         .then(|| Note::CpuStolen { percent_hundredths: hundredths(steal * 10_000 + total / 2) })
 }
 
+/// That threads waited for a CPU, if that was a hundredth of their time.
+pub(crate) fn awaited(threads: &[ThreadRecord]) -> Option<Note> {
+    let sum = |column: fn(&CpuWait) -> u64| {
+        threads.iter().filter_map(|thread| thread.cpu_wait.as_ref()).map(|wait| u128::from(column(wait))).sum::<u128>()
+    };
+    let (wait_ns, of_ns) = (sum(|wait| wait.wait_ns), sum(|wait| wait.of_ns));
+    let hundredths = u32::try_from((wait_ns * 10_000).checked_div(of_ns)?.min(10_000)).unwrap_or(u32::MAX);
+    (hundredths >= 100).then_some(Note::CpuAwaited { percent_hundredths: hundredths })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +105,16 @@ mod tests {
         assert_eq!(note(&[times(50, 0, 25, 25)], &[]), Some(Note::CpuStolen { percent_hundredths: 2500 }));
         assert_eq!(note(&[times(0, 0, 19_997, 3)], &[]), Some(Note::CpuStolen { percent_hundredths: 2 }));
         assert_eq!(note(&[times(0, 0, 0, 0)], &[]), None);
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_is_noted_from_a_hundredth_of_the_time_on() {
+        let thread =
+            |wait_ns, of_ns| ThreadRecord { cpu_wait: Some(CpuWait { wait_ns, of_ns }), ..ThreadRecord::default() };
+        assert_eq!(awaited(&[]), None);
+        assert_eq!(awaited(&[ThreadRecord::default()]), None, "unknown");
+        assert_eq!(awaited(&[thread(9, 1000), thread(10, 1000)]), None);
+        assert_eq!(awaited(&[thread(0, 1000), thread(500, 1000)]), Some(Note::CpuAwaited { percent_hundredths: 2500 }));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     let mut notes = record.notes.clone();
     if was_measured {
         notes.extend(cpu::note(&record.cpus, &record.notes));
+        notes.extend(cpu::awaited(&record.threads));
         notes.extend(latency::slot_times(&record.threads));
     }
     let measured = was_measured.then(|| measured(sources));

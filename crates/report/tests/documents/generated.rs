@@ -217,6 +217,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
     };
     let thread = |thread| ThreadRecord {
+        cpu_wait: None,
         stamp_samples: None,
         slowest: Vec::new(),
         thread,

@@ -1,7 +1,6 @@
 //! Whether the I/Os reached the device that the figures are taken for.
 
-use super::{Case, Rule, data, rule, stack};
-use model::plan::EngineKind;
+use super::{Case, Rule, rule, stack};
 use model::result::Row;
 use model::verdict::{Finding, Severity};
 use std::collections::BTreeMap;
@@ -19,10 +18,6 @@ pub(super) const WRITES_IN_MEMORY: Rule = Rule {
     advice: "write past the cache (-Su, -Sh) or through it (-Sw), or so long that memory is full: until then the rate \
              is that of memory",
 };
-
-/// Time around the measurement for which the kernel's counters may be off, in seconds: they are not
-/// read at the very moment that it begins and ends.
-const SLACK_S: f64 = 0.05;
 
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = served_from_cache(case);
@@ -43,7 +38,7 @@ fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for (chain, rows) in by_device.into_values() {
-        if !rows.iter().all(|row| meant_the_device(case, row)) {
+        if !rows.iter().all(|row| case.meant_the_device(row)) {
             continue;
         }
         let issued: u64 = rows.iter().map(|row| row.figures.read.bytes).sum();
@@ -52,21 +47,12 @@ fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
         let seen = chain.iter().filter_map(|name| Some((at_device(&name)?, name))).min();
         let Some((bytes, name)) = seen.filter(|_| issued > 0) else { continue };
         let missing = issued.saturating_sub(bytes) as f64 / issued as f64;
-        let slack = super::WORTH_A_WARNING + SLACK_S / case.elapsed_s();
-        if missing > slack {
+        if missing > case.slack() {
             let figure = format!("{} of the bytes that were read did not come from {name}", rule::percent(missing));
             findings.push(SERVED_FROM_CACHE.finding(figure, missing * 100.0));
         }
     }
     findings
-}
-
-/// True if all I/O of the row goes past the page cache, to data that is there.
-fn meant_the_device(case: &Case<'_>, row: &Row) -> bool {
-    let is_direct = case.target(row.target).is_some_and(|target| target.open.direct);
-    let is_mapped = case.work(row.target).any(|work| work.mapped.is_some());
-    let reaches_kernel = case.happened.engines.get(row.target) != Some(&EngineKind::Null);
-    is_direct && !is_mapped && reaches_kernel && !data::is_unwritten(case, &row.path)
 }
 
 /// Buffered writes that memory still held when the measurement ended.
@@ -76,8 +62,7 @@ fn writes_in_memory(case: &Case<'_>) -> Option<Finding> {
     let is_buffered = |row: &&Row| {
         let open = case.target(row.target).map(|target| target.open).unwrap_or_default();
         let on_disk = case.result.target_environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
-        let reaches_kernel = case.happened.engines.get(row.target) != Some(&EngineKind::Null);
-        !open.direct && !open.write_through && on_disk && reaches_kernel
+        !open.direct && !open.write_through && on_disk && case.reaches_kernel(row.target)
     };
     let written: u64 = case.measured.rows.iter().filter(is_buffered).map(|row| row.figures.write.bytes).sum();
     let left = after.total_bytes().saturating_sub(before.total_bytes()).min(written);
@@ -91,6 +76,7 @@ mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built};
     use model::kernel_counters::DirtyMemory;
+    use model::plan::EngineKind;
 
     /// Reads past the cache of which these bytes came from the partition and from the disk.
     fn direct(partition_bytes: u64, disk_bytes: u64) -> Built {

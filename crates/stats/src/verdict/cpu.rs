@@ -49,7 +49,8 @@ fn cpu_limited(case: &Case<'_>) -> Option<Finding> {
 /// Threads that computed all the time, where nothing but their I/O makes them.
 fn cpu_bound(case: &Case<'_>) -> Option<Finding> {
     let around = case.happened.kernel_counters.as_ref()?;
-    let cpu_s = around.after.since(&around.before).process?.cpu_time_ms? as f64 / 1e3;
+    let spent = around.after.since(&around.before).process?;
+    let (cpu_s, own_s) = (spent.cpu_time_ms? as f64 / 1e3, spent.user_time_ms.unwrap_or(0) as f64 / 1e3);
     let workers = &case.plan?.workers;
     // Polling and pacing compute while they wait, and the null engine is meant to.
     let waits = |worker: &WorkerPlan| {
@@ -57,11 +58,20 @@ fn cpu_bound(case: &Case<'_>) -> Option<Finding> {
         let polls = ring.submission_polling || ring.completion_polling || worker.engine.kind == EngineKind::Null;
         !polls && worker.targets.iter().all(|work| work.pace == Pace::Unlimited)
     };
-    let online = case.result.system.topology.cpus.len().max(1);
-    let share = cpu_s / case.elapsed_s() / workers.len().min(online) as f64;
-    let figure = format!("the threads computed for {} of the time", rule::percent(share.min(1.0)));
+    let time_s = case.elapsed_s() * workers.len() as f64;
+    // A thread that waits for a CPU would compute if it had one.
+    let awaited = case.notes().find_map(|note| match note {
+        Note::CpuAwaited { percent_hundredths } => Some(f64::from(*percent_hundredths) / 10_000.0),
+        _ => None,
+    });
+    let share = (cpu_s / time_s + awaited.unwrap_or(0.0)).min(1.0);
+    let figure = format!(
+        "the threads computed, or waited for a CPU, for {} of the time, {} of it in this program's own code",
+        rule::percent(share),
+        rule::percent((own_s / cpu_s.max(f64::MIN_POSITIVE)).min(1.0))
+    );
     let is_bound = !workers.is_empty() && workers.iter().all(waits) && share > BUSY;
-    is_bound.then(|| CPU_BOUND.finding(figure, share.min(1.0) * 100.0))
+    is_bound.then(|| CPU_BOUND.finding(figure, share * 100.0))
 }
 
 fn steal(case: &Case<'_>) -> Vec<Finding> {
@@ -115,7 +125,10 @@ mod tests {
     fn computed(cpu_time_ms: u64) -> Built {
         let mut built = Built::sound();
         let around = built.happened().kernel_counters.get_or_insert_default();
-        let process = |ms| Some(ProcessCounters { cpu_time_ms: Some(ms), ..ProcessCounters::default() });
+        let process = |ms| {
+            let user_time_ms = Some(ms / 4);
+            Some(ProcessCounters { cpu_time_ms: Some(ms), user_time_ms, ..ProcessCounters::default() })
+        };
         (around.before.process, around.after.process) = (process(500), process(500 + cpu_time_ms));
         built
     }
@@ -123,7 +136,17 @@ mod tests {
     #[test]
     fn threads_that_never_wait_are_bound_by_the_cpu() {
         assert_eq!(computed(90_000).found(look), [""; 0]);
-        assert_eq!(computed(98_000).found(look), ["WARN cpu-bound: the threads computed for 98.0 % of the time"]);
+        assert_eq!(
+            computed(98_000).found(look),
+            [
+                "WARN cpu-bound: the threads computed, or waited for a CPU, for 98.0 % of the time, 25.0 % of it in this \
+              program's own code"
+            ]
+        );
+        let mut crowded = computed(48_000);
+        assert_eq!(crowded.found(look), [""; 0]);
+        crowded.happened().notes = vec![Note::CpuAwaited { percent_hundredths: 4900 }];
+        assert!(crowded.found(look)[0].contains("for 97.0 % of the time"));
     }
 
     #[test]

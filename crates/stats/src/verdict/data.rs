@@ -5,7 +5,7 @@
 
 use super::{Case, Rule, rule};
 use model::facts::{RegularFacts, TargetKind, UnwrittenPart};
-use model::plan::{Area, EngineKind, Pattern, Preparation, TargetPlan, WorkerTarget};
+use model::plan::{Area, Pattern, Preparation, TargetPlan, WorkerTarget};
 use model::verdict::{Finding, Severity};
 use std::ops::Range;
 use std::path::Path;
@@ -50,14 +50,18 @@ fn unwritten_share(case: &Case<'_>, index: usize, target: &TargetPlan) -> Option
     let facts = &case.result.targets.get(&target.path)?.kind;
     let TargetKind::Regular(RegularFacts { unwritten: Some(parts), .. }) = facts else { return None };
     let is_kept = target.preparation == Preparation::Keep;
-    let reaches_kernel = case.happened.engines.get(index) != Some(&EngineKind::Null);
-    if !is_kept || !reaches_kernel || case.was_written_before(&target.path) {
+    if !is_kept || !case.reaches_kernel(index) || case.was_written_before(&target.path) {
         return None;
     }
-    let used = case.work(index).map(used).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
+    let used = used_of_all(case, index)?;
     let length = used.end.saturating_sub(used.start);
     let unwritten: f64 = parts.iter().map(|part| unwritten_in(part, &used)).sum();
     (length > 0).then(|| unwritten / length as f64)
+}
+
+/// The part of a target that the threads may touch, from the first byte to the last.
+pub(super) fn used_of_all(case: &Case<'_>, index: usize) -> Option<Range<u64>> {
+    case.work(index).map(used).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
 }
 
 /// The part of its target that a thread may touch.
@@ -82,6 +86,7 @@ fn unwritten_in(part: &UnwrittenPart, used: &Range<u64>) -> f64 {
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
+    use model::plan::EngineKind;
 
     const MIB: u64 = 1 << 20;
 

@@ -7,11 +7,16 @@ mod caches;
 #[cfg(test)]
 mod cases;
 mod clock;
+mod content;
 mod cpu;
 mod data;
 mod faults;
+mod footprint;
 mod io_workers;
+mod limits;
+mod others;
 mod percentiles;
+mod requests;
 mod rule;
 mod stack;
 mod steadiness;
@@ -19,14 +24,18 @@ mod steadiness;
 pub use rule::Rule;
 
 use model::note::Note;
-use model::plan::{TargetPlan, TimeSpanPlan, WorkerTarget};
+use model::plan::{EngineKind, TargetPlan, TimeSpanPlan, WorkerTarget};
 use model::profile::TimeSpan;
-use model::result::{Measured, RunResult, TimeSpanResult};
+use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
 use std::path::Path;
 
 /// An influence on a headline figure that is worth a warning.
 const WORTH_A_WARNING: f64 = 0.02;
+
+/// Time around the measurement for which the kernel's counters may be off, in seconds: they are not
+/// read at the very moment that it begins and ends.
+const SLACK_S: f64 = 0.05;
 
 /// Every rule, in the order of subjects.
 pub const RULES: &[&Rule] = &[
@@ -34,6 +43,7 @@ pub const RULES: &[&Rule] = &[
     &data::ALLOCATING_WRITES,
     &caches::SERVED_FROM_CACHE,
     &caches::WRITES_IN_MEMORY,
+    &content::SHRINKING_DATA,
     &faults::IO_ERRORS,
     &faults::LOST_IOS,
     &faults::DEVICE_FAULTS,
@@ -41,9 +51,19 @@ pub const RULES: &[&Rule] = &[
     &clock::WRONG_CLOCK,
     &clock::PROCESS_PAUSED,
     &cpu::STEAL,
+    &others::CPU_CONTENTION,
+    &others::OTHER_IO,
     &io_workers::IO_WORKERS,
     &cpu::CPU_LIMITED,
     &cpu::CPU_BOUND,
+    &limits::IO_LIMITED,
+    &limits::DEPTH_LIMITED,
+    &limits::STARTS_NOT_MADE,
+    &requests::SHALLOW_QUEUE,
+    &requests::SPLIT_IOS,
+    &requests::DEVICE_DEPTH,
+    &footprint::FITS_IN_MEMORY,
+    &footprint::SMALL_FOR_ARRAY,
     &steadiness::ENDED_EARLY,
     &steadiness::SHORT_RUN,
     &steadiness::SHORT_WARM_UP,
@@ -54,13 +74,18 @@ pub const RULES: &[&Rule] = &[
 /// What looks at a result.
 type Look = fn(&Case<'_>) -> Vec<Finding>;
 
-const LOOKS: [Look; 8] = [
+const LOOKS: [Look; 13] = [
     data::look,
     caches::look,
+    content::look,
     faults::look,
     clock::look,
     cpu::look,
+    others::look,
     io_workers::look,
+    limits::look,
+    requests::look,
+    footprint::look,
     steadiness::look,
     percentiles::look,
 ];
@@ -109,6 +134,23 @@ impl<'a> Case<'a> {
     /// The notes of the timespan and those of the whole run.
     fn notes(&self) -> impl Iterator<Item = &Note> {
         self.happened.notes.iter().chain(&self.result.notes)
+    }
+
+    /// True if I/O on the target is real.
+    fn reaches_kernel(&self, target: usize) -> bool {
+        self.happened.engines.get(target) != Some(&EngineKind::Null)
+    }
+
+    /// True if all I/O of the row goes past the page cache, to data that is there.
+    fn meant_the_device(&self, row: &Row) -> bool {
+        let is_direct = self.target(row.target).is_some_and(|target| target.open.direct);
+        let is_mapped = self.work(row.target).any(|work| work.mapped.is_some());
+        is_direct && !is_mapped && self.reaches_kernel(row.target) && !data::is_unwritten(self, &row.path)
+    }
+
+    /// How far shares of the kernel's counters may be off before they are worth a warning.
+    fn slack(&self) -> f64 {
+        WORTH_A_WARNING + SLACK_S / self.elapsed_s()
     }
 
     fn elapsed_s(&self) -> f64 {

@@ -3,6 +3,9 @@
 use super::Case;
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::Backing;
+use model::kernel_counters::DeviceCounters;
+use model::result::{Figures, Row};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// File systems whose reads and writes past the cache are those of the device, byte by byte: no
@@ -30,4 +33,69 @@ pub(super) fn chain<'a>(case: &Case<'a>, path: &Path) -> Option<Vec<&'a BlockDev
         device = below;
     }
     Some(chain)
+}
+
+/// A disk or loop device, and all I/O of the run on it, which goes past the page cache.
+pub(super) struct OnDevice<'a> {
+    pub(super) device: &'a BlockDevice,
+    /// What it counted meanwhile.
+    pub(super) counted: DeviceCounters,
+    pub(super) rows: Vec<&'a Row>,
+}
+
+/// I/Os and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) ios: u64,
+    pub(super) bytes: u64,
+}
+
+impl OnDevice<'_> {
+    /// What the run read.
+    pub(super) fn reads(&self) -> Amount {
+        self.sum(|row| &row.figures.read)
+    }
+
+    /// What the run wrote.
+    pub(super) fn writes(&self) -> Amount {
+        self.sum(|row| &row.figures.write)
+    }
+
+    fn sum(&self, direction: fn(&Row) -> &Figures) -> Amount {
+        let figures = self.rows.iter().map(|row| direction(row));
+        figures.fold(Amount::default(), |sum, figures| Amount {
+            ios: sum.ios.saturating_add(figures.ios),
+            bytes: sum.bytes.saturating_add(figures.bytes),
+        })
+    }
+}
+
+/// The devices at which requests of the run wait, where all of the run's I/O on them is known to
+/// arrive there as it was issued.
+pub(super) fn by_device<'a>(case: &Case<'a>) -> Vec<OnDevice<'a>> {
+    let Some(around) = &case.happened.kernel_counters else { return Vec::new() };
+    let counted = around.after.since(&around.before);
+    let mut devices: BTreeMap<&str, (&BlockDevice, Vec<&Row>)> = BTreeMap::new();
+    for row in &case.measured.rows {
+        // Partitions have no queue of their own.
+        let queue = |device: &&BlockDevice| !matches!(device.kind, DeviceKind::Partition { .. });
+        let Some(device) = chain(case, &row.path).and_then(|chain| chain.into_iter().find(queue)) else { continue };
+        devices.entry(&device.name).or_insert_with(|| (device, Vec::new())).1.push(row);
+    }
+    let known = devices.into_values().filter_map(|(device, rows)| {
+        let counted = *counted.devices.get(&device.name)?;
+        Some(OnDevice { device, counted, rows })
+    });
+    known.filter(|on| all_arrive(case, on)).collect()
+}
+
+/// True if no row that touches the device is missing, or has I/O that the device need not see.
+fn all_arrive(case: &Case<'_>, on: &OnDevice<'_>) -> bool {
+    let touches = |row: &&Row| {
+        let environment = case.result.target_environments.get(&row.path);
+        let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
+        below.into_iter().any(|device| device.name == on.device.name)
+    };
+    case.measured.rows.iter().filter(touches).count() == on.rows.len()
+        && on.rows.iter().all(|row| case.meant_the_device(row))
 }

@@ -1,0 +1,68 @@
+//! CPU time that the run did not get, or used up.
+
+use crate::{found, inside, is_found};
+use testkit::{Cgroup, Mounted, Running, or_skip, skip, workplace};
+
+#[test]
+fn ios_that_would_wait_go_to_kernel_threads() {
+    let place = workplace!();
+    // A tmpfs takes no write without waiting.
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
+    let words = "-c8M -b4K -o8 -r -w30 -W0 -d1 --json r.json";
+    let target = memory.path.join("t");
+    let run = place.diskspd(words).arg(&target).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "io-workers");
+    assert!(finding["value"].as_f64().is_some_and(|threads| threads >= 1.0), "{finding}");
+    place.diskspd(words).arg("--engine=sync").arg(&target).run().expect_status(0);
+    assert!(!is_found(&place, "io-workers"));
+}
+
+#[test]
+fn a_limit_of_cpu_time_is_warned_of() {
+    let place = workplace!();
+    let group = or_skip!(Cgroup::of_cpu(20));
+    place.made("a.dat", "-c1M");
+    let run = inside(&place, &group).args("-d2 -W0 -b4K -o1 --json r.json a.dat").run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "cpu-limited");
+    assert_eq!(finding["severity"], "warn");
+    assert!(finding["value"].as_f64().is_some_and(|seconds| seconds > 0.1), "{finding}");
+}
+
+#[test]
+fn threads_that_never_wait_are_warned_of() {
+    let place = workplace!();
+    // Memory answers at once, so that a thread that copies from it has nothing to wait for.
+    let run = place.diskspd("-d3 -W0 -b4K -o1 -f1M -n --json r.json /dev/zero").run();
+    run.expect_status(0);
+    if is_found(&place, "steal") || is_found(&place, "cpu-limited") {
+        skip!("the CPU is not this machine's alone");
+    }
+    let finding = found(&place, &run, "cpu-bound");
+    assert_eq!(finding["severity"], "warn");
+    assert!(finding["value"].as_f64().is_some_and(|percent| percent > 95.0), "{finding}");
+    // One that waits for its turn does not.
+    place.diskspd("-d1 -W0 -b4K -o1 -g10i -f1M -n --json r.json /dev/zero").run().expect_status(0);
+    assert!(!is_found(&place, "cpu-bound"));
+}
+
+#[test]
+fn threads_that_wait_for_a_cpu_are_warned_of() {
+    let place = workplace!();
+    if std::fs::read_to_string("/proc/self/schedstat").is_err() {
+        skip!("this kernel does not count how long threads wait for a CPU");
+    }
+    // Two more than can run at a time, whatever else the machine does.
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let busy = |_| place.tool("sh").arg("-c").arg("echo busy; while :; do :; done").start();
+    let mut others: Vec<Running> = (0..cpus + 2).map(busy).collect();
+    for other in &mut others {
+        other.wait_for_stdout("busy");
+    }
+    let run = place.diskspd("-d2 -W0 -b4K -o1 -f1M --json r.json /dev/zero").run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "cpu-contention");
+    assert!(finding["value"].as_f64().is_some_and(|percent| percent > 2.0), "{finding}");
+    assert!(finding["figure"].as_str().is_some_and(|figure| figure.contains("; other programs took ")), "{finding}");
+}

@@ -1,0 +1,85 @@
+//! Data that is not there, or not where it seems.
+
+use crate::{document, found, is_found};
+use std::fs;
+use std::fs::File;
+use testkit::{LoopDevice, or_skip, skip, tool, workplace};
+
+#[test]
+fn a_sparse_file_makes_it_invalid_and_a_written_one_does_not() {
+    let place = workplace!();
+    place.sparse("sparse.dat", 8 << 20).expect("a sparse file");
+    let run = place.diskspd("-d1 -W0 -r -b4K --json r.json sparse.dat").run();
+    run.expect_status(0).expect_stdout(&["\nVerdict: INVALID\n"]);
+    let finding = found(&place, &run, "unwritten-target");
+    assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &100.0.into()));
+    assert_eq!(finding["figure"], "100.0 % of what is used of 'sparse.dat' was never written");
+    // Only what is used of it counts.
+    place.file("half.dat", &vec![1; 4 << 20]);
+    File::options().write(true).open(place.path("half.dat")).and_then(|file| file.set_len(8 << 20)).expect("longer");
+    let run = place.diskspd("-d1 -W0 -r -b4K --json r.json half.dat").run();
+    assert_eq!(found(&place, &run, "unwritten-target")["value"], 50.0, "{run}");
+    place.diskspd("-d1 -W0 -r -b4K -f4M --json r.json half.dat").run().expect_status(0);
+    assert!(!is_found(&place, "unwritten-target"));
+    // So it is with a file that somebody wrote just now, and with one that the run makes.
+    place.file("written.dat", &vec![1; 8 << 20]);
+    for words in ["written.dat", "-c8M made.dat"] {
+        place.diskspd("-d1 -W0 -r -b4K --json r.json").args(words).run().expect_status(0);
+        assert!(!is_found(&place, "unwritten-target"), "{words}");
+    }
+}
+
+#[test]
+fn room_that_is_only_reserved_makes_it_invalid() {
+    let place = workplace!();
+    let fallocate = or_skip!(tool("fallocate"));
+    let reserved = place.tool(fallocate).args("-l 8M reserved.dat").run();
+    if reserved.code() != Some(0) {
+        skip!("this file system cannot reserve room: {reserved}");
+    }
+    let run = place.diskspd("-d1 -W0 -r -b4K --json r.json reserved.dat").run();
+    run.expect_status(0);
+    assert_eq!(found(&place, &run, "unwritten-target")["value"], 100.0, "{run}");
+}
+
+#[test]
+fn first_writes_to_a_sparse_file_are_warned_of() {
+    let place = workplace!();
+    place.sparse("sparse.dat", 8 << 20).expect("a sparse file");
+    let run = place.diskspd("-d1 -W0 -r -b4K -w100 --overwrite --json r.json sparse.dat").run();
+    run.expect_status(0);
+    assert_eq!(found(&place, &run, "allocating-writes")["severity"], "warn");
+    assert!(!is_found(&place, "unwritten-target"));
+}
+
+#[test]
+fn a_loop_device_over_a_cached_file_makes_it_invalid() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    let image = place.file("own.img", &vec![1; 8 << 20]);
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let run = place.diskspd("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).run();
+    run.expect_status(0);
+    let document = document(&place);
+    let below = &document["targets"][0]["environment"]["backing"]["devices"][0]["below"];
+    if below[0]["kind"] != "disk" && below[0]["below"][0]["kind"] != "disk" {
+        skip!("the file system of the build is on no single disk: {below}");
+    }
+    let finding = found(&place, &run, "served-from-cache");
+    assert_eq!(finding["severity"], "invalid");
+    assert!(finding["value"].as_f64().is_some_and(|percent| percent > 90.0), "{finding}");
+}
+
+#[test]
+fn buffered_writes_that_memory_still_holds_are_warned_of() {
+    let place = workplace!();
+    place.made("a.dat", "-c64M");
+    let written_early = |name: &str| fs::read_to_string(name).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    if written_early("/proc/sys/vm/dirty_expire_centisecs").is_none_or(|centiseconds| centiseconds < 1000) {
+        skip!("this machine writes dirty pages at once, or does not say when");
+    }
+    // Once each block: less than the kernel begins to write of its own accord.
+    let run = place.diskspd("-d2 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
+    run.expect_status(0);
+    assert_eq!(found(&place, &run, "writes-in-memory")["severity"], "warn");
+}

@@ -1,0 +1,52 @@
+//! I/Os, devices and processes that fail.
+
+use crate::found;
+use std::fs::File;
+use std::time::Duration;
+use testkit::{Faulty, LoopDevice, Mounted, or_skip, skip, workplace};
+
+#[test]
+fn an_error_makes_it_invalid_and_stays_a_failure() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    let mut run = place.diskspd("-d30 -W0 -b4K -o1 -v --strict --json r.json").arg(&faulty.file).start();
+    run.wait_for_stderr("starting measurements");
+    faulty.fail_blocks(4096, 5);
+    let run = run.finish();
+    run.expect_status(1).expect_stdout(&["\nVerdict: INVALID\n"]);
+    let finding = found(&place, &run, "io-errors");
+    assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &1.0.into()));
+    assert!(finding["figure"].as_str().is_some_and(|figure| figure.contains("Input/output error")), "{finding}");
+}
+
+#[test]
+fn a_device_that_fails_makes_it_invalid() {
+    let place = workplace!();
+    if File::open("/dev/kmsg").is_err() {
+        skip!("the kernel's log is not for this process");
+    }
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
+    let (device, image) = or_skip!(LoopDevice::failing(&memory));
+    let words = format!("-d2 -W0 -w100 -b64K -Su -o2 --json r.json --destroy={}", image.display());
+    let run = place.diskspd(&words).arg(&device.path).run();
+    run.expect_status(1).expect_stdout(&["\nVerdict: INVALID\n"]);
+    let finding = found(&place, &run, "device-faults");
+    assert!(finding["figure"].as_str().is_some_and(|figure| figure.starts_with(&device.name())), "{finding}");
+}
+
+#[test]
+fn a_pause_is_warned_of() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d4 -W0 -b4K -g1 -v --json r.json a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    std::thread::sleep(Duration::from_millis(300));
+    run.pause();
+    std::thread::sleep(Duration::from_millis(2500));
+    run.go_on();
+    let run = run.finish();
+    run.expect_status(0);
+    let finding = found(&place, &run, "process-paused");
+    assert_eq!(finding["severity"], "warn");
+    assert!(finding["value"].as_f64().is_some_and(|seconds| seconds > 1.0), "{finding}");
+}

@@ -1,0 +1,92 @@
+//! The verdict as readers meet it, and what it says of runs that are sound or short.
+
+use crate::{findings, found, is_found};
+use std::time::Duration;
+use testkit::{Faulty, or_skip, skip, workplace};
+
+/// What the report says where nothing is worse than a note.
+const SOUND: &str = "Verdict: nothing found that would make these figures wrong\n";
+
+#[test]
+fn it_ends_every_form_of_a_result() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let run = place.diskspd("-d1 -W0 -b4K -g1 --json r.json --xml r.xml a.dat").run();
+    run.expect_status(0);
+    let (_, block) = run.stdout.split_once("\nVerdict: ").unwrap_or_else(|| panic!("no verdict\n{run}"));
+    assert!(block.lines().skip(1).all(|line| line.starts_with("  ")), "it is the end\n{run}");
+    let finding = found(&place, &run, "short-run");
+    assert_eq!(finding["severity"], "note");
+    assert!(finding["value"].as_f64().is_some_and(|seconds| (0.9..10.0).contains(&seconds)), "{finding}");
+    let figure = finding["figure"].as_str().expect("a sentence");
+    assert!(block.contains(&format!("  NOTE    short-run: {figure}\n          measure for a minute")), "{run}");
+    let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
+    assert!(xml.contains("<Finding Name=\"short-run\" Severity=\"NOTE\" Value="), "{xml}");
+    let behind = xml.split_once("</Verdict>").expect("a verdict").1;
+    let tags: Vec<&str> = behind.split_whitespace().collect();
+    assert_eq!(tags[..2], ["</Linux>", "</TimeSpan>"], "it is the last of all");
+    // What was saved is read back as it was.
+    let text = run.stdout.split_once("\nResults for").expect("results").1;
+    for file in ["r.json", "r.xml"] {
+        let again = place.diskspd("report").arg(file).run();
+        assert_eq!(again.stdout.split_once("\nVerdict: ").map(|parts| parts.1), Some(block), "{file}\n{text}");
+    }
+}
+
+#[test]
+fn strict_turns_invalid_figures_into_status_4() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    for (strict, status) in [("", 0), ("--strict", 4)] {
+        let words = format!("-d2 -W0 -b4K -o1 -v --json r.json {strict}");
+        let mut run = place.diskspd(&words).arg(&faulty.file).start();
+        run.wait_for_stderr("starting measurements");
+        let before = faulty.answered();
+        run.wait_until("some I/O", |_| faulty.answered() > before + 100);
+        faulty.hold();
+        run.wait_for_stdout("\nVerdict: INVALID\n");
+        faulty.release();
+        let run = run.finish();
+        run.expect_status(status);
+        let finding = found(&place, &run, "lost-ios");
+        assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &1.0.into()));
+    }
+    // Nothing is wrong with this one.
+    place.made("a.dat", "-c1M");
+    place.diskspd("-d1 -W0 -b4K --strict a.dat").run().expect_status(0);
+}
+
+#[test]
+fn a_run_that_is_stopped_says_so() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d30 -W0 -b4K -g1 -v --json r.json a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    std::thread::sleep(Duration::from_millis(200));
+    let run = run.end();
+    assert_eq!(found(&place, &run, "ended-early")["severity"], "note");
+}
+
+#[test]
+fn percentiles_of_few_ios_are_named() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let run = place.diskspd("-d1 -W0 -b4K -o1 -L --max-ios=500 --json r.json a.dat").run();
+    run.expect_status(0);
+    assert_eq!(found(&place, &run, "weak-percentiles")["figure"], "weak from the 99th of 500 reads");
+    // Without -L there are none.
+    place.diskspd("-d1 -W0 -b4K -o1 --max-ios=500 --json r.json a.dat").run().expect_status(0);
+    assert!(!is_found(&place, "weak-percentiles"));
+}
+
+#[test]
+fn an_ordinary_run_has_nothing_invalid() {
+    let place = workplace!();
+    let run = place.diskspd("-d2 -W1 -c16M -r -b8K -t2 -o8 -w30 -Sh -L -D --strict --json r.json testfile.dat").run();
+    if run.stderr.contains("direct I/O") {
+        skip!("the file system of the build refuses O_DIRECT");
+    }
+    run.expect_status(0);
+    assert!(findings(&place).iter().all(|finding| finding["severity"] != "invalid"), "{run}");
+    assert!(run.stdout.contains("\nVerdict: WARN\n") || run.stdout.contains(SOUND), "{run}");
+}

@@ -1,0 +1,95 @@
+//! Load that was not what it was meant to be, for limits, others and the way to the device.
+
+use crate::{document, found, inside, is_found};
+use std::path::PathBuf;
+use testkit::{Cgroup, LoopDevice, Workplace, or_skip, skip, workplace};
+
+/// A loop device over a written file of so many MiB that is on a disk of its own or one below it, or why
+/// the kernel's counters cannot be compared there.
+fn written_device(place: &Workplace, mib: usize) -> Result<LoopDevice<'_>, String> {
+    place.direct_io()?;
+    let image = place.file("own.img", &vec![1; mib << 20]);
+    let device = LoopDevice::over(place, &image)?;
+    place.diskspd("-d1 -W0 -Su --max-ios=1 --json r.json").arg(&device.path).run().expect_status(0);
+    let below = &document(place)["targets"][0]["environment"]["backing"]["devices"][0]["below"];
+    if below[0]["kind"] != "disk" && below[0]["below"][0]["kind"] != "disk" {
+        return Err(format!("the file system of the build is on no single disk: {below}"));
+    }
+    Ok(device)
+}
+
+#[test]
+fn ios_that_the_kernel_cuts_up_are_noted() {
+    let place = workplace!();
+    let device = or_skip!(written_device(&place, 16));
+    let queue = PathBuf::from("/sys/block").join(device.name()).join("queue/max_sectors_kb");
+    if std::fs::write(&queue, "256").is_err() {
+        skip!("the largest request of the device cannot be set");
+    }
+    let run = place.diskspd("-d2 -W0 -b1M -o2 -Su --json r.json").arg(&device.path).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "split-ios");
+    assert!(finding["value"].as_f64().is_some_and(|requests| (3.9..4.5).contains(&requests)), "{finding}");
+    place.diskspd("-d2 -W0 -b64K -o2 -Su --json r.json").arg(&device.path).run().expect_status(0);
+    assert!(!is_found(&place, "split-ios"));
+}
+
+#[test]
+fn a_queue_that_does_not_fill_is_told() {
+    let place = workplace!();
+    let device = or_skip!(written_device(&place, 16));
+    let name = device.name();
+    // For most of the time the program cannot ask for more, while the device goes on.
+    let group = or_skip!(Cgroup::of_cpu(10));
+    let run = inside(&place, &group).args("-d2 -W0 -r -b4K -o32 -Su --json r.json").arg(&device.path).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "shallow-queue");
+    assert_eq!(finding["severity"], "warn");
+    assert!(finding["figure"].as_str().is_some_and(|figure| figure.starts_with(&format!("{name}'s mean depth was "))));
+}
+
+#[test]
+fn io_of_others_on_the_device_is_warned_of() {
+    let place = workplace!();
+    let device = or_skip!(written_device(&place, 16));
+    let other = "echo busy; while :; do dd if=\"$1\" of=/dev/null bs=1M iflag=direct 2>/dev/null; done";
+    let mut other = place.tool("sh").arg("-c").arg(other).arg("sh").arg(&device.path).start();
+    other.wait_for_stdout("busy");
+    let run = place.diskspd("-d2 -W0 -r -b4K -o1 -Su --json r.json").arg(&device.path).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "other-io");
+    assert!(finding["figure"].as_str().is_some_and(|figure| figure.contains(&device.name())), "{finding}");
+}
+
+#[test]
+fn a_limit_of_io_is_warned_of() {
+    let place = workplace!();
+    let device = or_skip!(written_device(&place, 16));
+    let group = or_skip!(Cgroup::of_reads(&device.path, 200));
+    let run = inside(&place, &group).args("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "io-limited");
+    assert!(finding["value"].as_f64().is_some_and(|percent| (90.0..120.0).contains(&percent)), "{finding}");
+}
+
+#[test]
+fn starts_that_come_late_or_never_are_warned_of() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let run = place.diskspd("-d1 -W0 -r -b4K -o1 --rate=20000000 --json r.json a.dat").run();
+    run.expect_status(0);
+    found(&place, &run, "starts-not-made");
+    found(&place, &run, "depth-limited");
+}
+
+#[test]
+fn buffered_targets_that_fit_in_memory_are_noted() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let run = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").run();
+    run.expect_status(0);
+    if document(&place)["targets"][0]["environment"]["backing"]["devices"].is_null() {
+        skip!("the file system of the build is on no device that can be seen");
+    }
+    assert_eq!(found(&place, &run, "fits-in-memory")["value"], 1_048_576.0);
+}

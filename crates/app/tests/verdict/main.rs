@@ -1,0 +1,38 @@
+//! The verdict of real runs: each rule that can be provoked here is, once.
+
+mod cpu;
+mod data;
+mod faults;
+mod form;
+mod load;
+
+use serde_json::Value;
+use testkit::{Cgroup, Finished, Program, Workplace};
+
+/// `r.json`.
+fn document(place: &Workplace) -> Value {
+    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+}
+
+/// The findings of its first timespan.
+fn findings(place: &Workplace) -> Vec<Value> {
+    document(place)["time_spans"][0]["verdict"]["findings"].as_array().expect("a verdict").clone()
+}
+
+/// The finding of this name.
+fn found(place: &Workplace, run: &Finished, name: &str) -> Value {
+    let findings = findings(place);
+    let finding = findings.iter().find(|finding| finding["name"] == name).cloned();
+    finding.unwrap_or_else(|| panic!("no finding '{name}' in {findings:#?}\n{run}"))
+}
+
+/// True if there is a finding of this name.
+fn is_found(place: &Workplace, name: &str) -> bool {
+    findings(place).iter().any(|finding| finding["name"] == name)
+}
+
+/// The program, in a cgroup.
+fn inside(place: &Workplace, group: &Cgroup) -> Program {
+    let script = format!("echo $$ > {}; exec \"$0\" \"$@\"", group.door().display());
+    place.tool("sh").arg("-c").arg(script).arg(place.program())
+}

@@ -1,0 +1,126 @@
+//! Whether what was written is stored as it was written.
+
+use super::{Case, Rule};
+use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
+use model::environment::TargetEnvironment;
+use model::plan::{Content, TargetPlan};
+use model::verdict::{Finding, Severity};
+
+pub(super) const SHRINKING_DATA: Rule = Rule {
+    name: "shrinking-data",
+    severity: Severity::Warn,
+    advice: "write random data (-Zr), which neither compresses nor repeats: less than was written reaches the device",
+};
+
+pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
+    let targets = case.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    targets.filter_map(|(index, target)| shrinking(case, index, target)).collect()
+}
+
+/// Writes of data that compresses or repeats, to what makes use of that.
+fn shrinking(case: &Case<'_>, index: usize, target: &TargetPlan) -> Option<Finding> {
+    let written: u64 =
+        case.measured.rows.iter().filter(|row| row.target == index).map(|row| row.figures.write.bytes).sum();
+    let share = written as f64 / case.measured.total.total.bytes.max(1) as f64;
+    let content = case.work(index).filter(|work| work.write_percent > 0).find_map(|work| words(work.content))?;
+    let environment = case.result.target_environments.get(&target.path)?;
+    let by = file_system(environment, target.open.direct).or_else(|| device(environment))?;
+    let figure = format!("{content} was written to '{}', which is on {by}", target.path.display());
+    let counts = case.reaches_kernel(index) && share > super::WORTH_A_WARNING;
+    counts.then(|| SHRINKING_DATA.finding(figure, share * 100.0))
+}
+
+/// Content that shrinks, in words; that of a source may or may not.
+const fn words(content: Content) -> Option<&'static str> {
+    match content {
+        Content::Ramp => Some("a pattern that repeats every 256 bytes"),
+        Content::Zero => Some("nothing but zeros"),
+        Content::RandomEach | Content::Source => None,
+    }
+}
+
+/// A file system that compresses, as far as its options tell.
+fn file_system(environment: &TargetEnvironment, is_direct: bool) -> Option<String> {
+    let mount = environment.mount.as_ref()?;
+    let option = |start: &str| {
+        let mut options = mount.file_system_options.iter().chain(&mount.mount_options);
+        options.find(|option| option.starts_with(start) && !option.ends_with("=no") && !option.ends_with("=none"))
+    };
+    match mount.file_system.as_str() {
+        // btrfs compresses when it writes its cache back; direct writes do not come that way.
+        "btrfs" if !is_direct => option("compress").map(|option| format!("btrfs with {option}")),
+        "bcachefs" => option("compression=").map(|option| format!("bcachefs with {option}")),
+        "f2fs" => option("compress_extension=").map(|option| format!("f2fs with {option}")),
+        // The property of the dataset is not to be read without its tools; it is on unless switched off
+        // since OpenZFS 2.2.
+        "zfs" => Some("ZFS, which compresses unless it is told otherwise".to_owned()),
+        _ => None,
+    }
+}
+
+/// A device below that compresses or deduplicates.
+fn device(environment: &TargetEnvironment) -> Option<String> {
+    let below = environment.devices().into_iter().flat_map(BlockDevice::walk);
+    let shrinks = |device: &&BlockDevice| match &device.kind {
+        DeviceKind::Zram { .. } | DeviceKind::ZfsVolume => true,
+        DeviceKind::Mapper { maker: Some(MapperMaker::Other(maker)), .. } => maker == "vdo",
+        _ => false,
+    };
+    below.into_iter().find(shrinks).map(|device| format!("{} ({})", device.name, device.kind.word()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{Built, PATH};
+    use model::environment::Backing;
+    use std::path::Path;
+
+    /// All bytes are written, to this file system with these options.
+    fn written(file_system: &str, options: &[&str]) -> Built {
+        let mut built = Built::sound();
+        built.stands_on(file_system);
+        built.work().write_percent = 100;
+        let row = &mut built.measured().rows[0].figures;
+        (row.write, row.read) = (row.read, row.write);
+        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        let mount = environment.mount.as_mut().expect("it is a file");
+        mount.file_system_options = options.iter().map(|option| (*option).to_owned()).collect();
+        built
+    }
+
+    #[test]
+    fn a_pattern_on_what_compresses_is_warned_of() {
+        let mut built = written("btrfs", &["rw", "compress=zstd:3"]);
+        assert_eq!(
+            built.found(look),
+            ["WARN shrinking-data: a pattern that repeats every 256 bytes was written to 'a.dat', which is on btrfs \
+              with compress=zstd:3"]
+        );
+        built.work().content = Content::RandomEach;
+        assert_eq!(built.found(look), [""; 0]);
+        built.work().content = Content::Zero;
+        assert!(built.found(look)[0].contains("nothing but zeros"));
+        built.plan().targets[0].open.direct = true;
+        assert_eq!(built.found(look), [""; 0], "btrfs does not compress direct writes");
+    }
+
+    #[test]
+    fn what_stores_data_as_it_is_is_silent() {
+        assert_eq!(written("ext4", &["compress"]).found(look), [""; 0]);
+        assert_eq!(written("btrfs", &["rw"]).found(look), [""; 0]);
+        assert_eq!(written("btrfs", &["compress=no"]).found(look), [""; 0]);
+        assert_eq!(Built::sound().found(look), [""; 0], "nothing is written");
+    }
+
+    #[test]
+    fn devices_may_compress_too() {
+        let mut built = written("ext4", &[]);
+        let kind = DeviceKind::Zram { algorithm: None };
+        let zram = BlockDevice { name: "zram0".to_owned(), kind, ..BlockDevice::default() };
+        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        environment.backing = Backing::Devices(vec![zram]);
+        assert!(built.found(look)[0].ends_with("which is on zram0 (zram)"));
+        assert!(written("zfs", &[]).found(look)[0].contains("on ZFS, which compresses"));
+    }
+}
