@@ -140,9 +140,14 @@ impl Built {
 
     /// The counters of a device at the end; they were 0 when the measurement began.
     pub(crate) fn counted(&mut self, device: &str) -> &mut DeviceCounters {
+        let [_, after] = self.around(device);
+        after
+    }
+
+    /// The counters of a device when the measurement began, and at the end.
+    pub(crate) fn around(&mut self, device: &str) -> [&mut DeviceCounters; 2] {
         let around = self.happened().kernel_counters.get_or_insert_default();
-        around.before.devices.entry(device.to_owned()).or_default();
-        around.after.devices.entry(device.to_owned()).or_default()
+        [&mut around.before, &mut around.after].map(|counters| counters.devices.entry(device.to_owned()).or_default())
     }
 
     pub(crate) fn measured(&mut self) -> &mut Measured {

@@ -26,6 +26,9 @@ pub(super) const CPU_BOUND: Rule = Rule {
 /// Share of its time that a thread may compute before it is taken for one that never waits.
 const BUSY: f64 = 0.95;
 
+/// Share of its time from which on a thread's own work may be what empties a queue.
+const HALF_BUSY: f64 = 0.5;
+
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = steal(case);
     findings.extend(cpu_limited(case));
@@ -46,8 +49,16 @@ fn cpu_limited(case: &Case<'_>) -> Option<Finding> {
     (waited_s > super::WORTH_A_WARNING * case.elapsed_s()).then(|| CPU_LIMITED.finding(figure, waited_s))
 }
 
-/// Threads that computed all the time, where nothing but their I/O makes them.
-fn cpu_bound(case: &Case<'_>) -> Option<Finding> {
+/// How the threads used the CPUs.
+struct Computing {
+    /// Share of their time in which they computed, or would have if they had had a CPU.
+    share: f64,
+    /// Share of their CPU time that was spent in this program's own code.
+    own_share: f64,
+}
+
+/// `None` if it is not known, or is no work.
+fn computing(case: &Case<'_>) -> Option<Computing> {
     let around = case.happened.kernel_counters.as_ref()?;
     let spent = around.after.since(&around.before).process?;
     let (cpu_s, own_s) = (spent.cpu_time_ms? as f64 / 1e3, spent.user_time_ms.unwrap_or(0) as f64 / 1e3);
@@ -58,20 +69,36 @@ fn cpu_bound(case: &Case<'_>) -> Option<Finding> {
         let polls = ring.submission_polling || ring.completion_polling || worker.engine.kind == EngineKind::Null;
         !polls && worker.targets.iter().all(|work| work.pace == Pace::Unlimited)
     };
+    if workers.is_empty() || !workers.iter().all(waits) {
+        return None;
+    }
     let time_s = case.elapsed_s() * workers.len() as f64;
     // A thread that waits for a CPU would compute if it had one.
     let awaited = case.notes().find_map(|note| match note {
         Note::CpuAwaited { percent_hundredths } => Some(f64::from(*percent_hundredths) / 10_000.0),
         _ => None,
     });
-    let share = (cpu_s / time_s + awaited.unwrap_or(0.0)).min(1.0);
+    Some(Computing {
+        share: (cpu_s / time_s + awaited.unwrap_or(0.0)).min(1.0),
+        own_share: (own_s / cpu_s.max(f64::MIN_POSITIVE)).min(1.0),
+    })
+}
+
+/// Threads that computed all the time, where nothing but their I/O makes them.
+fn cpu_bound(case: &Case<'_>) -> Option<Finding> {
+    let Computing { share, own_share } = computing(case)?;
     let figure = format!(
         "the threads computed, or waited for a CPU, for {} of the time, {} of it in this program's own code",
         rule::percent(share),
-        rule::percent((own_s / cpu_s.max(f64::MIN_POSITIVE)).min(1.0))
+        rule::percent(own_share)
     );
-    let is_bound = !workers.is_empty() && workers.iter().all(waits) && share > BUSY;
-    is_bound.then(|| CPU_BOUND.finding(figure, share * 100.0))
+    (share > BUSY).then(|| CPU_BOUND.finding(figure, share * 100.0))
+}
+
+/// True if the threads had too little CPU time, or used so much that they cannot have kept a device
+/// busy all the time.
+pub(super) fn was_scarce(case: &Case<'_>) -> bool {
+    !look(case).is_empty() || computing(case).is_some_and(|computing| computing.share > HALF_BUSY)
 }
 
 fn steal(case: &Case<'_>) -> Vec<Finding> {

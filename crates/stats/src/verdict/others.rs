@@ -21,9 +21,14 @@ pub(super) const OTHER_IO: Rule = Rule {
 const OTHERS_BYTES_PER_S_MIN: f64 = 256.0 * 1024.0;
 
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = case.notes().filter_map(|note| cpu_contention(case, note)).collect();
+    let mut findings = contention(case);
     findings.extend(stack::by_device(case).iter().filter_map(|on| other_io(case, on)));
     findings
+}
+
+/// That other threads had the CPUs.
+pub(super) fn contention(case: &Case<'_>) -> Vec<Finding> {
+    case.notes().filter_map(|note| cpu_contention(case, note)).collect()
 }
 
 /// Time in which threads could have run and did not.
@@ -53,8 +58,14 @@ fn others_cpu_share(case: &Case<'_>) -> Option<f64> {
 
 /// Bytes that went through a device and were not ours.
 fn other_io(case: &Case<'_>, on: &OnDevice<'_>) -> Option<Finding> {
+    let (reads, writes) = (on.reads(), on.writes());
+    let foreign_writes = match writes.ios {
+        // Journal and metadata are written on behalf of the run.
+        1.. if on.has_file_system(case) => 0,
+        _ => on.counted.write.bytes.saturating_sub(writes.bytes),
+    };
+    let foreign = on.counted.read.bytes.saturating_sub(reads.bytes).saturating_add(foreign_writes);
     let seen = on.counted.read.bytes.saturating_add(on.counted.write.bytes);
-    let foreign = seen.saturating_sub(on.reads().bytes.saturating_add(on.writes().bytes));
     let share = foreign as f64 / seen as f64;
     let figure = format!(
         "{} of the bytes at {} were not of this run ({:.2} MiB/s)",
@@ -114,6 +125,17 @@ mod tests {
         let mut writes = seen(BYTES);
         writes.counted("sda").write.bytes = BYTES;
         assert!(writes.found(look)[0].starts_with("WARN other-io: 50.0 %"), "reads and writes are one load");
+    }
+
+    #[test]
+    fn journals_of_our_own_writes_are_not_of_others() {
+        let mut built = seen(0);
+        let row = &mut built.measured().rows[0].figures;
+        (row.write, row.read) = (row.read, row.write);
+        built.counted("sda").write.bytes = 2 * BYTES;
+        assert_eq!(built.found(look), [""; 0]);
+        built.counted("sda").read.bytes = BYTES;
+        assert!(built.found(look)[0].starts_with("WARN other-io: 33.3 %"), "reads are not");
     }
 
     #[test]

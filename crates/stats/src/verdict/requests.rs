@@ -1,10 +1,11 @@
 //! How the run's I/Os looked to the device: how many at a time, and in how many pieces.
 
 use super::stack::{self, Amount, OnDevice};
-use super::{Case, Rule};
+use super::{Case, Rule, cpu, others};
 use model::kernel_counters::RequestCounters;
+use model::note::Note;
 use model::plan::{Pace, WorkerTarget};
-use model::result::LoadLoop;
+use model::result::{LoadLoop, Row};
 use model::verdict::{Finding, Severity};
 
 pub(super) const DEVICE_DEPTH: Rule = Rule {
@@ -16,8 +17,8 @@ pub(super) const DEVICE_DEPTH: Rule = Rule {
 pub(super) const SHALLOW_QUEUE: Rule = Rule {
     name: "shallow-queue",
     severity: Severity::Warn,
-    advice: "use more threads (-t) or another engine: the device never saw the depth that -o asks for, as I/Os spend \
-             most of their time before or behind it",
+    advice: "look at nr_requests in the device's queue folder in /sys, or use more threads (-t) or another engine: the \
+             device never saw the depth that -o asks for, as I/Os spend most of their time before or behind it",
 };
 
 pub(super) const SPLIT_IOS: Rule = Rule {
@@ -46,7 +47,8 @@ fn depth(case: &Case<'_>, devices: &[OnDevice<'_>]) -> Option<Finding> {
     let Some(LoadLoop::Closed { depth: asked }) = case.measured.load_loop else { return None };
     let unpaced = |work: &WorkerTarget| work.pace == Pace::Unlimited;
     let mut all = case.plan?.workers.iter().flat_map(|worker| &worker.targets);
-    if on.rows.len() < case.measured.rows.len() || on.reads().ios + on.writes().ios == 0 || !all.all(unpaced) {
+    let is_known = on.rows.len() == case.measured.rows.len() && all.all(unpaced);
+    if !is_known || !is_one_request_each(case, on) || waits_for_flushes(case, on) {
         return None;
     }
     let mean = on.counted.queue_time_ms as f64 / 1e3 / case.elapsed_s();
@@ -55,10 +57,33 @@ fn depth(case: &Case<'_>, devices: &[OnDevice<'_>]) -> Option<Finding> {
     // One request at a time is with the program for a moment after each, and the device waits for it.
     let is_queue = asked as usize > case.plan?.workers.len();
     match share {
-        share if share < HALF && is_queue => Some(SHALLOW_QUEUE.finding(figure, mean)),
+        share if share < HALF && is_queue && !lacked_cpu(case) => Some(SHALLOW_QUEUE.finding(figure, mean)),
         share if share < 1.0 - ON_THE_WAY => Some(DEVICE_DEPTH.finding(figure, mean)),
         _ => None,
     }
+}
+
+/// True if no I/Os were merged, and the device counts at all.
+fn is_one_request_each(case: &Case<'_>, on: &OnDevice<'_>) -> bool {
+    let ios = on.reads().ios.saturating_add(on.writes().ios);
+    let requests = on.counted.read.count.saturating_add(on.counted.write.count);
+    ios > 0 && requests as f64 >= ios as f64 * (1.0 - case.slack())
+}
+
+/// True if I/Os wait for flushes, of which one serves many: they are outstanding without being at the
+/// device.
+fn waits_for_flushes(case: &Case<'_>, on: &OnDevice<'_>) -> bool {
+    let (reads, writes) = (on.reads(), on.writes());
+    let through = |row: &Row| case.target(row.target).is_some_and(|target| target.open.write_through);
+    let flushes = on.counted.flush.map_or(0, |flush| flush.count);
+    let is_often = flushes as f64 > reads.ios.saturating_add(writes.ios) as f64 * case.slack();
+    is_often || (writes.ios > 0 && on.rows.iter().any(|row| through(row)))
+}
+
+/// True if it may have been the threads that could not keep the queue full.
+fn lacked_cpu(case: &Case<'_>) -> bool {
+    let paused = |note: &Note| matches!(note, Note::ProcessPaused { .. });
+    cpu::was_scarce(case) || !others::contention(case).is_empty() || case.notes().any(paused)
 }
 
 /// I/Os that the kernel cut into several requests, where the device did nothing else.
@@ -83,7 +108,7 @@ fn split(case: &Case<'_>, on: &OnDevice<'_>) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, IOS};
-    use model::kernel_counters::FlushCounters;
+    use model::kernel_counters::{FlushCounters, ProcessCounters};
 
     /// 8 requests outstanding for 100 s, past the cache; the disk counted this time in its queue.
     fn queued(queue_time_ms: u64) -> Built {
@@ -130,6 +155,41 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_the_threads_may_have_emptied_is_noted_alone() {
+        for note in [
+            Note::CpuAwaited { percent_hundredths: 300 },
+            Note::CpuStolen { percent_hundredths: 300 },
+            Note::ProcessPaused { pause_ns: 1 << 31 },
+        ] {
+            let mut built = queued(310_000);
+            built.happened().notes = vec![note];
+            assert!(built.found(look)[0].starts_with("NOTE device-depth: sda's mean depth was 3.1 of the 8"));
+        }
+        let mut busy = queued(310_000);
+        let around = busy.happened().kernel_counters.get_or_insert_default();
+        let process = |ms| Some(ProcessCounters { cpu_time_ms: Some(ms), ..ProcessCounters::default() });
+        (around.before.process, around.after.process) = (process(0), process(60_000));
+        assert!(busy.found(look)[0].starts_with("NOTE device-depth: "));
+    }
+
+    #[test]
+    fn ios_that_were_merged_or_wait_for_flushes_are_no_measure_of_depth() {
+        let mut merged = queued(310_000);
+        merged.counted("sda").read.count = IOS / 2;
+        assert_eq!(merged.found(look), [""; 0]);
+        let mut through = queued(310_000);
+        through.plan().targets[0].open.write_through = true;
+        assert!(through.found(look)[0].starts_with("WARN shallow-queue: "), "nothing was written");
+        through.measured().rows[0].figures.write.ios = 1;
+        assert_eq!(through.found(look), [""; 0]);
+        let mut flushed = queued(310_000);
+        for (counters, count) in flushed.around("sda").into_iter().zip([0, IOS / 10]) {
+            counters.flush = Some(FlushCounters { count, time_ms: 0 });
+        }
+        assert_eq!(flushed.found(look), [""; 0]);
+    }
+
+    #[test]
     fn flushes_are_no_pieces_of_writes() {
         let mut built = queued(800_000);
         let row = &mut built.measured().rows[0].figures;
@@ -138,16 +198,9 @@ mod tests {
         (counted.read, counted.write) = (counted.write, counted.read);
         counted.write.count = 2 * IOS;
         assert_eq!(built.found(look), ["NOTE split-ios: each I/O became 2.0 requests at sda"]);
-        built.counted("sda").flush = Some(FlushCounters { count: IOS, time_ms: 0 });
-        built
-            .happened()
-            .kernel_counters
-            .get_or_insert_default()
-            .before
-            .devices
-            .entry("sda".to_owned())
-            .or_default()
-            .flush = Some(FlushCounters::default());
+        for (counters, count) in built.around("sda").into_iter().zip([0, IOS]) {
+            counters.flush = Some(FlushCounters { count, time_ms: 0 });
+        }
         assert_eq!(built.found(look), [""; 0]);
     }
 

@@ -61,6 +61,12 @@ impl OnDevice<'_> {
         self.sum(|row| &row.figures.write)
     }
 
+    /// True if a file system is between some of it and the device.
+    pub(super) fn has_file_system(&self, case: &Case<'_>) -> bool {
+        let environment = |row: &&Row| case.result.target_environments.get(&row.path);
+        self.rows.iter().filter_map(environment).any(|environment| environment.mount.is_some())
+    }
+
     fn sum(&self, direction: fn(&Row) -> &Figures) -> Amount {
         let figures = self.rows.iter().map(|row| direction(row));
         figures.fold(Amount::default(), |sum, figures| Amount {
