@@ -92,7 +92,7 @@ fn same_loop(a: Option<&LoadLoop>, b: Option<&LoadLoop>) -> bool {
         && same_latencies(&a.response_time, &b.response_time)
 }
 
-fn same_half_widths(a: &Option<HalfWidths>, b: &Option<HalfWidths>) -> bool {
+fn same_half_widths(a: Option<&HalfWidths>, b: Option<&HalfWidths>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let same_rank = |(a, b): (&PercentileHalfWidth, &PercentileHalfWidth)| {
         a.rank_ppb == b.rank_ppb && same_ns(a.half_width_ns, b.half_width_ns)
@@ -140,7 +140,7 @@ fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
     prop_assert!(same_loop(a.load_loop.as_ref(), b.load_loop.as_ref()), "{:?}\n{:?}", a.load_loop, b.load_loop);
     prop_assert_eq!(a.confidence.is_some(), b.confidence.is_some());
     if let (Some(a), Some(b)) = (&a.confidence, &b.confidence) {
-        prop_assert!(each(a, b, same_half_widths), "{:?}\n{:?}", a, b);
+        prop_assert!(each(a, b, |a, b| same_half_widths(a.as_ref(), b.as_ref())), "{:?}\n{:?}", a, b);
     }
     prop_assert_eq!(&a.submissions, &b.submissions);
     prop_assert_eq!(&a.waits, &b.waits);

@@ -4,14 +4,14 @@ use crate::support::{mix_run, part, report};
 use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::result::{Directions, LoadLoop};
 
-fn half_widths(percentiles: &[(u64, f64)]) -> Option<HalfWidths> {
+fn half_widths(percentiles: &[(u64, f64)]) -> HalfWidths {
     let percentile = |&(rank_ppb, half_width_ns)| PercentileHalfWidth { rank_ppb, half_width_ns };
-    Some(HalfWidths {
+    HalfWidths {
         iops: 120.456,
         mib_per_s: 0.941,
         latency_mean_ns: Some(9_400.0),
         percentiles: percentiles.iter().map(percentile).collect(),
-    })
+    }
 }
 
 /// Everything behind the tables.
@@ -26,7 +26,8 @@ fn lines(confidence: Directions<Option<HalfWidths>>) -> String {
 #[test]
 fn figures_have_half_widths_and_what_has_none_says_so() {
     let percentiles = [(250_000_000, 1000.0), (500_000_000, 2000.0)];
-    let (read, write, total) = (half_widths(&percentiles[..1]), half_widths(&[]), half_widths(&percentiles));
+    let (read, write) = (Some(half_widths(&percentiles[..1])), Some(half_widths(&[])));
+    let total = Some(half_widths(&percentiles));
     insta::assert_snapshot!(lines(Directions { read, write, total }), @r"
     closed loop, depth 8
     95 % confidence, total: 8884.15 ± 120.46 I/O per s, 69.41 ± 0.94 MiB/s, mean latency 0.888 ± 0.009 ms
@@ -40,7 +41,7 @@ fn figures_have_half_widths_and_what_has_none_says_so() {
 
 #[test]
 fn reads_alone_are_the_total() {
-    let (read, total) = (half_widths(&[]), half_widths(&[]));
+    let (read, total) = (Some(half_widths(&[])), Some(half_widths(&[])));
     let lines = lines(Directions { read, write: None, total });
     assert_eq!(lines.lines().count(), 3, "{lines}");
     assert!(!lines.contains("read:"), "{lines}");
