@@ -64,18 +64,13 @@ pub const fn coarse_upper_edge_ns(index: usize) -> u64 {
 /// One table of counts: written by one thread, readable by any.
 #[derive(Debug)]
 pub struct Buckets {
-    cells: Box<[AtomicU64]>,
+    cells: Box<[AtomicU64; BUCKET_COUNT]>,
 }
 
 impl Buckets {
     /// A table over `cells`, which must be zero; memory that was never touched will do, and stays
     /// untouched until a latency falls into it.
-    ///
-    /// # Panics
-    ///
-    /// If there are not exactly [`BUCKET_COUNT`] cells.
-    pub fn new(cells: Box<[AtomicU64]>) -> Self {
-        assert_eq!(cells.len(), BUCKET_COUNT);
+    pub fn new(cells: Box<[AtomicU64; BUCKET_COUNT]>) -> Self {
         Self { cells }
     }
 
@@ -116,7 +111,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn empty() -> Buckets {
-        Buckets::new((0..BUCKET_COUNT).map(|_| AtomicU64::new(0)).collect())
+        let cells: Box<[AtomicU64]> = (0..BUCKET_COUNT).map(|_| AtomicU64::new(0)).collect();
+        Buckets::new(cells.try_into().expect("there are as many"))
     }
 
     #[test]

@@ -76,7 +76,8 @@ pub fn record(tally: &TallyCells, latency_ns: u64) {
     let [count, sum, squares, complement_of_min, max] = tally;
     count.store(count.load(Relaxed) + 1, Relaxed);
     sum.store(sum.load(Relaxed).wrapping_add(latency_ns), Relaxed);
-    let latency = latency_ns as f64;
+    // One instruction, where a conversion of all 64 bits takes six; 292 years fit.
+    let latency = latency_ns.cast_signed() as f64;
     squares.store((f64::from_bits(squares.load(Relaxed)) + latency * latency).to_bits(), Relaxed);
     // The complement is zero in fresh memory and below that of any latency, as a minimum is above.
     if !latency_ns > complement_of_min.load(Relaxed) {

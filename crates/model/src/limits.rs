@@ -28,6 +28,9 @@ pub const TARGETS_MAX: usize = 65_536;
 /// Most intervals of `-D` kept per thread and target.
 pub const INTERVALS_MAX: u64 = 16_777_216;
 
+/// Width in nanoseconds of the cells of the series of counts, in a run that is not too long.
+pub const SERIES_WIDTH_NS: u64 = 100_000_000;
+
 /// Most cells of the series of counts: 7 hours of 100 ms.
 pub const SERIES_CELLS_MAX: u64 = 262_144;
 
@@ -36,6 +39,9 @@ pub const RESULT_SERIES_MAX: usize = 10_000;
 
 /// Most sections of a measurement with a latency histogram of their own.
 pub const SECTIONS_MAX: u64 = 200_000;
+
+/// Words of a thread's queue of closed sections: the largest section fits in, and some dozen usual ones.
+pub const SECTION_QUEUE_WORDS: usize = 16_384;
 
 /// The slowest I/Os of a measurement that are kept, of each thread and of all.
 pub const SLOWEST_IOS: usize = 100;

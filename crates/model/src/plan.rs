@@ -84,7 +84,7 @@ pub struct MemoryPlan {
     /// Latency buckets, if every page of them were touched.
     #[serde(rename = "latency_buckets_bytes")]
     pub latency_buckets: u64,
-    /// Interval records.
+    /// Interval records, the series of counts, and what threads keep of their section.
     #[serde(rename = "intervals_bytes")]
     pub intervals: u64,
     /// Stacks, rings and slot tables.

@@ -2,10 +2,11 @@
 
 use crate::findings::{Findings, RefusalKind};
 use model::facts::SystemFacts;
-use model::limits::MEMORY_PERCENT_MAX;
-use model::plan::{Content, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
+use model::limits::{MEMORY_PERCENT_MAX, SECTION_QUEUE_WORDS, SERIES_CELLS_MAX, SERIES_WIDTH_NS, SLOWEST_IOS};
+use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
 use model::record::IntervalRecord;
+use model::series::SeriesCell;
 use model::units::Bytes;
 
 /// Kinds of memory that `--plan` says more about.
@@ -31,20 +32,41 @@ pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFact
     }
 }
 
+/// A thread's tables of its section, their queue and its slowest I/Os: four words each.
+const SECTION_BYTES: u64 = 8 * (2 * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
+
+/// What is measured, and for how long.
+pub(crate) struct Measured {
+    pub(crate) duration_ns: u64,
+    /// Of `-D`.
+    pub(crate) intervals: Option<Intervals>,
+    /// `-L`.
+    pub(crate) latency: bool,
+}
+
+impl Measured {
+    /// The series of counts, which all threads share.
+    fn series_bytes(&self) -> u64 {
+        let cells = self.duration_ns.div_ceil(SERIES_WIDTH_NS).min(SERIES_CELLS_MAX);
+        cells * size_of::<SeriesCell>() as u64
+    }
+
+    /// What one thread keeps of the section that it is in.
+    fn section_bytes(&self) -> u64 {
+        if self.latency || self.intervals.is_some() { SECTION_BYTES } else { 0 }
+    }
+}
+
 /// Adds up what the threads of a timespan take.
-pub(crate) fn plan(
-    workers: &[WorkerPlan],
-    targets: &[TargetPlan],
-    interval_count: u64,
-    measure_latency: bool,
-    page_bytes: u64,
-) -> MemoryPlan {
-    let mut memory = MemoryPlan::default();
+pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Measured, page_bytes: u64) -> MemoryPlan {
+    let interval_count = measured.intervals.map_or(0, |intervals| intervals.count);
+    let mut memory = MemoryPlan { intervals: measured.series_bytes(), ..MemoryPlan::default() };
     let page_bytes = page_bytes.max(1);
     for worker in workers {
         let slots = u64::from(worker.slots) * SLOT_BYTES;
         memory.threads = memory.threads.saturating_add(THREAD_BYTES + slots);
-        if measure_latency && worker.times_submissions() {
+        memory.intervals = memory.intervals.saturating_add(measured.section_bytes());
+        if measured.latency && worker.times_submissions() {
             memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
         }
         for target in &worker.targets {
@@ -52,7 +74,7 @@ pub(crate) fn plan(
             let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
             memory.intervals = memory.intervals.saturating_add(intervals);
             // Service times with -L, response times in an open loop.
-            let tables = u64::from(measure_latency) + u64::from(target.pace.is_open_loop());
+            let tables = u64::from(measured.latency) + u64::from(target.pace.is_open_loop());
             memory.latency_buckets += tables * directions(target) * hot::buckets::TABLE_BYTES;
         }
     }
@@ -106,7 +128,7 @@ pub(crate) fn kinds(memory: &MemoryPlan) -> impl Iterator<Item = (&'static str, 
         (BUFFERS, memory.buffers),
         ("write sources", memory.write_sources),
         (LATENCY_BUCKETS, memory.latency_buckets),
-        ("intervals", memory.intervals),
+        ("intervals, series and sections", memory.intervals),
         ("threads", memory.threads),
     ]
     .into_iter()
@@ -123,6 +145,17 @@ mod tests {
         let system = SystemFacts { page_size_bytes: 4096, ..SystemFacts::default() };
         assert_eq!(separation_bytes(BufferSeparation::ThreadOptimized, &system), 16 << 20);
         assert_eq!(separation_bytes(BufferSeparation::SystemDefault, &system), 0);
+    }
+
+    #[test]
+    fn the_series_grows_with_the_duration_and_sections_come_with_latencies() {
+        let measured = |duration_s: u64, latency| {
+            let measured = Measured { duration_ns: duration_s * 1_000_000_000, intervals: None, latency };
+            (measured.series_bytes(), measured.section_bytes())
+        };
+        assert_eq!(measured(60, false), (600 * 48, 0));
+        assert_eq!(measured(60, true), (600 * 48, (110 << 10) + (128 << 10) + 3200));
+        assert_eq!(measured(86_400, false), (262_144 * 48, 0));
     }
 
     #[test]

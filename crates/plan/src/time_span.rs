@@ -39,8 +39,8 @@ pub(crate) fn plan(
     let (planned, shared_counters) = target::plan_all(time_span, &roster.threads_of, files, findings)?;
     let workers = workers::plan(time_span, &roster, &planned, cpus.as_deref(), files, findings)?;
     let targets: Vec<_> = planned.into_iter().map(|planned| planned.plan).collect();
-    let interval_count = intervals.map_or(0, |intervals| intervals.count);
-    let memory = memory::plan(&workers, &targets, interval_count, time_span.measure_latency, system.page_size_bytes);
+    let measured = memory::Measured { duration_ns, intervals, latency: time_span.measure_latency };
+    let memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);
     memory::check(&memory, system, findings);
     Some(TimeSpanPlan {
         warm_up_ns: u64::from(time_span.warm_up_s) * NS_PER_S,

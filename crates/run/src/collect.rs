@@ -1,13 +1,13 @@
 //! Counting I/Os that came back, and freeing their requests.
 
+use crate::allowance::Allowance;
 use crate::phase::Phases;
 use crate::recorder::Recorder;
-use crate::work::Assigner;
-use crate::worker::{Sampling, Trouble, Worker};
+use crate::row::Row;
+use crate::work::{Assigner, Work};
+use crate::worker::{Sampling, Slot, Trouble, Worker};
 use engine::{Done, Engine};
-use hot::buckets;
 use hot::clock::Clock;
-use hot::slowest::SlowIo;
 use std::ops::Range;
 
 /// Until when I/Os are counted in the same part of the measurement.
@@ -87,44 +87,98 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if counts && ended_ns >= self.paging.end_ns {
             self.paging.turn(ended_ns, &self.phases, &self.recorder);
         }
-        let is_measuring = self.paging.is_measuring;
-        let Sampling { started_ns: sampled_ns, submitted_ns, .. } = self.sampling;
-        let mut failed = None;
+        let is_measuring = counts && self.paging.is_measuring;
         let Self { done, slots, work, recorder, assigner, allowance, sampling, .. } = self;
-        let rows = &*recorder.rows;
-        for done in &done.items()[which] {
+        let recorder = &**recorder;
+        let batch = Batch {
+            done: &done.items()[which],
+            slots,
+            rows: &recorder.rows[..work.len()],
+            work,
+            assigner,
+            allowance: allowance.as_mut(),
+            ended_ns,
+            sampled: Sampled { sampling, recorder, is_measuring },
+        };
+        // What is counted is the same for the whole batch, and decided once.
+        let failed = match &recorder.latencies {
+            Some(latencies) if is_measuring => batch.free::<E>(|io| {
+                io.row.record(io.slot.write, io.latency_ns, io.missing_bytes);
+                latencies.record(io, ended_ns);
+            }),
+            _ if counts => batch.free::<E>(|io| io.row.record(io.slot.write, io.latency_ns, io.missing_bytes)),
+            _ => batch.free::<E>(|_| ()),
+        };
+        failed.map(|done| self.trouble(&done))
+    }
+
+    #[cold]
+    fn trouble(&self, done: &Done) -> Trouble {
+        let slot = &self.slots[done.slot as usize];
+        Trouble::Io {
+            work: slot.work as usize,
+            write: slot.write,
+            offset: slot.offset,
+            length: u64::from(self.work[slot.work as usize].block),
+            errno: -done.result,
+        }
+    }
+}
+
+/// An I/O that came back.
+#[derive(Clone, Copy)]
+pub(crate) struct Returned<'a> {
+    pub(crate) row: &'a Row,
+    pub(crate) slot: &'a Slot,
+    pub(crate) latency_ns: u64,
+    /// What it transferred less than its block.
+    missing_bytes: u32,
+}
+
+/// Operations that ended at the same time, and what of their worker is concerned.
+///
+/// Slices and not the worker itself: a counter is written for each I/O, and after that the compiler would
+/// load every address and length of the worker again.
+struct Batch<'a> {
+    done: &'a [Done],
+    slots: &'a [Slot],
+    work: &'a mut [Work],
+    /// One for each of `work`.
+    rows: &'a [Row],
+    assigner: &'a mut Assigner,
+    allowance: Option<&'a mut Allowance>,
+    ended_ns: u64,
+    sampled: Sampled<'a>,
+}
+
+/// Where operations of sampled turns are timed from their submission too.
+struct Sampled<'a> {
+    sampling: &'a mut Sampling,
+    recorder: &'a Recorder,
+    is_measuring: bool,
+}
+
+impl Batch<'_> {
+    /// Counts what came back and frees the requests; gives the first that failed.
+    #[inline]
+    fn free<E: Engine>(self, count: impl Fn(&Returned)) -> Option<Done> {
+        let Self { done, slots, work, rows, assigner, mut allowance, ended_ns, mut sampled } = self;
+        let sampled_ns = sampled.sampling.started_ns;
+        let mut failed = None;
+        for done in done {
             let slot = &slots[done.slot as usize];
-            let work = &mut work[slot.work as usize];
+            let (work, row) = (&mut work[slot.work as usize], &rows[slot.work as usize]);
             let begun_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
             if !E::STAMPS && begun_ns == sampled_ns {
-                sampling.unfinished = sampling.unfinished.saturating_sub(1);
-                if counts && is_measuring && done.result > 0 {
-                    recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
-                }
-            }
-            if counts && done.result > 0 {
-                let row = &rows[slot.work as usize];
-                let latency_ns = ended_ns.saturating_sub(begun_ns);
-                row.record(slot.write, latency_ns);
-                if let (true, Some(latencies)) = (is_measuring, &recorder.latencies) {
-                    let bucket = buckets::index(latency_ns);
-                    row.record_bucket(slot.write, bucket);
-                    latencies.record(slot.write, bucket);
-                    if latencies.slowest.wants(latency_ns) {
-                        let tag = u64::from(slot.work) << 1 | u64::from(slot.write);
-                        latencies.slowest.keep(SlowIo { latency_ns, ended_ns, offset: slot.offset, tag });
-                    }
-                }
-                let bytes = done.result.cast_unsigned();
-                if bytes < work.block {
-                    row.record_short(slot.write, u64::from(work.block - bytes));
-                }
+                sampled.finish(begun_ns, ended_ns, done.result > 0);
             }
             if done.result <= 0 {
                 failed.get_or_insert(*done);
                 continue;
             }
-            if let Some(allowance) = allowance {
+            let missing_bytes = work.block.saturating_sub(done.result.cast_unsigned());
+            count(&Returned { row, slot, latency_ns: ended_ns.saturating_sub(begun_ns), missing_bytes });
+            if let Some(allowance) = &mut allowance {
                 allowance.finish(work.block);
             }
             match assigner {
@@ -138,18 +192,17 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 Assigner::Weighted { free, .. } => free.give(done.slot),
             }
         }
-        failed.map(|done| self.trouble(&done))
+        failed
     }
+}
 
-    #[cold]
-    fn trouble(&self, done: &Done) -> Trouble {
-        let slot = &self.slots[done.slot as usize];
-        Trouble::Io {
-            work: slot.work as usize,
-            write: slot.write,
-            offset: slot.offset,
-            length: u64::from(self.work[slot.work as usize].block),
-            errno: -done.result,
+impl Sampled<'_> {
+    /// An operation of the sampled turn came back.
+    fn finish(&mut self, begun_ns: u64, ended_ns: u64, is_good: bool) {
+        self.sampling.unfinished = self.sampling.unfinished.saturating_sub(1);
+        if self.is_measuring && is_good {
+            let submitted_ns = self.sampling.submitted_ns;
+            self.recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
         }
     }
 }

@@ -3,12 +3,14 @@
 //! The cells outlive the worker, so that the result can be read even while an I/O that the kernel
 //! never gives back keeps the worker waiting.
 
+use crate::collect::Returned;
 use crate::course::{Course, Place};
 use crate::open_loop::OpenLoopCells;
 use crate::row::Row;
 use crate::sections::{SectionCells, SectionPart};
 use crate::times::Times;
-use hot::buckets::Buckets;
+use crate::worker::Slot;
+use hot::buckets::{self, Buckets};
 use hot::counters::{Counter, TallyValues};
 use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
@@ -56,14 +58,20 @@ struct PlaceCells {
 #[derive(Debug)]
 pub(crate) struct LatencyCells {
     sections: SectionCells,
-    pub(crate) slowest: Slowest,
+    slowest: Slowest,
 }
 
 impl LatencyCells {
-    /// Counts a latency by its bucket.
+    /// Counts the latency of an I/O that ended at `ended_ns`, and keeps it if it is one of the slowest.
     #[inline]
-    pub(crate) fn record(&self, write: bool, bucket: usize) {
+    pub(crate) fn record(&self, io: &Returned, ended_ns: u64) {
+        let (bucket, Slot { work, write, offset, .. }) = (buckets::index(io.latency_ns), *io.slot);
         self.sections.record(write, bucket);
+        io.row.record_bucket(write, bucket);
+        if self.slowest.wants(io.latency_ns) {
+            let tag = u64::from(work) << 1 | u64::from(write);
+            self.slowest.keep(hot::slowest::SlowIo { latency_ns: io.latency_ns, ended_ns, offset, tag });
+        }
     }
 }
 
@@ -248,7 +256,7 @@ impl Recorder {
     fn slowest(&self, measure_ns: u64) -> Vec<SlowIo> {
         let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
         let of = |kept: hot::slowest::SlowIo| {
-            // The tag that `collect` made.
+            // The tag that `LatencyCells::record` made.
             let row = self.rows.get((kept.tag >> 1) as usize)?;
             Some(SlowIo {
                 ended_at_ns: kept.ended_ns.saturating_sub(measure_ns),

@@ -2,12 +2,12 @@
 
 use crate::open_loop::OpenLoopCells;
 use crate::recorder::tally;
-use hot::buckets::{BUCKET_COUNT, Buckets};
+use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::plan::{TimeSpanPlan, WorkerTarget};
 use model::record::{DirectionRecord, IntervalRecord};
 use std::sync::atomic::AtomicU64;
-use sys::mapping::untouched_cells;
+use sys::mapping::{untouched_cells, untouched_table};
 
 /// One thread's work on one target.
 ///
@@ -49,7 +49,7 @@ impl Row {
         // The plan refused counts that do not fit (limits::INTERVALS_MAX).
         let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
         let used = [target.write_percent < 100, target.write_percent > 0];
-        let buckets = |used| (plan.measure_latency && used).then(|| Buckets::new(untouched_cells(BUCKET_COUNT)));
+        let buckets = |used| (plan.measure_latency && used).then(|| Buckets::new(untouched_table()));
         Self {
             target: target.target,
             block_bytes: target.block_bytes,
@@ -72,10 +72,13 @@ impl Row {
         self.block_bytes
     }
 
-    /// Counts an I/O of a whole block.
+    /// Counts an I/O that lacks so many bytes of its block.
     #[inline]
-    pub fn record(&self, write: bool, latency_ns: u64) {
+    pub(crate) fn record(&self, write: bool, latency_ns: u64, missing_bytes: u32) {
         counters::record(&self.current[usize::from(write)], latency_ns);
+        if missing_bytes > 0 {
+            self.record_short(write, u64::from(missing_bytes));
+        }
     }
 
     /// Counts its latency by bucket, if there are buckets.
@@ -87,7 +90,7 @@ impl Row {
     }
 
     /// The I/O that is being counted lacks so many bytes of its block.
-    pub fn record_short(&self, write: bool, missing_bytes: u64) {
+    pub(crate) fn record_short(&self, write: bool, missing_bytes: u64) {
         let short = &self.short[usize::from(write)];
         short.transfers.add(1);
         short.missing_bytes.add(missing_bytes);

@@ -8,17 +8,15 @@
 use crate::recorder::tally;
 use hot::buckets::{self, COARSE_COUNT};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
+use model::limits::SECTION_QUEUE_WORDS;
 use model::record::Tally;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use sys::mapping::untouched_cells;
+use sys::mapping::{untouched_cells, untouched_table};
 
 /// Reads or writes of a section: what is known beside the buckets.
 const SIDE_WORDS: usize = TALLY_CELLS + 2;
 
-/// Words of the queue: the largest section fits in, and some dozen usual ones.
-const QUEUE_WORDS: usize = 16_384;
-
-const _: () = assert!(2 + 2 * (SIDE_WORDS + COARSE_COUNT) <= QUEUE_WORDS);
+const _: () = assert!(2 + 2 * (SIDE_WORDS + COARSE_COUNT) <= SECTION_QUEUE_WORDS);
 
 /// A bucket in one word: its number above, its count below.
 const COUNT_BITS: u32 = 48;
@@ -38,7 +36,7 @@ pub(crate) struct SectionCells {
 
 #[derive(Debug)]
 struct SideCells {
-    histogram: Box<[AtomicU64]>,
+    histogram: Box<[AtomicU64; COARSE_COUNT]>,
     tally: TallyCells,
     bytes: Counter,
 }
@@ -63,11 +61,8 @@ pub(crate) struct SidePart {
 
 impl SectionCells {
     pub(crate) fn new() -> Self {
-        let side = || SideCells {
-            histogram: untouched_cells(COARSE_COUNT),
-            tally: TallyCells::default(),
-            bytes: Counter::default(),
-        };
+        let side =
+            || SideCells { histogram: untouched_table(), tally: TallyCells::default(), bytes: Counter::default() };
         Self { sides: [side(), side()], first: Counter::default(), last: Counter::default(), queue: Queue::new() }
     }
 
@@ -144,7 +139,7 @@ impl SectionCells {
             tally: tally(counters::values(&side.tally)),
             bytes: side.bytes.get(),
             // All of it: the tally does not yet know the latest extremes.
-            buckets: non_empty(&side.histogram, 0).map(|(bucket, count)| (bucket as u32, count)).collect(),
+            buckets: non_empty(&side.histogram[..], 0).map(|(bucket, count)| (bucket as u32, count)).collect(),
         });
         SectionPart { first: self.first.get(), last: self.last.get(), sides }
     }
@@ -185,7 +180,7 @@ struct Queue {
 
 impl Queue {
     fn new() -> Self {
-        let words = untouched_cells(QUEUE_WORDS);
+        let words = untouched_cells(SECTION_QUEUE_WORDS);
         Self { words, pushed: Counter::default(), published: AtomicU64::new(0), taken: AtomicU64::new(0) }
     }
 
@@ -209,7 +204,7 @@ impl Queue {
     }
 
     fn word(&self, index: u64) -> &AtomicU64 {
-        &self.words[index as usize % QUEUE_WORDS]
+        &self.words[index as usize % SECTION_QUEUE_WORDS]
     }
 }
 

@@ -1,10 +1,10 @@
 //! Times of I/Os that are kept beside the pages of a row.
 
 use crate::recorder::tally;
-use hot::buckets::{BUCKET_COUNT, Buckets};
+use hot::buckets::Buckets;
 use hot::counters::{self, TallyCells};
 use model::record::TimesRecord;
-use sys::mapping::untouched_cells;
+use sys::mapping::untouched_table;
 
 /// A tally and its buckets; the worker alone writes them.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Times {
 
 impl Times {
     pub(crate) fn new() -> Self {
-        Self { tally: TallyCells::default(), buckets: Buckets::new(untouched_cells(BUCKET_COUNT)) }
+        Self { tally: TallyCells::default(), buckets: Buckets::new(untouched_table()) }
     }
 
     pub(crate) fn record(&self, time_ns: u64) {

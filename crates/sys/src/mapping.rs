@@ -190,6 +190,13 @@ impl Drop for Mapping {
     }
 }
 
+/// A table of zero cells in memory that is not touched until it is used.
+pub fn untouched_table<const COUNT: usize>() -> Box<[AtomicU64; COUNT]> {
+    let table = Box::<[AtomicU64; COUNT]>::new_zeroed();
+    // SAFETY: all-zero bytes are a valid AtomicU64 (the value 0).
+    unsafe { table.assume_init() }
+}
+
 /// `count` zero cells in memory that is not touched until it is used.
 pub fn untouched_cells(count: usize) -> Box<[AtomicU64]> {
     let cells = Box::<[AtomicU64]>::new_zeroed_slice(count);
@@ -234,5 +241,6 @@ mod tests {
         use std::sync::atomic::Ordering::Relaxed;
         let cells = untouched_cells(100_000);
         assert!(cells.iter().all(|cell| cell.load(Relaxed) == 0));
+        assert!(untouched_table::<1000>().iter().all(|cell| cell.load(Relaxed) == 0));
     }
 }

@@ -36,10 +36,10 @@ fn the_command_of_the_readme() {
               'testfile.dat': 8 requests, blocks of 8KiB, 30% writes of bytes 00..FF repeating
                 random, multiples of 8KiB, in [0, 1GiB): 131072 positions
 
-          Memory: 3.83MiB at most; 8GiB are free, of which 90% may be used
+          Memory: 4.3MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 264KiB, each at a multiple of 16MiB
             latency buckets: 3.44MiB, of which a run touches a few pages
-            intervals: 2.19KiB
+            intervals, series and sections: 489.12KiB
             threads: 132KiB
         "#);
 }
@@ -75,6 +75,7 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
           Memory: 8.27MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 256KiB, each at a multiple of 16MiB
             write sources: 4MiB
+            intervals, series and sections: 4.69KiB
             threads: 4.02MiB
         "#);
 }
@@ -120,8 +121,9 @@ fn a_pool_with_weights_and_a_distribution() {
                 sequential, one position for all threads, stride 64KiB, in [0, 1GiB): 16384 positions
                 bursts of 5 I/Os per thread, 5 ms apart
 
-          Memory: 1.14MiB at most; 8GiB are free, of which 90% may be used
+          Memory: 1.15MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 1.02MiB, each at a multiple of 16MiB
+            intervals, series and sections: 4.69KiB
             threads: 130KiB
         "#);
 }
