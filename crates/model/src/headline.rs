@@ -1,0 +1,32 @@
+//! The few figures by which runs are compared.
+
+use crate::verdict::Severity;
+use serde::{Deserialize, Serialize};
+
+/// The figures of one timespan that sweeps, repeats and comparisons look at; made by `stats`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Headline {
+    /// I/Os per second.
+    pub iops: f64,
+    /// MiB per second.
+    pub mib_per_s: f64,
+    /// Mean latency of reads and writes in nanoseconds; `None` if it was not measured.
+    pub mean_ns: Option<f64>,
+    /// Median latency; percentiles need `-L`.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// 99th percentile of the response time; open loops only.
+    pub response_p99_ns: Option<u64>,
+    /// Mean usage of all CPUs in percent.
+    pub cpu_percent: f64,
+    /// Threads.
+    pub threads: u32,
+    /// I/Os outstanding at most, all threads together; `None` = unknown.
+    pub depth: Option<u32>,
+    /// The gravest finding of the verdict; `None` if nothing was found or nothing was judged.
+    pub severity: Option<Severity>,
+}

@@ -1,0 +1,173 @@
+//! A sweep: many runs of one profile that differ in a few options, and what they say together.
+//!
+//! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
+
+use crate::headline::Headline;
+use serde::{Deserialize, Serialize};
+
+/// Marks a file as a sweep of this form.
+pub const SWEEP_FORM: &str = "diskspd-sweep/1";
+
+/// One option with one value: `o`, `8`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Setting {
+    /// The option without its dashes.
+    pub name: String,
+    /// Its value, as it is typed.
+    pub value: String,
+}
+
+impl Setting {
+    /// As it is typed: `-o8`, `--rate=8`.
+    pub fn typed(&self) -> String {
+        if self.name.chars().count() == 1 {
+            format!("-{}{}", self.name, self.value)
+        } else {
+            format!("--{}={}", self.name, self.value)
+        }
+    }
+}
+
+/// One combination of values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// In the order of the axes.
+    pub settings: Vec<Setting>,
+}
+
+/// Why a run was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A run of the full length.
+    Measure,
+    /// A short look (`--probe`).
+    Probe,
+    /// Once more, because the point lay off the curve.
+    Again,
+    /// A probed point that matters, at the length of `--confirm`.
+    Confirm,
+}
+
+/// One run of one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Visit {
+    /// Index of the point.
+    pub point: usize,
+    /// Which run of it with this purpose, from 0.
+    pub run: u32,
+    /// Why it was made.
+    pub purpose: Purpose,
+    /// How it went.
+    pub outcome: VisitOutcome,
+}
+
+/// How the run of a point went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VisitOutcome {
+    /// It has figures.
+    Measured {
+        /// The file with the whole result, in the sweep's directory.
+        file: String,
+        /// The figures.
+        headline: Headline,
+    },
+    /// It failed.
+    Failed {
+        /// Sentences.
+        reasons: Vec<String>,
+    },
+}
+
+impl Visit {
+    /// Its figures, if it has any.
+    pub fn headline(&self) -> Option<&Headline> {
+        match &self.outcome {
+            VisitOutcome::Measured { headline, .. } => Some(headline),
+            VisitOutcome::Failed { .. } => None,
+        }
+    }
+}
+
+/// What a sweep was asked to do and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// [`SWEEP_FORM`].
+    pub form: String,
+    /// The program: its version and a checksum of its file.
+    pub program: String,
+    /// The words behind `diskspd sweep`, without those that only say where results go.
+    pub words: Vec<String>,
+    /// All points.
+    pub points: Vec<Point>,
+    /// All runs, in the order in which they were made.
+    pub visits: Vec<Visit>,
+    /// Physical devices below the targets and copies of each written block (`--ssds`, `--copies`).
+    pub devices: Option<DeviceCount>,
+    /// What depth is best, for each series of depths; empty until the sweep is complete.
+    pub depths: Vec<DepthSeries>,
+}
+
+/// The devices below the targets, for figures per device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCount {
+    /// Devices.
+    pub ssds: u32,
+    /// Copies of each written block.
+    pub copies: u32,
+    /// Share of writes in percent.
+    pub write_percent: u32,
+}
+
+/// Points that differ in depth only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DepthSeries {
+    /// What they share.
+    pub settings: Vec<Setting>,
+    /// The points, by rising depth.
+    pub points: Vec<usize>,
+    /// The two depths; `None` where there are too few points to tell.
+    pub knee: Option<Knee>,
+}
+
+/// The two depths that matter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// The most throughput per latency: the largest power in Kleinrock's sense.
+    pub efficient: DepthEstimate,
+    /// Where more depth brings no more throughput.
+    pub saturation: Saturation,
+}
+
+/// A depth, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DepthEstimate {
+    /// The depth, all threads and targets together.
+    pub depth: u32,
+    /// Lower end of its 95 % interval.
+    pub low: u32,
+    /// Upper end.
+    pub high: u32,
+    /// True if it is the smallest or the largest depth that was tried, so that the real one may lie
+    /// beyond.
+    pub is_at_edge: bool,
+}
+
+/// Where throughput stops to grow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Saturation {
+    /// At the smallest depth within 5 % of a plateau.
+    At {
+        /// That depth.
+        depth: DepthEstimate,
+        /// The height of the plateau in I/Os per second.
+        plateau_iops: f64,
+    },
+    /// There is no plateau among the depths that were tried.
+    StillRising {
+        /// What twice the largest depth would still bring, in percent of the throughput there.
+        doubling_percent: f64,
+    },
+}

@@ -1,0 +1,34 @@
+//! The few figures of a timespan by which runs are compared.
+
+use model::headline::Headline;
+use model::result::{Figures, LatencyDistribution, LoadLoop, TimeSpanResult};
+use model::verdict::Verdict;
+
+/// The headline of a timespan; `None` if it has no figures.
+pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
+    let measured = happened.measured.as_ref()?;
+    let Figures { iops, mib_per_s, latency, .. } = measured.total.total;
+    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
+    let (depth, response) = match &measured.load_loop {
+        Some(LoadLoop::Closed { depth }) => (Some(*depth), None),
+        Some(LoadLoop::Open(open)) => (Some(open.depth), open.response_time.total.as_ref()),
+        None => (None, None),
+    };
+    let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| {
+        let percentiles = &latencies?.percentiles;
+        percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|percentile| percentile.value_ns)
+    };
+    Some(Headline {
+        iops,
+        mib_per_s,
+        mean_ns: latency.map(|latency| latency.mean_ns),
+        p50_ns: rank(latencies, 500_000_000),
+        p99_ns: rank(latencies, 990_000_000),
+        p999_ns: rank(latencies, 999_000_000),
+        response_p99_ns: rank(response, 990_000_000),
+        cpu_percent: measured.cpu_average.usage_percent,
+        threads: measured.thread_count,
+        depth,
+        severity: happened.verdict.as_ref().and_then(Verdict::severity),
+    })
+}
