@@ -5,6 +5,8 @@ mod events;
 mod interrupt;
 mod kernel_view;
 mod load;
+mod machine_runner;
+mod measure;
 mod output;
 mod outputs;
 mod profile_file;
@@ -14,6 +16,7 @@ mod show;
 mod spectator;
 mod status;
 mod surroundings;
+mod sweep;
 
 use spec::{Command, Loaded, Subcommand};
 use status::Status;
@@ -44,6 +47,7 @@ fn main() -> Status {
         },
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
         Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
+        Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words),
     }
 }
 

@@ -11,6 +11,8 @@ use std::path::Path;
 /// Shows the events of a run.
 pub(crate) struct Spectator {
     verbose: bool,
+    /// What the live line begins with; lines that stay are for single runs.
+    part: Option<String>,
     terminal: bool,
     bar: Option<ProgressBar>,
     dots: bool,
@@ -19,7 +21,12 @@ pub(crate) struct Spectator {
 impl Spectator {
     /// `verbose`: with the lines of `-v`.
     pub(crate) fn new(verbose: bool) -> Self {
-        Self { verbose, terminal: io::stderr().is_terminal(), bar: None, dots: false }
+        Self { verbose, part: None, terminal: io::stderr().is_terminal(), bar: None, dots: false }
+    }
+
+    /// Of one run of many, which `part` tells from the others.
+    pub(crate) fn of_part(part: String) -> Self {
+        Self { part: Some(part), ..Self::new(false) }
     }
 
     /// Takes the live line off the screen.
@@ -79,7 +86,10 @@ impl Spectator {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             bar.with_style(style("{msg}"))
         });
-        bar.set_message(line);
+        bar.set_message(match &self.part {
+            Some(part) => format!("{part}: {line}"),
+            None => line,
+        });
         bar.tick();
     }
 
@@ -125,6 +135,7 @@ impl Observer for Spectator {
     fn observe(&mut self, event: &Event<'_>) {
         match event {
             Event::TimeSpan { number } => self.verbose(&format!("Generating requests for timespan {number}.")),
+            Event::Reusing { .. } if self.part.is_some() => {}
             Event::Reusing { path } => self.say(&format!("reusing {}", path.display())),
             Event::Deleted { path } => self.say(&format!("deleted {}", path.display())),
             Event::Creating { path, written_bytes, size_bytes } => self.creating(path, *written_bytes, *size_bytes),

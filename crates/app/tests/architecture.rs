@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// `crate -> crates of ours that it may import`. `app` may import everything.
-const MAY_IMPORT: [(&str, &[&str]); 12] = [
+const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("model", &[]),
     ("hot", &[]),
     ("sys", &[]),
@@ -15,6 +15,7 @@ const MAY_IMPORT: [(&str, &[&str]); 12] = [
     ("run", &["engine", "hot", "sys", "model"]),
     ("stats", &["hot", "model"]),
     ("report", &["stats", "model"]),
+    ("tune", &["hot", "model", "stats"]),
     ("testkit", &[]),
     ("xtask", &["report"]),
 ];

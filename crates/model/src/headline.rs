@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Headline {
     /// I/Os per second.
     pub iops: f64,
+    /// Share of writes among the I/Os, from 0 to 1.
+    pub write_share: f64,
     /// MiB per second.
     pub mib_per_s: f64,
     /// Mean latency of reads and writes in nanoseconds; `None` if it was not measured.

@@ -61,4 +61,10 @@ pub const PROFILE_ATTRIBUTES_MAX: usize = 16;
 /// Most faults of one XML profile that are listed.
 pub const PROFILE_FAULTS_MAX: usize = 100;
 
+/// Most points of a sweep, and most values of one of its options.
+pub const SWEEP_POINTS_MAX: usize = 1024;
+
+/// Most runs of one point of a sweep, and of a repeat.
+pub const RUNS_MAX: u32 = 1000;
+
 const _: () = assert!(CPUS_PER_GROUP == u64::BITS);

@@ -29,10 +29,22 @@ impl Setting {
 }
 
 /// One combination of values.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// In the order of the axes.
     pub settings: Vec<Setting>,
+}
+
+/// In which order points are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they were given.
+    #[default]
+    Given,
+    /// Shuffled, each round anew.
+    Random,
+    /// Forth and back in turn.
+    Abba,
 }
 
 /// Why a run was made.
@@ -116,8 +128,6 @@ pub struct DeviceCount {
     pub ssds: u32,
     /// Copies of each written block.
     pub copies: u32,
-    /// Share of writes in percent.
-    pub write_percent: u32,
 }
 
 /// Points that differ in depth only.

@@ -1,13 +1,13 @@
 //! The files of a run as they will stand when their turn comes: facts, and what the plan has made
 //! of them so far.
 
-use crate::Choices;
 use crate::alignment;
 use crate::device_guard;
 use crate::findings::{Findings, RefusalKind};
 use crate::guard::{self, Touch};
 use crate::space::Space;
 use crate::words;
+use crate::{Choices, Reuse};
 use model::facts::{
     CharacterDevice, DirectIo, Facts, FileIdentity, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
 };
@@ -170,7 +170,7 @@ impl<'a> Files<'a> {
             return Some(Preparation::MadeBefore);
         }
         let is_first = !self.made.contains_key(&key);
-        if is_first && !self.choices.recreate && is_as_wanted(file, wanted) {
+        if is_first && is_good(file, wanted, self.choices.reuse) {
             self.made.insert(key, Made::new(wanted, true));
             return Some(Preparation::Reuse { path: path.to_owned() });
         }
@@ -312,12 +312,15 @@ fn character(
     })
 }
 
-/// True if the file is just what its creation would make.
-fn is_as_wanted(file: &RegularFacts, wanted: Wanted) -> bool {
+/// True if the file need not be made anew.
+fn is_good(file: &RegularFacts, wanted: Wanted, reuse: Reuse) -> bool {
     let Wanted { size_bytes, fill } = wanted;
-    file.size_bytes == size_bytes
-        && file.origin == Origin::Ours { size_bytes, fill }
-        && file.fully_written == Some(true)
+    let is_content_good = match reuse {
+        Reuse::Nothing => false,
+        Reuse::AsMade => file.origin == Origin::Ours { size_bytes, fill },
+        Reuse::WrittenOver => [fill, Fill::Mixed].map(|fill| Origin::Ours { size_bytes, fill }).contains(&file.origin),
+    };
+    is_content_good && file.size_bytes == size_bytes && file.fully_written == Some(true)
 }
 
 fn file_key(path: &Path, target: &TargetFacts) -> Option<FileKey> {

@@ -54,12 +54,24 @@ use model::profile::Profile;
 pub struct Choices {
     /// `--overwrite`: other people's files may be replaced and written to.
     pub overwrite: bool,
-    /// `--recreate`: a file that could be reused is made anew.
-    pub recreate: bool,
+    /// Which files of ours are good as they are.
+    pub reuse: Reuse,
     /// `--delete-after`: files that the run makes or reuses are deleted once it is over.
     pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
+}
+
+/// Which files that this tool made, of the size that `-c` wants, are reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// None: they are made anew (`--recreate`).
+    Nothing,
+    /// Those that still have the content that they were made with.
+    #[default]
+    AsMade,
+    /// Also those that tests have written over since, as between the points of a sweep.
+    WrittenOver,
 }
 
 /// Decides everything about a run, or lists every reason against it.

@@ -22,6 +22,7 @@ mod numbers;
 mod part_table;
 mod read;
 mod slowest_table;
+pub mod sweep;
 mod system;
 mod time_span;
 mod totals;

@@ -40,7 +40,7 @@ mod worker_tests;
 use crate::clock::RunClock;
 use crate::event::Outside;
 use crate::observer::{Event, Observer};
-use crate::prepare::Preparer;
+use crate::prepare::{Preparer, Unprepared};
 use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
@@ -58,6 +58,22 @@ pub fn run(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Re
     // It may have come where only the flag is looked at, as while files are made.
     outside.pass_interrupt_on();
     record
+}
+
+/// Makes the targets of a plan's first timespan ready, and measures nothing.
+///
+/// # Errors
+///
+/// Why they are not; `None` if they were not because of an interrupt.
+pub fn prepare(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Result<(), Option<String>> {
+    let mut preparer = Preparer::default();
+    let steps = plan.time_spans.first().into_iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
+    let first = preparer.prepare_first(plan, outside.interrupt, observer);
+    let made = first.and_then(|()| preparer.make(steps, outside.interrupt, observer));
+    made.map_err(|unprepared| match unprepared {
+        Unprepared::Interrupted => None,
+        Unprepared::Failed(reason) => Some(reason),
+    })
 }
 
 fn run_time_spans(plan: &Plan, preparer: &mut Preparer, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {

@@ -114,7 +114,17 @@ impl Preparer {
         observer: &mut dyn Observer,
     ) -> Result<(), Unprepared> {
         self.devices = Arc::new(DeviceGuards::take(plan)?);
-        plan.precreate.iter().try_for_each(|step| self.carry_out(step, interrupt, observer))
+        self.make(&plan.precreate, interrupt, observer)
+    }
+
+    /// Makes what is to be made, in this order.
+    pub(crate) fn make<'a>(
+        &mut self,
+        steps: impl IntoIterator<Item = &'a Preparation>,
+        interrupt: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Unprepared> {
+        steps.into_iter().try_for_each(|step| self.carry_out(step, interrupt, observer))
     }
 
     /// What a timespan needs, in target order.
@@ -127,9 +137,7 @@ impl Preparer {
         let mut rng = Rng::new(0);
         let sources = plan.targets.iter().map(|target| write_source(target, &mut rng));
         let write_sources = sources.collect::<Result<_, _>>()?;
-        for target in &plan.targets {
-            self.carry_out(&target.preparation, interrupt, observer)?;
-        }
+        self.make(plan.targets.iter().map(|target| &target.preparation), interrupt, observer)?;
         let made: BTreeSet<FileIdentity> = self.made.values().copied().collect();
         for (index, _) in plan.targets.iter().enumerate().filter(|(_, target)| target.open.write) {
             before_writing(plan, index, &made)?;

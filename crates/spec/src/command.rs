@@ -66,17 +66,20 @@ pub enum Subcommand {
     Report,
     /// `devices`: [`crate::devices_command`].
     Devices,
+    /// `sweep`: [`crate::sweep`].
+    Sweep,
 }
 
 impl Subcommand {
     /// All.
-    pub const ALL: [Self; 2] = [Self::Report, Self::Devices];
+    pub const ALL: [Self; 3] = [Self::Sweep, Self::Report, Self::Devices];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Report => "report",
             Self::Devices => "devices",
+            Self::Sweep => "sweep",
         }
     }
 
@@ -85,6 +88,7 @@ impl Subcommand {
         match self {
             Self::Report => "print the report of a saved result, or bring it into another form",
             Self::Devices => "list the block devices of this machine",
+            Self::Sweep => "run a load once for each value of an option, and find the depth to use",
         }
     }
 

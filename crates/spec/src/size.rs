@@ -36,6 +36,18 @@ pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
     if rest.is_empty() { Ok(size) } else { Err(SizeFault::TrailingText(rest.to_owned())) }
 }
 
+/// A whole text as a number and the letter behind it, which may be K, M, G or T; `None` if it is
+/// anything else.
+pub(crate) fn split_unit(text: &str) -> Option<(u64, Option<char>)> {
+    let (digits, unit) = split_digits(text);
+    let unit = match unit {
+        "" => None,
+        "K" | "k" | "M" | "m" | "G" | "g" | "T" | "t" => unit.chars().next(),
+        _ => return None,
+    };
+    Some((digits.parse().ok()?, unit.map(|unit| unit.to_ascii_uppercase())))
+}
+
 /// The size at the start of `text`, and what stands behind it.
 pub fn leading(text: &str, block_bytes: u64) -> Result<(u64, &str), SizeFault> {
     let (digits, rest) = split_digits(text);

@@ -18,8 +18,10 @@ pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
         let percentiles = &latencies?.percentiles;
         percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|percentile| percentile.value_ns)
     };
+    let (writes, ios) = (measured.total.write.ios, measured.total.total.ios);
     Some(Headline {
         iops,
+        write_share: if ios == 0 { 0.0 } else { writes as f64 / ios as f64 },
         mib_per_s,
         mean_ns: latency.map(|latency| latency.mean_ns),
         p50_ns: rank(latencies, 500_000_000),

@@ -22,6 +22,7 @@ mod rate;
 #[cfg(test)]
 mod simulation;
 mod steadiness;
+pub mod sweep;
 mod time_span;
 pub mod verdict;
 

@@ -1,7 +1,7 @@
 //! What happens to files, over all targets and timespans.
 
-use crate::Choices;
 use crate::fixture::{facts, missing, ours, planned, profile, refusals, span, target, theirs};
+use crate::{Choices, Reuse};
 use model::facts::{BlockFacts, CharacterDevice, Facts, FileIdentity, Fill, Openers, RegularFacts, TargetKind};
 use model::note::Note;
 use model::plan::{Expected, Plan, Preparation};
@@ -61,8 +61,24 @@ fn a_file_is_made_reused_or_made_anew() {
     ] {
         let facts = facts([("a", kind)]);
         assert_eq!(steps(&planned(&wanted, &facts)), [step], "{facts:?}");
-        let again = crate::plan(&wanted, &facts, &Choices { recreate: true, ..Choices::default() });
+        let again = crate::plan(&wanted, &facts, &Choices { reuse: Reuse::Nothing, ..Choices::default() });
         assert_eq!(steps(&again.expect("a plan")), [recreated], "{facts:?}");
+    }
+}
+
+#[test]
+fn between_points_of_a_sweep_what_was_written_over_is_good() {
+    let wanted = profile(span([creating("a", MIB)]));
+    let choices = Choices { reuse: Reuse::WrittenOver, ..Choices::default() };
+    for (kind, step) in [
+        (regular(ours(1, MIB, Fill::Ramp)), "reuse"),
+        (regular(ours(1, MIB, Fill::Mixed)), "reuse"),
+        (regular(ours(1, MIB, Fill::Zero)), "anew 1"),
+        (regular(ours(1, 2 * MIB, Fill::Mixed)), "anew 1"),
+        (regular(RegularFacts { fully_written: Some(false), ..ours(1, MIB, Fill::Mixed) }), "anew 1"),
+    ] {
+        let facts = facts([("a", kind)]);
+        assert_eq!(steps(&crate::plan(&wanted, &facts, &choices).expect("a plan")), [step], "{facts:?}");
     }
 }
 

@@ -88,7 +88,7 @@ mod tests {
         fn the_fit_has_one_peak_and_keeps_the_sum(values in prop::collection::vec(1.0f64..1e6, 1..40)) {
             let fitted = with_one_peak(&values, &vec![1.0; values.len()]);
             let peak = fitted.iter().copied().fold(0.0, f64::max);
-            let at = fitted.iter().position(|value| *value == peak).unwrap();
+            let at = fitted.iter().position(|value| *value >= peak).unwrap();
             prop_assert!(fitted[..=at].is_sorted());
             prop_assert!(fitted[at..].iter().rev().is_sorted());
             let (fitted, measured) = (fitted.iter().sum::<f64>(), values.iter().sum::<f64>());

@@ -18,7 +18,9 @@ pub(super) fn scatter(runs: &BTreeMap<u32, Vec<f64>>) -> Vec<f64> {
     };
     deviations.sort_by(f64::total_cmp);
     let median = deviations.get(deviations.len() / 2).copied().unwrap_or_default();
-    deviations.iter_mut().for_each(|deviation| *deviation -= median);
+    for deviation in &mut deviations {
+        *deviation -= median;
+    }
     deviations
 }
 

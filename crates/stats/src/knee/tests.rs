@@ -45,7 +45,9 @@ fn noise_widens_the_interval_and_moves_the_depth_little() {
     let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
     let mut noisy = |level: f64| {
         let mut samples = samples(1..=32, |depth| depth.min(16.0) * 10_000.0);
-        samples.iter_mut().for_each(|sample| sample.iops *= 1.0 + level * normal());
+        for sample in &mut samples {
+            sample.iops *= 1.0 + level * normal();
+        }
         knee(&samples).unwrap()
     };
     let (quiet, loud) = (noisy(0.002), noisy(0.05));

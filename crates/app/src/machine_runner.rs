@@ -1,0 +1,106 @@
+//! Runs profiles on this machine, one after the other, for whoever needs many.
+
+use crate::interrupt::Signals;
+use crate::load::{check_profile, choices};
+use crate::measure::{Measurement, outside};
+use crate::spectator::Spectator;
+use model::facts::SystemFacts;
+use model::plan::{Plan, Preparation};
+use model::profile::Profile;
+use model::result::{Ending, RunResult};
+use model::runner::{RunFailure, Runner};
+use plan::{Choices, Refusal, Reuse};
+use run::event::Events;
+use spec::RunRequest;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Runs profiles that differ from one request.
+pub(crate) struct MachineRunner<'a> {
+    signals: &'a Signals,
+    system: SystemFacts,
+    /// Everything but the profile counts.
+    request: RunRequest,
+    choices: Choices,
+    /// What the live line begins with.
+    part: &'a RefCell<String>,
+}
+
+impl<'a> MachineRunner<'a> {
+    pub(crate) fn new(
+        signals: &'a Signals,
+        system: SystemFacts,
+        request: &RunRequest,
+        part: &'a RefCell<String>,
+    ) -> Self {
+        Self { signals, system, request: request.clone(), choices: choices(request), part }
+    }
+
+    /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and
+    /// their sizes.
+    pub(crate) fn check(&self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Vec<String>> {
+        let request = self.with(profile);
+        let findings = check_profile(&request, &self.system);
+        if !findings.errors.is_empty() {
+            return Err(findings.errors);
+        }
+        let plan = self.plan(&request, &self.choices).map_err(|refusals| sentences(&refusals))?;
+        let targets = plan.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
+        let made = plan.precreate.iter().chain(targets).filter_map(|step| match step {
+            Preparation::Create(creation) => Some((creation.path.clone(), creation.size_bytes)),
+            _ => None,
+        });
+        Ok(made.collect())
+    }
+
+    fn with(&self, profile: &Profile) -> RunRequest {
+        RunRequest { profile: profile.clone(), ..self.request.clone() }
+    }
+
+    fn plan(&self, request: &RunRequest, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
+        let too_large = plan::check_size(&request.profile, &self.system);
+        if !too_large.is_empty() {
+            return Err(too_large);
+        }
+        Measurement::new(request, String::new(), self.system.clone()).plan(choices)
+    }
+
+    fn spectator(&self) -> Spectator {
+        Spectator::of_part(self.part.borrow().clone())
+    }
+}
+
+impl Runner for MachineRunner<'_> {
+    fn prepare(&mut self, profile: &Profile) -> Result<(), RunFailure> {
+        let request = self.with(profile);
+        let plan = self.plan(&request, &self.choices).map_err(|refusals| failed(&refusals))?;
+        let mut spectator = self.spectator();
+        let prepared = run::prepare(&plan, outside(self.signals, &Events::default()), &mut spectator);
+        spectator.finish();
+        prepared.map_err(|reason| reason.map_or(RunFailure::Interrupted, |reason| RunFailure::Failed(vec![reason])))
+    }
+
+    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+        let request = self.with(profile);
+        // They were prepared, and points may write over them.
+        let choices = Choices { reuse: Reuse::WrittenOver, ..self.choices.clone() };
+        let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
+        let plan = measurement.plan(&choices).map_err(|refusals| failed(&refusals))?;
+        let (result, errors) = measurement.carry_out(&plan, &Events::default(), self.signals, self.spectator());
+        if !errors.is_empty() {
+            return Err(RunFailure::Failed(errors));
+        }
+        // What is left of a run that was stopped is not a point.
+        let is_complete = result.time_spans.iter().all(|happened| happened.outcome == Ending::Completed);
+        if is_complete { Ok(result) } else { Err(RunFailure::Interrupted) }
+    }
+}
+
+fn failed(refusals: &[Refusal]) -> RunFailure {
+    RunFailure::Failed(sentences(refusals))
+}
+
+fn sentences(refusals: &[Refusal]) -> Vec<String> {
+    refusals.iter().map(Refusal::to_string).collect()
+}

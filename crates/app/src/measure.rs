@@ -1,0 +1,125 @@
+//! One run on this machine: looked at, planned, carried out, summarised.
+
+use crate::interrupt::Signals;
+use crate::kernel_view::KernelView;
+use crate::spectator::Spectator;
+use host::{HealthWatch, Root};
+use model::environment::TargetEnvironment;
+use model::facts::{Facts, SystemFacts};
+use model::plan::Plan;
+use model::record::{Outcome, Record};
+use model::result::RunResult;
+use plan::{Choices, Refusal};
+use run::event::{Events, Outside};
+use spec::RunRequest;
+use stats::Input;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// A request and what the machine is like.
+pub(crate) struct Measurement<'a> {
+    pub(crate) request: &'a RunRequest,
+    /// As reports show it.
+    command_line: String,
+    machine: Root,
+    pub(crate) facts: Facts,
+    /// What was warned of.
+    warnings: Vec<String>,
+    /// See [`environments`](Self::environments).
+    environments: OnceCell<BTreeMap<PathBuf, TargetEnvironment>>,
+}
+
+impl<'a> Measurement<'a> {
+    /// Nothing but the machine is known yet.
+    pub(crate) fn new(request: &'a RunRequest, command_line: String, system: SystemFacts) -> Self {
+        Self {
+            request,
+            command_line,
+            machine: Root::machine(),
+            facts: Facts { system, ..Facts::default() },
+            warnings: Vec::new(),
+            environments: OnceCell::new(),
+        }
+    }
+
+    /// With what was warned of.
+    pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
+    /// Looks at the targets and decides everything.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be run.
+    pub(crate) fn plan(&mut self, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
+        self.facts.targets = host::targets(&self.machine, &plan::questions(&self.request.profile));
+        if self.request.profile.time_spans.iter().any(|span| span.near_device) {
+            self.facts.nodes = nodes(self.environments());
+        }
+        plan::plan(&self.request.profile, &self.facts, choices)
+    }
+
+    /// Runs the plan. The errors of its timespans are in the result and, one by one, beside it.
+    pub(crate) fn carry_out(
+        &self,
+        plan: &Plan,
+        events: &Events,
+        signals: &Signals,
+        spectator: Spectator,
+    ) -> (RunResult, Vec<String>) {
+        let environments = self.environments();
+        let profile = &self.request.profile;
+        let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, environments);
+        let health = HealthWatch::begin(&self.machine, observer.devices());
+        let record = run::run(plan, outside(signals, events), &mut observer);
+        observer.inner.finish();
+        let mut errors = Vec::new();
+        for time_span in &record.time_spans {
+            if let Outcome::Failed { errors: reasons } = &time_span.outcome {
+                errors.extend(reasons.iter().cloned());
+            }
+        }
+        let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
+        observer.tell(&profile.time_spans, plan, &record, &mut result.time_spans);
+        result.notes.extend(health.end());
+        stats::verdict::judge(&mut result);
+        (result, errors)
+    }
+
+    /// What the targets stand on, looked for once; the targets' facts come first.
+    fn environments(&self) -> &BTreeMap<PathBuf, TargetEnvironment> {
+        self.environments.get_or_init(|| {
+            let paths: Vec<PathBuf> = self.facts.targets.keys().cloned().collect();
+            host::target_environment(&self.machine, &paths)
+        })
+    }
+
+    /// The result, with everything that is known beside the figures.
+    pub(crate) fn summarise(&self, plan: &Plan, record: &Record) -> RunResult {
+        let (profile, system) = (&self.request.profile, &self.facts.system);
+        let command_line = self.command_line.clone();
+        let result = stats::summarise(&Input { command_line, profile, system, plan, record });
+        RunResult {
+            labels: self.request.options.labels.clone(),
+            environment: Some(host::environment(&self.machine)),
+            targets: self.facts.targets.clone(),
+            warnings: self.warnings.clone(),
+            ..result
+        }
+    }
+}
+
+/// What a run heeds.
+pub(crate) fn outside<'a>(signals: &'a Signals, events: &'a Events) -> Outside<'a> {
+    Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events }
+}
+
+/// The NUMA nodes that the kernel says the disks of each target belong to.
+fn nodes(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeMap<PathBuf, BTreeSet<u32>> {
+    let of = |environment: &TargetEnvironment| {
+        environment.disks().into_iter().filter_map(|disk| disk.connection.numa_node).collect()
+    };
+    environments.iter().map(|(path, environment)| (path.clone(), of(environment))).collect()
+}

@@ -1,0 +1,280 @@
+//! `diskspd sweep`: a load once for each value of an option.
+
+mod folder;
+
+use crate::Invocation;
+use crate::interrupt::{self, Signals};
+use crate::load::is_invalid;
+use crate::machine_runner::MachineRunner;
+use crate::output::{print, say, say_each};
+use crate::status::{Status, fail, printed, refuse};
+use crate::surroundings::Here;
+use folder::Folder;
+use host::Root;
+use model::result::RunResult;
+use model::runner::RunFailure;
+use model::sweep::{DeviceCount, SWEEP_FORM, Setting, Sweep};
+use model::units::Bytes;
+use spec::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tune::{Attendant, Design, Ending, Step};
+
+/// Does what the words behind `diskspd sweep` ask for.
+pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
+    match spec::sweep::parse(words, &Here) {
+        Err(failure) => refuse(&failure),
+        Ok(SweepCommand::Help) => printed(print(spec::sweep::HELP.as_bytes()), Status::Success),
+        Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder),
+        Ok(SweepCommand::Resume(path)) => resume(invocation, path),
+    }
+}
+
+fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>) -> Status {
+    let options = &request.options;
+    let sweep = Sweep {
+        form: SWEEP_FORM.to_owned(),
+        program: folder::program(),
+        words: request.words.clone(),
+        points: request.points.iter().map(|planned| planned.point.clone()).collect(),
+        visits: Vec::new(),
+        devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
+        depths: Vec::new(),
+    };
+    let path = path.unwrap_or_else(folder::default_name);
+    match Folder::check(path) {
+        Ok(folder) => go(invocation, request, folder, sweep),
+        Err(reason) => {
+            say(&format!("ERROR: {reason}"));
+            Status::Invalid
+        }
+    }
+}
+
+fn resume(invocation: &Invocation, path: PathBuf) -> Status {
+    let (folder, sweep) = match Folder::open(path) {
+        Ok(found) => found,
+        Err(reason) => return fail(&reason),
+    };
+    let request = match spec::sweep::resume(&sweep.words, &Here) {
+        Ok(request) => request,
+        Err(failure) => return refuse(&failure),
+    };
+    if let Some(difference) = folder::difference(&sweep, &request) {
+        say(&format!("ERROR: this sweep cannot go on: {difference}"));
+        return Status::Invalid;
+    }
+    go(invocation, &request, folder, sweep)
+}
+
+fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {
+    let Some(first) = request.points.first() else { return fail("the sweep has no points") };
+    let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
+        Ok(signals) => signals,
+        Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+    };
+    let part = RefCell::new(String::new());
+    let system = host::system(&Root::machine());
+    let mut runner = MachineRunner::new(&signals, system, &first.request, &part);
+    let to_be_made = match check_all(request, &runner) {
+        Ok(to_be_made) => to_be_made,
+        Err(errors) => {
+            say_each("ERROR", &errors);
+            return Status::Invalid;
+        }
+    };
+    say_each("WARNING", &first.request.warnings);
+    let design = design(request);
+    announce(&design, &request.options, &to_be_made, &sweep, &folder);
+    if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
+        return fail(&reason);
+    }
+    let program = invocation.program.to_string_lossy().into_owned();
+    let mut keeper =
+        Keeper { request, folder: &folder, signals: &signals, part: &part, program, is_any_invalid: false, ran: false };
+    let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
+    let is_any_invalid = keeper.is_any_invalid;
+    finish(&ending, &sweep, &folder, first.request.options.strict && is_any_invalid)
+}
+
+/// Every check of every point passes before the first byte is written.
+fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Vec<String>> {
+    let mut to_be_made = BTreeSet::new();
+    for planned in &request.points {
+        let options = &planned.request.options;
+        let misplaced = [
+            (planned.request.events != spec::Events::default(), "-ys, -yf, -yr and -yp are for single runs"),
+            (options.delete_after, "--delete-after would make the targets anew for every point"),
+        ];
+        if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
+            return Err(vec![(*reason).to_owned()]);
+        }
+        let made = runner.check(&planned.request.profile).map_err(|reasons| {
+            let settings = typed(&planned.point.settings);
+            reasons.into_iter().map(|reason| format!("{settings}: {reason}")).collect::<Vec<_>>()
+        })?;
+        to_be_made.extend(made);
+    }
+    Ok(to_be_made)
+}
+
+fn design(request: &SweepRequest) -> Design {
+    let SweepOptions { is_open, order, runs, probe_s, confirm_s, .. } = request.options;
+    let point = |planned: &PlannedPoint| tune::PlannedPoint {
+        point: planned.point.clone(),
+        profile: planned.request.profile.clone(),
+    };
+    let points: Vec<tune::PlannedPoint> = request.points.iter().map(point).collect();
+    let seed = points.first().and_then(|point| point.profile.time_spans.first()).map_or(0, |span| span.random_seed);
+    Design { points, is_open, order, runs, probe_s, confirm_s, seed: seed.into() }
+}
+
+/// What will be done, before it is begun.
+fn announce(
+    design: &Design,
+    options: &SweepOptions,
+    to_be_made: &BTreeSet<(PathBuf, u64)>,
+    sweep: &Sweep,
+    folder: &Folder,
+) {
+    let points = if design.is_open {
+        "points until throughput no longer grows".to_owned()
+    } else {
+        format!("{} points", design.points.len())
+    };
+    let rests = options.rest * u32::try_from(design.runs_at_least().saturating_sub(1)).unwrap_or(u32::MAX);
+    let time = Duration::from_secs(design.load_s()) + rests;
+    let runs = if design.runs == 1 { String::new() } else { format!(", {} runs each", design.runs) };
+    let at_least = if design.is_open { "at least " } else { "" };
+    say(&format!("{points}{runs}: {at_least}{} and what it takes to make the targets", length(time)));
+    if !sweep.visits.is_empty() {
+        say(&format!("{} runs were made before", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
+    }
+    let bytes = to_be_made.iter().map(|(_, size)| size).sum::<u64>();
+    let writes = design.points.iter().flat_map(|point| &point.profile.time_spans).flat_map(|span| &span.targets);
+    let shares: Vec<u32> = writes.map(|target| target.write_percent).collect();
+    let load = match (shares.iter().min(), shares.iter().max()) {
+        (_, None | Some(0)) => "the load writes nothing".to_owned(),
+        (Some(least), Some(most)) if least == most => format!("{most} % of the I/Os are writes"),
+        (_, Some(most)) => format!("up to {most} % of the I/Os are writes"),
+    };
+    let made =
+        if bytes == 0 { "nothing to make targets".to_owned() } else { format!("{} to make targets", Bytes(bytes)) };
+    say(&format!("to be written: {made}; {load}"));
+    say(&format!("results: {}", folder.path().display()));
+}
+
+fn length(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid: bool) -> Status {
+    let mut text = Vec::new();
+    let written = report::sweep::summary(sweep, &mut text).and_then(|()| print(&text));
+    let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
+    let status = match ending {
+        Ending::Lost(reason) => return fail(reason),
+        Ending::Interrupted => {
+            say(&format!("stopped; diskspd sweep --resume {} goes on", folder.path().display()));
+            Status::Success
+        }
+        Ending::Complete => Status::Success,
+    };
+    if failed > 0 {
+        return fail(&format!("{failed} runs failed"));
+    }
+    printed(written, if is_strict_and_invalid { Status::InvalidFigures } else { status })
+}
+
+/// Settings as they are typed.
+fn typed(settings: &[Setting]) -> String {
+    settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ")
+}
+
+/// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
+struct Keeper<'a> {
+    request: &'a SweepRequest,
+    folder: &'a Folder,
+    signals: &'a Signals,
+    part: &'a RefCell<String>,
+    program: String,
+    is_any_invalid: bool,
+    /// True once a run was made, so that a rest is due before the next.
+    ran: bool,
+}
+
+impl Attendant for Keeper<'_> {
+    fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
+        let point = &self.request.points[step.point];
+        let part = format!("{} of {known}, {}", done + 1, typed(&point.point.settings));
+        *self.part.borrow_mut() = part;
+        if std::mem::replace(&mut self.ran, true) {
+            self.rest()?;
+        }
+        match &self.request.options.before_point {
+            Some(command) => before_point(command),
+            None => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, step: &Step, result: &RunResult) -> Result<String, String> {
+        self.is_any_invalid |= is_invalid(result);
+        let point = &self.request.points[step.point];
+        let words = std::iter::once(self.program.clone()).chain(point.words.iter().cloned());
+        let command_line = words.collect::<Vec<_>>().join(" ");
+        let labels = point.request.options.labels.clone();
+        self.folder.keep(&RunResult { command_line, labels, ..result.clone() })
+    }
+
+    fn changed(&mut self, sweep: &Sweep) -> Result<(), String> {
+        if sweep.depths.is_empty()
+            && let Some(visit) = sweep.visits.last()
+        {
+            let profile = &self.request.points[visit.point].request.profile;
+            let mut line = Vec::new();
+            report::sweep::line(visit, profile, &sweep.points[visit.point], &mut line)
+                .and_then(|()| print(&line))
+                .map_err(|error| format!("cannot write to stdout: {error}"))?;
+        }
+        self.folder.save(sweep)
+    }
+}
+
+impl Keeper<'_> {
+    /// Waits between runs, unless the user wants to end.
+    fn rest(&self) -> Result<(), RunFailure> {
+        const TICK: Duration = Duration::from_millis(100);
+        let end = Instant::now() + self.request.options.rest;
+        loop {
+            if self.signals.interrupted.load(Relaxed) {
+                return Err(RunFailure::Interrupted);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(TICK));
+        }
+    }
+}
+
+/// Runs the user's command; its words go to stderr, for stdout is ours.
+fn before_point(command: &str) -> Result<(), RunFailure> {
+    let failed = |reason: String| RunFailure::Failed(vec![format!("--before-point '{command}': {reason}")]);
+    let ran = Command::new("sh").args(["-c", command]).stdout(std::io::stderr()).status();
+    match ran {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(status.to_string())),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}

@@ -1,0 +1,127 @@
+//! The directory of a sweep: `sweep.json`, `table.csv` and a file for each run.
+
+use crate::outputs::{OutputFile, write_document};
+use flate2::Crc;
+use jiff::Zoned;
+use model::result::RunResult;
+use model::sweep::{SWEEP_FORM, Sweep};
+use model::version::IMPLEMENTATION_VERSION;
+use spec::Form;
+use spec::sweep::SweepRequest;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+const SWEEP_FILE: &str = "sweep.json";
+const TABLE_FILE: &str = "table.csv";
+
+/// Where a sweep keeps what it finds.
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+/// The name of a directory that nobody chose one for.
+pub(super) fn default_name() -> PathBuf {
+    PathBuf::from(Zoned::now().strftime("sweep-%Y%m%d-%H%M%S").to_string())
+}
+
+/// This program: its version, and a checksum of the file that it runs from, if that can be read.
+pub(super) fn program() -> String {
+    let checksum = std::env::current_exe().and_then(|path| checksum(&path));
+    match checksum {
+        Ok((sum, bytes)) => format!("diskspd {IMPLEMENTATION_VERSION}, CRC-32 {sum:08x} of {bytes} bytes"),
+        Err(_) => format!("diskspd {IMPLEMENTATION_VERSION}"),
+    }
+}
+
+fn checksum(path: &Path) -> io::Result<(u32, u32)> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut crc = Crc::new();
+    loop {
+        let part = file.fill_buf()?;
+        let length = part.len();
+        if length == 0 {
+            return Ok((crc.sum(), crc.amount()));
+        }
+        crc.update(part);
+        file.consume(length);
+    }
+}
+
+/// What has changed since a sweep was begun, if anything has.
+pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String> {
+    let program = program();
+    if sweep.program != program {
+        return Some(format!("it was begun with {}, and this is {program}", sweep.program));
+    }
+    if !sweep.points.iter().eq(request.points.iter().map(|planned| &planned.point)) {
+        return Some("its points are not those that its command line means".to_owned());
+    }
+    None
+}
+
+impl Folder {
+    /// A directory for a new sweep, which is made later: none may be there, or an empty one.
+    pub(super) fn check(path: PathBuf) -> Result<Self, String> {
+        let shown = path.display();
+        match fs::read_dir(&path).map(Iterator::count) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { path }),
+            Err(error) => Err(format!("--dir '{shown}': {error}")),
+            Ok(0) => Ok(Self { path }),
+            Ok(_) if path.join(SWEEP_FILE).exists() => {
+                Err(format!("--dir '{shown}': a sweep is there; --resume {shown} goes on with it"))
+            }
+            Ok(_) => Err(format!("--dir '{shown}': it is not empty")),
+        }
+    }
+
+    /// The directory of a sweep that was begun, and the sweep.
+    pub(super) fn open(path: PathBuf) -> Result<(Self, Sweep), String> {
+        let file = path.join(SWEEP_FILE);
+        let at = |reason: String| format!("'{}': {reason}", file.display());
+        let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
+        let sweep: Sweep = serde_json::from_slice(&text).map_err(|error| at(format!("it is no sweep: {error}")))?;
+        if sweep.form != SWEEP_FORM {
+            return Err(at(format!("it has the form '{}'; this program reads {SWEEP_FORM}", sweep.form)));
+        }
+        let is_known = |point: usize| point < sweep.points.len();
+        if !sweep.visits.iter().all(|visit| is_known(visit.point)) {
+            return Err(at("it has runs of points that it does not have".to_owned()));
+        }
+        Ok((Self { path }, sweep))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn make(&mut self) -> Result<(), String> {
+        fs::create_dir_all(&self.path).map_err(|error| format!("cannot make '{}': {error}", self.path.display()))
+    }
+
+    /// Keeps a result under the next free number.
+    pub(super) fn keep(&self, result: &RunResult) -> Result<String, String> {
+        let mut number = 1;
+        let name = loop {
+            let name = format!("point-{number:04}.json");
+            if !self.path.join(&name).exists() {
+                break name;
+            }
+            number += 1;
+        };
+        self.write(&name, |out| write_document(Form::Json, result, out))?;
+        Ok(name)
+    }
+
+    /// Writes down how far a sweep has come.
+    pub(super) fn save(&self, sweep: &Sweep) -> Result<(), String> {
+        self.write(SWEEP_FILE, |out| Ok(serde_json::to_writer_pretty(out, sweep)?))?;
+        self.write(TABLE_FILE, |out| report::sweep::csv(sweep, out))
+    }
+
+    fn write(&self, name: &str, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+        let path = self.path.join(name);
+        let written = OutputFile::check(&path, &[]).and_then(|file| file.write(contents).map_err(|e| e.to_string()));
+        written.map_err(|reason| format!("cannot write '{}': {reason}", path.display()))
+    }
+}

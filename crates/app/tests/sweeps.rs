@@ -1,0 +1,145 @@
+//! `diskspd sweep`: what it prints, what it keeps, and how it goes on.
+
+use serde_json::Value;
+use std::fs;
+use testkit::{Workplace, workplace};
+
+fn json(place: &Workplace, name: &str) -> Value {
+    serde_json::from_slice(&place.content(name)).expect("it is JSON")
+}
+
+/// Files in a directory of the workplace, sorted.
+fn files(place: &Workplace, name: &str) -> Vec<String> {
+    let entries = fs::read_dir(place.path(name)).expect("the directory is there");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_point_is_run_and_kept() {
+    let place = workplace!();
+    let words = "sweep --vary o=1..6 --ssds 2 --copies 2 --dir results -- -c1M -d1 -W0 -b4K -r -w50 -L a.dat";
+    let run = place.diskspd(words).run();
+    run.expect_status(0);
+    run.expect_stderr(&[
+        "6 points: 6 s and what it takes to make the targets",
+        "to be written: 1MiB to make targets; 50 % of the I/Os are writes",
+        "results: results",
+    ]);
+    let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
+    assert_eq!(lines.len(), 6, "{}", run.stdout);
+    for (depth, line) in (1..).zip(&lines) {
+        assert!(line.starts_with(&format!("Param -o {depth} -t 1, ")), "{line}");
+        for unit in [" iops, ", " MB/sec, ", " ms, ", "% CPU"] {
+            assert!(line.contains(unit), "{line}");
+        }
+    }
+    run.expect_stdout(&["depth/SSD", "efficient depth:", "saturation depth:"]);
+    let sweep = json(&place, "results/sweep.json");
+    assert_eq!(sweep["points"].as_array().map(Vec::len), Some(6));
+    let visits = sweep["visits"].as_array().expect("visits");
+    assert_eq!(files(&place, "results").len(), visits.len() + 2, "a file for each run, the sweep and its table");
+    for visit in visits {
+        let measured = &visit["outcome"]["measured"];
+        let kept = json(&place, &format!("results/{}", measured["file"].as_str().expect("a name")));
+        let total = &kept["time_spans"][0]["measured"]["total"]["total"];
+        assert_eq!(total["iops"], measured["headline"]["iops"], "the line's figure is the file's");
+        let depth = visit["point"].as_u64().expect("an index") + 1;
+        let line = format!("-o{depth} -c1M -d1 -W0 -b4K -r -w50 -L a.dat");
+        assert!(kept["command_line"].as_str().expect("words").ends_with(&line), "{}", kept["command_line"]);
+    }
+    let table = String::from_utf8(place.content("results/table.csv")).expect("text");
+    assert!(table.starts_with("o,point,run,purpose,file,total_depth,threads,iops,"), "{table}");
+    assert_eq!(table.lines().count(), visits.len() + 1);
+    assert_eq!(place.content("a.dat").len(), 1 << 20);
+}
+
+#[test]
+fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
+    let place = workplace!();
+    let mut running = place
+        .diskspd("sweep --vary o=1,2,3 --rest 600s --before-point")
+        .arg("echo ran >> log")
+        .args("--dir d -- -c1M -d1 -W0 -b4K -r -L a.dat")
+        .start();
+    running.wait_for_stdout("Param -o 1");
+    running.interrupt();
+    let run = running.finish();
+    run.expect_status(0).expect_stderr(&["diskspd sweep --resume d goes on"]);
+    assert_eq!(place.content("log"), b"ran\n", "a command for each run");
+    let text = String::from_utf8(place.content("d/sweep.json")).expect("text");
+    // Nobody waits ten minutes for the rest of it.
+    let hurried = text.replace("600s", "1ms");
+    place.file("d/sweep.json", hurried.as_bytes());
+    let run = place.diskspd("sweep --resume d").run();
+    run.expect_status(0).expect_stderr(&["1 runs were made before"]);
+    let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
+    assert_eq!(lines.len(), 2, "{}", run.stdout);
+    assert_eq!(
+        files(&place, "d"),
+        ["point-0001.json", "point-0002.json", "point-0003.json", "sweep.json", "table.csv"]
+    );
+
+    place.file("d/sweep.json", hurried.replace("diskspd 0", "diskspd 99").as_bytes());
+    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["it was begun with diskspd 99"]);
+    place.file("d/sweep.json", hurried.replace("--vary=o=1,2,3", "--vary=o=1,2,4").as_bytes());
+    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["its points are not those"]);
+    place.diskspd("sweep --vary o=1 --dir d -- a.dat").run().expect_status(3).expect_stderr(&["--resume d goes on"]);
+    place.diskspd("sweep --resume nowhere").run().expect_status(1).expect_stderr(&["cannot read 'nowhere/sweep.json'"]);
+}
+
+#[test]
+fn every_point_is_checked_before_anything_is_touched() {
+    let place = workplace!();
+    let theirs = place.file("theirs.dat", &vec![7; 65_536]);
+    // Only the last point would write.
+    let run = place.diskspd("sweep --vary w=0,50 --dir d -- -d1 -W0 -b4K -r theirs.dat").run();
+    run.expect_status(3).expect_stderr(&["ERROR: -w50: ", "theirs.dat"]);
+    assert_eq!(run.stdout, "");
+    assert_eq!(fs::read(theirs).expect("it is there"), vec![7; 65_536]);
+    assert!(!place.path("d").exists(), "not even the directory was made");
+    for (words, reason) in [
+        ("--vary o=1 -- -c1M --delete-after a.dat", "--delete-after"),
+        ("--vary o=1 -- -c1M -yswhen a.dat", "for single runs"),
+        ("--vary o=1,0 -- -c1M a.dat", "-o0"),
+    ] {
+        place.diskspd("sweep").args(words).run().expect_status(3).expect_stderr(&[reason]);
+    }
+    assert_eq!(files(&place, "."), ["theirs.dat"]);
+}
+
+#[test]
+fn a_failed_point_does_not_end_the_sweep() {
+    let place = workplace!();
+    let run = place
+        .diskspd("sweep --vary b=4K,8K,16K --dir d --before-point")
+        .arg("test ! -e stop || { rm stop; exit 7; }; test -e began || touch began stop")
+        .args("-- -c1M -d1 -W0 -r a.dat")
+        .run();
+    run.expect_status(1).expect_stderr(&["1 runs failed"]);
+    run.expect_stdout(&["Param -o 2 -t 1 -b 8K, failed: --before-point", "exit status: 7", "Param -o 2 -t 1 -b 16K, "]);
+    let sweep = json(&place, "d/sweep.json");
+    assert!(sweep["visits"][1]["outcome"]["failed"]["reasons"][0].is_string());
+    let run = place.diskspd("sweep --resume d").run();
+    run.expect_status(0).expect_stdout(&["Param -o 2 -t 1 -b 8K, "]);
+    assert!(!run.stdout.contains("Param -o 2 -t 1 -b 4K"), "only what is missing: {}", run.stdout);
+}
+
+#[test]
+fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
+    let place = workplace!();
+    let run = place.diskspd("sweep --files 1,2 --dir d -- -c2M -d1 -W0 -b64K -r -w100 -Zr -o4 -L a.dat").run();
+    run.expect_status(0);
+    run.expect_stdout(&["Param -o 4 -t 1 --files 1, ", "Param -o 2 -t 1 --files 2, "]);
+    assert_eq!(files(&place, "."), ["a-1of2.dat", "a-2of2.dat", "a.dat", "d"]);
+    assert_eq!(place.content("a-2of2.dat").len(), 1 << 20);
+    let made = |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
+    let run = place.diskspd("sweep --vary o=1,2 --dir e -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
+    run.expect_status(0).expect_stderr(&["2MiB to make targets"]);
+    let when = made(&place);
+    let run = place.diskspd("sweep --vary o=1,2 --dir f -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
+    run.expect_status(0).expect_stderr(&["nothing to make targets; the load writes nothing"]);
+    assert_eq!(made(&place), when, "what stands is not made again");
+}

@@ -1,0 +1,263 @@
+//! A sweep as lines, as a table and as comma-separated values.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use csv::{Terminator, WriterBuilder};
+use model::headline::Headline;
+use model::profile::Profile;
+use model::sweep::{DepthEstimate, DepthSeries, Knee, Point, Purpose, Saturation, Setting, Sweep, Visit, VisitOutcome};
+use std::io::{self, Write};
+
+/// One run, in the form that `DiskSpd`'s guides print:
+/// `Param -o 8 -t 1, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
+pub fn line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "Param")?;
+    for setting in shown(profile, point) {
+        let dashes = if setting.name.chars().count() == 1 { "-" } else { "--" };
+        write!(out, " {dashes}{} {}", setting.name, setting.value)?;
+    }
+    match &visit.outcome {
+        VisitOutcome::Measured { headline, .. } => {
+            write!(out, ", {:.2} iops, {:.2} MB/sec", headline.iops, headline.mib_per_s)?;
+            if let Some(mean_ns) = headline.mean_ns {
+                write!(out, ", {:.3} ms", mean_ns / 1e6)?;
+            }
+            write!(out, ", {:.2}% CPU", headline.cpu_percent)?;
+        }
+        VisitOutcome::Failed { reasons } => write!(out, ", failed: {}", reasons.join("; "))?,
+    }
+    writeln!(out, "{}", why(visit.purpose))
+}
+
+fn why(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Measure => "",
+        Purpose::Probe => " (probe)",
+        Purpose::Again => " (again: it was off the curve)",
+        Purpose::Confirm => " (confirmed)",
+    }
+}
+
+/// Depth and threads, which the guides always print, and what else varies.
+fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
+    let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
+    let target = profile.time_spans.first().and_then(|span| Some((span, span.targets.first()?)));
+    let mut settings = match target {
+        Some((span, _)) if span.thread_count > 0 && span.request_count > 0 => {
+            vec![setting("O", span.request_count), setting("F", span.thread_count)]
+        }
+        Some((span, target)) if span.thread_count > 0 => {
+            vec![setting("o", target.outstanding), setting("F", span.thread_count)]
+        }
+        Some((_, target)) => vec![setting("o", target.outstanding), setting("t", target.threads)],
+        None => Vec::new(),
+    };
+    let others = point.settings.iter().filter(|setting| !["o", "O", "t", "F"].contains(&setting.name.as_str()));
+    settings.extend(others.cloned());
+    settings
+}
+
+/// The table of all points, and which depth to use.
+pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    if sweep.visits.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    table(sweep, out)?;
+    for series in &sweep.depths {
+        writeln!(out)?;
+        depths(sweep, series, out)?;
+    }
+    if let (true, Some(best)) = (sweep.depths.is_empty(), stats::sweep::best(sweep)) {
+        writeln!(out, "\nmost I/Os per second: {}", typed(&sweep.points[best].settings))?;
+    }
+    Ok(())
+}
+
+fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let mut header: Vec<String> = names(sweep).into_iter().map(|name| dashed(&name)).collect();
+    header.extend(["depth", "IOPS", "MiB/s", "mean ms", "p99 ms", "CPU %"].map(str::to_owned));
+    if sweep.devices.is_some() {
+        header.extend(["amplification", "depth/SSD", "IOPS/SSD"].map(str::to_owned));
+    }
+    header.push("verdict".to_owned());
+    let columns = header.len();
+    table.set_header(header);
+    for (index, point) in sweep.points.iter().enumerate() {
+        if sweep.visits.iter().any(|visit| visit.point == index) {
+            table.add_row(row(sweep, index, point));
+        }
+    }
+    for column in 0..columns - 1 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
+    let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
+    let Some(figures) = stats::sweep::figures(sweep, index) else {
+        cells.push("failed".to_owned());
+        return cells;
+    };
+    let Headline { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, depth, severity, .. } = figures;
+    let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    cells.extend([
+        known(depth.map(|depth| depth.to_string())),
+        format!("{iops:.2}"),
+        format!("{mib_per_s:.2}"),
+        known(mean_ns.map(|ns| format!("{:.3}", ns / 1e6))),
+        known(p99_ns.map(|ns| format!("{:.3}", ns as f64 / 1e6))),
+        format!("{cpu_percent:.2}"),
+    ]);
+    if let Some(devices) = sweep.devices {
+        let each = stats::sweep::per_device(figures, devices);
+        cells.extend([
+            format!("{:.2}", each.amplification),
+            known(each.depth.map(|depth| format!("{depth:.1}"))),
+            format!("{:.2}", each.iops),
+        ]);
+    }
+    cells.push(severity.map_or("", |severity| severity.word()).to_owned());
+    cells
+}
+
+/// What varies, in the order of the settings; every point has the same.
+fn names(sweep: &Sweep) -> Vec<String> {
+    let first = sweep.points.first();
+    first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()
+}
+
+fn dashed(name: &str) -> String {
+    if name.chars().count() == 1 { format!("-{name}") } else { name.to_owned() }
+}
+
+/// Which depth to use, and why.
+fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Result<()> {
+    if !series.settings.is_empty() {
+        writeln!(out, "with {}:", typed(&series.settings))?;
+    }
+    let Some(Knee { efficient, saturation }) = &series.knee else {
+        return writeln!(out, "too few depths to say which is best: {} are needed", stats::DEPTHS_MIN);
+    };
+    writeln!(
+        out,
+        "efficient depth:  {}: the most throughput per latency{}",
+        estimate(sweep, series, efficient),
+        edge(sweep, series, efficient)
+    )?;
+    match saturation {
+        Saturation::At { depth, plateau_iops } => writeln!(
+            out,
+            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS; more depth adds latency only",
+            estimate(sweep, series, depth)
+        ),
+        Saturation::StillRising { doubling_percent } => writeln!(
+            out,
+            "saturation depth: above the range: throughput still rises; twice the depth would bring about {doubling_percent:.0} % more"
+        ),
+    }
+}
+
+/// `24 (-o3), 95 % sure between 16 and 32`
+fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
+    let DepthEstimate { depth, low, high, .. } = *estimate;
+    let at = series
+        .points
+        .iter()
+        .find(|point| stats::sweep::figures(sweep, **point).is_some_and(|figures| figures.depth == Some(depth)));
+    let settings = at.map(|point| typed(&sweep.points[*point].settings)).unwrap_or_default();
+    if low == high {
+        format!("{depth} ({settings})")
+    } else {
+        format!("{depth} ({settings}), 95 % sure between {low} and {high}")
+    }
+}
+
+fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {
+    let first = series.points.first().and_then(|point| stats::sweep::figures(sweep, *point));
+    match first {
+        _ if !estimate.is_at_edge => "",
+        // One for each thread cannot be undercut.
+        Some(first) if first.depth == Some(estimate.depth) && first.threads >= estimate.depth => "",
+        Some(first) if first.depth == Some(estimate.depth) => {
+            "; it is the smallest that was tried, a smaller one may be better"
+        }
+        _ => "; it is the largest that was tried, a larger one may be better",
+    }
+}
+
+fn typed(settings: &[Setting]) -> String {
+    settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ")
+}
+
+/// All runs, one a line, in the order in which they were made. Empty cells are unknown.
+pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
+    let columns = [
+        "point",
+        "run",
+        "purpose",
+        "file",
+        "total_depth",
+        "threads",
+        "iops",
+        "mib_per_s",
+        "latency_mean_ns",
+        "latency_p50_ns",
+        "latency_p99_ns",
+        "latency_p99_9_ns",
+        "response_p99_ns",
+        "cpu_percent",
+        "verdict",
+        "error",
+    ];
+    let names = names(sweep);
+    writer.write_record(names.iter().map(String::as_str).chain(columns))?;
+    for visit in &sweep.visits {
+        let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
+        let mut cells: Vec<String> = settings.iter().map(|setting| setting.value.clone()).collect();
+        let purpose = match visit.purpose {
+            Purpose::Measure => "measure",
+            Purpose::Probe => "probe",
+            Purpose::Again => "again",
+            Purpose::Confirm => "confirm",
+        };
+        cells.extend([(visit.point + 1).to_string(), (visit.run + 1).to_string(), purpose.to_owned()]);
+        match &visit.outcome {
+            VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
+            VisitOutcome::Failed { reasons } => {
+                cells.extend(std::iter::repeat_n(String::new(), 12));
+                cells.push(reasons.join("; "));
+            }
+        }
+        writer.write_record(&cells)?;
+    }
+    writer.flush()
+}
+
+fn figures(file: &str, headline: &Headline) -> [String; 13] {
+    let known = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    [
+        file.to_owned(),
+        headline.depth.map(|depth| depth.to_string()).unwrap_or_default(),
+        headline.threads.to_string(),
+        headline.iops.to_string(),
+        headline.mib_per_s.to_string(),
+        headline.mean_ns.map(|ns| ns.to_string()).unwrap_or_default(),
+        known(headline.p50_ns),
+        known(headline.p99_ns),
+        known(headline.p999_ns),
+        known(headline.response_p99_ns),
+        headline.cpu_percent.to_string(),
+        headline.severity.map_or("", |severity| severity.word()).to_owned(),
+        String::new(),
+    ]
+}

@@ -1,0 +1,9 @@
+//! `diskspd sweep`: a command line and what varies in it become a list of labelled profiles.
+
+mod axis;
+mod command;
+mod points;
+
+pub use axis::Axis;
+pub use command::{HELP, SweepCommand, SweepOptions, SweepRequest, parse, resume};
+pub use points::PlannedPoint;

@@ -1,0 +1,344 @@
+//! The words behind `diskspd sweep`.
+
+use super::axis::Axis;
+use super::points::{PlannedPoint, Variation, points};
+use crate::command::{ParseFailure, Surroundings};
+use crate::duration;
+use lexopt::prelude::*;
+use model::limits::RUNS_MAX;
+use model::sweep::Order;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `diskspd sweep --help` prints.
+pub const HELP: &str = "\
+Usage: diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>
+       diskspd sweep --resume DIR
+
+Runs a load once for each value of an option, prints a line per run, then a table, and says which depth
+to use: the efficient one (the most throughput per latency) and the one that saturates the target.
+
+What varies (several make a grid):
+      --vary OPTION=VALUES
+               any option, without its dashes: o=1..16, o=1..256*2, t=1,2,4, b=4K,8K,64K, w=0..100/10,
+               rate=1000,2000. o=1.. has no end: it goes on until throughput no longer grows
+      --total-depth N
+               -t and -o in every way that keeps targets x threads x outstanding at N
+      --files N,N,...
+               the one target split into so many files, with the same size and depth over all
+
+How it is run:
+      --order given|random|abba
+               the order of the points; abba goes forth and back in turn, which needs --runs 2 or more
+      --runs N
+               runs of each point; its figures are those of the median run
+      --rest TIME
+               between runs: 5s, 500ms, 1m
+      --before-point COMMAND
+               run by the shell before each run, as to drop a server's caches
+      --probe TIME
+               a quick look with this length at every point ...
+      --confirm TIME
+               ... and this length for the points that matter
+
+What is said:
+      --ssds N, --copies M
+               devices below the targets, and copies of each written block: depth and IOPS per device
+      --dir DIR
+               where sweep.json, table.csv and every result go; sweep-YYYYMMDD-HHMMSS if not given
+      --resume DIR
+               go on where a sweep stopped
+  -h, --help   this text
+
+Ends with 0, also after Ctrl+C; with 1 if a point failed.
+
+A file called sweep is measured as ./sweep.
+";
+
+/// What follows `diskspd sweep`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SweepCommand {
+    /// Print [`HELP`].
+    Help,
+    /// A new sweep.
+    Run {
+        /// What to run.
+        request: Box<SweepRequest>,
+        /// Where its results go, if that was said.
+        folder: Option<PathBuf>,
+    },
+    /// Go on with the sweep in this directory.
+    Resume(PathBuf),
+}
+
+/// A sweep to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepRequest {
+    /// The words that it was read from, without `--dir`; [`resume`] reads them again.
+    pub words: Vec<String>,
+    /// All points, in the order given.
+    pub points: Vec<PlannedPoint>,
+    /// How.
+    pub options: SweepOptions,
+}
+
+/// How a sweep is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepOptions {
+    /// True if the points are tried until throughput no longer grows.
+    pub is_open: bool,
+    /// `--order`
+    pub order: Order,
+    /// `--runs`, at least 1.
+    pub runs: u32,
+    /// `--rest`
+    pub rest: Duration,
+    /// `--before-point`
+    pub before_point: Option<String>,
+    /// `--probe` in seconds.
+    pub probe_s: Option<u32>,
+    /// `--confirm` in seconds.
+    pub confirm_s: Option<u32>,
+    /// `--ssds`
+    pub ssds: Option<u32>,
+    /// `--copies`
+    pub copies: Option<u32>,
+}
+
+/// Reads the words behind `diskspd sweep`.
+pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, ParseFailure> {
+    read(args, surroundings)
+        .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd sweep --help tells more")))
+}
+
+/// Reads the words of a sweep that was begun before.
+pub fn resume(words: &[String], surroundings: &dyn Surroundings) -> Result<SweepRequest, ParseFailure> {
+    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+    match parse(&args, surroundings)? {
+        SweepCommand::Run { request, .. } => Ok(*request),
+        _ => Err(ParseFailure::because("the words of the sweep are not those of a sweep")),
+    }
+}
+
+#[derive(Default)]
+struct Words {
+    /// As typed, without where results go.
+    kept: Vec<String>,
+    variation: Variation,
+    options: SweepOptions,
+    folder: Option<PathBuf>,
+    resume: Option<PathBuf>,
+}
+
+fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
+    let split = args.iter().position(|word| word == "--");
+    let (own, load) = args.split_at(split.unwrap_or(args.len()));
+    let mut words = Words { options: SweepOptions { runs: 1, ..SweepOptions::default() }, ..Words::default() };
+    let mut parser = lexopt::Parser::from_args(own);
+    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
+        match word {
+            Short('h') | Long("help") => return Ok(SweepCommand::Help),
+            Long(name) => {
+                let name = name.to_owned();
+                words.take(&name, &mut parser)?;
+            }
+            Value(value) => {
+                let value = value.display();
+                return Err(format!("'{value}': the options and targets of the load stand behind --"));
+            }
+            Short(_) => return Err(word.unexpected().to_string() + "; the options of the load stand behind --"),
+        }
+    }
+    if let Some(folder) = words.resume {
+        if !words.kept.is_empty() || words.folder.is_some() || split.is_some() {
+            return Err("--resume stands alone: the sweep knows what it was asked".to_owned());
+        }
+        return Ok(SweepCommand::Resume(folder));
+    }
+    let load = load.get(1..).unwrap_or_default();
+    let load: Result<Vec<String>, String> = load.iter().map(text).collect();
+    let request = words.finish(&load?, surroundings)?;
+    Ok(SweepCommand::Run { folder: request.1, request: Box::new(request.0) })
+}
+
+impl Words {
+    fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), String> {
+        let value = |parser: &mut lexopt::Parser| parser.value().map_err(|error| error.to_string());
+        match name {
+            "dir" => self.folder = Some(value(parser)?.into()),
+            "resume" => self.resume = Some(value(parser)?.into()),
+            _ => {
+                let known = [
+                    "vary",
+                    "total-depth",
+                    "files",
+                    "order",
+                    "runs",
+                    "rest",
+                    "before-point",
+                    "probe",
+                    "confirm",
+                    "ssds",
+                    "copies",
+                ];
+                if !known.contains(&name) {
+                    return Err(format!("invalid option '--{name}'"));
+                }
+                let value = text(&value(parser)?)?;
+                self.kept.push(format!("--{name}={value}"));
+                self.set(name, &value).map_err(|reason| format!("--{name} {reason}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let options = &mut self.options;
+        match name {
+            "vary" => self.variation.axes.push(Axis::parse(value)?),
+            "total-depth" => self.variation.total_depth = Some(count(value, u32::MAX)?),
+            "files" => self.variation.files = value.split(',').map(|n| count(n, 1024)).collect::<Result<_, _>>()?,
+            "runs" => options.runs = count(value, RUNS_MAX)?,
+            "rest" => options.rest = duration::parse(value)?,
+            "before-point" => options.before_point = Some(value.to_owned()),
+            "probe" => options.probe_s = Some(duration::whole_seconds(value)?),
+            "confirm" => options.confirm_s = Some(duration::whole_seconds(value)?),
+            "ssds" => options.ssds = Some(count(value, 100_000)?),
+            "copies" => options.copies = Some(count(value, 100)?),
+            _ => {
+                options.order = match value {
+                    "given" => Order::Given,
+                    "random" => Order::Random,
+                    "abba" => Order::Abba,
+                    _ => return Err(format!("'{value}': the order is given, random or abba")),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(
+        self,
+        load: &[String],
+        surroundings: &dyn Surroundings,
+    ) -> Result<(SweepRequest, Option<PathBuf>), String> {
+        let Self { mut kept, variation, mut options, folder, .. } = self;
+        let varied = variation.axes.len()
+            + usize::from(variation.total_depth.is_some())
+            + usize::from(!variation.files.is_empty());
+        if varied == 0 {
+            return Err("nothing varies: there is no --vary, --total-depth or --files".to_owned());
+        }
+        options.is_open = variation.axes.iter().any(|axis| axis.is_open);
+        if options.is_open && varied > 1 {
+            return Err("a range without an end stands alone, not in a grid".to_owned());
+        }
+        for (index, axis) in variation.axes.iter().enumerate() {
+            let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
+            if is_divided || variation.axes[..index].iter().any(|other| other.name == axis.name) {
+                return Err(format!("-{} is varied twice", axis.name));
+            }
+        }
+        if options.order == Order::Abba && options.runs < 2 {
+            return Err("--order abba goes forth and back, which takes --runs 2 or more".to_owned());
+        }
+        if options.is_open && options.order != Order::Given {
+            return Err("a range without an end is run in the order given".to_owned());
+        }
+        if options.confirm_s.is_some() && options.probe_s.is_none() {
+            return Err("--confirm is for points that were probed (--probe); -d is the length otherwise".to_owned());
+        }
+        if options.copies.is_some() && options.ssds.is_none() {
+            return Err("--copies counts copies on the devices of --ssds".to_owned());
+        }
+        let points = points(load, &variation, surroundings)?;
+        kept.push("--".to_owned());
+        kept.extend(load.iter().cloned());
+        Ok((SweepRequest { words: kept, points, options }, folder))
+    }
+}
+
+fn text(word: &OsString) -> Result<String, String> {
+    // The words are kept in sweep.json.
+    word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not valid UTF-8 text", word.display()))
+}
+
+fn count(value: &str, largest: u32) -> Result<u32, String> {
+    match value.parse::<u32>() {
+        Ok(count) if (1..=largest).contains(&count) => Ok(count),
+        _ => Err(format!("'{value}' is no number from 1 to {largest}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Nothing;
+
+    fn parsed(line: &str) -> Result<SweepCommand, String> {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
+    }
+
+    fn request(line: &str) -> SweepRequest {
+        match parsed(line) {
+            Ok(SweepCommand::Run { request, .. }) => *request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_are_told_from_the_load() {
+        let line = "--vary o=1..4 --runs 3 --rest=5s --order abba --probe 20s --confirm 5m --ssds 8 --copies 2 \
+                    --dir here -- -c1M -r -L a.dat";
+        let options = SweepOptions {
+            is_open: false,
+            order: Order::Abba,
+            runs: 3,
+            rest: Duration::from_secs(5),
+            before_point: None,
+            probe_s: Some(20),
+            confirm_s: Some(300),
+            ssds: Some(8),
+            copies: Some(2),
+        };
+        let Ok(SweepCommand::Run { request, folder }) = parsed(line) else { panic!() };
+        assert_eq!((request.options.clone(), folder), (options, Some("here".into())));
+        assert_eq!(request.points.len(), 4);
+        assert_eq!(resume(&request.words, &Nothing), Ok(*request), "its words say all of it");
+    }
+
+    #[test]
+    fn an_open_range_is_known() {
+        assert!(request("--vary o=1.. -- a.dat").options.is_open);
+        assert_eq!(parsed("--resume dir"), Ok(SweepCommand::Resume("dir".into())));
+        assert_eq!(parsed("--vary o=1 --help"), Ok(SweepCommand::Help));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("-- a.dat", "nothing varies"),
+            ("--vary o=1..4", "the load is missing behind --"),
+            ("--vary o=1..4 a.dat", "'a.dat': the options and targets of the load stand behind --"),
+            ("--vary o=1..4 -r -- a", "'-r'; the options of the load stand behind --"),
+            ("--vary o=1..4 --runs 0 -- a", "--runs '0' is no number from 1 to 1000"),
+            ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
+            ("--vary o=1..4 --order aba -- a", "given, random or abba"),
+            ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
+            ("--vary o=1.. --vary t=1,2 -- a", "not in a grid"),
+            ("--vary o=1.. --order random -- a", "in the order given"),
+            ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
+            ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
+            ("--vary o=1 --confirm 9 -- a", "--confirm is for points that were probed"),
+            ("--vary o=1 --copies 2 -- a", "--copies counts"),
+            ("--outptu o=1 -- a", "invalid option '--outptu'"),
+            ("--resume x --vary o=1 -- a", "--resume stands alone"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+            assert!(failure.ends_with("; diskspd sweep --help tells more"), "{line}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The points of a sweep: every combination of values, as a command line of its own.
+
+use super::axis::Axis;
+use crate::command::{Command, RunRequest, Surroundings};
+use crate::options::{self, Kind};
+use model::limits::SWEEP_POINTS_MAX;
+use model::profile::ResultFormat;
+use model::sweep::{Point, Setting};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// A point and the run that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedPoint {
+    /// What varies.
+    pub point: Point,
+    /// The words of its command line, without the program's name.
+    pub words: Vec<String>,
+    /// The same, read.
+    pub request: RunRequest,
+}
+
+/// What varies in a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Variation {
+    pub(super) axes: Vec<Axis>,
+    /// `--total-depth`: -t and -o over the whole-number divisors.
+    pub(super) total_depth: Option<u32>,
+    /// `--files`: the volume split over so many files.
+    pub(super) files: Vec<u32>,
+}
+
+/// The pseudo-option of `--files`.
+const FILES: &str = "files";
+
+/// All points of a grid, the last axis changing fastest.
+///
+/// # Errors
+///
+/// What is wrong with the base, or with the first point that cannot be.
+pub(super) fn points(
+    base: &[String],
+    variation: &Variation,
+    surroundings: &dyn Surroundings,
+) -> Result<Vec<PlannedPoint>, String> {
+    let base = Base::read(base, surroundings)?;
+    let columns = columns(&base, variation)?;
+    let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
+    if count.is_none_or(|count| count > SWEEP_POINTS_MAX) {
+        return Err(format!("more than {SWEEP_POINTS_MAX} points"));
+    }
+    let mut grid: Vec<Vec<Setting>> = vec![Vec::new()];
+    for column in &columns {
+        let with = |settings: &Vec<Setting>| {
+            let settings = settings.clone();
+            column.iter().map(move |more| settings.iter().chain(more).cloned().collect()).collect::<Vec<_>>()
+        };
+        grid = grid.iter().flat_map(with).collect();
+    }
+    grid.into_iter().map(|settings| base.point(settings, surroundings)).collect()
+}
+
+/// For each thing that varies, the settings that it goes through.
+fn columns(base: &Base, variation: &Variation) -> Result<Vec<Vec<Vec<Setting>>>, String> {
+    let mut columns: Vec<Vec<Vec<Setting>>> = Vec::new();
+    if !variation.files.is_empty() {
+        let setting = |files: &u32| vec![Setting { name: FILES.to_owned(), value: files.to_string() }];
+        columns.push(variation.files.iter().map(setting).collect());
+    }
+    if let Some(total) = variation.total_depth {
+        columns.push(base.divisions(total)?);
+    }
+    for axis in &variation.axes {
+        columns.push((0..axis.values.len()).map(|index| vec![axis.setting(index)]).collect());
+    }
+    Ok(columns)
+}
+
+/// The command line that is varied.
+struct Base {
+    options: Vec<String>,
+    targets: Vec<String>,
+    request: RunRequest,
+}
+
+impl Base {
+    fn read(words: &[String], surroundings: &dyn Surroundings) -> Result<Self, String> {
+        let request = run_request(words, surroundings)?;
+        if request.options.plan_only {
+            return Err("--plan shows the plan of one run; leave it out".to_owned());
+        }
+        if let Some(option) = request.options.outputs.options().next() {
+            return Err(format!("{option}: every result goes to the directory; leave it out"));
+        }
+        if request.profile.result_format == ResultFormat::Xml {
+            return Err("-Rxml: every result goes to the directory as JSON; leave it out".to_owned());
+        }
+        let targets = request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
+        // Options come before targets.
+        let (options, targets) = words.split_at(words.len() - targets);
+        Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
+    }
+
+    /// Threads and outstanding I/Os per target and thread whose product over all targets is `total`.
+    fn divisions(&self, total: u32) -> Result<Vec<Vec<Setting>>, String> {
+        if self.request.profile.time_spans.iter().any(|span| span.thread_count > 0) {
+            return Err("--total-depth varies -t and -o; the command line has -F".to_owned());
+        }
+        let targets = self.targets.len() as u32;
+        if total == 0 || !total.is_multiple_of(targets) {
+            return Err(format!("--total-depth {total} cannot be shared by {targets} targets"));
+        }
+        let each = total / targets;
+        let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
+        let threads = (1..=each).filter(|threads| each.is_multiple_of(*threads));
+        Ok(threads.map(|threads| vec![setting("t", threads), setting("o", each / threads)]).collect())
+    }
+
+    fn point(&self, settings: Vec<Setting>, surroundings: &dyn Surroundings) -> Result<PlannedPoint, String> {
+        let mut options = self.options.clone();
+        let mut targets = self.targets.clone();
+        for setting in settings.iter().filter(|setting| setting.name != FILES) {
+            options = with(&options, setting);
+        }
+        let shown = settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ");
+        if let Some(files) = settings.iter().find(|setting| setting.name == FILES) {
+            let request = run_request(&[&options[..], &targets[..]].concat(), surroundings);
+            let split = request.and_then(|request| split(&options, &request, &files.value));
+            (options, targets) = split.map_err(|reason| format!("{shown}: {reason}"))?;
+        }
+        let words = [options, targets].concat();
+        let request = run_request(&words, surroundings).map_err(|reason| format!("{shown}: {reason}"))?;
+        Ok(PlannedPoint { point: Point { settings }, words, request })
+    }
+}
+
+/// Reads a command line that must be a run.
+fn run_request(words: &[String], surroundings: &dyn Surroundings) -> Result<RunRequest, String> {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    match crate::parse(&words, surroundings) {
+        Ok(Command::Run(request)) => Ok(request),
+        Ok(Command::LoadProfile(_)) => {
+            Err("options of a command line are varied, which a profile (-X) has not".to_owned())
+        }
+        Ok(Command::UsageWithoutArguments) => Err("the load is missing behind --".to_owned()),
+        Ok(_) => Err("what stands behind -- is not a run".to_owned()),
+        Err(failure) => {
+            let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
+            Err(messages.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// Options with one of them set, whatever they said of it before.
+fn with(options: &[String], setting: &Setting) -> Vec<String> {
+    let mut changed = vec![setting.typed()];
+    let name = row_name(&changed[0]);
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let is_it = row_name(word).is_some_and(|other| Some(other) == name);
+        // The value of a long option may be the next word.
+        let has_value_behind = word.starts_with("--")
+            && !word.contains('=')
+            && options::find_long(word).is_some_and(|row| row.kind == Kind::Value);
+        let value = if has_value_behind { words.next() } else { None };
+        if !is_it {
+            changed.push(word.clone());
+            changed.extend(value.cloned());
+        }
+    }
+    changed
+}
+
+fn row_name(word: &str) -> Option<&'static str> {
+    if word.starts_with("--") {
+        options::find_long(word.split('=').next().unwrap_or_default()).map(|row| row.name)
+    } else {
+        options::find_short(word).map(|(row, _)| row.name)
+    }
+}
+
+/// One volume as several files of equal size, with the same depth over all.
+fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<String>, Vec<String>), String> {
+    let Some([target]) = request.profile.time_spans.first().map(|span| &span.targets[..]) else {
+        return Err("--files splits the one target of the command line".to_owned());
+    };
+    let path = target.path.display().to_string();
+    let Some(size) = target.create_size else {
+        return Err(format!("--files makes files, so it needs the size of '{path}' (-c)"));
+    };
+    // It was made from a number.
+    let count: u32 = files.parse().map_err(|_| format!("'{files}' is no number of files"))?;
+    let (block, depth) = (target.block_size.0.max(1), target.outstanding);
+    if !depth.is_multiple_of(count) {
+        return Err(format!("a depth of {depth} cannot be shared by {count} files; -o{} could", depth.max(1) * count));
+    }
+    let each = size.0 / u64::from(count) / block * block;
+    if each == 0 {
+        return Err(format!("{} bytes are too few for {count} files", size.0));
+    }
+    let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
+    let options = with(&with(options, &setting("c", each)), &setting("o", u64::from(depth / count)));
+    let targets = if count == 1 { vec![path] } else { (1..=count).map(|n| part(&path, n, count)).collect() };
+    Ok((options, targets))
+}
+
+/// `test.dat` -> `test-2of4.dat`
+fn part(path: &str, number: u32, count: u32) -> String {
+    let suffix = Path::new(path).extension().map(|suffix| format!(".{}", suffix.display()));
+    let suffix = suffix.unwrap_or_default();
+    let stem = path.strip_suffix(&suffix).unwrap_or(path);
+    format!("{stem}-{number}of{count}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Nothing;
+
+    fn planned(base: &str, variation: &Variation) -> Result<Vec<String>, String> {
+        let base: Vec<String> = base.split_whitespace().map(str::to_owned).collect();
+        let points = points(&base, variation, &Nothing)?;
+        Ok(points.into_iter().map(|point| point.words.join(" ")).collect())
+    }
+
+    fn axes(axes: &[&str]) -> Variation {
+        Variation { axes: axes.iter().map(|axis| Axis::parse(axis).unwrap()).collect(), ..Variation::default() }
+    }
+
+    #[test]
+    fn every_combination_replaces_what_the_base_says() {
+        let lines = planned("-o4 -b8K --rate 7 -r a.dat", &axes(&["o=1,2", "rate=100,200"])).unwrap();
+        assert_eq!(
+            lines,
+            [
+                "--rate=100 -o1 -b8K -r a.dat",
+                "--rate=200 -o1 -b8K -r a.dat",
+                "--rate=100 -o2 -b8K -r a.dat",
+                "--rate=200 -o2 -b8K -r a.dat",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_request_of_a_point_is_that_of_its_words() {
+        let base: Vec<String> = ["-b4K", "-r", "-w10", "a.dat"].map(str::to_owned).to_vec();
+        let points = points(&base, &axes(&["w=0..100/50"]), &Nothing).unwrap();
+        let shares: Vec<u32> =
+            points.iter().map(|point| point.request.profile.time_spans[0].targets[0].write_percent).collect();
+        assert_eq!(shares, [0, 50, 100]);
+        assert_eq!(points[1].point.settings, [Setting { name: "w".into(), value: "50".into() }]);
+    }
+
+    #[test]
+    fn a_total_depth_is_divided_over_threads() {
+        let variation = |total| Variation { total_depth: Some(total), ..Variation::default() };
+        let lines = planned("-t9 -b8K a.dat", &variation(6)).unwrap();
+        assert_eq!(lines, ["-o6 -t1 -b8K a.dat", "-o3 -t2 -b8K a.dat", "-o2 -t3 -b8K a.dat", "-o1 -t6 -b8K a.dat"]);
+        assert_eq!(planned("a b", &variation(4)).unwrap(), ["-o2 -t1 a b", "-o1 -t2 a b"]);
+        assert!(planned("a b", &variation(5)).unwrap_err().contains("cannot be shared by 2 targets"));
+        assert!(planned("-F2 a", &variation(4)).unwrap_err().contains("has -F"));
+    }
+
+    #[test]
+    fn files_share_size_and_depth() {
+        let variation = Variation { files: vec![1, 2], ..Variation::default() };
+        let lines = planned("-c1M -o8 -t2 dir.d/a.dat", &variation).unwrap();
+        assert_eq!(lines, ["-o8 -c1048576 -t2 dir.d/a.dat", "-o4 -c524288 -t2 dir.d/a-1of2.dat dir.d/a-2of2.dat"]);
+        let reason = |base| planned(base, &variation).unwrap_err();
+        assert!(reason("-o8 a").contains("needs the size of 'a' (-c)"));
+        assert!(reason("-c1M -o3 a").contains("-o6 could"));
+        assert!(reason("-c1M -o2 a b").contains("the one target"));
+    }
+
+    #[test]
+    fn what_cannot_be_varied_is_said() {
+        for (base, axis, expected) in [
+            ("-Xp.xml", "o=1", "which a profile (-X) has not"),
+            ("", "o=1", "the load is missing"),
+            ("-?", "o=1", "not a run"),
+            ("--plan a", "o=1", "--plan"),
+            ("--json=x a", "o=1", "--json"),
+            ("-Rxml a", "o=1", "-Rxml"),
+            ("a", "o=1..2000", "more than 1024"),
+            ("a", "w=50,101", "-w101"),
+            ("-q a", "o=1", "-q"),
+        ] {
+            let failure = Axis::parse(axis)
+                .and_then(|axis| planned(base, &Variation { axes: vec![axis], ..Variation::default() }));
+            let reason = failure.expect_err(base);
+            assert!(reason.contains(expected), "{base} {axis}: {reason}");
+        }
+    }
+}

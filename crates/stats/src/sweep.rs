@@ -1,0 +1,180 @@
+//! What the runs of a sweep say together.
+
+use crate::knee::{DepthSample, knee};
+use model::headline::Headline;
+use model::sweep::{DepthSeries, DeviceCount, Purpose, Saturation, Setting, Sweep, Visit};
+use std::collections::BTreeMap;
+
+/// Points that an open range has at least.
+const OPEN_POINTS_MIN: usize = 5;
+/// Throughput no longer grows if the upper half of the range brought less than this.
+const FLAT_GAIN: f64 = 1.05;
+/// A point lies off the curve if it is this far from its neighbours ...
+const OFF_CURVE: f64 = 0.05;
+/// ... and this many times as far as points are in the median.
+const OFF_CURVE_SPREADS: f64 = 4.0;
+
+/// The figures of a point: those of its median run by I/Os per second, of the longest runs that it has.
+pub fn figures(sweep: &Sweep, point: usize) -> Option<&Headline> {
+    let mut runs = runs(sweep, point);
+    runs.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    runs.get(runs.len().saturating_sub(1) / 2).copied()
+}
+
+/// The runs of a point that count: confirmed ones, or else all.
+fn runs(sweep: &Sweep, point: usize) -> Vec<&Headline> {
+    let of = |wanted: fn(&Visit) -> bool| {
+        let visits = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
+        visits.filter_map(Visit::headline).collect::<Vec<_>>()
+    };
+    let confirmed = of(|visit| visit.purpose == Purpose::Confirm);
+    if confirmed.is_empty() { of(|_| true) } else { confirmed }
+}
+
+/// Options that make depth.
+fn is_depth(setting: &Setting) -> bool {
+    ["o", "O", "t", "F"].contains(&setting.name.as_str())
+}
+
+/// The depth series of a sweep without their knees: points of equal settings but for those that make depth.
+/// Splits of one total depth are no series, because their depth does not vary.
+fn series(sweep: &Sweep) -> Vec<DepthSeries> {
+    let mut groups = BTreeMap::<Vec<Setting>, BTreeMap<u32, Vec<usize>>>::new();
+    for (index, point) in sweep.points.iter().enumerate() {
+        if !point.settings.iter().any(is_depth) {
+            continue;
+        }
+        let Some(depth) = figures(sweep, index).and_then(|figures| figures.depth) else { continue };
+        let shared = point.settings.iter().filter(|setting| !is_depth(setting)).cloned().collect();
+        groups.entry(shared).or_default().entry(depth).or_default().push(index);
+    }
+    let series = groups.into_iter().filter(|(_, depths)| depths.len() > 1).map(|(settings, depths)| DepthSeries {
+        settings,
+        points: depths.into_values().flatten().collect(),
+        knee: None,
+    });
+    series.collect()
+}
+
+/// The depth series of a sweep and their knees.
+pub fn depths(sweep: &Sweep) -> Vec<DepthSeries> {
+    let with_knee = |mut series: DepthSeries| {
+        let samples: Vec<DepthSample> = series.points.iter().flat_map(|point| samples(sweep, *point)).collect();
+        series.knee = knee(&samples);
+        series
+    };
+    series(sweep).into_iter().map(with_knee).collect()
+}
+
+fn samples(sweep: &Sweep, point: usize) -> impl Iterator<Item = DepthSample> {
+    let sample = |figures: &Headline| figures.depth.map(|depth| DepthSample { depth, iops: figures.iops });
+    runs(sweep, point).into_iter().filter_map(sample)
+}
+
+/// Points whose throughput does not fit their neighbours' in depth, ascending.
+pub fn off_the_curve(sweep: &Sweep) -> Vec<usize> {
+    let mut found: Vec<usize> = series(sweep).iter().flat_map(|series| off_one_curve(sweep, &series.points)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// A point's distance is that from the median of itself and its four neighbours in depth, which a single
+/// one cannot move far; that median follows a rising or falling curve. The worst is taken out first, so that
+/// it does not make its neighbours look bad.
+fn off_one_curve(sweep: &Sweep, points: &[usize]) -> Vec<usize> {
+    let mut known: Vec<(usize, f64)> =
+        points.iter().filter_map(|point| Some((*point, figures(sweep, *point)?.iops.ln()))).collect();
+    let mut found = Vec::new();
+    while known.len() >= OPEN_POINTS_MIN {
+        let distance = |middle: usize| {
+            let from = middle.saturating_sub(2).min(known.len() - 5);
+            let mut five: Vec<f64> = known[from..from + 5].iter().map(|(_, iops)| *iops).collect();
+            five.sort_by(f64::total_cmp);
+            (known[middle].1 - five[2]).abs()
+        };
+        let distances: Vec<f64> = (0..known.len()).map(distance).collect();
+        let mut sorted = distances.clone();
+        sorted.sort_by(f64::total_cmp);
+        let limit = OFF_CURVE.max(OFF_CURVE_SPREADS * sorted[sorted.len() / 2]);
+        // The ends of a rising curve are far from their neighbours' median by nature.
+        let inner = 2..known.len() - 2;
+        let Some(worst) = inner.max_by(|&a, &b| distances[a].total_cmp(&distances[b])) else { break };
+        if distances[worst] <= limit {
+            break;
+        }
+        found.push(known.remove(worst).0);
+    }
+    found
+}
+
+/// True if an open range has gone far enough: the upper half of it brought next to nothing.
+pub fn is_flat(sweep: &Sweep) -> bool {
+    let tried: Vec<f64> = (0..sweep.points.len())
+        .map_while(|point| sweep.visits.iter().any(|visit| visit.point == point).then_some(point))
+        .map(|point| figures(sweep, point).map_or(0.0, |figures| figures.iops))
+        .collect();
+    if tried.len() < OPEN_POINTS_MIN {
+        return false;
+    }
+    // Values are numbers: an open range has no others.
+    let value = |point: usize| sweep.points[point].settings.first().and_then(|setting| number(&setting.value));
+    let Some(last) = value(tried.len() - 1) else { return true };
+    let best = |from: f64, to: f64| {
+        let among = tried.iter().enumerate().filter(|(point, _)| value(*point).is_some_and(|v| v > from && v <= to));
+        among.map(|(_, iops)| *iops).fold(0.0, f64::max)
+    };
+    best(last / 2.0, last) < FLAT_GAIN * best(0.0, last / 2.0)
+}
+
+/// The number that a value of a range begins with, in its own unit.
+fn number(value: &str) -> Option<f64> {
+    value.trim_end_matches(|unit: char| unit.is_ascii_alphabetic()).parse().ok()
+}
+
+/// After a first look: both depths of each series, and the point with the most throughput.
+pub fn points_that_matter(sweep: &Sweep) -> Vec<usize> {
+    let mut points = Vec::new();
+    for series in depths(sweep) {
+        let Some(knee) = &series.knee else { continue };
+        let saturation = match knee.saturation {
+            Saturation::At { depth, .. } => Some(depth.depth),
+            Saturation::StillRising { .. } => None,
+        };
+        for depth in [Some(knee.efficient.depth), saturation].into_iter().flatten() {
+            let of_depth = |point: &&usize| figures(sweep, **point).is_some_and(|f| f.depth == Some(depth));
+            points.extend(series.points.iter().find(of_depth));
+        }
+    }
+    points.extend(best(sweep));
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+/// What one of the devices below the targets has of a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerDevice {
+    /// I/Os of the devices for each I/O of the load: a write is made as often as there are copies.
+    pub amplification: f64,
+    /// I/Os outstanding; `None` = unknown.
+    pub depth: Option<f64>,
+    /// I/Os per second.
+    pub iops: f64,
+}
+
+/// Shares out the figures of a point over the devices below.
+pub fn per_device(figures: &Headline, devices: DeviceCount) -> PerDevice {
+    let amplification = 1.0 - figures.write_share + figures.write_share * f64::from(devices.copies);
+    let each = |all: f64| all * amplification / f64::from(devices.ssds);
+    PerDevice { amplification, depth: figures.depth.map(|depth| each(depth.into())), iops: each(figures.iops) }
+}
+
+/// The point with the most I/Os per second.
+pub fn best(sweep: &Sweep) -> Option<usize> {
+    let known = (0..sweep.points.len()).filter_map(|point| Some((point, figures(sweep, point)?.iops)));
+    known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
+}
+
+#[cfg(test)]
+mod tests;

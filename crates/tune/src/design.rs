@@ -1,0 +1,70 @@
+//! What a sweep shall do.
+
+use model::profile::Profile;
+use model::sweep::{Order, Point, Purpose};
+
+/// A sweep to be run.
+#[derive(Clone, Debug, Default)]
+pub struct Design {
+    /// All points in the order given.
+    pub points: Vec<PlannedPoint>,
+    /// True if points are tried, in the order given, until throughput no longer grows.
+    pub is_open: bool,
+    /// In which order points are run.
+    pub order: Order,
+    /// Runs of each point, at least 1.
+    pub runs: u32,
+    /// Measured time of a first look in seconds, if there is one.
+    pub probe_s: Option<u32>,
+    /// Measured time of the runs that follow a first look; `None` = that of the profile.
+    pub confirm_s: Option<u32>,
+    /// Where the random order begins.
+    pub seed: u64,
+}
+
+/// A point and its profile.
+#[derive(Clone, Debug, Default)]
+pub struct PlannedPoint {
+    /// What varies.
+    pub point: Point,
+    /// What is run.
+    pub profile: Profile,
+}
+
+impl Design {
+    /// Why every point is run at first.
+    pub(crate) fn first_purpose(&self) -> Purpose {
+        if self.probe_s.is_some() { Purpose::Probe } else { Purpose::Measure }
+    }
+
+    /// What is run at a point for a reason.
+    pub(crate) fn profile(&self, point: usize, purpose: Purpose) -> Profile {
+        let mut profile = self.points[point].profile.clone();
+        let duration_s = match purpose {
+            Purpose::Measure => None,
+            Purpose::Probe | Purpose::Again => self.probe_s,
+            Purpose::Confirm => self.confirm_s,
+        };
+        for span in &mut profile.time_spans {
+            span.duration_s = duration_s.unwrap_or(span.duration_s);
+        }
+        profile
+    }
+
+    /// Runs that are made whatever is measured; more may follow.
+    pub fn runs_at_least(&self) -> usize {
+        if self.is_open { self.runs as usize } else { self.points.len() * self.runs as usize }
+    }
+
+    /// Time that the load of these runs takes, in seconds.
+    pub fn load_s(&self) -> u64 {
+        let purpose = self.first_purpose();
+        let points = if self.is_open { 1 } else { self.points.len() };
+        let load_s = |point| {
+            let profile = self.profile(point, purpose);
+            let spans = profile.time_spans.iter();
+            spans.map(|span| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s)).sum()
+        };
+        (0..points).map(load_s).fold(0, |sum: u64, one: u64| sum.saturating_add(one)) * u64::from(self.runs)
+    }
+}

@@ -1,0 +1,11 @@
+//! Many runs instead of one, against any [`model::runner::Runner`]: sweeps over options.
+//!
+//! What to run next follows from the design and from what was measured, never from a clock, so a sweep
+//! that was interrupted goes on as if it had not been.
+
+mod design;
+mod schedule;
+mod sweep;
+
+pub use design::{Design, PlannedPoint};
+pub use sweep::{Attendant, Ending, Step, sweep};

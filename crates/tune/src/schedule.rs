@@ -1,0 +1,80 @@
+//! Which runs come next.
+
+use crate::design::Design;
+use crate::sweep::Step;
+use hot::rng::Rng;
+use model::sweep::{Order, Purpose, Sweep};
+
+/// Runs of a point that lay off the curve: with the first one they have a median.
+const RUNS_AGAIN: u32 = 2;
+
+/// Every point's first runs, in the order asked for.
+pub(crate) fn first_runs(design: &Design) -> Vec<Step> {
+    let purpose = design.first_purpose();
+    let mut points: Vec<usize> = (0..design.points.len()).collect();
+    let mut rng = Rng::new(design.seed);
+    let mut steps = Vec::new();
+    if design.is_open {
+        // All runs of a point come before it is known whether there is another.
+        return points
+            .iter()
+            .flat_map(|&point| (0..design.runs).map(move |run| Step { point, run, purpose }))
+            .collect();
+    }
+    for run in 0..design.runs {
+        match design.order {
+            Order::Random => shuffle(&mut points, &mut rng),
+            Order::Abba if run > 0 => points.reverse(),
+            Order::Abba | Order::Given => {}
+        }
+        steps.extend(points.iter().map(|&point| Step { point, run, purpose }));
+    }
+    steps
+}
+
+/// Fisher and Yates.
+fn shuffle(points: &mut [usize], rng: &mut Rng) {
+    for last in (1..points.len()).rev() {
+        points.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+}
+
+/// Points off the curve, once more.
+pub(crate) fn again(sweep: &Sweep) -> Vec<Step> {
+    let step = |point| (0..RUNS_AGAIN).map(move |run| Step { point, run, purpose: Purpose::Again });
+    stats::sweep::off_the_curve(sweep).into_iter().flat_map(step).collect()
+}
+
+/// The points that matter, after a first look.
+pub(crate) fn confirmations(design: &Design, sweep: &Sweep) -> Vec<Step> {
+    if design.probe_s.is_none() {
+        return Vec::new();
+    }
+    let step = |point| Step { point, run: 0, purpose: Purpose::Confirm };
+    stats::sweep::points_that_matter(sweep).into_iter().map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::PlannedPoint;
+
+    fn order(order: Order, runs: u32) -> Vec<usize> {
+        let design = Design { points: vec![PlannedPoint::default(); 5], order, runs, seed: 1, ..Design::default() };
+        first_runs(&design).iter().map(|step| step.point).collect()
+    }
+
+    #[test]
+    fn points_come_in_the_order_asked_for() {
+        assert_eq!(order(Order::Given, 2), [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+        assert_eq!(order(Order::Abba, 3), [0, 1, 2, 3, 4, 4, 3, 2, 1, 0, 0, 1, 2, 3, 4]);
+        let shuffled = order(Order::Random, 2);
+        assert_eq!(shuffled, order(Order::Random, 2), "the same seed gives the same order");
+        assert_ne!(shuffled[..5], shuffled[5..], "each round is shuffled");
+        for round in shuffled.chunks(5) {
+            let mut round = round.to_vec();
+            round.sort_unstable();
+            assert_eq!(round, [0, 1, 2, 3, 4]);
+        }
+    }
+}

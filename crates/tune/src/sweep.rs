@@ -1,0 +1,133 @@
+//! A sweep, run by run.
+
+use crate::design::Design;
+use crate::schedule;
+use model::profile::Profile;
+use model::result::RunResult;
+use model::runner::{RunFailure, Runner};
+use model::sweep::{Purpose, Sweep, Visit, VisitOutcome};
+
+/// One run that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index of the point.
+    pub point: usize,
+    /// Which run of it with this purpose, from 0.
+    pub run: u32,
+    /// Why.
+    pub purpose: Purpose,
+}
+
+/// Whoever attends to a sweep: waits between runs, keeps results, tells the user.
+pub trait Attendant {
+    /// A run is about to begin; `done` runs were made and `known` are planned so far.
+    fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure>;
+    /// Keeps a result; the name of its file, or why it could not be kept.
+    fn keep(&mut self, step: &Step, result: &RunResult) -> Result<String, String>;
+    /// A run was added to the sweep, or its depths were found; why that could not be kept.
+    fn changed(&mut self, sweep: &Sweep) -> Result<(), String>;
+}
+
+/// How a sweep ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All runs were made; some may have failed.
+    Complete,
+    /// The user ended it.
+    Interrupted,
+    /// Its results could not be kept.
+    Lost(String),
+}
+
+/// Runs what is missing of a sweep: all of a new one, the rest of one that was interrupted. Runs that
+/// failed before are tried again.
+pub fn sweep(design: &Design, sweep: &mut Sweep, runner: &mut dyn Runner, attendant: &mut dyn Attendant) -> Ending {
+    sweep.visits.retain(|visit| visit.headline().is_some());
+    let mut course = Course { design, sweep, runner, attendant, prepared: None, tried: Vec::new() };
+    match course.all() {
+        Ok(()) => Ending::Complete,
+        Err(ending) => ending,
+    }
+}
+
+struct Course<'a> {
+    design: &'a Design,
+    sweep: &'a mut Sweep,
+    runner: &'a mut dyn Runner,
+    attendant: &'a mut dyn Attendant,
+    /// The profile whose targets stand.
+    prepared: Option<Profile>,
+    /// Runs that were made, or tried, now or before.
+    tried: Vec<Step>,
+}
+
+impl Course<'_> {
+    fn all(&mut self) -> Result<(), Ending> {
+        self.take(&schedule::first_runs(self.design))?;
+        self.take(&schedule::again(self.sweep))?;
+        self.take(&schedule::confirmations(self.design, self.sweep))?;
+        self.sweep.depths = stats::sweep::depths(self.sweep);
+        self.attendant.changed(self.sweep).map_err(Ending::Lost)
+    }
+
+    fn take(&mut self, steps: &[Step]) -> Result<(), Ending> {
+        for (index, step) in steps.iter().enumerate() {
+            let is_new_point = step.purpose == self.design.first_purpose() && step.run == 0;
+            if self.design.is_open && is_new_point && stats::sweep::is_flat(self.sweep) {
+                return Ok(());
+            }
+            let known = self.tried.len() + steps.len() - index;
+            let is_made = self.sweep.visits.iter().any(|visit| Step::of(visit) == *step);
+            if !is_made {
+                let visit = self.visit(step, known)?;
+                self.sweep.visits.push(visit);
+                self.attendant.changed(self.sweep).map_err(Ending::Lost)?;
+            }
+            self.tried.push(*step);
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {
+        let outcome = match self.run(step, known) {
+            Ok(result) => match result.time_spans.first().and_then(stats::headline) {
+                Some(headline) => {
+                    let file = self.attendant.keep(step, &result).map_err(Ending::Lost)?;
+                    VisitOutcome::Measured { file, headline }
+                }
+                None => VisitOutcome::Failed { reasons: vec!["nothing was measured".to_owned()] },
+            },
+            Err(RunFailure::Interrupted) => return Err(Ending::Interrupted),
+            Err(RunFailure::Failed(reasons)) => VisitOutcome::Failed { reasons },
+        };
+        Ok(Visit { point: step.point, run: step.run, purpose: step.purpose, outcome })
+    }
+
+    fn run(&mut self, step: &Step, known: usize) -> Result<RunResult, RunFailure> {
+        let profile = self.design.profile(step.point, step.purpose);
+        if !self.prepared.as_ref().is_some_and(|prepared| same_targets(prepared, &profile)) {
+            self.runner.prepare(&profile)?;
+            self.prepared = Some(profile.clone());
+        }
+        self.attendant.before(step, self.tried.len(), known)?;
+        self.runner.run(&profile)
+    }
+}
+
+impl Step {
+    fn of(visit: &Visit) -> Self {
+        Self { point: visit.point, run: visit.run, purpose: visit.purpose }
+    }
+}
+
+/// True if one profile's targets are good for the other.
+fn same_targets(one: &Profile, other: &Profile) -> bool {
+    let targets = |profile: &Profile| {
+        let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+        targets.map(|target| (target.path.clone(), target.create_size)).collect::<Vec<_>>()
+    };
+    targets(one) == targets(other)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Sweeps against a device that is a formula: sixteen servers, 100 µs each.
+
+use super::*;
+use crate::PlannedPoint;
+use model::profile::{Target, TimeSpan};
+use model::result::{Directions, Figures, LoadLoop, Measured, TimeSpanResult};
+use model::sweep::{Order, Point, SWEEP_FORM, Saturation, Setting};
+
+/// Answers by formula; the n-th run may go wrong.
+#[derive(Default)]
+struct Formula {
+    prepared: Vec<String>,
+    runs: Vec<(u32, u32)>,
+    fails_at: Option<usize>,
+    interrupted_at: Option<usize>,
+    halved_at: Option<usize>,
+}
+
+impl Runner for Formula {
+    fn prepare(&mut self, profile: &Profile) -> Result<(), RunFailure> {
+        self.prepared.push(profile.time_spans[0].targets[0].path.display().to_string());
+        Ok(())
+    }
+
+    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+        let span = &profile.time_spans[0];
+        let depth = span.targets[0].outstanding;
+        let now = Some(self.runs.len());
+        self.runs.push((depth, span.duration_s));
+        if now == self.fails_at {
+            return Err(RunFailure::Failed(vec!["the device is gone".to_owned()]));
+        }
+        if now == self.interrupted_at {
+            return Err(RunFailure::Interrupted);
+        }
+        let iops = f64::from(depth.min(16)) * 10_000.0 / if now == self.halved_at { 2.0 } else { 1.0 };
+        let total = Directions { total: Figures { iops, ..Figures::default() }, ..Directions::default() };
+        let measured = Measured { total, load_loop: Some(LoadLoop::Closed { depth }), ..Measured::default() };
+        let happened = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        Ok(RunResult { time_spans: vec![happened], ..RunResult::default() })
+    }
+}
+
+/// Remembers what it was told.
+#[derive(Default)]
+struct Notebook {
+    before: Vec<(usize, usize)>,
+    kept: usize,
+    changes: usize,
+    is_full: bool,
+}
+
+impl Attendant for Notebook {
+    fn before(&mut self, _: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
+        self.before.push((done, known));
+        Ok(())
+    }
+
+    fn keep(&mut self, _: &Step, _: &RunResult) -> Result<String, String> {
+        self.kept += 1;
+        if self.is_full { Err("no space".to_owned()) } else { Ok(format!("{}.json", self.kept)) }
+    }
+
+    fn changed(&mut self, _: &Sweep) -> Result<(), String> {
+        self.changes += 1;
+        Ok(())
+    }
+}
+
+fn design(depths: u32) -> Design {
+    let point = |depth: u32| {
+        let setting = Setting { name: "o".to_owned(), value: depth.to_string() };
+        let target = Target { outstanding: depth, ..Target::new("a.dat") };
+        let span = TimeSpan { targets: vec![target], duration_s: 60, ..TimeSpan::default() };
+        let profile = Profile { time_spans: vec![span], ..Profile::default() };
+        PlannedPoint { point: Point { settings: vec![setting] }, profile }
+    };
+    Design { points: (1..=depths).map(point).collect(), runs: 1, ..Design::default() }
+}
+
+fn empty(design: &Design) -> Sweep {
+    Sweep {
+        form: SWEEP_FORM.to_owned(),
+        program: String::new(),
+        words: Vec::new(),
+        points: design.points.iter().map(|planned| planned.point.clone()).collect(),
+        visits: Vec::new(),
+        devices: None,
+        depths: Vec::new(),
+    }
+}
+
+fn run(design: &Design, runner: &mut Formula) -> (Sweep, Ending, Notebook) {
+    let (mut found, mut notebook) = (empty(design), Notebook::default());
+    let ending = sweep(design, &mut found, runner, &mut notebook);
+    (found, ending, notebook)
+}
+
+fn saturation(sweep: &Sweep) -> u32 {
+    match sweep.depths[0].knee.as_ref().unwrap().saturation {
+        Saturation::At { depth, .. } => depth.depth,
+        Saturation::StillRising { .. } => panic!("{:?}", sweep.depths),
+    }
+}
+
+#[test]
+fn every_point_is_run_once_and_the_knee_is_where_the_servers_are_busy() {
+    let mut runner = Formula::default();
+    let (found, ending, notebook) = run(&design(32), &mut runner);
+    assert_eq!(ending, Ending::Complete);
+    assert_eq!(runner.runs, (1..=32).map(|depth| (depth, 60)).collect::<Vec<_>>());
+    assert_eq!(runner.prepared, ["a.dat"], "targets are prepared once");
+    assert_eq!((notebook.kept, notebook.changes), (32, 33));
+    assert_eq!(notebook.before[31], (31, 32));
+    assert_eq!(saturation(&found), 16);
+    assert_eq!(found.depths[0].knee.as_ref().unwrap().efficient.depth, 16);
+}
+
+#[test]
+fn targets_are_prepared_again_where_the_axis_changes_them() {
+    let mut design = design(4);
+    design.points[2].profile.time_spans[0].targets[0].path = "b.dat".into();
+    let mut runner = Formula::default();
+    run(&design, &mut runner);
+    assert_eq!(runner.prepared, ["a.dat", "b.dat", "a.dat"]);
+}
+
+#[test]
+fn a_point_off_the_curve_is_run_twice_more() {
+    let mut runner = Formula { halved_at: Some(9), ..Formula::default() };
+    let (found, ..) = run(&design(24), &mut runner);
+    assert_eq!(runner.runs[24..], [(10, 60), (10, 60)]);
+    let again = found.visits.iter().filter(|visit| visit.purpose == Purpose::Again).count();
+    assert_eq!((again, stats::sweep::figures(&found, 9).unwrap().iops), (2, 100_000.0));
+}
+
+#[test]
+fn an_open_range_goes_on_until_throughput_no_longer_grows() {
+    let mut runner = Formula::default();
+    let (found, ending, _) = run(&Design { is_open: true, runs: 2, ..design(500) }, &mut runner);
+    assert_eq!((ending, runner.runs.len()), (Ending::Complete, 64), "two runs of 32 points");
+    assert_eq!(saturation(&found), 16);
+}
+
+#[test]
+fn what_matters_of_a_quick_look_is_confirmed_at_length() {
+    let mut runner = Formula::default();
+    let design = Design { probe_s: Some(5), confirm_s: Some(300), ..design(32) };
+    run(&design, &mut runner);
+    assert!(runner.runs[..32].iter().all(|(_, seconds)| *seconds == 5));
+    assert_eq!(runner.runs[32..], [(16, 300), (32, 300)], "both depths, and the highest of the plateau");
+    assert_eq!(design.load_s(), 32 * (5 + 5), "a warm-up of 5 s and the probe");
+}
+
+#[test]
+fn a_run_that_fails_does_not_end_the_sweep() {
+    let mut runner = Formula { fails_at: Some(3), ..Formula::default() };
+    let (found, ending, _) = run(&design(8), &mut runner);
+    assert_eq!((ending, runner.runs.len()), (Ending::Complete, 8));
+    let failed = VisitOutcome::Failed { reasons: vec!["the device is gone".to_owned()] };
+    assert_eq!(found.visits[3].outcome, failed);
+    assert_eq!(stats::sweep::figures(&found, 3), None);
+}
+
+#[test]
+fn what_was_interrupted_goes_on_as_if_it_had_not_been() {
+    for order in [Order::Given, Order::Random, Order::Abba] {
+        let design = Design { order, runs: 2, seed: 3, ..design(12) };
+        let (whole, ..) = run(&design, &mut Formula::default());
+        let mut runner = Formula { interrupted_at: Some(7), fails_at: Some(2), ..Formula::default() };
+        let (mut found, ending, _) = run(&design, &mut runner);
+        assert_eq!((ending, found.visits.len()), (Ending::Interrupted, 7));
+        let mut runner = Formula::default();
+        let ending = sweep(&design, &mut found, &mut runner, &mut Notebook::default());
+        assert_eq!((ending, runner.runs.len()), (Ending::Complete, 24 - 6), "the failed one too");
+        let key = |sweep: &Sweep| {
+            let mut visits: Vec<_> = sweep.visits.iter().map(|visit| (visit.point, visit.run)).collect();
+            visits.sort_unstable();
+            visits
+        };
+        assert_eq!(key(&found), key(&whole));
+        assert_eq!(found.depths, whole.depths);
+    }
+}
+
+#[test]
+fn a_sweep_whose_results_cannot_be_kept_ends_at_once() {
+    let mut runner = Formula::default();
+    let design = design(8);
+    let ending =
+        sweep(&design, &mut empty(&design), &mut runner, &mut Notebook { is_full: true, ..Notebook::default() });
+    assert_eq!((ending, runner.runs.len()), (Ending::Lost("no space".to_owned()), 1));
+}
