@@ -1,5 +1,6 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
+mod compare;
 mod devices;
 mod events;
 mod interrupt;
@@ -48,6 +49,8 @@ fn main() -> Status {
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
         Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
         Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words),
+        Command::Subcommand(Subcommand::Compare, words) => compare::run(&words),
+        Command::Subcommand(Subcommand::Repeat, words) => sweep::repeat(&invocation, &words),
     }
 }
 

@@ -108,7 +108,7 @@ fn convert(file: &Path, output: &Path, form: Form) -> Status {
 }
 
 /// A result of this program or of DiskSpd; why it cannot be had, as a sentence.
-fn read(file: &Path) -> Result<RunResult, String> {
+pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
     let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
     let result = if is_json {

@@ -1,4 +1,4 @@
-//! `diskspd sweep`: a load once for each value of an option.
+//! `diskspd sweep`: a load once for each value of an option; `diskspd repeat`: the same load many times.
 
 mod folder;
 
@@ -9,13 +9,13 @@ use crate::machine_runner::MachineRunner;
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
 use crate::surroundings::Here;
-use folder::Folder;
+use folder::{Folder, Kind};
 use host::Root;
 use model::result::RunResult;
 use model::runner::RunFailure;
-use model::sweep::{DeviceCount, SWEEP_FORM, Setting, Sweep};
+use model::sweep::{DeviceCount, Extent, SWEEP_FORM, Setting, Sweep, Visit};
 use model::units::Bytes;
-use spec::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
+use spec::sweep::{PlannedPoint, RepeatCommand, SweepCommand, SweepOptions, SweepRequest};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -30,12 +30,21 @@ pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
     match spec::sweep::parse(words, &Here) {
         Err(failure) => refuse(&failure),
         Ok(SweepCommand::Help) => printed(print(spec::sweep::HELP.as_bytes()), Status::Success),
-        Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder),
+        Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder, Kind::Sweep),
         Ok(SweepCommand::Resume(path)) => resume(invocation, path),
     }
 }
 
-fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>) -> Status {
+/// Does what the words behind `diskspd repeat` ask for.
+pub(crate) fn repeat(invocation: &Invocation, words: &[OsString]) -> Status {
+    match spec::sweep::parse_repeat(words, &Here) {
+        Err(failure) => refuse(&failure),
+        Ok(RepeatCommand::Help) => printed(print(spec::sweep::REPEAT_HELP.as_bytes()), Status::Success),
+        Ok(RepeatCommand::Run { request, folder }) => begin(invocation, &request, folder, Kind::Repeat),
+    }
+}
+
+fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>, kind: Kind) -> Status {
     let options = &request.options;
     let sweep = Sweep {
         form: SWEEP_FORM.to_owned(),
@@ -46,8 +55,8 @@ fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>)
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
         depths: Vec::new(),
     };
-    let path = path.unwrap_or_else(folder::default_name);
-    match Folder::check(path) {
+    let path = path.unwrap_or_else(|| kind.default_folder());
+    match Folder::check(path, kind) {
         Ok(folder) => go(invocation, request, folder, sweep),
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
@@ -115,8 +124,11 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             return Err(vec![(*reason).to_owned()]);
         }
         let made = runner.check(&planned.request.profile).map_err(|reasons| {
-            let settings = typed(&planned.point.settings);
-            reasons.into_iter().map(|reason| format!("{settings}: {reason}")).collect::<Vec<_>>()
+            let place = match typed(&planned.point.settings) {
+                settings if settings.is_empty() => String::new(),
+                settings => format!("{settings}: "),
+            };
+            reasons.into_iter().map(|reason| format!("{place}{reason}")).collect::<Vec<_>>()
         })?;
         to_be_made.extend(made);
     }
@@ -124,14 +136,14 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
 }
 
 fn design(request: &SweepRequest) -> Design {
-    let SweepOptions { is_open, order, runs, probe_s, confirm_s, .. } = request.options;
+    let SweepOptions { extent, order, runs, probe_s, confirm_s, .. } = request.options;
     let point = |planned: &PlannedPoint| tune::PlannedPoint {
         point: planned.point.clone(),
         profile: planned.request.profile.clone(),
     };
     let points: Vec<tune::PlannedPoint> = request.points.iter().map(point).collect();
     let seed = points.first().and_then(|point| point.profile.time_spans.first()).map_or(0, |span| span.random_seed);
-    Design { points, is_open, order, runs, probe_s, confirm_s, seed: seed.into() }
+    Design { points, extent, order, runs, probe_s, confirm_s, seed: seed.into() }
 }
 
 /// What will be done, before it is begun.
@@ -142,16 +154,21 @@ fn announce(
     sweep: &Sweep,
     folder: &Folder,
 ) {
-    let points = if design.is_open {
-        "points until throughput no longer grows".to_owned()
-    } else {
-        format!("{} points", design.points.len())
+    let points = design.points.len();
+    let runs = design.runs;
+    let what = match (design.extent, folder.kind()) {
+        (Extent::UntilSure { figure, share }, _) => {
+            let percent = share * 100.0;
+            format!("runs until the mean of {} is known to {percent} %, at most {runs}: at least ", figure.name())
+        }
+        (Extent::UntilFlat, _) => "points until throughput no longer grows: at least ".to_owned(),
+        (Extent::Whole, Kind::Repeat) => format!("{runs} runs: "),
+        (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: "),
+        (Extent::Whole, Kind::Sweep) => format!("{points} points: "),
     };
     let rests = options.rest * u32::try_from(design.runs_at_least().saturating_sub(1)).unwrap_or(u32::MAX);
     let time = Duration::from_secs(design.load_s()) + rests;
-    let runs = if design.runs == 1 { String::new() } else { format!(", {} runs each", design.runs) };
-    let at_least = if design.is_open { "at least " } else { "" };
-    say(&format!("{points}{runs}: {at_least}{} and what it takes to make the targets", length(time)));
+    say(&format!("{what}{} and what it takes to make the targets", length(time)));
     if !sweep.visits.is_empty() {
         say(&format!("{} runs were made before", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
     }
@@ -180,15 +197,19 @@ fn length(time: Duration) -> String {
 
 fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid: bool) -> Status {
     let mut text = Vec::new();
-    let written = report::sweep::summary(sweep, &mut text).and_then(|()| print(&text));
+    let summary = match folder.kind() {
+        Kind::Sweep => report::sweep::summary(sweep, &mut text),
+        Kind::Repeat => report::repeat::summary(sweep, &mut text),
+    };
+    let written = summary.and_then(|()| print(&text));
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),
-        Ending::Interrupted => {
+        Ending::Interrupted if folder.kind() == Kind::Sweep => {
             say(&format!("stopped; diskspd sweep --resume {} goes on", folder.path().display()));
             Status::Success
         }
-        Ending::Complete => Status::Success,
+        Ending::Interrupted | Ending::Complete => Status::Success,
     };
     if failed > 0 {
         return fail(&format!("{failed} runs failed"));
@@ -216,7 +237,7 @@ struct Keeper<'a> {
 impl Attendant for Keeper<'_> {
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
         let point = &self.request.points[step.point];
-        let part = format!("{} of {known}, {}", done + 1, typed(&point.point.settings));
+        let part = format!("{} of {known} {}", done + 1, typed(&point.point.settings));
         *self.part.borrow_mut() = part;
         if std::mem::replace(&mut self.ran, true) {
             self.rest()?;
@@ -236,16 +257,18 @@ impl Attendant for Keeper<'_> {
         self.folder.keep(&RunResult { command_line, labels, ..result.clone() })
     }
 
-    fn changed(&mut self, sweep: &Sweep) -> Result<(), String> {
-        if sweep.depths.is_empty()
-            && let Some(visit) = sweep.visits.last()
-        {
-            let profile = &self.request.points[visit.point].request.profile;
-            let mut line = Vec::new();
-            report::sweep::line(visit, profile, &sweep.points[visit.point], &mut line)
-                .and_then(|()| print(&line))
-                .map_err(|error| format!("cannot write to stdout: {error}"))?;
-        }
+    fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String> {
+        let planned = &self.request.points[visit.point];
+        let mut line = Vec::new();
+        let made = match self.folder.kind() {
+            Kind::Sweep => report::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
+            Kind::Repeat => report::repeat::line(visit, &mut line),
+        };
+        made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
+        self.folder.save(sweep)
+    }
+
+    fn judged(&mut self, sweep: &Sweep) -> Result<(), String> {
         self.folder.save(sweep)
     }
 }

@@ -29,8 +29,9 @@ fn every_point_is_run_and_kept() {
         "results: results",
     ]);
     let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
-    assert_eq!(lines.len(), 6, "{}", run.stdout);
-    for (depth, line) in (1..).zip(&lines) {
+    let (first, again) = lines.split_at(6);
+    assert!(again.iter().all(|line| line.ends_with("(again: it was off the curve)")), "{}", run.stdout);
+    for (depth, line) in (1..).zip(first) {
         assert!(line.starts_with(&format!("Param -o {depth} -t 1, ")), "{line}");
         for unit in [" iops, ", " MB/sec, ", " ms, ", "% CPU"] {
             assert!(line.contains(unit), "{line}");
@@ -133,6 +134,7 @@ fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
     let run = place.diskspd("sweep --files 1,2 --dir d -- -c2M -d1 -W0 -b64K -r -w100 -Zr -o4 -L a.dat").run();
     run.expect_status(0);
     run.expect_stdout(&["Param -o 4 -t 1 --files 1, ", "Param -o 2 -t 1 --files 2, "]);
+    assert_eq!(run.stdout.matches("Param").count(), 2, "a line for each run: {}", run.stdout);
     assert_eq!(files(&place, "."), ["a-1of2.dat", "a-2of2.dat", "a.dat", "d"]);
     assert_eq!(place.content("a-2of2.dat").len(), 1 << 20);
     let made = |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
@@ -142,4 +144,23 @@ fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
     let run = place.diskspd("sweep --vary o=1,2 --dir f -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
     run.expect_status(0).expect_stderr(&["nothing to make targets; the load writes nothing"]);
     assert_eq!(made(&place), when, "what stands is not made again");
+}
+
+#[test]
+fn repeats_print_each_run_their_average_and_median() {
+    let place = workplace!();
+    let run = place.diskspd("repeat --runs 6 --dir r -- -c1M -d1 -W0 -b4K -r -L a.dat").run();
+    run.expect_status(0).expect_stderr(&["6 runs: 6 s", "results: r"]);
+    run.expect_stdout(&["Run 1, ", "Run 6, ", "Average, ", "95 % interval"]);
+    let sweep = json(&place, "r/repeat.json");
+    let iops = |visit: &Value| visit["outcome"]["measured"]["headline"]["iops"].as_f64().expect("a figure");
+    let runs: Vec<f64> = sweep["visits"].as_array().expect("runs").iter().map(iops).collect();
+    assert_eq!(runs.len(), 6);
+    let average = format!("Average, {:.3} iops", runs.iter().sum::<f64>() / 6.0);
+    assert!(run.stdout.contains(&average), "{average}: {}", run.stdout);
+    assert_eq!(files(&place, "r").len(), 8);
+    let run = place.diskspd("repeat --until iops=100% --runs 8 --dir s -- -c1M -d1 -W0 -b4K -r a.dat").run();
+    run.expect_status(0).expect_stderr(&["runs until the mean of iops is known to 100 %, at most 8"]);
+    assert!(run.stdout.contains("Run 8, ") && !run.stdout.contains("mean ms"), "{}", run.stdout);
+    place.diskspd("repeat --dir r -- a.dat").run().expect_status(3).expect_stderr(&["--dir 'r': it is not empty"]);
 }

@@ -32,3 +32,37 @@ pub struct Headline {
     /// The gravest finding of the verdict; `None` if nothing was found or nothing was judged.
     pub severity: Option<Severity>,
 }
+
+/// One of the figures, for whoever waits until it is known well enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// I/Os per second.
+    Iops,
+    /// Mean latency.
+    MeanLatency,
+    /// 99th percentile of the latency.
+    P99,
+}
+
+impl Figure {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Iops, Self::MeanLatency, Self::P99];
+
+    /// Its name on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::MeanLatency => "mean",
+            Self::P99 => "p99",
+        }
+    }
+
+    /// Its value, if it was measured.
+    pub fn of(self, headline: &Headline) -> Option<f64> {
+        match self {
+            Self::Iops => Some(headline.iops),
+            Self::MeanLatency => headline.mean_ns,
+            Self::P99 => headline.p99_ns.map(|ns| ns as f64),
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
-use crate::headline::Headline;
+use crate::headline::{Figure, Headline};
 use serde::{Deserialize, Serialize};
 
 /// Marks a file as a sweep of this form.
@@ -46,6 +46,25 @@ pub enum Order {
     /// Forth and back in turn.
     Abba,
 }
+
+/// How far a sweep goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Extent {
+    /// All points.
+    #[default]
+    Whole,
+    /// Points, in the order given, until throughput no longer grows.
+    UntilFlat,
+    /// Runs of one point until the mean of a figure is known to within this share of it.
+    UntilSure {
+        /// The figure.
+        figure: Figure,
+        /// From 0 to 1.
+        share: f64,
+    },
+}
+
+impl Eq for Extent {}
 
 /// Why a run was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

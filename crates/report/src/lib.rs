@@ -5,6 +5,7 @@
 //! the order of lines are part of the contract.
 
 mod cache_table;
+pub mod compare;
 mod confidence;
 mod cpu_table;
 mod csv;
@@ -21,6 +22,7 @@ mod load_loop;
 mod numbers;
 mod part_table;
 mod read;
+pub mod repeat;
 mod slowest_table;
 pub mod sweep;
 mod system;

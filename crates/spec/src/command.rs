@@ -68,11 +68,15 @@ pub enum Subcommand {
     Devices,
     /// `sweep`: [`crate::sweep`].
     Sweep,
+    /// `repeat`: [`crate::sweep`] too, of one point.
+    Repeat,
+    /// `compare`: [`crate::compare_command`].
+    Compare,
 }
 
 impl Subcommand {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Sweep, Self::Report, Self::Devices];
+    pub const ALL: [Self; 5] = [Self::Sweep, Self::Repeat, Self::Compare, Self::Report, Self::Devices];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -80,6 +84,8 @@ impl Subcommand {
             Self::Report => "report",
             Self::Devices => "devices",
             Self::Sweep => "sweep",
+            Self::Repeat => "repeat",
+            Self::Compare => "compare",
         }
     }
 
@@ -89,6 +95,8 @@ impl Subcommand {
             Self::Report => "print the report of a saved result, or bring it into another form",
             Self::Devices => "list the block devices of this machine",
             Self::Sweep => "run a load once for each value of an option, and find the depth to use",
+            Self::Compare => "compare saved results: what differs, and whether that can be chance",
+            Self::Repeat => "run the same load several times, and tell average, median and spread",
         }
     }
 

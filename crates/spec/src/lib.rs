@@ -8,6 +8,7 @@ mod affinity;
 pub mod argv;
 mod builder;
 mod command;
+pub mod compare_command;
 mod decimal;
 pub mod devices_command;
 mod distribution;

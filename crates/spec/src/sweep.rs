@@ -3,7 +3,9 @@
 mod axis;
 mod command;
 mod points;
+mod repeat;
 
 pub use axis::Axis;
 pub use command::{HELP, SweepCommand, SweepOptions, SweepRequest, parse, resume};
 pub use points::PlannedPoint;
+pub use repeat::{REPEAT_HELP, RepeatCommand, parse_repeat};

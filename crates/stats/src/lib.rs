@@ -6,6 +6,7 @@
 mod accuracy;
 mod affinity;
 mod combine;
+pub mod compare;
 mod confidence;
 mod course;
 mod cpu;
@@ -19,6 +20,7 @@ mod latency;
 mod load_loop;
 mod part;
 mod rate;
+pub mod repeats;
 #[cfg(test)]
 mod simulation;
 mod steadiness;

@@ -1,15 +1,15 @@
 //! What a sweep shall do.
 
 use model::profile::Profile;
-use model::sweep::{Order, Point, Purpose};
+use model::sweep::{Extent, Order, Point, Purpose};
 
 /// A sweep to be run.
 #[derive(Clone, Debug, Default)]
 pub struct Design {
     /// All points in the order given.
     pub points: Vec<PlannedPoint>,
-    /// True if points are tried, in the order given, until throughput no longer grows.
-    pub is_open: bool,
+    /// How far it goes.
+    pub extent: Extent,
     /// In which order points are run.
     pub order: Order,
     /// Runs of each point, at least 1.
@@ -53,18 +53,23 @@ impl Design {
 
     /// Runs that are made whatever is measured; more may follow.
     pub fn runs_at_least(&self) -> usize {
-        if self.is_open { self.runs as usize } else { self.points.len() * self.runs as usize }
+        match self.extent {
+            Extent::Whole => self.points.len() * self.runs as usize,
+            Extent::UntilFlat => self.runs as usize,
+            Extent::UntilSure { .. } => self.runs.min(stats::repeats::FIRST_CHECKPOINT) as usize,
+        }
     }
 
     /// Time that the load of these runs takes, in seconds.
     pub fn load_s(&self) -> u64 {
         let purpose = self.first_purpose();
-        let points = if self.is_open { 1 } else { self.points.len() };
-        let load_s = |point| {
+        let load_s = |point: usize| -> u64 {
             let profile = self.profile(point, purpose);
             let spans = profile.time_spans.iter();
             spans.map(|span| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s)).sum()
         };
-        (0..points).map(load_s).fold(0, |sum: u64, one: u64| sum.saturating_add(one)) * u64::from(self.runs)
+        let points = if self.extent == Extent::Whole { self.points.len() } else { self.points.len().min(1) };
+        let once = (0..points).map(load_s).fold(0, u64::saturating_add);
+        once.saturating_mul(self.runs_at_least() as u64 / points.max(1) as u64)
     }
 }

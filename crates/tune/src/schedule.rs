@@ -3,7 +3,7 @@
 use crate::design::Design;
 use crate::sweep::Step;
 use hot::rng::Rng;
-use model::sweep::{Order, Purpose, Sweep};
+use model::sweep::{Extent, Order, Purpose, Sweep};
 
 /// Runs of a point that lay off the curve: with the first one they have a median.
 const RUNS_AGAIN: u32 = 2;
@@ -14,7 +14,7 @@ pub(crate) fn first_runs(design: &Design) -> Vec<Step> {
     let mut points: Vec<usize> = (0..design.points.len()).collect();
     let mut rng = Rng::new(design.seed);
     let mut steps = Vec::new();
-    if design.is_open {
+    if design.extent == Extent::UntilFlat {
         // All runs of a point come before it is known whether there is another.
         return points
             .iter()

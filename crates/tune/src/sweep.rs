@@ -5,7 +5,7 @@ use crate::schedule;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::runner::{RunFailure, Runner};
-use model::sweep::{Purpose, Sweep, Visit, VisitOutcome};
+use model::sweep::{Extent, Purpose, Sweep, Visit, VisitOutcome};
 
 /// One run that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,10 @@ pub trait Attendant {
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure>;
     /// Keeps a result; the name of its file, or why it could not be kept.
     fn keep(&mut self, step: &Step, result: &RunResult) -> Result<String, String>;
-    /// A run was added to the sweep, or its depths were found; why that could not be kept.
-    fn changed(&mut self, sweep: &Sweep) -> Result<(), String>;
+    /// A run was made, the last of the sweep's; why that could not be kept.
+    fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String>;
+    /// All runs were made, and it is known what they say together.
+    fn judged(&mut self, sweep: &Sweep) -> Result<(), String>;
 }
 
 /// How a sweep ended.
@@ -67,25 +69,39 @@ impl Course<'_> {
         self.take(&schedule::again(self.sweep))?;
         self.take(&schedule::confirmations(self.design, self.sweep))?;
         self.sweep.depths = stats::sweep::depths(self.sweep);
-        self.attendant.changed(self.sweep).map_err(Ending::Lost)
+        self.attendant.judged(self.sweep).map_err(Ending::Lost)
     }
 
     fn take(&mut self, steps: &[Step]) -> Result<(), Ending> {
         for (index, step) in steps.iter().enumerate() {
-            let is_new_point = step.purpose == self.design.first_purpose() && step.run == 0;
-            if self.design.is_open && is_new_point && stats::sweep::is_flat(self.sweep) {
+            if step.purpose == self.design.first_purpose() && self.is_enough(step.run) {
                 return Ok(());
             }
             let known = self.tried.len() + steps.len() - index;
             let is_made = self.sweep.visits.iter().any(|visit| Step::of(visit) == *step);
             if !is_made {
                 let visit = self.visit(step, known)?;
-                self.sweep.visits.push(visit);
-                self.attendant.changed(self.sweep).map_err(Ending::Lost)?;
+                self.sweep.visits.push(visit.clone());
+                self.attendant.visited(&visit, self.sweep).map_err(Ending::Lost)?;
             }
             self.tried.push(*step);
         }
         Ok(())
+    }
+
+    /// True if the next first run, which is the `run`-th of its point, need not be made.
+    fn is_enough(&self, run: u32) -> bool {
+        match self.design.extent {
+            Extent::Whole => false,
+            Extent::UntilFlat => run == 0 && stats::sweep::is_flat(self.sweep),
+            Extent::UntilSure { figure, share } => {
+                let runs: Vec<_> = self.sweep.visits.iter().filter_map(Visit::headline).collect();
+                let values: Option<Vec<f64>> = runs.iter().map(|headline| figure.of(headline)).collect();
+                let looks = stats::repeats::checkpoints(self.design.runs);
+                let is_sure = |values: &Vec<f64>| stats::repeats::is_sure(values, share, looks);
+                stats::repeats::is_checkpoint(run) && values.as_ref().is_some_and(is_sure)
+            }
+        }
     }
 
     fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {

@@ -12,17 +12,41 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-const SWEEP_FILE: &str = "sweep.json";
 const TABLE_FILE: &str = "table.csv";
+
+/// What is kept in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Points of a sweep.
+    Sweep,
+    /// Runs of the same load.
+    Repeat,
+}
+
+impl Kind {
+    /// The subcommand.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweep",
+            Self::Repeat => "repeat",
+        }
+    }
+
+    /// The file that says how far it has come.
+    fn file(self) -> String {
+        format!("{}.json", self.name())
+    }
+
+    /// A directory if nobody chose one.
+    pub(super) fn default_folder(self) -> PathBuf {
+        PathBuf::from(format!("{}-{}", self.name(), Zoned::now().strftime("%Y%m%d-%H%M%S")))
+    }
+}
 
 /// Where a sweep keeps what it finds.
 pub(super) struct Folder {
     path: PathBuf,
-}
-
-/// The name of a directory that nobody chose one for.
-pub(super) fn default_name() -> PathBuf {
-    PathBuf::from(Zoned::now().strftime("sweep-%Y%m%d-%H%M%S").to_string())
+    kind: Kind,
 }
 
 /// This program: its version, and a checksum of the file that it runs from, if that can be read.
@@ -62,13 +86,13 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
 
 impl Folder {
     /// A directory for a new sweep, which is made later: none may be there, or an empty one.
-    pub(super) fn check(path: PathBuf) -> Result<Self, String> {
+    pub(super) fn check(path: PathBuf, kind: Kind) -> Result<Self, String> {
         let shown = path.display();
         match fs::read_dir(&path).map(Iterator::count) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { path, kind }),
             Err(error) => Err(format!("--dir '{shown}': {error}")),
-            Ok(0) => Ok(Self { path }),
-            Ok(_) if path.join(SWEEP_FILE).exists() => {
+            Ok(0) => Ok(Self { path, kind }),
+            Ok(_) if kind == Kind::Sweep && path.join(kind.file()).exists() => {
                 Err(format!("--dir '{shown}': a sweep is there; --resume {shown} goes on with it"))
             }
             Ok(_) => Err(format!("--dir '{shown}': it is not empty")),
@@ -77,7 +101,8 @@ impl Folder {
 
     /// The directory of a sweep that was begun, and the sweep.
     pub(super) fn open(path: PathBuf) -> Result<(Self, Sweep), String> {
-        let file = path.join(SWEEP_FILE);
+        let kind = Kind::Sweep;
+        let file = path.join(kind.file());
         let at = |reason: String| format!("'{}': {reason}", file.display());
         let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
         let sweep: Sweep = serde_json::from_slice(&text).map_err(|error| at(format!("it is no sweep: {error}")))?;
@@ -88,7 +113,11 @@ impl Folder {
         if !sweep.visits.iter().all(|visit| is_known(visit.point)) {
             return Err(at("it has runs of points that it does not have".to_owned()));
         }
-        Ok((Self { path }, sweep))
+        Ok((Self { path, kind }, sweep))
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -115,7 +144,7 @@ impl Folder {
 
     /// Writes down how far a sweep has come.
     pub(super) fn save(&self, sweep: &Sweep) -> Result<(), String> {
-        self.write(SWEEP_FILE, |out| Ok(serde_json::to_writer_pretty(out, sweep)?))?;
+        self.write(&self.kind.file(), |out| Ok(serde_json::to_writer_pretty(out, sweep)?))?;
         self.write(TABLE_FILE, |out| report::sweep::csv(sweep, out))
     }
 

@@ -6,7 +6,7 @@ use crate::command::{ParseFailure, Surroundings};
 use crate::duration;
 use lexopt::prelude::*;
 use model::limits::RUNS_MAX;
-use model::sweep::Order;
+use model::sweep::{Extent, Order};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -86,8 +86,8 @@ pub struct SweepRequest {
 /// How a sweep is run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepOptions {
-    /// True if the points are tried until throughput no longer grows.
-    pub is_open: bool,
+    /// How far it goes.
+    pub extent: Extent,
     /// `--order`
     pub order: Order,
     /// `--runs`, at least 1.
@@ -132,8 +132,7 @@ struct Words {
 }
 
 fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
-    let split = args.iter().position(|word| word == "--");
-    let (own, load) = args.split_at(split.unwrap_or(args.len()));
+    let (own, load) = split_load(args)?;
     let mut words = Words { options: SweepOptions { runs: 1, ..SweepOptions::default() }, ..Words::default() };
     let mut parser = lexopt::Parser::from_args(own);
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
@@ -151,14 +150,12 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
         }
     }
     if let Some(folder) = words.resume {
-        if !words.kept.is_empty() || words.folder.is_some() || split.is_some() {
+        if !words.kept.is_empty() || words.folder.is_some() || own.len() != args.len() {
             return Err("--resume stands alone: the sweep knows what it was asked".to_owned());
         }
         return Ok(SweepCommand::Resume(folder));
     }
-    let load = load.get(1..).unwrap_or_default();
-    let load: Result<Vec<String>, String> = load.iter().map(text).collect();
-    let request = words.finish(&load?, surroundings)?;
+    let request = words.finish(&load, surroundings)?;
     Ok(SweepCommand::Run { folder: request.1, request: Box::new(request.0) })
 }
 
@@ -230,8 +227,9 @@ impl Words {
         if varied == 0 {
             return Err("nothing varies: there is no --vary, --total-depth or --files".to_owned());
         }
-        options.is_open = variation.axes.iter().any(|axis| axis.is_open);
-        if options.is_open && varied > 1 {
+        let is_open = variation.axes.iter().any(|axis| axis.is_open);
+        options.extent = if is_open { Extent::UntilFlat } else { Extent::Whole };
+        if is_open && varied > 1 {
             return Err("a range without an end stands alone, not in a grid".to_owned());
         }
         for (index, axis) in variation.axes.iter().enumerate() {
@@ -243,7 +241,7 @@ impl Words {
         if options.order == Order::Abba && options.runs < 2 {
             return Err("--order abba goes forth and back, which takes --runs 2 or more".to_owned());
         }
-        if options.is_open && options.order != Order::Given {
+        if is_open && options.order != Order::Given {
             return Err("a range without an end is run in the order given".to_owned());
         }
         if options.confirm_s.is_some() && options.probe_s.is_none() {
@@ -259,12 +257,20 @@ impl Words {
     }
 }
 
-fn text(word: &OsString) -> Result<String, String> {
+/// Our own words, and those of the load behind `--`.
+pub(super) fn split_load(args: &[OsString]) -> Result<(&[OsString], Vec<String>), String> {
+    let split = args.iter().position(|word| word == "--").unwrap_or(args.len());
+    let (own, load) = args.split_at(split);
+    let load: Result<Vec<String>, String> = load.iter().skip(1).map(text).collect();
+    Ok((own, load?))
+}
+
+pub(super) fn text(word: &OsString) -> Result<String, String> {
     // The words are kept in sweep.json.
     word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not valid UTF-8 text", word.display()))
 }
 
-fn count(value: &str, largest: u32) -> Result<u32, String> {
+pub(super) fn count(value: &str, largest: u32) -> Result<u32, String> {
     match value.parse::<u32>() {
         Ok(count) if (1..=largest).contains(&count) => Ok(count),
         _ => Err(format!("'{value}' is no number from 1 to {largest}")),
@@ -293,7 +299,7 @@ mod tests {
         let line = "--vary o=1..4 --runs 3 --rest=5s --order abba --probe 20s --confirm 5m --ssds 8 --copies 2 \
                     --dir here -- -c1M -r -L a.dat";
         let options = SweepOptions {
-            is_open: false,
+            extent: Extent::Whole,
             order: Order::Abba,
             runs: 3,
             rest: Duration::from_secs(5),
@@ -311,7 +317,7 @@ mod tests {
 
     #[test]
     fn an_open_range_is_known() {
-        assert!(request("--vary o=1.. -- a.dat").options.is_open);
+        assert_eq!(request("--vary o=1.. -- a.dat").options.extent, Extent::UntilFlat);
         assert_eq!(parsed("--resume dir"), Ok(SweepCommand::Resume("dir".into())));
         assert_eq!(parsed("--vary o=1 --help"), Ok(SweepCommand::Help));
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::PlannedPoint;
+use model::headline::Figure;
 use model::profile::{Target, TimeSpan};
 use model::result::{Directions, Figures, LoadLoop, Measured, TimeSpanResult};
 use model::sweep::{Order, Point, SWEEP_FORM, Saturation, Setting};
@@ -46,7 +47,8 @@ impl Runner for Formula {
 struct Notebook {
     before: Vec<(usize, usize)>,
     kept: usize,
-    changes: usize,
+    visited: usize,
+    judged: usize,
     is_full: bool,
 }
 
@@ -61,8 +63,14 @@ impl Attendant for Notebook {
         if self.is_full { Err("no space".to_owned()) } else { Ok(format!("{}.json", self.kept)) }
     }
 
-    fn changed(&mut self, _: &Sweep) -> Result<(), String> {
-        self.changes += 1;
+    fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String> {
+        assert_eq!(sweep.visits.last(), Some(visit));
+        self.visited += 1;
+        Ok(())
+    }
+
+    fn judged(&mut self, _: &Sweep) -> Result<(), String> {
+        self.judged += 1;
         Ok(())
     }
 }
@@ -110,7 +118,7 @@ fn every_point_is_run_once_and_the_knee_is_where_the_servers_are_busy() {
     assert_eq!(ending, Ending::Complete);
     assert_eq!(runner.runs, (1..=32).map(|depth| (depth, 60)).collect::<Vec<_>>());
     assert_eq!(runner.prepared, ["a.dat"], "targets are prepared once");
-    assert_eq!((notebook.kept, notebook.changes), (32, 33));
+    assert_eq!((notebook.kept, notebook.visited, notebook.judged), (32, 32, 1));
     assert_eq!(notebook.before[31], (31, 32));
     assert_eq!(saturation(&found), 16);
     assert_eq!(found.depths[0].knee.as_ref().unwrap().efficient.depth, 16);
@@ -137,9 +145,23 @@ fn a_point_off_the_curve_is_run_twice_more() {
 #[test]
 fn an_open_range_goes_on_until_throughput_no_longer_grows() {
     let mut runner = Formula::default();
-    let (found, ending, _) = run(&Design { is_open: true, runs: 2, ..design(500) }, &mut runner);
+    let (found, ending, _) = run(&Design { extent: Extent::UntilFlat, runs: 2, ..design(500) }, &mut runner);
     assert_eq!((ending, runner.runs.len()), (Ending::Complete, 64), "two runs of 32 points");
     assert_eq!(saturation(&found), 16);
+}
+
+#[test]
+fn repeats_go_on_until_a_figure_is_sure_or_the_limit_is_reached() {
+    let until = |share| Extent::UntilSure { figure: Figure::Iops, share };
+    let repeat = |share, runner: &mut Formula| {
+        let (found, ..) = run(&Design { extent: until(share), runs: 64, ..design(1) }, runner);
+        found.visits.len()
+    };
+    assert_eq!(repeat(0.01, &mut Formula::default()), 8, "a formula has no scatter");
+    let mut noisy = Formula { halved_at: Some(3), ..Formula::default() };
+    assert_eq!(repeat(0.05, &mut noisy), 32, "one run of half the rate, among 8, 16 and 32");
+    let mut noisy = Formula { halved_at: Some(3), ..Formula::default() };
+    assert_eq!(repeat(0.001, &mut noisy), 64, "the limit");
 }
 
 #[test]

@@ -1,0 +1,120 @@
+//! `diskspd compare`: saved results beside each other.
+
+use crate::output::{print, say, say_each};
+use crate::saved_results::read;
+use crate::status::{Status, fail, printed, refuse};
+use model::result::RunResult;
+use spec::compare_command::{self, ChangeLimit, CompareCommand};
+use stats::compare::{ComparedFigure, ComparisonVerdict, Difference};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Does what the words behind `diskspd compare` ask for.
+pub(crate) fn run(words: &[OsString]) -> Status {
+    match compare_command::parse(words) {
+        Err(failure) => refuse(&failure),
+        Ok(CompareCommand::Help) => printed(print(compare_command::HELP.as_bytes()), Status::Success),
+        Ok(CompareCommand::Compare { first, second, limits, anyway }) => compare(&first, &second, &limits, anyway),
+        Ok(CompareCommand::Scaling { one, many, drives }) => scaling(&one, &many, drives),
+    }
+}
+
+fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway: bool) -> Status {
+    if let Some(limit) = limits.iter().find(|limit| figure(limit).is_none()) {
+        let names = ComparedFigure::ALL.map(ComparedFigure::name).join(", ");
+        say(&format!("ERROR: --fail-if '{}': there is no figure '{}', but {names}", limit.typed, limit.figure));
+        return Status::Invalid;
+    }
+    let (first, second) = match (side(first), side(second)) {
+        (Ok(first), Ok(second)) => (first, second),
+        (first, second) => {
+            let reasons: Vec<String> = [first.err(), second.err()].into_iter().flatten().collect();
+            say_each("ERROR", &reasons);
+            return Status::Failure;
+        }
+    };
+    let reference = &first[0];
+    let others = first.iter().chain(&second).skip(1);
+    if let Some(strange) = others.map(|other| report::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
+        && !anyway
+    {
+        say_each("ERROR", &strange.load);
+        say("ERROR: the loads are not alike; --anyway compares them");
+        return Status::Invalid;
+    }
+    let differences = stats::compare::compare(&first, &second);
+    if differences.is_empty() {
+        return fail("the results have no figures in common");
+    }
+    let unlike = report::compare::unlike(reference, &second[0]);
+    let mut text = Vec::new();
+    let written = report::compare::text(&differences, (first.len(), second.len()), &unlike, &mut text);
+    if let Err(error) = written.and_then(|()| print(&text)) {
+        return printed(Err(error), Status::Success);
+    }
+    let exceeded: Vec<&ChangeLimit> = limits.iter().filter(|limit| is_exceeded(limit, &differences)).collect();
+    for limit in &exceeded {
+        say(&format!("--fail-if '{}' holds", limit.typed));
+    }
+    if exceeded.is_empty() { Status::Success } else { Status::InvalidFigures }
+}
+
+fn figure(limit: &ChangeLimit) -> Option<ComparedFigure> {
+    ComparedFigure::ALL.into_iter().find(|figure| figure.name() == limit.figure)
+}
+
+/// True if the figure changed by more than that, and not by chance.
+fn is_exceeded(limit: &ChangeLimit, differences: &[Difference]) -> bool {
+    let found = differences.iter().find(|found| Some(found.figure) == figure(limit));
+    found.is_some_and(|found| {
+        let is_beyond = if limit.percent >= 0.0 && !limit.percent.is_sign_negative() {
+            found.percent > limit.percent
+        } else {
+            found.percent < limit.percent
+        };
+        is_beyond && matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse)
+    })
+}
+
+fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
+    let (one, many) = match (read(one), read(many)) {
+        (Ok(one), Ok(many)) => (one, many),
+        (Err(reason), _) | (_, Err(reason)) => return fail(&reason),
+    };
+    let mut text = Vec::new();
+    let written = report::compare::scaling(&one, &many, drives, &mut text);
+    printed(written.and_then(|()| print(&text)), Status::Success)
+}
+
+/// The results of one side: files, and every result in directories.
+fn side(paths: &[PathBuf]) -> Result<Vec<RunResult>, String> {
+    let mut results = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            results.extend(results_in(path)?);
+        } else {
+            results.push(read(path)?);
+        }
+    }
+    Ok(results)
+}
+
+/// The results in a directory that a sweep or a repeat made, or somebody filled.
+fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
+    let error = |error| format!("cannot read '{}': {error}", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        let is_json = path.extension().is_some_and(|suffix| suffix == "json");
+        let is_index = ["sweep.json", "repeat.json"].iter().any(|name| path.ends_with(name));
+        if is_json && !is_index {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(format!("there is no result in '{}'", folder.display()));
+    }
+    files.iter().map(|file| read(file)).collect()
+}

@@ -1,0 +1,62 @@
+//! `diskspd compare`: results beside each other.
+
+use serde_json::Value;
+use testkit::{Workplace, workplace};
+
+/// A result whose I/Os per second and mean latency are multiplied.
+fn altered(place: &Workplace, from: &str, to: &str, iops: f64) {
+    let mut result: Value = serde_json::from_slice(&place.content(from)).expect("it is JSON");
+    let total = &mut result["time_spans"][0]["measured"]["total"]["total"];
+    let altered = total["iops"].as_f64().expect("a figure") * iops;
+    total["iops"] = altered.into();
+    place.file(to, result.to_string().as_bytes());
+}
+
+#[test]
+fn results_are_compared_and_limits_are_heeded() {
+    let place = workplace!();
+    let words = "-c1M -d2 -W0 -b4K -r -o4 -L --json a.json a.dat";
+    place.diskspd(words).run().expect_status(0);
+    altered(&place, "a.json", "slow.json", 0.5);
+    let run = place.diskspd("compare a.json a.json").run();
+    run.expect_status(0).expect_stdout(&["IOPS", "+0.0 %", "mean ms", "p99.9 ms", "a side with a single run"]);
+    assert!(!run.stdout.contains("better") && !run.stdout.contains("worse"), "{}", run.stdout);
+    let run = place.diskspd("compare a.json slow.json --fail-if iops<-3% --fail-if mean>+5%").run();
+    run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%' holds"]);
+    assert!(!run.stderr.contains("mean"), "{}", run.stderr);
+    place.diskspd("compare slow.json a.json --fail-if iops<-3%").run().expect_status(0).expect_stdout(&["better"]);
+    place
+        .diskspd("compare a.json a.json --fail-if ipos<-3%")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["no figure 'ipos'"]);
+    place.diskspd("compare a.json nowhere.json").run().expect_status(1).expect_stderr(&["cannot read 'nowhere.json'"]);
+    let run = place.diskspd("compare --baseline a.json --drives 2 slow.json").run();
+    run.expect_status(0).expect_stdout(&["IOPS: ", " of 2 drives", "25.0 % of 2 times one"]);
+}
+
+#[test]
+fn unlike_loads_are_refused_unless_told() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json a.json a.dat").run().expect_status(0);
+    place.diskspd("-c1M -d1 -W0 -b8K -r -L --json b.json b.dat").run().expect_status(0);
+    let run = place.diskspd("compare a.json b.json").run();
+    run.expect_status(3).expect_stderr(&["block_size_bytes: 4096, 8192", "the loads are not alike"]);
+    assert!(!run.stderr.contains("a.dat"), "another path is the same load: {}", run.stderr);
+    let run = place.diskspd("compare --anyway a.json b.json").run();
+    run.expect_status(0).expect_stdout(&["loads are not alike:", "what else differs:", "a.dat"]);
+}
+
+#[test]
+fn directories_of_repeats_are_sides_of_many_runs() {
+    let place = workplace!();
+    for folder in ["r", "s"] {
+        let words = format!("repeat --runs 3 --dir {folder} -- -c1M -d1 -W0 -b4K -r -L a.dat");
+        place.diskspd(&words).run().expect_status(0);
+    }
+    let run = place.diskspd("compare r s").run();
+    run.expect_status(0).expect_stdout(&["IOPS", " % to "]);
+    assert!(!run.stdout.contains("a side with a single run"), "{}", run.stdout);
+    let run = place.diskspd("compare r --with s/point-0001.json s/point-0002.json").run();
+    run.expect_status(0);
+}

@@ -1,0 +1,167 @@
+//! Two sets of results beside each other.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use model::result::RunResult;
+use serde::Serialize;
+use serde_json::Value;
+use stats::compare::{ComparedFigure, ComparisonVerdict, Difference};
+use std::io::{self, Write};
+
+/// What may differ between profiles of the same load: names, lengths, and how results are shown.
+const UNLIKE_ALLOWED: [&str; 8] =
+    ["path", "duration_s", "warm_up_s", "cool_down_s", "result_format", "verbose", "verbose_stats", "progress_step_s"];
+
+/// What is not the same in two results, with the place of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unlike {
+    /// Differences of what was asked for that make it another load.
+    pub load: Vec<String>,
+    /// Everything else: names, lengths, the machine, the program.
+    pub other: Vec<String>,
+}
+
+/// Compares what was asked for, where, and with what.
+pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
+    let mut unlike = Unlike::default();
+    let is_allowed = |place: &str| place.rsplit('.').next().is_some_and(|name| UNLIKE_ALLOWED.contains(&name));
+    for (place, what) in differences("profile", &first.profile, &second.profile) {
+        if is_allowed(&place) { unlike.other.push(what) } else { unlike.load.push(what) }
+    }
+    let machine = differences("machine", &first.system, &second.system);
+    let tool = differences("tool", &first.tool, &second.tool);
+    unlike.other.extend(machine.into_iter().chain(tool).map(|(_, what)| what));
+    unlike
+}
+
+/// Each leaf that differs: its place, and `place: this, that`.
+fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    // What was read from JSON, or is written to it, has a JSON form; null stands for what had none.
+    let value = |of: Result<Value, _>| of.unwrap_or_default();
+    walk(name, &value(serde_json::to_value(first)), &value(serde_json::to_value(second)), &mut found);
+    found
+}
+
+fn walk(place: &str, first: &Value, second: &Value, found: &mut Vec<(String, String)>) {
+    match (first, second) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut keys: Vec<&String> = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))).collect();
+            keys.sort();
+            for key in keys {
+                walk(
+                    &format!("{place}.{key}"),
+                    a.get(key).unwrap_or(&Value::Null),
+                    b.get(key).unwrap_or(&Value::Null),
+                    found,
+                );
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                walk(&format!("{place}[{index}]"), a, b, found);
+            }
+        }
+        (first, second) if first != second => {
+            found.push((place.to_owned(), format!("{place}: {}, {}", shown(first), shown(second))));
+        }
+        _ => {}
+    }
+}
+
+/// A value on one line; long ones are cut.
+fn shown(value: &Value) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// The table, and what differs.
+pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["", "first", "second", "change", "95 % interval", "verdict"]);
+    for found in differences {
+        let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{low:+.1} % to {high:+.1} %"));
+        table.add_row([
+            label(found.figure).to_owned(),
+            figure(found.figure, found.first),
+            figure(found.figure, found.second),
+            format!("{:+.1} %", found.percent),
+            interval,
+            word(found.verdict).to_owned(),
+        ]);
+    }
+    for column in 1..5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    if runs.0 == 1 || runs.1 == 1 {
+        writeln!(
+            out,
+            "\na side with a single run knows its scatter within the run only; runs often differ more from each other \
+             (diskspd repeat tells)"
+        )?;
+    }
+    for (heading, lines) in [("\nloads are not alike:", &unlike.load), ("\nwhat else differs:", &unlike.other)] {
+        if !lines.is_empty() {
+            writeln!(out, "{heading}")?;
+        }
+        for line in lines {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// How well several drives do beside one.
+pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Write) -> io::Result<()> {
+    for found in stats::compare::compare(std::slice::from_ref(one), std::slice::from_ref(many)) {
+        if !found.figure.is_more_better() {
+            continue;
+        }
+        let (one, many) = (figure(found.figure, found.first), figure(found.figure, found.second));
+        let percent = stats::compare::scaling_percent(&found, drives);
+        writeln!(
+            out,
+            "{}: {many} of {drives} drives, {one} of one: {percent:.1} % of {drives} times one",
+            label(found.figure)
+        )?;
+    }
+    Ok(())
+}
+
+fn label(figure: ComparedFigure) -> &'static str {
+    match figure {
+        ComparedFigure::Iops => "IOPS",
+        ComparedFigure::MibPerS => "MiB/s",
+        ComparedFigure::MeanLatency => "mean ms",
+        ComparedFigure::Percentile(500_000_000) => "p50 ms",
+        ComparedFigure::Percentile(990_000_000) => "p99 ms",
+        ComparedFigure::Percentile(_) => "p99.9 ms",
+        ComparedFigure::Cpu => "CPU %",
+    }
+}
+
+fn figure(figure: ComparedFigure, value: f64) -> String {
+    match figure {
+        ComparedFigure::MeanLatency | ComparedFigure::Percentile(_) => format!("{:.3}", value / 1e6),
+        ComparedFigure::Iops | ComparedFigure::MibPerS | ComparedFigure::Cpu => format!("{value:.2}"),
+    }
+}
+
+fn word(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::NoDifference => "no difference",
+        ComparisonVerdict::CannotTell => "cannot tell",
+    }
+}

@@ -1,0 +1,70 @@
+//! Runs of the same load: a line for each, and what they say together.
+
+use crate::sweep::figures_of_line;
+use model::headline::Headline;
+use model::sweep::{Sweep, Visit};
+use stats::repeats::{Repeats, Spread};
+use std::io::{self, Write};
+
+/// One run: `Run 3, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
+pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "Run {}", visit.run + 1)?;
+    figures_of_line(&visit.outcome, out)?;
+    writeln!(out)
+}
+
+/// The average in the form that `DiskSpd`'s guides print, then median, interval and spread.
+pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    let runs: Vec<&Headline> = sweep.visits.iter().filter_map(Visit::headline).collect();
+    let Some(found) = stats::repeats::repeats(&runs) else { return Ok(()) };
+    let Repeats { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, levels, first_run_percent } = &found;
+    write!(out, "Average, {:.3} iops, {:.3} MB/sec", iops.mean, mib_per_s.mean)?;
+    if let Some(mean_ns) = mean_ns {
+        write!(out, ", {:.4} ms", mean_ns.mean / 1e6)?;
+    }
+    writeln!(out, ", {:.3}% CPU\n", cpu_percent.mean)?;
+    writeln!(
+        out,
+        "{:<8} {:>12} {:>27} {:>12} {:>12} {:>9}",
+        "", "median", "95 % interval", "smallest", "largest", "std dev"
+    )?;
+    row("IOPS", Some(iops), 1.0, 2, out)?;
+    row("MiB/s", Some(mib_per_s), 1.0, 2, out)?;
+    row("mean ms", mean_ns.as_ref(), 1e6, 4, out)?;
+    row("p99 ms", p99_ns.as_ref(), 1e6, 4, out)?;
+    row("CPU %", Some(cpu_percent), 1.0, 2, out)?;
+    if runs.len() < 6 {
+        writeln!(out, "\nno interval: the median of {} runs has none; 6 are needed", runs.len())?;
+    }
+    if let Some(levels) = levels {
+        let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
+        writeln!(
+            out,
+            "\ntwo levels: {low} runs near {low_iops:.0} IOPS and {high} near {high_iops:.0}; an average of both describes \
+             neither. Look for what changes between runs (placement of threads, CPU frequency, other load)"
+        )?;
+    }
+    if let Some(percent) = first_run_percent {
+        let how = if *percent < 0.0 { "slower" } else { "faster" };
+        writeln!(
+            out,
+            "\nfirst run: {:.1} % {how} than the others; it measured a state that the others did not (caches, a device at \
+             rest, a file just made). Leave it out, or make a longer warm-up",
+            percent.abs()
+        )?;
+    }
+    Ok(())
+}
+
+fn row(name: &str, spread: Option<&Spread>, unit: f64, digits: usize, out: &mut dyn Write) -> io::Result<()> {
+    let Some(Spread { median, interval, min, max, deviation_percent, .. }) = spread else { return Ok(()) };
+    let shown = |value: f64| format!("{:.digits$}", value / unit);
+    let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
+    writeln!(
+        out,
+        "{name:<8} {:>12} {interval:>27} {:>12} {:>12} {deviation_percent:>7.2} %",
+        shown(*median),
+        shown(*min),
+        shown(*max)
+    )
+}

@@ -1,0 +1,189 @@
+//! `diskspd compare`: the words behind it.
+
+use crate::command::ParseFailure;
+use lexopt::prelude::*;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What `diskspd compare --help` prints.
+pub const HELP: &str = "\
+Usage: diskspd compare FIRST SECOND [--fail-if FIGURE>+N%]
+       diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%]
+       diskspd compare --baseline ONE --drives N MANY
+
+Compares results of the same load: what differs, with 95 % intervals, and whether it is better, worse, no
+difference, or cannot be told. Several results on a side are runs of it; a directory stands for all results
+in it, as repeat makes them.
+
+  FIRST, SECOND   results: JSON of --json, or what DiskSpd printed on Windows
+      --with      what follows is the second side
+      --fail-if FIGURE>+N%, FIGURE<-N%
+                  exit status 4 if the figure (iops, mib, mean, p50, p99, p99.9, cpu) is more than so much
+                  above, or below, that of the first side and that is not chance; may be given again
+      --anyway    compare loads that are not alike
+      --baseline ONE --drives N
+                  the scaling of the other result, over N drives, against ONE drive
+  -h, --help      this text
+
+A file called compare is measured as ./compare.
+";
+
+/// What follows `diskspd compare`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CompareCommand {
+    /// Print [`HELP`].
+    Help,
+    /// Compare two sides.
+    Compare {
+        /// Files and directories of the first.
+        first: Vec<PathBuf>,
+        /// Of the second.
+        second: Vec<PathBuf>,
+        /// `--fail-if`
+        limits: Vec<ChangeLimit>,
+        /// `--anyway`
+        anyway: bool,
+    },
+    /// How well many drives do beside one.
+    Scaling {
+        /// The result of one drive.
+        one: PathBuf,
+        /// The result of several.
+        many: PathBuf,
+        /// How many.
+        drives: u32,
+    },
+}
+
+/// A change that is too large.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeLimit {
+    /// As typed.
+    pub typed: String,
+    /// The name of a figure; not checked here.
+    pub figure: String,
+    /// In percent; negative = the figure may not fall further.
+    pub percent: f64,
+}
+
+/// Reads the words behind `diskspd compare`.
+pub fn parse(args: &[OsString]) -> Result<CompareCommand, ParseFailure> {
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd compare --help tells more")))
+}
+
+fn read(args: &[OsString]) -> Result<CompareCommand, String> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let (mut sides, mut is_second) = ([Vec::new(), Vec::new()], false);
+    let (mut limits, mut anyway, mut baseline, mut drives) = (Vec::new(), false, None, None);
+    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
+        match word {
+            Short('h') | Long("help") => return Ok(CompareCommand::Help),
+            Long("with") => is_second = true,
+            Long("anyway") => anyway = true,
+            Long("baseline") => baseline = Some(PathBuf::from(parser.value().map_err(|error| error.to_string())?)),
+            Long("drives") => drives = Some(number_of_drives(&parser.value().map_err(|error| error.to_string())?)?),
+            Long("fail-if") => limits.push(limit(&parser.value().map_err(|error| error.to_string())?)?),
+            Value(path) => sides[usize::from(is_second)].push(PathBuf::from(path)),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    let [mut first, mut second] = sides;
+    match (baseline, drives) {
+        (None, None) => {}
+        (Some(one), Some(drives)) => {
+            return match (first.pop(), first.is_empty() && second.is_empty()) {
+                (Some(many), true) => Ok(CompareCommand::Scaling { one, many, drives }),
+                _ => Err("--baseline takes one other result".to_owned()),
+            };
+        }
+        _ => return Err("--baseline and --drives go together".to_owned()),
+    }
+    if !is_second && first.len() == 2 {
+        second.extend(first.pop());
+    }
+    match (first.is_empty() || second.is_empty(), is_second) {
+        (false, _) => Ok(CompareCommand::Compare { first, second, limits, anyway }),
+        (true, true) => Err("one of the sides has no result".to_owned()),
+        (true, false) if first.len() > 2 => Err("of more than two results --with parts the sides".to_owned()),
+        (true, false) => Err("two results are needed".to_owned()),
+    }
+}
+
+fn number_of_drives(value: &OsString) -> Result<u32, String> {
+    let number = value.to_str().and_then(|text| text.parse().ok()).filter(|number| (1..=100_000).contains(number));
+    number.ok_or_else(|| format!("--drives '{}' is no number from 1 to 100000", value.display()))
+}
+
+/// `p99>+5%`, `iops<-3%`
+fn limit(value: &OsString) -> Result<ChangeLimit, String> {
+    let wrong =
+        || format!("--fail-if '{}': it takes a figure and a change, as in 'p99>+5%' or 'iops<-3%'", value.display());
+    let typed = value.to_str().ok_or_else(wrong)?;
+    let (at, sign) = match (typed.find(">+"), typed.find("<-")) {
+        (Some(at), None) => (at, 1.0),
+        (None, Some(at)) => (at, -1.0),
+        _ => return Err(wrong()),
+    };
+    let percent: f64 = typed[at + 2..].strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+    if !(0.0..=10_000.0).contains(&percent) {
+        return Err(wrong());
+    }
+    Ok(ChangeLimit { typed: typed.to_owned(), figure: typed[..at].to_owned(), percent: sign * percent })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<CompareCommand, String> {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&args).map_err(|failure| failure.messages.join("\n"))
+    }
+
+    fn sides(first: &[&str], second: &[&str]) -> CompareCommand {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
+        CompareCommand::Compare { first: paths(first), second: paths(second), limits: Vec::new(), anyway: false }
+    }
+
+    #[test]
+    fn two_results_are_two_sides_and_with_parts_more() {
+        assert_eq!(parsed("a b"), Ok(sides(&["a"], &["b"])));
+        assert_eq!(parsed("a b --with c"), Ok(sides(&["a", "b"], &["c"])));
+        assert_eq!(parsed("a --with b c"), Ok(sides(&["a"], &["b", "c"])));
+        assert_eq!(parsed("a --help"), Ok(CompareCommand::Help));
+        let scaling = CompareCommand::Scaling { one: "a".into(), many: "b".into(), drives: 8 };
+        assert_eq!(parsed("--baseline a --drives 8 b"), Ok(scaling));
+    }
+
+    #[test]
+    fn limits_have_a_figure_a_direction_and_a_share() {
+        let Ok(CompareCommand::Compare { limits, anyway, .. }) =
+            parsed("a b --anyway --fail-if p99>+5% --fail-if=iops<-2.5%")
+        else {
+            panic!()
+        };
+        let read: Vec<_> = limits.iter().map(|limit| (limit.figure.as_str(), limit.percent)).collect();
+        assert_eq!((read, anyway), (vec![("p99", 5.0), ("iops", -2.5)], true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "two results are needed"),
+            ("a", "two results are needed"),
+            ("a b c", "--with parts the sides"),
+            ("a --with", "one of the sides has no result"),
+            ("a b --fail-if p99", "as in 'p99>+5%'"),
+            ("a b --fail-if p99>5%", "as in 'p99>+5%'"),
+            ("a b --fail-if p99>+x%", "as in 'p99>+5%'"),
+            ("--baseline a b", "go together"),
+            ("--baseline a --drives 2", "one other result"),
+            ("--baseline a --drives 2 b c", "one other result"),
+            ("--baseline a --drives 0 b", "--drives '0'"),
+            ("a b --x", "invalid option '--x'"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+        }
+    }
+}

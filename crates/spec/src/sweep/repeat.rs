@@ -1,0 +1,152 @@
+//! The words behind `diskspd repeat`: a sweep of one point.
+
+use super::command::{SweepOptions, SweepRequest, count, split_load, text};
+use super::points::{Variation, points};
+use crate::command::{ParseFailure, Surroundings};
+use crate::duration;
+use lexopt::prelude::*;
+use model::headline::Figure;
+use model::limits::RUNS_MAX;
+use model::sweep::Extent;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs if nothing else is said.
+const RUNS: u32 = 10;
+/// Runs of `--until` if no other limit is said.
+const RUNS_UNTIL: u32 = 64;
+
+/// What `diskspd repeat --help` prints.
+pub const REPEAT_HELP: &str = "\
+Usage: diskspd repeat [--runs N] [--until FIGURE=SHARE%] -- <options and targets of the load>
+
+Runs the same load again and again, prints a line per run, then their average, median and spread, and says
+whether the runs sit on two levels, or the first differs from the others.
+
+      --runs N
+               runs; 10 if not given
+      --until FIGURE=SHARE%
+               until the mean of iops, mean or p99 (latency) is known to within this share, as in
+               --until iops=1%; judged after 8, 16, 32 ... runs, each time with a wider interval, as one
+               looks several times. --runs is the limit then, 64 if not given
+      --rest TIME
+               between runs: 5s, 500ms, 1m
+      --before-run COMMAND
+               run by the shell before each run
+      --dir DIR
+               where repeat.json, table.csv and every result go; repeat-YYYYMMDD-HHMMSS if not given
+  -h, --help   this text
+
+Ends with 0, also after Ctrl+C; with 1 if a run failed.
+
+A file called repeat is measured as ./repeat.
+";
+
+/// What follows `diskspd repeat`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RepeatCommand {
+    /// Print [`REPEAT_HELP`].
+    Help,
+    /// Run the one point of a sweep, many times.
+    Run {
+        /// What to run.
+        request: Box<SweepRequest>,
+        /// Where its results go, if that was said.
+        folder: Option<PathBuf>,
+    },
+}
+
+/// Reads the words behind `diskspd repeat`.
+pub fn parse_repeat(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatCommand, ParseFailure> {
+    read(args, surroundings)
+        .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd repeat --help tells more")))
+}
+
+fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatCommand, String> {
+    let (own, load) = split_load(args)?;
+    let mut options = SweepOptions::default();
+    let (mut runs, mut folder) = (None, None);
+    let mut parser = lexopt::Parser::from_args(own);
+    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
+        match word {
+            Short('h') | Long("help") => return Ok(RepeatCommand::Help),
+            Long("dir") => folder = Some(PathBuf::from(parser.value().map_err(|error| error.to_string())?)),
+            Long(name) if ["runs", "until", "rest", "before-run"].contains(&name) => {
+                let name = name.to_owned();
+                let value = text(&parser.value().map_err(|error| error.to_string())?)?;
+                let of_option = |reason| format!("--{name} {reason}");
+                match name.as_str() {
+                    "runs" => runs = Some(count(&value, RUNS_MAX).map_err(of_option)?),
+                    "until" => options.extent = until(&value)?,
+                    "rest" => options.rest = duration::parse(&value).map_err(of_option)?,
+                    _ => options.before_point = Some(value),
+                }
+            }
+            Value(value) => {
+                return Err(format!("'{}': the options and targets of the load stand behind --", value.display()));
+            }
+            other => return Err(other.unexpected().to_string() + "; the options of the load stand behind --"),
+        }
+    }
+    options.runs = runs.unwrap_or(if options.extent == Extent::Whole { RUNS } else { RUNS_UNTIL });
+    let points = points(&load, &Variation::default(), surroundings)?;
+    let words = own.iter().map(text).chain(load.into_iter().map(Ok)).collect::<Result<_, _>>()?;
+    Ok(RepeatCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder })
+}
+
+fn until(value: &str) -> Result<Extent, String> {
+    let wrong = || format!("--until '{value}': it takes a figure and a share, as in iops=1%, mean=2% or p99=5%");
+    let (name, share) = value.split_once('=').ok_or_else(wrong)?;
+    let figure = Figure::ALL.into_iter().find(|figure| figure.name() == name).ok_or_else(wrong)?;
+    let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+    if !(0.01..=100.0).contains(&percent) {
+        return Err(wrong());
+    }
+    Ok(Extent::UntilSure { figure, share: percent / 100.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Nothing;
+    use std::time::Duration;
+
+    fn parsed(line: &str) -> Result<RepeatCommand, String> {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse_repeat(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
+    }
+
+    fn options(line: &str) -> SweepOptions {
+        match parsed(line) {
+            Ok(RepeatCommand::Run { request, .. }) => request.options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn runs_and_when_to_stop_are_read() {
+        assert_eq!(options("-- a.dat").runs, 10);
+        assert_eq!(options("--runs 3 --rest 2s -- a.dat").rest, Duration::from_secs(2));
+        let until = options("--until p99=2.5% -- a.dat");
+        assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Figure::P99, share: 0.025 }, 64));
+        assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
+        assert_eq!(parsed("--help"), Ok(RepeatCommand::Help));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "the load is missing behind --"),
+            ("--runs 0 -- a", "--runs '0'"),
+            ("--until iops -- a", "--until 'iops'"),
+            ("--until iops=1 -- a", "as in iops=1%"),
+            ("--until iops=0% -- a", "as in iops=1%"),
+            ("--until x=1% -- a", "as in iops=1%"),
+            ("a.dat", "'a.dat': the options and targets of the load stand behind --"),
+            ("--vary o=1 -- a", "invalid option '--vary'"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+        }
+    }
+}

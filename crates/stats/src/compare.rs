@@ -1,0 +1,280 @@
+//! Two sets of runs of the same load: what differs, and whether that can be chance.
+//!
+//! Differences are ratios: the logarithms of the figures are compared, so that twice as fast and half as
+//! fast are equally far. Several runs of a side tell their scatter themselves; a single one has the
+//! confidence interval of its own time series, which knows nothing of what differs from run to run.
+
+use crate::headline::headline;
+use model::headline::Headline;
+use model::result::{Measured, RunResult};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Differences within this share are none, if their interval lies within it too.
+const EQUAL_SHARE: f64 = 0.05;
+/// Standard errors in half of a 95 % interval, and degrees of freedom that stand behind one: 20 to 39
+/// batches, some of which depend on each other.
+const INTERVAL_STANDARD_ERRORS: f64 = 2.1;
+const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
+
+/// A figure that is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparedFigure {
+    /// I/Os per second.
+    Iops,
+    /// MiB per second.
+    MibPerS,
+    /// Mean latency in nanoseconds.
+    MeanLatency,
+    /// A percentile of the latency in nanoseconds, by its rank in parts per billion.
+    Percentile(u64),
+    /// CPU usage in percent.
+    Cpu,
+}
+
+impl ComparedFigure {
+    /// All, in the order of the table.
+    pub const ALL: [Self; 7] = [
+        Self::Iops,
+        Self::MibPerS,
+        Self::MeanLatency,
+        Self::Percentile(500_000_000),
+        Self::Percentile(990_000_000),
+        Self::Percentile(999_000_000),
+        Self::Cpu,
+    ];
+
+    /// Its name, in tables and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::MibPerS => "mib",
+            Self::MeanLatency => "mean",
+            Self::Percentile(500_000_000) => "p50",
+            Self::Percentile(990_000_000) => "p99",
+            Self::Percentile(_) => "p99.9",
+            Self::Cpu => "cpu",
+        }
+    }
+
+    /// True if more of it is better.
+    pub const fn is_more_better(self) -> bool {
+        matches!(self, Self::Iops | Self::MibPerS)
+    }
+
+    /// Its value.
+    fn of(self, headline: &Headline) -> Option<f64> {
+        match self {
+            Self::Iops => Some(headline.iops),
+            Self::MibPerS => Some(headline.mib_per_s),
+            Self::MeanLatency => headline.mean_ns,
+            Self::Percentile(500_000_000) => headline.p50_ns.map(|ns| ns as f64),
+            Self::Percentile(990_000_000) => headline.p99_ns.map(|ns| ns as f64),
+            Self::Percentile(_) => headline.p999_ns.map(|ns| ns as f64),
+            Self::Cpu => Some(headline.cpu_percent),
+        }
+    }
+
+    /// Half of the 95 % interval that a single run has for it.
+    fn half_width(self, measured: &Measured) -> Option<f64> {
+        let widths = measured.confidence.as_ref()?.total.as_ref()?;
+        match self {
+            Self::Iops => Some(widths.iops),
+            Self::MibPerS => Some(widths.mib_per_s),
+            Self::MeanLatency => widths.latency_mean_ns,
+            Self::Percentile(rank_ppb) => {
+                let found = widths.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
+                found.map(|percentile| percentile.half_width_ns)
+            }
+            Self::Cpu => None,
+        }
+    }
+}
+
+/// One figure of both sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Which.
+    pub figure: ComparedFigure,
+    /// Of the first side: the geometric mean of its runs.
+    pub first: f64,
+    /// Of the second.
+    pub second: f64,
+    /// By how much the second differs, in percent of the first.
+    pub percent: f64,
+    /// Its 95 % interval; `None` if a side does not tell its scatter.
+    pub interval: Option<(f64, f64)>,
+    /// What that means.
+    pub verdict: ComparisonVerdict,
+}
+
+/// What a difference means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonVerdict {
+    /// The second side is better, and that is not chance.
+    Better,
+    /// It is worse, and that is not chance.
+    Worse,
+    /// If there is a difference, it is less than 5 %.
+    NoDifference,
+    /// The runs do not tell.
+    CannotTell,
+}
+
+/// Figures that both sides have, of the first timespan of each result.
+pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
+    ComparedFigure::ALL.into_iter().filter_map(|figure| difference(figure, first, second)).collect()
+}
+
+fn difference(figure: ComparedFigure, first: &[RunResult], second: &[RunResult]) -> Option<Difference> {
+    let (first, second) = (Side::of(figure, first)?, Side::of(figure, second)?);
+    let change = second.mean - first.mean;
+    let percent = |change: f64| change.exp_m1() * 100.0;
+    let bounds = first.scatter.zip(second.scatter).map(|(first, second)| {
+        // Welch and Satterthwaite.
+        let variance = first.variance + second.variance;
+        let weights =
+            first.variance.powi(2) / first.degrees_of_freedom + second.variance.powi(2) / second.degrees_of_freedom;
+        let degrees = if weights > 0.0 { variance.powi(2) / weights } else { first.degrees_of_freedom };
+        let half = quantile(degrees) * variance.sqrt();
+        (change - half, change + half)
+    });
+    Some(Difference {
+        figure,
+        first: first.mean.exp(),
+        second: second.mean.exp(),
+        percent: percent(change),
+        interval: bounds.map(|(low, high)| (percent(low), percent(high))),
+        verdict: bounds.map_or(ComparisonVerdict::CannotTell, |bounds| verdict(figure, bounds)),
+    })
+}
+
+/// What so many drives reach of as many times one drive, in percent.
+pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
+    found.second / found.first / f64::from(drives) * 100.0
+}
+
+fn verdict(figure: ComparedFigure, (low, high): (f64, f64)) -> ComparisonVerdict {
+    let equal = EQUAL_SHARE.ln_1p();
+    if low > 0.0 || high < 0.0 {
+        let is_better = (low > 0.0) == figure.is_more_better();
+        return if is_better { ComparisonVerdict::Better } else { ComparisonVerdict::Worse };
+    }
+    if -equal < low && high < equal { ComparisonVerdict::NoDifference } else { ComparisonVerdict::CannotTell }
+}
+
+/// Logarithms of a figure in the runs of one side.
+struct Side {
+    mean: f64,
+    scatter: Option<Scatter>,
+}
+
+/// How far the mean of a side may be off.
+#[derive(Clone, Copy)]
+struct Scatter {
+    /// Of the mean.
+    variance: f64,
+    degrees_of_freedom: f64,
+}
+
+impl Side {
+    /// `None` if a run lacks the figure, or it is 0.
+    fn of(figure: ComparedFigure, runs: &[RunResult]) -> Option<Self> {
+        let values: Option<Vec<f64>> = runs
+            .iter()
+            .map(|run| figure.of(&headline(run.time_spans.first()?)?).filter(|value| *value > 0.0).map(f64::ln))
+            .collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let scatter = if let [run] = runs {
+            let measured = run.time_spans.first().and_then(|happened| happened.measured.as_ref());
+            let half = measured.and_then(|measured| figure.half_width(measured));
+            half.map(|half| Scatter {
+                // A small share of a figure is as large in its logarithm.
+                variance: (half / INTERVAL_STANDARD_ERRORS / mean.exp()).powi(2),
+                degrees_of_freedom: INTERVAL_DEGREES_OF_FREEDOM,
+            })
+        } else {
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            Some(Scatter { variance: squares / (count - 1.0) / count, degrees_of_freedom: count - 1.0 })
+        };
+        Some(Self { mean, scatter })
+    }
+}
+
+/// Standard errors in half of a 95 % interval.
+fn quantile(degrees_of_freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0)).map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hot::rng::Rng;
+    use model::confidence::HalfWidths;
+    use model::result::{Directions, Figures, TimeSpanResult};
+
+    fn run(iops: f64, half: Option<f64>) -> RunResult {
+        let total = Directions {
+            total: Figures { iops, mib_per_s: iops / 256.0, ..Figures::default() },
+            ..Directions::default()
+        };
+        let widths = half.map(|iops| HalfWidths { iops, ..HalfWidths::default() });
+        let confidence = widths.map(|widths| Directions { total: Some(widths), ..Directions::default() });
+        let measured = Measured { total, confidence, ..Measured::default() };
+        let happened = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        RunResult { time_spans: vec![happened], ..RunResult::default() }
+    }
+
+    fn normals(rng: &mut Rng, count: usize, mean: f64, deviation: f64) -> Vec<RunResult> {
+        let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
+        (0..count).map(|_| run(mean + deviation * normal(), None)).collect()
+    }
+
+    fn iops(first: &[RunResult], second: &[RunResult]) -> Difference {
+        compare(first, second)[0]
+    }
+
+    #[test]
+    fn equal_loads_differ_by_chance_one_time_in_twenty() {
+        let mut rng = Rng::new(1);
+        let mut alarms = 0;
+        for _ in 0..1000 {
+            let (first, second) = (normals(&mut rng, 5, 1000.0, 50.0), normals(&mut rng, 7, 1000.0, 50.0));
+            let found = iops(&first, &second);
+            alarms += u32::from(matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse));
+            let (low, high) = found.interval.unwrap();
+            assert!(low <= found.percent && found.percent <= high);
+        }
+        assert!((30..=70).contains(&alarms), "{alarms} of 1000");
+    }
+
+    #[test]
+    fn a_real_difference_is_found_and_its_direction_told() {
+        let mut rng = Rng::new(2);
+        let (slow, fast) = (normals(&mut rng, 8, 1000.0, 10.0), normals(&mut rng, 8, 1100.0, 10.0));
+        let found = iops(&slow, &fast);
+        assert_eq!(found.verdict, ComparisonVerdict::Better);
+        assert!((8.0..12.0).contains(&found.percent), "{found:?}");
+        assert_eq!(iops(&fast, &slow).verdict, ComparisonVerdict::Worse);
+        assert_eq!(verdict(ComparedFigure::MeanLatency, (0.1, 0.2)), ComparisonVerdict::Worse);
+        assert_eq!(verdict(ComparedFigure::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
+    }
+
+    #[test]
+    fn narrow_intervals_around_nothing_are_no_difference_and_wide_ones_tell_nothing() {
+        assert_eq!(iops(&[run(1000.0, Some(5.0))], &[run(1002.0, Some(5.0))]).verdict, ComparisonVerdict::NoDifference);
+        assert_eq!(iops(&[run(1000.0, Some(90.0))], &[run(1010.0, Some(90.0))]).verdict, ComparisonVerdict::CannotTell);
+        let unknown = iops(&[run(1000.0, None)], &[run(2000.0, Some(1.0))]);
+        assert_eq!((unknown.verdict, unknown.interval), (ComparisonVerdict::CannotTell, None));
+        assert!((unknown.percent - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_a_side_lacks_is_not_compared() {
+        let figures: Vec<_> = compare(&[run(1.0, None)], &[run(2.0, None)]).iter().map(|found| found.figure).collect();
+        assert_eq!(figures, [ComparedFigure::Iops, ComparedFigure::MibPerS], "no latency, no CPU time");
+        assert_eq!(compare(&[RunResult::default()], &[run(1.0, None)]), []);
+        assert_eq!(compare(&[], &[]), []);
+    }
+}

@@ -1,0 +1,282 @@
+//! What runs of the same load say together.
+
+use hot::rng::Rng;
+use model::headline::Headline;
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+
+/// Differences below this share of the mean are not worth a word.
+const SHARE_MIN: f64 = 0.02;
+/// Runs below which two levels cannot be told from scatter.
+const LEVEL_RUNS_MIN: usize = 6;
+/// A level has at least so many runs.
+const LEVEL_SIZE_MIN: usize = 2;
+/// Two levels are told if scatter around one level would look like them this seldom.
+const LEVELS_SIGNIFICANCE: f64 = 0.02;
+/// Runs drawn from one level to find out how seldom that is.
+const LEVEL_TRIALS: u32 = 2000;
+/// The first run differs if the others would have such a one among them this seldom.
+const FIRST_RUN_SIGNIFICANCE: f64 = 0.005;
+/// Runs before `--until` is judged for the first time; then at every doubling.
+pub const FIRST_CHECKPOINT: u32 = 8;
+
+/// One figure of all runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Its 95 % interval, from order statistics; `None` with fewer than six runs.
+    pub interval: Option<(f64, f64)>,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// Standard deviation in percent of the mean.
+    pub deviation_percent: f64,
+}
+
+/// Runs that sit on two levels instead of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoLevels {
+    /// Runs on the lower one, and their mean.
+    pub low: (usize, f64),
+    /// The same of the upper one.
+    pub high: (usize, f64),
+}
+
+/// Everything about runs of the same load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repeats {
+    /// I/Os per second.
+    pub iops: Spread,
+    /// MiB per second.
+    pub mib_per_s: Spread,
+    /// Mean latency in nanoseconds, if it was measured in all of them.
+    pub mean_ns: Option<Spread>,
+    /// 99th percentile in nanoseconds, if all of them have it.
+    pub p99_ns: Option<Spread>,
+    /// CPU usage in percent.
+    pub cpu_percent: Spread,
+    /// The I/Os per second sit on two levels.
+    pub levels: Option<TwoLevels>,
+    /// What the first run's I/Os per second differ from the mean of the others by, in percent of it, if
+    /// that cannot be scatter.
+    pub first_run_percent: Option<f64>,
+}
+
+/// Looks at the runs, in the order in which they were made; `None` without any.
+pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
+    let all = |of: fn(&Headline) -> Option<f64>| {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| of(run)).collect();
+        spread(&values?)
+    };
+    let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
+    Some(Repeats {
+        iops: spread(&iops)?,
+        mib_per_s: all(|run| Some(run.mib_per_s))?,
+        mean_ns: all(|run| run.mean_ns),
+        p99_ns: all(|run| run.p99_ns.map(|ns| ns as f64)),
+        cpu_percent: all(|run| Some(run.cpu_percent))?,
+        levels: two_levels(&iops),
+        first_run_percent: first_run(&iops),
+    })
+}
+
+/// `None` without values.
+fn spread(values: &[f64]) -> Option<Spread> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (min, max) = (*sorted.first()?, *sorted.last()?);
+    let (mean, deviation) = moments(values);
+    let middle = sorted.len() / 2;
+    let median = if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) };
+    let interval = median_ranks(sorted.len()).map(|(low, high)| (sorted[low], sorted[high]));
+    Some(Spread { mean, median, interval, min, max, deviation_percent: deviation / mean * 100.0 })
+}
+
+/// Mean and standard deviation of a sample; the latter is 0 for one value.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
+}
+
+/// The narrowest symmetric pair of order statistics between which the median lies with 95 %: the number
+/// of values below it is binomial (David and Nagaraja, Order Statistics, 3rd edition, 7.1).
+fn median_ranks(count: usize) -> Option<(usize, usize)> {
+    let below = Binomial::new(0.5, count as u64).ok()?;
+    let covers = |rank: usize| rank > 0 && 1.0 - 2.0 * below.cdf(rank as u64 - 1) >= 0.95;
+    let rank = (1..=count / 2).rev().find(|&rank| covers(rank))?;
+    Some((rank - 1, count - rank))
+}
+
+/// The best split into two levels, if runs on one level would hardly ever look like it.
+fn two_levels(values: &[f64]) -> Option<TwoLevels> {
+    if values.len() < LEVEL_RUNS_MIN {
+        return None;
+    }
+    let (levels, within) = best_split(values)?;
+    let (mean, _) = moments(values);
+    if levels.high.1 - levels.low.1 < SHARE_MIN * mean {
+        return None;
+    }
+    // The same first draws for the same number of runs.
+    let mut rng = Rng::new(values.len() as u64);
+    let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
+    let mut is_like_it = || {
+        let drawn: Vec<f64> = values.iter().map(|_| normal()).collect();
+        best_split(&drawn).is_some_and(|(_, drawn_within)| drawn_within <= within)
+    };
+    let alike = (0..LEVEL_TRIALS).filter(|_| is_like_it()).count();
+    (alike as f64 <= LEVELS_SIGNIFICANCE * f64::from(LEVEL_TRIALS)).then_some(levels)
+}
+
+/// The split with the least scatter within its two parts, and that scatter as a share of the whole.
+fn best_split(values: &[f64]) -> Option<(TwoLevels, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let squares = |part: &[f64]| {
+        let (mean, _) = moments(part);
+        (mean, part.iter().map(|value| (value - mean).powi(2)).sum::<f64>())
+    };
+    let (_, whole) = squares(&sorted);
+    let splits = LEVEL_SIZE_MIN..=sorted.len().checked_sub(LEVEL_SIZE_MIN)?;
+    let judged = splits.map(|at| {
+        let ((low, low_squares), (high, high_squares)) = (squares(&sorted[..at]), squares(&sorted[at..]));
+        let levels = TwoLevels { low: (at, low), high: (sorted.len() - at, high) };
+        (levels, (low_squares + high_squares) / whole)
+    });
+    judged.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, within)| within.is_finite())
+}
+
+/// By how much the first run differs, if a further run like the others would seldom be that far off.
+fn first_run(values: &[f64]) -> Option<f64> {
+    let (first, others) = values.split_first()?;
+    if others.len() < 3 {
+        return None;
+    }
+    let (mean, deviation) = moments(others);
+    let count = others.len() as f64;
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    // A new value differs from the mean of the others by its own scatter and by that mean's.
+    let limit = student.inverse_cdf(1.0 - FIRST_RUN_SIGNIFICANCE / 2.0) * deviation * (1.0 + 1.0 / count).sqrt();
+    let difference = first - mean;
+    (difference.abs() > limit && difference.abs() > SHARE_MIN * mean).then(|| difference / mean * 100.0)
+}
+
+/// True if, at a checkpoint, the mean of the values is known to within `share` of it.
+///
+/// Looking again and again finds a narrow interval sooner or later by chance, so each of the `looks` that
+/// there may be has its part of the 5 % (Bonferroni).
+pub fn is_sure(values: &[f64], share: f64, looks: u32) -> bool {
+    half_width(values, looks).is_some_and(|half| half <= share * moments(values).0.abs())
+}
+
+/// Half the width of the interval of the mean that [`is_sure`] looks at.
+pub fn half_width(values: &[f64], looks: u32) -> Option<f64> {
+    let (_, deviation) = moments(values);
+    let count = values.len() as f64;
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    Some(student.inverse_cdf(1.0 - 0.025 / f64::from(looks.max(1))) * deviation / count.sqrt())
+}
+
+/// True if so many runs are a checkpoint: 8, 16, 32 ...
+pub fn is_checkpoint(runs: u32) -> bool {
+    runs >= FIRST_CHECKPOINT && runs.is_power_of_two()
+}
+
+/// Checkpoints up to so many runs.
+pub fn checkpoints(runs_max: u32) -> u32 {
+    (FIRST_CHECKPOINT..=runs_max).filter(|runs| runs.is_power_of_two()).count() as u32
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "order statistics are the values themselves")]
+mod tests {
+    use super::*;
+
+    fn normals(seed: u64, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
+        (0..count).map(|_| mean + deviation * normal()).collect()
+    }
+
+    /// The ten repeats that the guide prints.
+    fn published() -> Vec<f64> {
+        let page = include_str!("../tests/published/sweeps.md");
+        let (_, section) = page.split_once("## Ten repeats").expect("they are there");
+        let iops = |line: &str| line.split('|').nth(2)?.trim().parse().ok();
+        section.lines().filter_map(iops).collect()
+    }
+
+    #[test]
+    fn the_published_ten_runs_sit_on_two_levels() {
+        let runs = published();
+        assert_eq!(runs.len(), 10);
+        let spread = spread(&runs).unwrap();
+        assert!((spread.mean - 35_762.296).abs() < 0.01, "as printed: {}", spread.mean);
+        assert_eq!((spread.min, spread.max), (33_387.45, 37_134.21));
+        let levels = two_levels(&runs).expect("two levels");
+        assert_eq!((levels.low.0, levels.high.0), (4, 6));
+        assert!((levels.low.1 - 34_148.0).abs() < 1.0 && (levels.high.1 - 36_838.4).abs() < 1.0, "{levels:?}");
+        assert_eq!(first_run(&runs), None);
+    }
+
+    #[test]
+    fn one_level_is_seldom_taken_for_two() {
+        let alarms = (0..200).filter(|seed| two_levels(&normals(*seed, 10, 1000.0, 50.0)).is_some()).count();
+        assert!(alarms <= 10, "{alarms} of 200, expected 4");
+        assert_eq!(two_levels(&[1000.0; 10]), None);
+        let close: Vec<f64> = (0..10).map(|run| if run % 2 == 0 { 1000.0 } else { 1010.0 }).collect();
+        assert_eq!(two_levels(&close), None, "1 % is not worth a word");
+    }
+
+    #[test]
+    fn the_interval_of_the_median_is_that_of_the_tables() {
+        // David and Nagaraja, table 7.1: 95 % needs six values; of ten the 2nd and the 9th.
+        let ranks: Vec<_> = [5, 6, 8, 9, 10, 20].into_iter().map(median_ranks).collect();
+        assert_eq!(ranks, [None, Some((0, 5)), Some((0, 7)), Some((1, 7)), Some((1, 8)), Some((5, 14))]);
+    }
+
+    #[test]
+    fn the_interval_of_the_median_holds_it() {
+        let held = |seed| {
+            let (low, high) = spread(&normals(seed, 15, 100.0, 10.0)).unwrap().interval.unwrap();
+            low <= 100.0 && 100.0 <= high
+        };
+        let held = (0..1000).filter(|seed| held(*seed)).count();
+        assert!((945..=985).contains(&held), "{held} of 1000: order statistics give 96.5 %");
+    }
+
+    #[test]
+    fn a_first_run_that_differs_is_told() {
+        let mut runs = normals(3, 10, 1000.0, 5.0);
+        assert_eq!(first_run(&runs), None);
+        runs[0] = 900.0;
+        let percent = first_run(&runs).expect("it differs");
+        assert!((-10.5..=-9.5).contains(&percent), "{percent}");
+        runs.swap(0, 5);
+        assert_eq!(first_run(&runs), None, "another one that differs is not the first");
+    }
+
+    #[test]
+    fn looking_often_needs_a_narrower_interval() {
+        let runs = normals(1, 32, 1000.0, 10.0);
+        assert!(half_width(&runs, 4).unwrap() > half_width(&runs, 1).unwrap());
+        assert!(is_sure(&runs, 0.01, 4) && !is_sure(&runs, 0.001, 4));
+        assert_eq!((1..40).filter(|runs| is_checkpoint(*runs)).collect::<Vec<_>>(), [8, 16, 32]);
+        assert_eq!((checkpoints(64), checkpoints(63), checkpoints(7)), (4, 3, 0));
+    }
+
+    #[test]
+    fn figures_that_not_all_runs_have_are_left_out() {
+        let run = |iops, mean_ns| Headline { iops, mean_ns, mib_per_s: 1.0, ..Headline::default() };
+        let (one, two) = (run(10.0, Some(5.0)), run(20.0, None));
+        let found = repeats(&[&one, &two]).unwrap();
+        assert_eq!((found.iops.mean, found.iops.median, found.iops.interval), (15.0, 15.0, None));
+        assert_eq!((found.mean_ns, found.levels, found.first_run_percent), (None, None, None));
+        assert_eq!(repeats(&[]), None);
+    }
+}
