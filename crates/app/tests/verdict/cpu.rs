@@ -25,6 +25,9 @@ fn a_limit_of_cpu_time_is_warned_of() {
     place.made("a.dat", "-c1M");
     let run = inside(&place, &group).args("-d2 -W0 -b4K -o1 --json r.json a.dat").run();
     run.expect_status(0);
+    if !is_found(&place, "cpu-limited") && is_found(&place, "cpu-contention") {
+        skip!("others leave so little of the CPUs that the limit is not reached");
+    }
     let finding = found(&place, &run, "cpu-limited");
     assert_eq!(finding["severity"], "warn");
     assert!(finding["value"].as_f64().is_some_and(|seconds| seconds > 0.1), "{finding}");
