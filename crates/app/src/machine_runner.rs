@@ -85,7 +85,8 @@ impl Runner for MachineRunner<'_> {
         let request = self.with(profile);
         // They were prepared, and points may write over them.
         let choices = Choices { reuse: Reuse::WrittenOver, ..self.choices.clone() };
-        let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
+        let warnings = request.warnings.iter().cloned().chain(check_profile(&request, &self.system).warnings).collect();
+        let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
         let plan = measurement.plan(&choices).map_err(|refusals| failed(&refusals))?;
         let (result, errors) = measurement.carry_out(&plan, &Events::default(), self.signals, self.spectator());
         if !errors.is_empty() {
