@@ -3,9 +3,10 @@
 use crate::output::{print, say, say_each};
 use crate::saved_results::read;
 use crate::status::{Status, fail, printed, refuse};
+use model::headline::Figure;
 use model::result::RunResult;
 use spec::compare_command::{self, ChangeLimit, CompareCommand};
-use stats::compare::{ComparedFigure, ComparisonVerdict, Difference};
+use stats::compare::{ComparisonVerdict, Difference};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +22,8 @@ pub(crate) fn run(words: &[OsString]) -> Status {
 }
 
 fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway: bool) -> Status {
-    if let Some(limit) = limits.iter().find(|limit| figure(limit).is_none()) {
-        let names = ComparedFigure::ALL.map(ComparedFigure::name).join(", ");
+    if let Some(limit) = limits.iter().find(|limit| Figure::from_name(&limit.figure).is_none()) {
+        let names = Figure::ALL.map(Figure::name).join(", ");
         say(&format!("ERROR: --fail-if '{}': there is no figure '{}', but {names}", limit.typed, limit.figure));
         return Status::Invalid;
     }
@@ -60,13 +61,9 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     if exceeded.is_empty() { Status::Success } else { Status::InvalidFigures }
 }
 
-fn figure(limit: &ChangeLimit) -> Option<ComparedFigure> {
-    ComparedFigure::ALL.into_iter().find(|figure| figure.name() == limit.figure)
-}
-
 /// True if the figure changed by more than that, and not by chance.
 fn is_exceeded(limit: &ChangeLimit, differences: &[Difference]) -> bool {
-    let found = differences.iter().find(|found| Some(found.figure) == figure(limit));
+    let found = differences.iter().find(|found| found.figure.name() == limit.figure);
     found.is_some_and(|found| {
         let is_beyond = if limit.percent >= 0.0 && !limit.percent.is_sign_negative() {
             found.percent > limit.percent

@@ -4,11 +4,10 @@
 use crate::output::print;
 use crate::scratch;
 use crate::status::{Status, fail, printed, refuse};
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::units::Bytes;
+use report::plain_table::PlainTable;
 use spec::devices_command::{self, DevicesCommand};
 use std::ffi::OsString;
 
@@ -37,17 +36,12 @@ fn print_json(devices: &[DeviceRow]) -> Status {
 }
 
 fn table(devices: &[DeviceRow]) -> String {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header(["NAME", "SIZE", "KIND", "MODEL", "IDENTITY", "ROTATES", "SCHEDULER", "MOUNTED", "USED BY"]);
+    let header = ["NAME", "SIZE", "KIND", "MODEL", "IDENTITY", "ROTATES", "SCHEDULER", "MOUNTED", "USED BY"];
+    let mut table = PlainTable::new(header, [1]);
     for device in devices {
-        table.add_row(cells(device));
+        table.add(cells(device));
     }
-    if let Some(size) = table.column_mut(1) {
-        size.set_cell_alignment(CellAlignment::Right);
-    }
-    let lines = table.lines().map(|line| line.trim_end().to_owned());
-    lines.fold(String::new(), |text, line| text + line.trim_start() + "\n")
+    table.lines().fold(String::new(), |text, line| text + line.trim_start() + "\n")
 }
 
 fn cells(device: &DeviceRow) -> [String; 9] {

@@ -124,7 +124,7 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             return Err(vec![(*reason).to_owned()]);
         }
         let made = runner.check(&planned.request.profile).map_err(|reasons| {
-            let place = match typed(&planned.point.settings) {
+            let place = match Setting::typed_all(&planned.point.settings) {
                 settings if settings.is_empty() => String::new(),
                 settings => format!("{settings}: "),
             };
@@ -217,11 +217,6 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid
     printed(written, if is_strict_and_invalid { Status::InvalidFigures } else { status })
 }
 
-/// Settings as they are typed.
-fn typed(settings: &[Setting]) -> String {
-    settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ")
-}
-
 /// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
 struct Keeper<'a> {
     request: &'a SweepRequest,
@@ -237,7 +232,7 @@ struct Keeper<'a> {
 impl Attendant for Keeper<'_> {
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
         let point = &self.request.points[step.point];
-        let part = format!("{} of {known} {}", done + 1, typed(&point.point.settings));
+        let part = format!("{} of {known} {}", done + 1, Setting::typed_all(&point.point.settings));
         *self.part.borrow_mut() = part;
         if std::mem::replace(&mut self.ran, true) {
             self.rest()?;
@@ -248,13 +243,13 @@ impl Attendant for Keeper<'_> {
         }
     }
 
-    fn keep(&mut self, step: &Step, result: &RunResult) -> Result<String, String> {
-        self.is_any_invalid |= is_invalid(result);
+    fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
+        self.is_any_invalid |= is_invalid(&result);
         let point = &self.request.points[step.point];
         let words = std::iter::once(self.program.clone()).chain(point.words.iter().cloned());
         let command_line = words.collect::<Vec<_>>().join(" ");
         let labels = point.request.options.labels.clone();
-        self.folder.keep(&RunResult { command_line, labels, ..result.clone() })
+        self.folder.keep(&RunResult { command_line, labels, ..result })
     }
 
     fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testkit::{Workplace, workplace};
 
-/// A result whose I/Os per second and mean latency are multiplied.
+/// A result whose I/Os per second are multiplied.
 fn altered(place: &Workplace, from: &str, to: &str, iops: f64) {
     let mut result: Value = serde_json::from_slice(&place.content(from)).expect("it is JSON");
     let total = &mut result["time_spans"][0]["measured"]["total"]["total"];

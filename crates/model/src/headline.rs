@@ -33,36 +33,64 @@ pub struct Headline {
     pub severity: Option<Severity>,
 }
 
-/// One of the figures, for whoever waits until it is known well enough.
+/// One of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// I/Os per second.
     Iops,
-    /// Mean latency.
+    /// MiB per second.
+    MibPerS,
+    /// Mean latency in nanoseconds.
     MeanLatency,
-    /// 99th percentile of the latency.
+    /// Median latency in nanoseconds.
+    P50,
+    /// 99th percentile of the latency in nanoseconds.
     P99,
+    /// 99.9th percentile of the latency in nanoseconds.
+    P999,
+    /// CPU usage in percent.
+    Cpu,
 }
 
 impl Figure {
-    /// All.
-    pub const ALL: [Self; 3] = [Self::Iops, Self::MeanLatency, Self::P99];
+    /// All, in the order of tables.
+    pub const ALL: [Self; 7] =
+        [Self::Iops, Self::MibPerS, Self::MeanLatency, Self::P50, Self::P99, Self::P999, Self::Cpu];
 
     /// Its name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",
+            Self::MibPerS => "mib",
             Self::MeanLatency => "mean",
+            Self::P50 => "p50",
             Self::P99 => "p99",
+            Self::P999 => "p99.9",
+            Self::Cpu => "cpu",
         }
+    }
+
+    /// The figure with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|figure| figure.name() == name)
+    }
+
+    /// True if more of it is better.
+    pub const fn is_more_better(self) -> bool {
+        matches!(self, Self::Iops | Self::MibPerS)
     }
 
     /// Its value, if it was measured.
     pub fn of(self, headline: &Headline) -> Option<f64> {
+        let ns = |latency_ns: Option<u64>| latency_ns.map(|ns| ns as f64);
         match self {
             Self::Iops => Some(headline.iops),
+            Self::MibPerS => Some(headline.mib_per_s),
             Self::MeanLatency => headline.mean_ns,
-            Self::P99 => headline.p99_ns.map(|ns| ns as f64),
+            Self::P50 => ns(headline.p50_ns),
+            Self::P99 => ns(headline.p99_ns),
+            Self::P999 => ns(headline.p999_ns),
+            Self::Cpu => Some(headline.cpu_percent),
         }
     }
 }

@@ -26,6 +26,16 @@ impl Setting {
             format!("--{}={}", self.name, self.value)
         }
     }
+
+    /// Settings as they are typed, with blanks between them.
+    pub fn typed_all(settings: &[Self]) -> String {
+        settings.iter().map(Self::typed).collect::<Vec<_>>().join(" ")
+    }
+
+    /// True if the option makes depth.
+    pub fn is_depth(&self) -> bool {
+        ["o", "O", "t", "F"].contains(&self.name.as_str())
+    }
 }
 
 /// One combination of values.
@@ -63,8 +73,6 @@ pub enum Extent {
         share: f64,
     },
 }
-
-impl Eq for Extent {}
 
 /// Why a run was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

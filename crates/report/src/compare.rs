@@ -1,16 +1,16 @@
 //! Two sets of results beside each other.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use crate::figure_words::{label, shown_figure};
+use crate::plain_table::PlainTable;
 use model::result::RunResult;
 use serde::Serialize;
 use serde_json::Value;
-use stats::compare::{ComparedFigure, ComparisonVerdict, Difference};
+use stats::compare::{ComparisonVerdict, Difference};
 use std::io::{self, Write};
 
 /// What may differ between profiles of the same load: names, lengths, and how results are shown.
-const UNLIKE_ALLOWED: [&str; 8] =
-    ["path", "duration_s", "warm_up_s", "cool_down_s", "result_format", "verbose", "verbose_stats", "progress_step_s"];
+const UNLIKE_ALLOWED: [&str; 7] =
+    ["path", "duration_s", "warm_up_s", "cool_down_s", "result_format", "verbose", "verbose_stats"];
 
 /// What is not the same in two results, with the place of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,28 +81,19 @@ fn shown(value: &Value) -> String {
 
 /// The table, and what differs.
 pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header(["", "first", "second", "change", "95 % interval", "verdict"]);
+    let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
     for found in differences {
         let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{low:+.1} % to {high:+.1} %"));
-        table.add_row([
+        table.add([
             label(found.figure).to_owned(),
-            figure(found.figure, found.first),
-            figure(found.figure, found.second),
+            shown_figure(found.figure, found.first, 3),
+            shown_figure(found.figure, found.second, 3),
             format!("{:+.1} %", found.percent),
             interval,
             word(found.verdict).to_owned(),
         ]);
     }
-    for column in 1..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
+    table.write(out)?;
     if runs.0 == 1 || runs.1 == 1 {
         writeln!(
             out,
@@ -127,7 +118,7 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
         if !found.figure.is_more_better() {
             continue;
         }
-        let (one, many) = (figure(found.figure, found.first), figure(found.figure, found.second));
+        let (one, many) = (shown_figure(found.figure, found.first, 3), shown_figure(found.figure, found.second, 3));
         let percent = stats::compare::scaling_percent(&found, drives);
         writeln!(
             out,
@@ -136,25 +127,6 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
         )?;
     }
     Ok(())
-}
-
-fn label(figure: ComparedFigure) -> &'static str {
-    match figure {
-        ComparedFigure::Iops => "IOPS",
-        ComparedFigure::MibPerS => "MiB/s",
-        ComparedFigure::MeanLatency => "mean ms",
-        ComparedFigure::Percentile(500_000_000) => "p50 ms",
-        ComparedFigure::Percentile(990_000_000) => "p99 ms",
-        ComparedFigure::Percentile(_) => "p99.9 ms",
-        ComparedFigure::Cpu => "CPU %",
-    }
-}
-
-fn figure(figure: ComparedFigure, value: f64) -> String {
-    match figure {
-        ComparedFigure::MeanLatency | ComparedFigure::Percentile(_) => format!("{:.3}", value / 1e6),
-        ComparedFigure::Iops | ComparedFigure::MibPerS | ComparedFigure::Cpu => format!("{value:.2}"),
-    }
 }
 
 fn word(verdict: ComparisonVerdict) -> &'static str {

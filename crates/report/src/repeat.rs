@@ -1,7 +1,8 @@
 //! Runs of the same load: a line for each, and what they say together.
 
+use crate::figure_words::{label, shown_figure};
 use crate::sweep::figures_of_line;
-use model::headline::Headline;
+use model::headline::{Figure, Headline};
 use model::sweep::{Sweep, Visit};
 use stats::repeats::{Repeats, Spread};
 use std::io::{self, Write};
@@ -28,11 +29,11 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         "{:<8} {:>12} {:>27} {:>12} {:>12} {:>9}",
         "", "median", "95 % interval", "smallest", "largest", "std dev"
     )?;
-    row("IOPS", Some(iops), 1.0, 2, out)?;
-    row("MiB/s", Some(mib_per_s), 1.0, 2, out)?;
-    row("mean ms", mean_ns.as_ref(), 1e6, 4, out)?;
-    row("p99 ms", p99_ns.as_ref(), 1e6, 4, out)?;
-    row("CPU %", Some(cpu_percent), 1.0, 2, out)?;
+    row(Figure::Iops, Some(iops), out)?;
+    row(Figure::MibPerS, Some(mib_per_s), out)?;
+    row(Figure::MeanLatency, mean_ns.as_ref(), out)?;
+    row(Figure::P99, p99_ns.as_ref(), out)?;
+    row(Figure::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
         writeln!(out, "\nno interval: the median of {} runs has none; 6 are needed", runs.len())?;
     }
@@ -56,9 +57,9 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn row(name: &str, spread: Option<&Spread>, unit: f64, digits: usize, out: &mut dyn Write) -> io::Result<()> {
+fn row(figure: Figure, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {
     let Some(Spread { median, interval, min, max, deviation_percent, .. }) = spread else { return Ok(()) };
-    let shown = |value: f64| format!("{:.digits$}", value / unit);
+    let (name, shown) = (label(figure), |value: f64| shown_figure(figure, value, 4));
     let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
     writeln!(
         out,

@@ -1,7 +1,6 @@
 //! A sweep as lines, as a table and as comma-separated values.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use crate::plain_table::PlainTable;
 use csv::{Terminator, WriterBuilder};
 use model::headline::Headline;
 use model::profile::Profile;
@@ -57,7 +56,7 @@ fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
         Some((_, target)) => vec![setting("o", target.outstanding), setting("t", target.threads)],
         None => Vec::new(),
     };
-    let others = point.settings.iter().filter(|setting| !["o", "O", "t", "F"].contains(&setting.name.as_str()));
+    let others = point.settings.iter().filter(|setting| !setting.is_depth());
     settings.extend(others.cloned());
     settings
 }
@@ -74,36 +73,26 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         depths(sweep, series, out)?;
     }
     if let (true, Some(best)) = (sweep.depths.is_empty(), stats::sweep::best(sweep)) {
-        writeln!(out, "\nmost I/Os per second: {}", typed(&sweep.points[best].settings))?;
+        writeln!(out, "\nmost I/Os per second: {}", Setting::typed_all(&sweep.points[best].settings))?;
     }
     Ok(())
 }
 
 fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    let mut header: Vec<String> = names(sweep).into_iter().map(|name| dashed(&name)).collect();
+    let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
     header.extend(["depth", "IOPS", "MiB/s", "mean ms", "p99 ms", "CPU %"].map(str::to_owned));
     if sweep.devices.is_some() {
         header.extend(["amplification", "depth/SSD", "IOPS/SSD"].map(str::to_owned));
     }
+    let numbers = 0..header.len();
     header.push("verdict".to_owned());
-    let columns = header.len();
-    table.set_header(header);
+    let mut table = PlainTable::new(header, numbers);
     for (index, point) in sweep.points.iter().enumerate() {
         if sweep.visits.iter().any(|visit| visit.point == index) {
-            table.add_row(row(sweep, index, point));
+            table.add(row(sweep, index, point));
         }
     }
-    for column in 0..columns - 1 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    table.write(out)
 }
 
 fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
@@ -147,7 +136,7 @@ fn dashed(name: &str) -> String {
 /// Which depth to use, and why.
 fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Result<()> {
     if !series.settings.is_empty() {
-        writeln!(out, "with {}:", typed(&series.settings))?;
+        writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
     }
     let Some(Knee { efficient, saturation }) = &series.knee else {
         return writeln!(out, "too few depths to say which is best: {} are needed", stats::DEPTHS_MIN);
@@ -178,7 +167,7 @@ fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> St
         .points
         .iter()
         .find(|point| stats::sweep::figures(sweep, **point).is_some_and(|figures| figures.depth == Some(depth)));
-    let settings = at.map(|point| typed(&sweep.points[*point].settings)).unwrap_or_default();
+    let settings = at.map(|point| Setting::typed_all(&sweep.points[*point].settings)).unwrap_or_default();
     if low == high {
         format!("{depth} ({settings})")
     } else {
@@ -197,10 +186,6 @@ fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'stat
         }
         _ => "; it is the largest that was tried, a larger one may be better",
     }
-}
-
-fn typed(settings: &[Setting]) -> String {
-    settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ")
 }
 
 /// All runs, one a line, in the order in which they were made. Empty cells are unknown.

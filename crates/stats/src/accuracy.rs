@@ -1,16 +1,16 @@
 //! What the course of a measurement tells of its figures: how far they may be off, and whether they were
 //! the same all the time.
 
-use crate::confidence::batch_means::{BatchMean, VALUES_MIN, mean};
+use crate::confidence::batch_means::{BatchMean, VALUES_MIN};
 use crate::confidence::sectioning::{Histogram, Sections};
 use crate::latency::NAMED_PERCENTILES;
+use crate::rate::BYTES_PER_MIB;
+use crate::sample::mean;
 use crate::steadiness;
 use model::confidence::{FigureSteadiness, HalfWidths, PercentileHalfWidth, Steadiness};
 use model::record::TimeSpanRecord;
 use model::result::Directions;
 use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell};
-
-const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 /// Reads, writes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 //! fast are equally far. Several runs of a side tell their scatter themselves; a single one has the
 //! confidence interval of its own time series, which knows nothing of what differs from run to run.
 
-use crate::headline::headline;
-use model::headline::Headline;
+use crate::headline::{P50_PPB, P99_PPB, P999_PPB, headline};
+use crate::sample::{moments, standard_errors_95};
+use model::headline::Figure;
 use model::result::{Measured, RunResult};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Differences within this share are none, if their interval lies within it too.
 const EQUAL_SHARE: f64 = 0.05;
@@ -16,85 +16,11 @@ const EQUAL_SHARE: f64 = 0.05;
 const INTERVAL_STANDARD_ERRORS: f64 = 2.1;
 const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 
-/// A figure that is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ComparedFigure {
-    /// I/Os per second.
-    Iops,
-    /// MiB per second.
-    MibPerS,
-    /// Mean latency in nanoseconds.
-    MeanLatency,
-    /// A percentile of the latency in nanoseconds, by its rank in parts per billion.
-    Percentile(u64),
-    /// CPU usage in percent.
-    Cpu,
-}
-
-impl ComparedFigure {
-    /// All, in the order of the table.
-    pub const ALL: [Self; 7] = [
-        Self::Iops,
-        Self::MibPerS,
-        Self::MeanLatency,
-        Self::Percentile(500_000_000),
-        Self::Percentile(990_000_000),
-        Self::Percentile(999_000_000),
-        Self::Cpu,
-    ];
-
-    /// Its name, in tables and on command lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "iops",
-            Self::MibPerS => "mib",
-            Self::MeanLatency => "mean",
-            Self::Percentile(500_000_000) => "p50",
-            Self::Percentile(990_000_000) => "p99",
-            Self::Percentile(_) => "p99.9",
-            Self::Cpu => "cpu",
-        }
-    }
-
-    /// True if more of it is better.
-    pub const fn is_more_better(self) -> bool {
-        matches!(self, Self::Iops | Self::MibPerS)
-    }
-
-    /// Its value.
-    fn of(self, headline: &Headline) -> Option<f64> {
-        match self {
-            Self::Iops => Some(headline.iops),
-            Self::MibPerS => Some(headline.mib_per_s),
-            Self::MeanLatency => headline.mean_ns,
-            Self::Percentile(500_000_000) => headline.p50_ns.map(|ns| ns as f64),
-            Self::Percentile(990_000_000) => headline.p99_ns.map(|ns| ns as f64),
-            Self::Percentile(_) => headline.p999_ns.map(|ns| ns as f64),
-            Self::Cpu => Some(headline.cpu_percent),
-        }
-    }
-
-    /// Half of the 95 % interval that a single run has for it.
-    fn half_width(self, measured: &Measured) -> Option<f64> {
-        let widths = measured.confidence.as_ref()?.total.as_ref()?;
-        match self {
-            Self::Iops => Some(widths.iops),
-            Self::MibPerS => Some(widths.mib_per_s),
-            Self::MeanLatency => widths.latency_mean_ns,
-            Self::Percentile(rank_ppb) => {
-                let found = widths.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
-                found.map(|percentile| percentile.half_width_ns)
-            }
-            Self::Cpu => None,
-        }
-    }
-}
-
 /// One figure of both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Which.
-    pub figure: ComparedFigure,
+    pub figure: Figure,
     /// Of the first side: the geometric mean of its runs.
     pub first: f64,
     /// Of the second.
@@ -122,10 +48,10 @@ pub enum ComparisonVerdict {
 
 /// Figures that both sides have, of the first timespan of each result.
 pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
-    ComparedFigure::ALL.into_iter().filter_map(|figure| difference(figure, first, second)).collect()
+    Figure::ALL.into_iter().filter_map(|figure| difference(figure, first, second)).collect()
 }
 
-fn difference(figure: ComparedFigure, first: &[RunResult], second: &[RunResult]) -> Option<Difference> {
+fn difference(figure: Figure, first: &[RunResult], second: &[RunResult]) -> Option<Difference> {
     let (first, second) = (Side::of(figure, first)?, Side::of(figure, second)?);
     let change = second.mean - first.mean;
     let percent = |change: f64| change.exp_m1() * 100.0;
@@ -135,7 +61,7 @@ fn difference(figure: ComparedFigure, first: &[RunResult], second: &[RunResult])
         let weights =
             first.variance.powi(2) / first.degrees_of_freedom + second.variance.powi(2) / second.degrees_of_freedom;
         let degrees = if weights > 0.0 { variance.powi(2) / weights } else { first.degrees_of_freedom };
-        let half = quantile(degrees) * variance.sqrt();
+        let half = standard_errors_95(degrees) * variance.sqrt();
         (change - half, change + half)
     });
     Some(Difference {
@@ -153,7 +79,7 @@ pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
     found.second / found.first / f64::from(drives) * 100.0
 }
 
-fn verdict(figure: ComparedFigure, (low, high): (f64, f64)) -> ComparisonVerdict {
+fn verdict(figure: Figure, (low, high): (f64, f64)) -> ComparisonVerdict {
     let equal = EQUAL_SHARE.ln_1p();
     if low > 0.0 || high < 0.0 {
         let is_better = (low > 0.0) == figure.is_more_better();
@@ -178,38 +104,51 @@ struct Scatter {
 
 impl Side {
     /// `None` if a run lacks the figure, or it is 0.
-    fn of(figure: ComparedFigure, runs: &[RunResult]) -> Option<Self> {
+    fn of(figure: Figure, runs: &[RunResult]) -> Option<Self> {
         let values: Option<Vec<f64>> = runs
             .iter()
             .map(|run| figure.of(&headline(run.time_spans.first()?)?).filter(|value| *value > 0.0).map(f64::ln))
             .collect();
         let values = values.filter(|values| !values.is_empty())?;
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
+        let (mean, deviation) = moments(&values);
         let scatter = if let [run] = runs {
             let measured = run.time_spans.first().and_then(|happened| happened.measured.as_ref());
-            let half = measured.and_then(|measured| figure.half_width(measured));
+            let half = measured.and_then(|measured| half_width(figure, measured));
             half.map(|half| Scatter {
                 // A small share of a figure is as large in its logarithm.
                 variance: (half / INTERVAL_STANDARD_ERRORS / mean.exp()).powi(2),
                 degrees_of_freedom: INTERVAL_DEGREES_OF_FREEDOM,
             })
         } else {
-            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-            Some(Scatter { variance: squares / (count - 1.0) / count, degrees_of_freedom: count - 1.0 })
+            let count = values.len() as f64;
+            Some(Scatter { variance: deviation.powi(2) / count, degrees_of_freedom: count - 1.0 })
         };
         Some(Self { mean, scatter })
     }
 }
 
-/// Standard errors in half of a 95 % interval.
-fn quantile(degrees_of_freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0)).map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
+/// Half of the 95 % interval that a single run has for a figure.
+fn half_width(figure: Figure, measured: &Measured) -> Option<f64> {
+    let widths = measured.confidence.as_ref()?.total.as_ref()?;
+    let percentile = |rank_ppb| {
+        let found = widths.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
+        found.map(|percentile| percentile.half_width_ns)
+    };
+    match figure {
+        Figure::Iops => Some(widths.iops),
+        Figure::MibPerS => Some(widths.mib_per_s),
+        Figure::MeanLatency => widths.latency_mean_ns,
+        Figure::P50 => percentile(P50_PPB),
+        Figure::P99 => percentile(P99_PPB),
+        Figure::P999 => percentile(P999_PPB),
+        Figure::Cpu => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::normal;
     use hot::rng::Rng;
     use model::confidence::HalfWidths;
     use model::result::{Directions, Figures, TimeSpanResult};
@@ -227,8 +166,7 @@ mod tests {
     }
 
     fn normals(rng: &mut Rng, count: usize, mean: f64, deviation: f64) -> Vec<RunResult> {
-        let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
-        (0..count).map(|_| run(mean + deviation * normal(), None)).collect()
+        (0..count).map(|_| run(mean + deviation * normal(rng), None)).collect()
     }
 
     fn iops(first: &[RunResult], second: &[RunResult]) -> Difference {
@@ -257,8 +195,8 @@ mod tests {
         assert_eq!(found.verdict, ComparisonVerdict::Better);
         assert!((8.0..12.0).contains(&found.percent), "{found:?}");
         assert_eq!(iops(&fast, &slow).verdict, ComparisonVerdict::Worse);
-        assert_eq!(verdict(ComparedFigure::MeanLatency, (0.1, 0.2)), ComparisonVerdict::Worse);
-        assert_eq!(verdict(ComparedFigure::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
+        assert_eq!(verdict(Figure::MeanLatency, (0.1, 0.2)), ComparisonVerdict::Worse);
+        assert_eq!(verdict(Figure::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
     }
 
     #[test]
@@ -273,7 +211,7 @@ mod tests {
     #[test]
     fn what_a_side_lacks_is_not_compared() {
         let figures: Vec<_> = compare(&[run(1.0, None)], &[run(2.0, None)]).iter().map(|found| found.figure).collect();
-        assert_eq!(figures, [ComparedFigure::Iops, ComparedFigure::MibPerS], "no latency, no CPU time");
+        assert_eq!(figures, [Figure::Iops, Figure::MibPerS], "no latency, no CPU time");
         assert_eq!(compare(&[RunResult::default()], &[run(1.0, None)]), []);
         assert_eq!(compare(&[], &[]), []);
     }

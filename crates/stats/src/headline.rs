@@ -4,6 +4,11 @@ use model::headline::Headline;
 use model::result::{Figures, LatencyDistribution, LoadLoop, TimeSpanResult};
 use model::verdict::Verdict;
 
+/// Ranks of the percentiles in a headline, in parts per billion.
+pub(crate) const P50_PPB: u64 = 500_000_000;
+pub(crate) const P99_PPB: u64 = 990_000_000;
+pub(crate) const P999_PPB: u64 = 999_000_000;
+
 /// The headline of a timespan; `None` if it has no figures.
 pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
     let measured = happened.measured.as_ref()?;
@@ -24,10 +29,10 @@ pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
         write_share: if ios == 0 { 0.0 } else { writes as f64 / ios as f64 },
         mib_per_s,
         mean_ns: latency.map(|latency| latency.mean_ns),
-        p50_ns: rank(latencies, 500_000_000),
-        p99_ns: rank(latencies, 990_000_000),
-        p999_ns: rank(latencies, 999_000_000),
-        response_p99_ns: rank(response, 990_000_000),
+        p50_ns: rank(latencies, P50_PPB),
+        p99_ns: rank(latencies, P99_PPB),
+        p999_ns: rank(latencies, P999_PPB),
+        response_p99_ns: rank(response, P99_PPB),
         cpu_percent: measured.cpu_average.usage_percent,
         threads: measured.thread_count,
         depth,

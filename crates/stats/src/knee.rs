@@ -13,6 +13,7 @@
 mod curve;
 mod scatter;
 
+use crate::sample::mean;
 use curve::Curve;
 use hot::rng::Rng;
 use model::sweep::{DepthEstimate, Knee, Saturation};
@@ -92,7 +93,7 @@ fn saturation(curve: &Curve) -> Option<(u32, f64)> {
         // Too much depth does harm: the peak is what can be had.
         curve.points().map(|(_, iops)| iops).fold(0.0, f64::max)
     } else {
-        curve.measured[tail..].iter().sum::<f64>() / (curve.measured.len() - tail) as f64
+        mean(&curve.measured[tail..])
     };
     let first = curve.points().find(|(_, iops)| *iops >= PLATEAU_SHARE * plateau);
     first.map(|(depth, _)| (depth, plateau))

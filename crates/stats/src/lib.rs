@@ -21,6 +21,7 @@ mod load_loop;
 mod part;
 mod rate;
 pub mod repeats;
+mod sample;
 #[cfg(test)]
 mod simulation;
 mod steadiness;

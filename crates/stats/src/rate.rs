@@ -2,6 +2,8 @@
 
 use model::result::Figures;
 
+pub(crate) const BYTES_PER_MIB: f64 = 1_048_576.0;
+
 /// Bytes and I/Os before they are divided by a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Volume {
@@ -24,7 +26,7 @@ impl Volume {
         Figures {
             bytes: self.bytes,
             ios: self.ios,
-            mib_per_s: per_second(self.bytes, elapsed_ns) / 1_048_576.0,
+            mib_per_s: per_second(self.bytes, elapsed_ns) / BYTES_PER_MIB,
             iops: per_second(self.ios, elapsed_ns),
             latency: None,
             iops_std_dev: None,

@@ -1,8 +1,9 @@
 //! What runs of the same load say together.
 
+use crate::sample::{deviations, mean, moments, student, sum_of_squares};
 use hot::rng::Rng;
-use model::headline::Headline;
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+use model::headline::{Figure, Headline};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Differences below this share of the mean are not worth a word.
 const SHARE_MIN: f64 = 0.02;
@@ -67,17 +68,17 @@ pub struct Repeats {
 
 /// Looks at the runs, in the order in which they were made; `None` without any.
 pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
-    let all = |of: fn(&Headline) -> Option<f64>| {
-        let values: Option<Vec<f64>> = runs.iter().map(|run| of(run)).collect();
+    let all = |figure: Figure| {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| figure.of(run)).collect();
         spread(&values?)
     };
     let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
     Some(Repeats {
         iops: spread(&iops)?,
-        mib_per_s: all(|run| Some(run.mib_per_s))?,
-        mean_ns: all(|run| run.mean_ns),
-        p99_ns: all(|run| run.p99_ns.map(|ns| ns as f64)),
-        cpu_percent: all(|run| Some(run.cpu_percent))?,
+        mib_per_s: all(Figure::MibPerS)?,
+        mean_ns: all(Figure::MeanLatency),
+        p99_ns: all(Figure::P99),
+        cpu_percent: all(Figure::Cpu)?,
         levels: two_levels(&iops),
         first_run_percent: first_run(&iops),
     })
@@ -93,14 +94,6 @@ fn spread(values: &[f64]) -> Option<Spread> {
     let median = if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) };
     let interval = median_ranks(sorted.len()).map(|(low, high)| (sorted[low], sorted[high]));
     Some(Spread { mean, median, interval, min, max, deviation_percent: deviation / mean * 100.0 })
-}
-
-/// Mean and standard deviation of a sample; the latter is 0 for one value.
-fn moments(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }
 
 /// The narrowest symmetric pair of order statistics between which the median lies with 95 %: the number
@@ -122,7 +115,7 @@ fn two_levels(values: &[f64]) -> Option<TwoLevels> {
     if levels.high.1 - levels.low.1 < SHARE_MIN * mean {
         return None;
     }
-    // The same first draws for the same number of runs.
+    // The same draws for the same number of runs; the sum of twelve is nearly normal.
     let mut rng = Rng::new(values.len() as u64);
     let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
     let mut is_like_it = || {
@@ -137,10 +130,7 @@ fn two_levels(values: &[f64]) -> Option<TwoLevels> {
 fn best_split(values: &[f64]) -> Option<(TwoLevels, f64)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let squares = |part: &[f64]| {
-        let (mean, _) = moments(part);
-        (mean, part.iter().map(|value| (value - mean).powi(2)).sum::<f64>())
-    };
+    let squares = |part: &[f64]| (mean(part), sum_of_squares(&deviations(part)));
     let (_, whole) = squares(&sorted);
     let splits = LEVEL_SIZE_MIN..=sorted.len().checked_sub(LEVEL_SIZE_MIN)?;
     let judged = splits.map(|at| {
@@ -159,9 +149,9 @@ fn first_run(values: &[f64]) -> Option<f64> {
     }
     let (mean, deviation) = moments(others);
     let count = others.len() as f64;
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
     // A new value differs from the mean of the others by its own scatter and by that mean's.
-    let limit = student.inverse_cdf(1.0 - FIRST_RUN_SIGNIFICANCE / 2.0) * deviation * (1.0 + 1.0 / count).sqrt();
+    let limit =
+        student(count - 1.0).inverse_cdf(1.0 - FIRST_RUN_SIGNIFICANCE / 2.0) * deviation * (1.0 + 1.0 / count).sqrt();
     let difference = first - mean;
     (difference.abs() > limit && difference.abs() > SHARE_MIN * mean).then(|| difference / mean * 100.0)
 }
@@ -176,10 +166,12 @@ pub fn is_sure(values: &[f64], share: f64, looks: u32) -> bool {
 
 /// Half the width of the interval of the mean that [`is_sure`] looks at.
 pub fn half_width(values: &[f64], looks: u32) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
     let (_, deviation) = moments(values);
     let count = values.len() as f64;
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
-    Some(student.inverse_cdf(1.0 - 0.025 / f64::from(looks.max(1))) * deviation / count.sqrt())
+    Some(student(count - 1.0).inverse_cdf(1.0 - 0.025 / f64::from(looks.max(1))) * deviation / count.sqrt())
 }
 
 /// True if so many runs are a checkpoint: 8, 16, 32 ...
@@ -196,11 +188,11 @@ pub fn checkpoints(runs_max: u32) -> u32 {
 #[allow(clippy::float_cmp, reason = "order statistics are the values themselves")]
 mod tests {
     use super::*;
+    use crate::simulation::normal;
 
     fn normals(seed: u64, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
         let mut rng = Rng::new(seed);
-        let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
-        (0..count).map(|_| mean + deviation * normal()).collect()
+        (0..count).map(|_| mean + deviation * normal(&mut rng)).collect()
     }
 
     /// The ten repeats that the guide prints.

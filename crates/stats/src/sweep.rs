@@ -31,21 +31,16 @@ fn runs(sweep: &Sweep, point: usize) -> Vec<&Headline> {
     if confirmed.is_empty() { of(|_| true) } else { confirmed }
 }
 
-/// Options that make depth.
-fn is_depth(setting: &Setting) -> bool {
-    ["o", "O", "t", "F"].contains(&setting.name.as_str())
-}
-
 /// The depth series of a sweep without their knees: points of equal settings but for those that make depth.
 /// Splits of one total depth are no series, because their depth does not vary.
 fn series(sweep: &Sweep) -> Vec<DepthSeries> {
     let mut groups = BTreeMap::<Vec<Setting>, BTreeMap<u32, Vec<usize>>>::new();
     for (index, point) in sweep.points.iter().enumerate() {
-        if !point.settings.iter().any(is_depth) {
+        if !point.settings.iter().any(Setting::is_depth) {
             continue;
         }
         let Some(depth) = figures(sweep, index).and_then(|figures| figures.depth) else { continue };
-        let shared = point.settings.iter().filter(|setting| !is_depth(setting)).cloned().collect();
+        let shared = point.settings.iter().filter(|setting| !setting.is_depth()).cloned().collect();
         groups.entry(shared).or_default().entry(depth).or_default().push(index);
     }
     let series = groups.into_iter().filter(|(_, depths)| depths.len() > 1).map(|(settings, depths)| DepthSeries {

@@ -23,7 +23,7 @@ pub trait Attendant {
     /// A run is about to begin; `done` runs were made and `known` are planned so far.
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure>;
     /// Keeps a result; the name of its file, or why it could not be kept.
-    fn keep(&mut self, step: &Step, result: &RunResult) -> Result<String, String>;
+    fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String>;
     /// A run was made, the last of the sweep's; why that could not be kept.
     fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String>;
     /// All runs were made, and it is known what they say together.
@@ -108,7 +108,7 @@ impl Course<'_> {
         let outcome = match self.run(step, known) {
             Ok(result) => match result.time_spans.first().and_then(stats::headline) {
                 Some(headline) => {
-                    let file = self.attendant.keep(step, &result).map_err(Ending::Lost)?;
+                    let file = self.attendant.keep(step, result).map_err(Ending::Lost)?;
                     VisitOutcome::Measured { file, headline }
                 }
                 None => VisitOutcome::Failed { reasons: vec!["nothing was measured".to_owned()] },

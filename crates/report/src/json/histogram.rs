@@ -38,20 +38,13 @@ pub(super) struct Buckets(pub(super) Vec<(u32, u64)>);
 
 impl Serialize for Buckets {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.is_empty() {
-            return serializer.serialize_none();
-        }
-        serializer.serialize_some(&encode(&self.0, Resolution::Fine).map_err(S::Error::custom)?)
+        serialize(&self.0, Resolution::Fine, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Buckets {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?;
-        text.map_or_else(
-            || Ok(Self::default()),
-            |text| decode(&text, Resolution::Fine).map(Self).map_err(D::Error::custom),
-        )
+        deserialize(deserializer, Resolution::Fine).map(Self)
     }
 }
 
@@ -80,19 +73,13 @@ pub(super) struct CoarseBuckets(pub(super) PackedCounts);
 
 impl Serialize for CoarseBuckets {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.is_empty() {
-            return serializer.serialize_none();
-        }
-        let buckets: Vec<(u32, u64)> = self.0.iter().collect();
-        serializer.serialize_some(&encode(&buckets, Resolution::Coarse).map_err(S::Error::custom)?)
+        serialize(&self.0.iter().collect::<Vec<_>>(), Resolution::Coarse, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for CoarseBuckets {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(Self::default()) };
-        let buckets = decode(&text, Resolution::Coarse).map_err(D::Error::custom)?;
-        Ok(Self(PackedCounts::pack(buckets)))
+        deserialize(deserializer, Resolution::Coarse).map(|buckets| Self(PackedCounts::pack(buckets)))
     }
 }
 
@@ -113,6 +100,19 @@ impl schemars::JsonSchema for CoarseBuckets {
                             decodes it and adds it to others. null = it is empty."
         })
     }
+}
+
+/// Buckets as text; null without any.
+fn serialize<S: Serializer>(buckets: &[(u32, u64)], resolution: Resolution, to: S) -> Result<S::Ok, S::Error> {
+    if buckets.is_empty() {
+        return to.serialize_none();
+    }
+    to.serialize_some(&encode(buckets, resolution).map_err(S::Error::custom)?)
+}
+
+fn deserialize<'de, D: Deserializer<'de>>(from: D, resolution: Resolution) -> Result<Vec<(u32, u64)>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(from)? else { return Ok(Vec::new()) };
+    decode(&text, resolution).map_err(D::Error::custom)
 }
 
 /// How wide the buckets are.

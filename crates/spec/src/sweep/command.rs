@@ -57,7 +57,7 @@ A file called sweep is measured as ./sweep.
 ";
 
 /// What follows `diskspd sweep`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SweepCommand {
     /// Print [`HELP`].
     Help,
@@ -73,7 +73,7 @@ pub enum SweepCommand {
 }
 
 /// A sweep to be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SweepRequest {
     /// The words that it was read from, without `--dir`; [`resume`] reads them again.
     pub words: Vec<String>,
@@ -84,7 +84,7 @@ pub struct SweepRequest {
 }
 
 /// How a sweep is run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepOptions {
     /// How far it goes.
     pub extent: Extent,
@@ -142,11 +142,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
                 let name = name.to_owned();
                 words.take(&name, &mut parser)?;
             }
-            Value(value) => {
-                let value = value.display();
-                return Err(format!("'{value}': the options and targets of the load stand behind --"));
-            }
-            Short(_) => return Err(word.unexpected().to_string() + "; the options of the load stand behind --"),
+            other => return Err(misplaced(other)),
         }
     }
     if let Some(folder) = words.resume {
@@ -263,6 +259,14 @@ pub(super) fn split_load(args: &[OsString]) -> Result<(&[OsString], Vec<String>)
     let (own, load) = args.split_at(split);
     let load: Result<Vec<String>, String> = load.iter().skip(1).map(text).collect();
     Ok((own, load?))
+}
+
+/// What is wrong with a word that is none of ours.
+pub(super) fn misplaced(word: lexopt::Arg<'_>) -> String {
+    match word {
+        Value(value) => format!("'{}': the options and targets of the load stand behind --", value.display()),
+        option => option.unexpected().to_string() + "; the options of the load stand behind --",
+    }
 }
 
 pub(super) fn text(word: &OsString) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! The words behind `diskspd repeat`: a sweep of one point.
 
-use super::command::{SweepOptions, SweepRequest, count, split_load, text};
+use super::command::{SweepOptions, SweepRequest, count, misplaced, split_load, text};
 use super::points::{Variation, points};
 use crate::command::{ParseFailure, Surroundings};
 use crate::duration;
@@ -15,6 +15,9 @@ use std::path::PathBuf;
 const RUNS: u32 = 10;
 /// Runs of `--until` if no other limit is said.
 const RUNS_UNTIL: u32 = 64;
+
+/// Figures of `--until`.
+const UNTIL_FIGURES: [Figure; 3] = [Figure::Iops, Figure::MeanLatency, Figure::P99];
 
 /// What `diskspd repeat --help` prints.
 pub const REPEAT_HELP: &str = "\
@@ -43,7 +46,7 @@ A file called repeat is measured as ./repeat.
 ";
 
 /// What follows `diskspd repeat`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum RepeatCommand {
     /// Print [`REPEAT_HELP`].
     Help,
@@ -82,10 +85,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
                     _ => options.before_point = Some(value),
                 }
             }
-            Value(value) => {
-                return Err(format!("'{}': the options and targets of the load stand behind --", value.display()));
-            }
-            other => return Err(other.unexpected().to_string() + "; the options of the load stand behind --"),
+            other => return Err(misplaced(other)),
         }
     }
     options.runs = runs.unwrap_or(if options.extent == Extent::Whole { RUNS } else { RUNS_UNTIL });
@@ -97,7 +97,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
 fn until(value: &str) -> Result<Extent, String> {
     let wrong = || format!("--until '{value}': it takes a figure and a share, as in iops=1%, mean=2% or p99=5%");
     let (name, share) = value.split_once('=').ok_or_else(wrong)?;
-    let figure = Figure::ALL.into_iter().find(|figure| figure.name() == name).ok_or_else(wrong)?;
+    let figure = Figure::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
     let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
     if !(0.01..=100.0).contains(&percent) {
         return Err(wrong());

@@ -7,7 +7,8 @@
 //! ASAP3, ACM TOMACS 15, 2005; Tafazzoli & Wilson, Skart, IIE Transactions 43, 2011), and divides the
 //! number of batches that count as independent by the same.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::sample::{deviations, mean, standard_errors_95, student, sum_of_squares};
+use statrs::distribution::ContinuousCDF;
 
 /// Fewer values than this say nothing about their spread.
 pub(crate) const VALUES_MIN: usize = 10;
@@ -36,8 +37,7 @@ impl BatchMean {
         }
         let batches = batches(values);
         let count = batches.len() as f64;
-        let mean_of_batches = mean(&batches);
-        let deviations: Vec<f64> = batches.iter().map(|batch| batch - mean_of_batches).collect();
+        let deviations = deviations(&batches);
         let variance = sum_of_squares(&deviations) / (count - 1.0);
         let inflation = Inflation::of(&deviations, Fitted::Mean);
         Some(Self {
@@ -49,7 +49,7 @@ impl BatchMean {
 
     /// Half the width of the 95 % confidence interval.
     pub(crate) fn half_width_95(&self) -> f64 {
-        self.std_error * student(self.degrees_of_freedom).inverse_cdf(0.975)
+        self.std_error * standard_errors_95(self.degrees_of_freedom)
     }
 }
 
@@ -94,22 +94,9 @@ pub(crate) fn batches(values: &[f64]) -> Vec<f64> {
     values.chunks_exact(size).map(mean).collect()
 }
 
-/// 0 of nothing.
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum()
-}
-
 /// The chance that so many standard errors, or more, come about where there is nothing.
 pub(crate) fn two_sided_chance(standard_errors: f64, degrees_of_freedom: f64) -> f64 {
     2.0 * student(degrees_of_freedom).sf(standard_errors.abs())
-}
-
-fn student(degrees_of_freedom: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, degrees_of_freedom).expect("degrees of freedom are at least 1")
 }
 
 #[cfg(test)]

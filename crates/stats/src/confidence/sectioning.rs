@@ -5,8 +5,9 @@
 //! its own, and their spread around the percentile of the whole run tells how far that one may be off.
 //! Around the whole run's, not around their own mean: percentiles of small parts are biased.
 
-use super::batch_means::{BatchMean, Fitted, Inflation, VALUES_MIN, sum_of_squares};
+use super::batch_means::{BatchMean, Fitted, Inflation, VALUES_MIN};
 use crate::latency::{IOS_BEYOND_MIN, is_weak};
+use crate::sample::sum_of_squares;
 use hot::buckets::{COARSE_COUNT, coarse_lower_edge_ns, coarse_upper_edge_ns};
 use std::collections::BTreeMap;
 

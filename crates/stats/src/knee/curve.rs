@@ -1,6 +1,7 @@
 //! Throughput over depth as a curve with one peak.
 
 use super::{TAIL_POINTS_MIN, TAIL_SHARE};
+use crate::sample::mean;
 use std::collections::BTreeMap;
 
 /// Throughput over rising depth.
@@ -16,7 +17,7 @@ impl Curve {
     /// The curve with one peak that is nearest to the runs, by least squares of their means.
     pub(super) fn through(runs: &BTreeMap<u32, Vec<f64>>) -> Self {
         let depths: Vec<u32> = runs.keys().copied().collect();
-        let measured: Vec<f64> = runs.values().map(|runs| runs.iter().sum::<f64>() / runs.len() as f64).collect();
+        let measured: Vec<f64> = runs.values().map(|runs| mean(runs)).collect();
         let weights: Vec<f64> = runs.values().map(|runs| runs.len() as f64).collect();
         let fitted = with_one_peak(&measured, &weights);
         Self { depths, measured, fitted }

@@ -1,6 +1,7 @@
 //! How far measured points lie off a smooth curve, and points drawn anew with that scatter.
 
 use super::curve::Curve;
+use crate::sample::{deviations, mean};
 use hot::rng::Rng;
 use std::collections::BTreeMap;
 
@@ -26,17 +27,14 @@ pub(super) fn scatter(runs: &BTreeMap<u32, Vec<f64>>) -> Vec<f64> {
 
 fn around_their_mean(runs: &[f64]) -> impl Iterator<Item = f64> {
     let count = runs.len() as f64;
-    let mean = runs.iter().map(|iops| iops.ln()).sum::<f64>() / count;
+    let logarithms: Vec<f64> = runs.iter().map(|iops| iops.ln()).collect();
     // The mean is made of the same runs.
     let scale = (count / (count - 1.0)).sqrt();
-    runs.iter().map(move |iops| (iops.ln() - mean) * scale)
+    deviations(&logarithms).into_iter().map(move |deviation| deviation * scale)
 }
 
 fn around_their_neighbours(runs: &BTreeMap<u32, Vec<f64>>) -> Vec<f64> {
-    let points: Vec<(f64, f64)> = runs
-        .iter()
-        .map(|(depth, runs)| (f64::from(*depth).ln(), (runs.iter().sum::<f64>() / runs.len() as f64).ln()))
-        .collect();
+    let points: Vec<(f64, f64)> = runs.iter().map(|(depth, runs)| (f64::from(*depth).ln(), mean(runs).ln())).collect();
     let deviation = |three: &[(f64, f64)]| {
         let [before, here, after] = [three[0], three[1], three[2]];
         let share = (here.0 - before.0) / (after.0 - before.0);

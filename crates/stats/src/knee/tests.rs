@@ -1,6 +1,7 @@
 //! Curves whose knee theory gives, and sweeps that others published.
 
 use super::*;
+use crate::simulation::normal;
 
 fn samples(depths: impl IntoIterator<Item = u32>, iops: impl Fn(f64) -> f64) -> Vec<DepthSample> {
     depths.into_iter().map(|depth| DepthSample { depth, iops: iops(f64::from(depth)) }).collect()
@@ -41,12 +42,10 @@ fn too_much_depth_may_do_harm() {
 #[test]
 fn noise_widens_the_interval_and_moves_the_depth_little() {
     let mut rng = Rng::new(7);
-    // The sum of twelve uniform draws is nearly normal, with a deviation of 1.
-    let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
     let mut noisy = |level: f64| {
         let mut samples = samples(1..=32, |depth| depth.min(16.0) * 10_000.0);
         for sample in &mut samples {
-            sample.iops *= 1.0 + level * normal();
+            sample.iops *= 1.0 + level * normal(&mut rng);
         }
         knee(&samples).unwrap()
     };

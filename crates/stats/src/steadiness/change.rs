@@ -1,7 +1,8 @@
 //! A beginning that is not like the rest.
 
 use super::{CUT_MIN, SHIFT_MIN, SIGNIFICANCE_EACH, slope};
-use crate::confidence::batch_means::{BatchMean, mean, two_sided_chance};
+use crate::confidence::batch_means::{BatchMean, two_sided_chance};
+use crate::sample::mean;
 
 /// The best of many cuts looks more significant than one that was fixed beforehand. Twenty batches have about
 /// as many places for a cut (Bonferroni).

@@ -7,7 +7,7 @@
 mod change;
 mod slope;
 
-use crate::confidence::batch_means::mean;
+use crate::sample::mean;
 use model::confidence::Steadiness;
 
 /// Half a minute in cells of 100 ms: a shorter run may hold a single burst, which no test can tell from a

@@ -1,7 +1,8 @@
 //! A line through the run.
 
 use super::{DRIFT_MIN, SIGNIFICANCE_EACH};
-use crate::confidence::batch_means::{Fitted, Inflation, batches, mean, sum_of_squares, two_sided_chance};
+use crate::confidence::batch_means::{Fitted, Inflation, batches, two_sided_chance};
+use crate::sample::{mean, sum_of_squares};
 
 /// A straight line, fitted by least squares.
 struct Line {

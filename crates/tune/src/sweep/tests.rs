@@ -58,7 +58,7 @@ impl Attendant for Notebook {
         Ok(())
     }
 
-    fn keep(&mut self, _: &Step, _: &RunResult) -> Result<String, String> {
+    fn keep(&mut self, _: &Step, _: RunResult) -> Result<String, String> {
         self.kept += 1;
         if self.is_full { Err("no space".to_owned()) } else { Ok(format!("{}.json", self.kept)) }
     }

@@ -1,0 +1,34 @@
+//! Mean and scatter of a few values, and how sure they make one.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// 0 of nothing.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+/// How far each value is from their mean.
+pub(crate) fn deviations(values: &[f64]) -> Vec<f64> {
+    let mean = mean(values);
+    values.iter().map(|value| value - mean).collect()
+}
+
+/// Mean and standard deviation of a sample; the latter is 0 for one value.
+pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
+    let squares = sum_of_squares(&deviations(values));
+    (mean(values), (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt())
+}
+
+/// Student's t distribution; degrees of freedom below 1 count as 1.
+pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0)).expect("degrees of freedom are at least 1")
+}
+
+/// Standard errors in half of a 95 % interval.
+pub(crate) fn standard_errors_95(degrees_of_freedom: f64) -> f64 {
+    student(degrees_of_freedom).inverse_cdf(0.975)
+}
