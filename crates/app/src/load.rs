@@ -88,7 +88,9 @@ fn destinations(request: &RunRequest) -> Result<Destinations, Vec<String>> {
             protected.push(Protected { path, role: "the file that write data is taken from (-Z)" });
         }
     }
-    Destinations::check(&request.options.outputs, request.profile.result_format, &protected)
+    let outputs = &request.options.outputs;
+    let destinations = Destinations::check(outputs, request.profile.result_format, &protected)?;
+    Ok(if request.options.is_brief { destinations.brief(outputs) } else { destinations })
 }
 
 pub(crate) fn choices(request: &RunRequest) -> Choices {

@@ -10,6 +10,7 @@ mod machine_runner;
 mod measure;
 mod output;
 mod outputs;
+mod preset;
 mod profile_file;
 mod saved_results;
 mod scratch;
@@ -48,6 +49,7 @@ fn main() -> Status {
         },
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
         Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
+        Command::Subcommand(Subcommand::Preset, words) => preset::run(&invocation, &words),
         Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words),
         Command::Subcommand(Subcommand::Compare, words) => compare::run(&words),
         Command::Subcommand(Subcommand::Repeat, words) => sweep::repeat(&invocation, &words),

@@ -103,6 +103,7 @@ impl<'a> Measurement<'a> {
         let result = stats::summarise(&Input { command_line, profile, system, plan, record });
         RunResult {
             labels: self.request.options.labels.clone(),
+            preset: self.request.options.preset.as_deref().cloned(),
             environment: Some(host::environment(&self.machine)),
             targets: self.facts.targets.clone(),
             warnings: self.warnings.clone(),

@@ -20,9 +20,18 @@ pub(crate) struct Protected {
     pub(crate) role: &'static str,
 }
 
+/// What goes to stdout.
+#[derive(Clone, Copy)]
+enum OnStdout {
+    /// The whole result.
+    Document(Form),
+    /// The table of a preset's loads.
+    PresetTable,
+}
+
 /// Where results go, checked.
 pub(crate) struct Destinations {
-    on_stdout: Form,
+    on_stdout: OnStdout,
     files: Vec<(Form, OutputFile)>,
 }
 
@@ -44,14 +53,26 @@ impl Destinations {
                 Err(reason) => errors.push(format!("{} '{}': {reason}", form.option(), path.display())),
             }
         }
-        let on_stdout = outputs.on_stdout().unwrap_or(Form::from(format));
+        let on_stdout = OnStdout::Document(outputs.on_stdout().unwrap_or(Form::from(format)));
         if errors.is_empty() { Ok(Self { on_stdout, files }) } else { Err(errors) }
+    }
+
+    /// With the table of a preset's loads on stdout, unless another document was to go there.
+    pub(crate) fn brief(self, outputs: &Outputs) -> Self {
+        if outputs.on_stdout().is_some() { self } else { Self { on_stdout: OnStdout::PresetTable, ..self } }
     }
 
     /// Writes a result everywhere: to stdout, then to the files. The first error counts, and does
     /// not keep the rest from being written.
     pub(crate) fn write(&self, result: &RunResult) -> Result<(), String> {
-        let printed = document(self.on_stdout, result).and_then(|bytes| crate::output::print(&bytes));
+        let bytes = match self.on_stdout {
+            OnStdout::Document(form) => document(form, result),
+            OnStdout::PresetTable => {
+                let mut bytes = Vec::new();
+                report::preset::table(result, &mut bytes).map(|()| bytes)
+            }
+        };
+        let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
         let mut outcome = printed.map_err(|error| format!("cannot write to stdout: {error}"));
         for (form, file) in &self.files {
             let written = file.write(|out| write_document(*form, result, out));

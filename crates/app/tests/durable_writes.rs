@@ -89,6 +89,35 @@ fn a_cache_that_is_not_volatile_needs_no_flush_and_the_report_says_so() {
 }
 
 #[test]
+fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
+    let place = workplace!();
+    let (image, device) = or_skip!(blank(&place));
+    or_skip!(set_cache(&device.name(), "write back"));
+    for (words, each) in [("-o1 --fdatasync-every=4", 4), ("-o1 --engine sync --fdatasync-every=1", 1)] {
+        let before = or_skip!(flush_count(&device.name()).ok_or("this kernel counts no flushes"));
+        let run = place.diskspd("-d1 -W0 -C0 -b4K -w100 -r -Su --json r.json").args(words);
+        run.arg(format!("--destroy={}", image.display())).arg(&device.path).run().expect_status(0);
+        let seen = flush_count(&device.name()).expect("it is there") - before;
+        let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+        let measured = &document["time_spans"][0]["measured"];
+        let flushes = measured["flushes"]["count"].as_u64().expect("a number");
+        let writes = measured["total"]["write"]["ios"].as_u64().expect("a number");
+        assert!(flushes > 0 && flushes.abs_diff(writes / each) <= 1, "{flushes} flushes of {writes} writes");
+        // Ours are among those that the device saw; closing it and what others do adds a few.
+        assert!((flushes..=flushes + 20).contains(&seen), "{flushes} of {seen}");
+        assert!(measured["flushes"]["latency"]["mean_ns"].as_f64().expect("a number") > 0.0);
+    }
+    for (words, expected) in [
+        ("-w0 --fdatasync-every=4", "nothing is written"),
+        ("-w100 -u --fdatasync-every=4", "batches of -u"),
+        ("-w100 -Sm --fdatasync-every=4", "flushed by -N"),
+    ] {
+        let run = place.diskspd("-d1 -W0 -c1M").args(words).arg("b.dat").run();
+        run.expect_status(3).expect_stderr(&[expected]);
+    }
+}
+
+#[test]
 fn writes_to_files_are_told_of_by_the_device_below() {
     let place = workplace!();
     let mounted = or_skip!(Mounted::ext4(&place, "own", 64 * MIB));

@@ -25,6 +25,7 @@ pub mod note;
 pub mod packed_counts;
 pub mod path;
 pub mod plan;
+pub mod preset;
 pub mod profile;
 pub mod record;
 pub mod result;

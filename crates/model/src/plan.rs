@@ -45,6 +45,9 @@ pub struct TimeSpanPlan {
     /// Ends the timespan before its time.
     #[serde(default)]
     pub end_after: EndAfter,
+    /// A thread flushes after so many writes (`--fdatasync-every`).
+    #[serde(default)]
+    pub flush_after_writes: Option<u32>,
     /// Print a dot per this many I/Os of a thread; 0 = off.
     pub progress_ios: u32,
     /// In the profile's order.

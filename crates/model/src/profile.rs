@@ -134,6 +134,9 @@ pub struct TimeSpan {
     /// `--rate-process`; `None` = not said (constant).
     #[serde(default)]
     pub rate_process: Option<RateProcess>,
+    /// `--fdatasync-every`: a thread flushes after so many writes; `None` = never.
+    #[serde(default)]
+    pub flush_after_writes: Option<u32>,
     /// `-L`.
     pub measure_latency: bool,
     /// `-D`.
@@ -168,6 +171,7 @@ impl Default for TimeSpan {
             end_after: EndAfter::default(),
             rate_iops: None,
             rate_process: None,
+            flush_after_writes: None,
             measure_latency: false,
             calculate_iops_std_dev: false,
             interval_ms: 1000,

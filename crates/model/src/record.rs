@@ -167,6 +167,8 @@ pub struct ThreadRecord {
     pub cpu_wait: Option<CpuWait>,
     /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
+    /// Its flushes (`--fdatasync-every`).
+    pub flushes: Option<TimesRecord>,
     /// Its slowest I/Os (`-L` or `-D`), in no order.
     pub slowest: Vec<SlowIo>,
 }

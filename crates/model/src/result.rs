@@ -11,6 +11,7 @@ use crate::kernel_counters::KernelCounters;
 use crate::kernel_events::KernelEvents;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, EngineKind, Plan};
+use crate::preset::PresetRun;
 use crate::profile::{Profile, RateProcess};
 use crate::record::WaitCounts;
 use crate::slow_io::SlowIo;
@@ -30,6 +31,8 @@ pub struct RunResult {
     pub command_line: String,
     /// `--label`: name and value, in the order given.
     pub labels: Vec<(String, String)>,
+    /// The preset that the profile was made from, if it was one.
+    pub preset: Option<PresetRun>,
     /// What was asked for.
     pub profile: Profile,
     /// The machine.
@@ -194,6 +197,26 @@ pub struct Measured {
     pub sections: Vec<Section>,
     /// The slowest I/Os (`-D` or `-L`), the slowest first.
     pub slowest: Vec<SlowIo>,
+    /// What flushes took (`--fdatasync-every`).
+    pub flushes: Option<FlushFigures>,
+}
+
+/// Flushes, which are neither reads nor writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FlushFigures {
+    /// A thread flushed after so many writes.
+    pub after_writes: u32,
+    /// Flushes that ended while measuring, of all threads.
+    pub count: u64,
+    /// The same per second.
+    pub per_s: f64,
+    /// What they took; null = there were none.
+    pub latency: Option<LatencyFigures>,
+    /// Median in nanoseconds; null = there were none.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile in nanoseconds; null = there were none.
+    pub p99_ns: Option<u64>,
 }
 
 /// What decides when I/Os start.
@@ -367,6 +390,13 @@ pub struct LatencyDistribution {
     /// The buckets themselves: index (`hot::buckets`) and count. Empty in results of other
     /// programs, which do not give them.
     pub buckets: Vec<(u32, u64)>,
+}
+
+impl LatencyDistribution {
+    /// The percentile of a rank in parts per billion, in nanoseconds, if it is one of those kept.
+    pub fn at(&self, rank_ppb: u64) -> Option<u64> {
+        self.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|percentile| percentile.value_ns)
+    }
 }
 
 /// A percentile and its value.

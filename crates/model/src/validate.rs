@@ -70,6 +70,7 @@ impl Report<'_> {
 fn check_time_span(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     check_completion_depth(span, report);
     check_affinity(span, report);
+    check_flushes(span, report);
     if span.io_ring.is_some() && span.completion_routines {
         report.error("IoRing (-u) cannot be used with completion routines (-x)");
     }
@@ -105,6 +106,23 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
         report.error(
             "--near-device chooses the CPUs that threads run on, so it goes neither with -n nor with CPUs listed by -a",
         );
+    }
+}
+
+/// `--fdatasync-every` needs writes that `fdatasync` makes durable, and turns that end.
+fn check_flushes(span: &TimeSpan, report: &mut Report<'_>) {
+    let Some(writes) = span.flush_after_writes else { return };
+    if writes == 0 {
+        report.error("a flush after 0 writes (--fdatasync-every) is none; the number must be at least 1");
+    }
+    if !span.targets.iter().any(Target::writes) {
+        report.error("--fdatasync-every flushes what was written, and nothing is written (-w0)");
+    }
+    if span.io_ring.is_some() {
+        report.error("--fdatasync-every waits for the writes before each flush, which batches of -u do not allow");
+    }
+    if span.targets.iter().any(|target| target.memory_mapped && target.writes()) {
+        report.error("memory mapped writes (-Sm) are flushed by -N, not by --fdatasync-every");
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Measured {
     pub(crate) intervals: Option<Intervals>,
     /// `-L`.
     pub(crate) latency: bool,
+    /// `--fdatasync-every`.
+    pub(crate) flushes: bool,
 }
 
 impl Measured {
@@ -69,6 +71,7 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         if measured.latency && worker.times_submissions() {
             memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
         }
+        memory.latency_buckets += u64::from(measured.flushes) * hot::buckets::TABLE_BYTES;
         for target in &worker.targets {
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
@@ -150,7 +153,7 @@ mod tests {
     #[test]
     fn the_series_grows_with_the_duration_and_sections_come_with_latencies() {
         let measured = |duration_s: u64, latency| {
-            let measured = Measured { duration_ns: duration_s * 1_000_000_000, intervals: None, latency };
+            let measured = Measured { duration_ns: duration_s * 1_000_000_000, intervals: None, latency, flushes: false };
             (measured.series_bytes(), measured.section_bytes())
         };
         assert_eq!(measured(60, false), (600 * 48, 0));

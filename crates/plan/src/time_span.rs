@@ -39,7 +39,7 @@ pub(crate) fn plan(
     let (planned, shared_counters) = target::plan_all(time_span, &roster.threads_of, files, findings)?;
     let workers = workers::plan(time_span, &roster, &planned, cpus.as_deref(), files, findings)?;
     let targets: Vec<_> = planned.into_iter().map(|planned| planned.plan).collect();
-    let measured = memory::Measured { duration_ns, intervals, latency: time_span.measure_latency };
+    let measured = memory::Measured { duration_ns, intervals, latency: time_span.measure_latency, flushes: time_span.flush_after_writes.is_some() };
     let memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);
     memory::check(&memory, system, findings);
     Some(TimeSpanPlan {
@@ -49,6 +49,7 @@ pub(crate) fn plan(
         measure_latency: time_span.measure_latency,
         cold: time_span.cold,
         end_after: time_span.end_after,
+        flush_after_writes: time_span.flush_after_writes,
         intervals,
         progress_ios: profile.progress_ios,
         targets,

@@ -15,6 +15,7 @@ mod echo_target;
 mod event_names;
 mod event_table;
 mod figure_words;
+mod flush_table;
 mod foreign;
 mod io_table;
 pub mod json;
@@ -23,6 +24,7 @@ mod load_loop;
 mod numbers;
 mod part_table;
 pub mod plain_table;
+pub mod preset;
 mod read;
 pub mod repeat;
 mod slowest_table;
@@ -71,7 +73,10 @@ pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
         totals::table(out, totals)?;
         time_span::remarks(out, &[], &result.notes)?;
     }
-    Ok(())
+    if result.preset.is_some() {
+        writeln!(out, "\n")?;
+    }
+    preset::table(result, out)
 }
 
 /// Writes the profile alone (`-Rptext`): the command line and the input parameters, as far as

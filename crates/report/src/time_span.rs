@@ -2,7 +2,7 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    confidence, cpu_table, distribution_list, event_table, foreign, io_table, latency_table, load_loop, verdict_block,
+    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop, verdict_block,
     wait_table,
 };
 use model::affinity::list_text;
@@ -93,6 +93,9 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     }
     if let Some(load_loop) = &measured.load_loop {
         load_loop::lines(out, load_loop)?;
+    }
+    if let Some(flushes) = &measured.flushes {
+        flush_table::lines(out, flushes)?;
     }
     confidence::lines(out, measured)
 }

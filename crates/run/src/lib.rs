@@ -16,6 +16,7 @@ mod crew;
 mod delete;
 mod device_guard;
 pub mod event;
+mod flush;
 mod gate;
 mod gather;
 mod io_workers;

@@ -3,6 +3,7 @@
 use crate::clock::RunClock;
 use crate::cpu_wait;
 use crate::crew::DRAIN_NS;
+use crate::flush::Flusher;
 use crate::gate::{Gate, Signal};
 use crate::phase::Phases;
 use crate::setup::{self, Context};
@@ -39,7 +40,9 @@ pub(crate) fn live(
     set_priority(plan, notes);
     let files = setup::open_targets(context, plan).map_err(at)?;
     let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
-    let berth = Berth { context, plan, layout: &layout, clock, gate };
+    let flusher = context.plan.flush_after_writes.map(|writes| Flusher::new(writes, plan, &files)).transpose();
+    let flusher = flusher.map_err(|error| at(format!("cannot open its targets for flushes: {error}")))?;
+    let berth = Berth { context, plan, layout: &layout, clock, gate, flusher };
     if plan.targets.iter().all(|target| target.mapped.is_none()) {
         return with_engine(berth, files, regions, notes, Alone);
     }
@@ -48,13 +51,13 @@ pub(crate) fn live(
 }
 
 /// What a worker is made of, beside its engine.
-#[derive(Clone, Copy)]
 struct Berth<'a> {
     context: &'a Context,
     plan: &'a WorkerPlan,
     layout: &'a [Buffers],
     clock: RunClock,
     gate: &'a Gate,
+    flusher: Option<Flusher>,
 }
 
 /// What becomes of an engine once its kind is known: static dispatch from here on.
@@ -79,7 +82,8 @@ impl Crewed for Alone {
 
 impl Crewed for UnderMapped {
     fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String> {
-        work(berth, Mapped::new(engine, berth.clock, berth.plan.slots, self.targets, self.regions))
+        let (clock, slots) = (berth.clock, berth.plan.slots);
+        work(berth, Mapped::new(engine, clock, slots, self.targets, self.regions))
     }
 }
 
@@ -91,10 +95,10 @@ fn with_engine(
     notes: &Mutex<Vec<Note>>,
     crewed: impl Crewed,
 ) -> Result<(), String> {
-    let plan = berth.plan;
+    let (plan, clock) = (berth.plan, berth.clock);
     let at = |what: &str, error: io::Error| format!("thread {}: cannot set up {what}: {error}", plan.thread);
     match plan.engine.kind {
-        EngineKind::Synchronous => crewed.work(berth, SyncEngine::new(berth.clock, plan.slots, files, regions)),
+        EngineKind::Synchronous => crewed.work(berth, SyncEngine::new(clock, plan.slots, files, regions)),
         EngineKind::IoUring => {
             let (engine, shortfall) = UringEngine::new(plan.slots, ring_settings(plan), files, regions)
                 .map_err(|error| at("io_uring", error))?;
@@ -148,8 +152,9 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
 }
 
 fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
-    let Berth { context, plan, layout, clock, gate } = berth;
+    let Berth { context, plan, layout, clock, gate, flusher } = berth;
     let mut worker = setup::assemble(context, plan, layout, engine, clock);
+    worker.flusher = flusher;
     let Signal::Start { start_ns } = gate.ready() else { return Ok(()) };
     while sys::clock::monotonic_ns() < start_ns {
         sys::clock::sleep_until_ns(start_ns);
@@ -196,6 +201,10 @@ fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
                 _ => format!("{} (errno {errno})", error_text(*errno)),
             };
             format!("thread {thread}: {verb} {length} bytes at offset {offset} of '{path}' failed: {reason}")
+        }
+        Trouble::Flush { work, errno } => {
+            let path = context.plan.targets[plan.targets[*work].target].path.display();
+            format!("thread {thread}: flushing '{path}' (fdatasync) failed: {} (errno {errno})", error_text(*errno))
         }
         Trouble::Engine { errno } => {
             format!("thread {thread}: {} failed: {} (errno {errno})", plan.engine.kind.name(), error_text(*errno))

@@ -44,6 +44,8 @@ pub struct Recorder {
     /// How it got the CPU; set when it has ended.
     cpu_wait: OnceLock<CpuWait>,
     stamps: Option<StampCells>,
+    /// Flushes while measuring (`--fdatasync-every`).
+    pub(crate) flushes: Option<Times>,
 }
 
 /// Where in the measurement the worker is.
@@ -119,6 +121,7 @@ impl Recorder {
             submits: Counter::default(),
             waits: Waits::default(),
             cpu_wait: OnceLock::new(),
+            flushes: plan.flush_after_writes.map(|_| Times::new()),
             stamps: (plan.measure_latency && worker.times_submissions())
                 .then(|| StampCells { slot: Times::new(), submission: Times::new() }),
         }
@@ -283,6 +286,7 @@ impl Recorder {
                 slot: stamps.slot.to_record(),
                 submission: stamps.submission.to_record(),
             }),
+            flushes: self.flushes.as_ref().map(Times::to_record),
             slowest: self.slowest(measure_ns),
         }
     }

@@ -62,6 +62,11 @@ impl Row {
         }
     }
 
+    /// Writes since the counters began.
+    pub(crate) fn writes(&self) -> u64 {
+        self.totals(true).0
+    }
+
     /// Index of the target in the timespan.
     pub fn target(&self) -> usize {
         self.target

@@ -221,6 +221,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         done: DoneBatch::new(plan.slots),
         paging: Paging::new(),
         sampling: Sampling::new(context.recorder.times_submissions()),
+        flusher: None,
         now_ns: 0,
     };
     worker.prepare();

@@ -6,6 +6,7 @@
 
 use crate::allowance::Allowance;
 use crate::collect::Paging;
+use crate::flush::Flusher;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
 use crate::submission::Submission;
@@ -69,6 +70,8 @@ pub struct Worker<E, C> {
     /// The latest stamp.
     pub(crate) now_ns: u64,
     pub(crate) sampling: Sampling,
+    /// `--fdatasync-every`.
+    pub(crate) flusher: Option<Flusher>,
 }
 
 /// Turns whose operations are timed from their submission too.
@@ -120,6 +123,13 @@ pub enum Trouble {
         /// The kernel's error number; 0 = nothing was transferred.
         errno: i32,
     },
+    /// A flush failed.
+    Flush {
+        /// Index into the worker's targets.
+        work: usize,
+        /// The kernel's error number.
+        errno: i32,
+    },
     /// The engine itself failed.
     Engine {
         /// The kernel's error number.
@@ -151,6 +161,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::Over);
         }
         self.enter_phase(now_ns);
+        if self.flusher.as_mut().is_some_and(|flusher| flusher.is_due(&self.recorder)) {
+            return self.flush(now_ns);
+        }
         if let Submission::Batched(batched) = self.submission {
             return self.turn_batched(batched, now_ns);
         }
@@ -161,6 +174,25 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         self.sample_stamps(now_ns, self.engine.in_flight() - before);
         self.wait(now_ns, next_start_ns)?;
+        Ok(Turn::GoOn)
+    }
+
+    /// Waits for what is under way, then flushes.
+    #[cold]
+    fn flush(&mut self, now_ns: u64) -> Result<Turn, Trouble> {
+        if self.engine.in_flight() > 0 {
+            self.wait(now_ns, None)?;
+            return Ok(Turn::GoOn);
+        }
+        let begun_ns = self.clock.now_ns();
+        if let Some(Err((work, error))) = self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder)) {
+            return Err(Trouble::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
+        }
+        self.now_ns = self.clock.now_ns();
+        let counts = self.paging.is_measuring() && self.now_ns < self.phases.cool_down_ns.min(self.stop.at_ns());
+        if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| counts) {
+            flushes.record(self.now_ns - begun_ns);
+        }
         Ok(Turn::GoOn)
     }
 

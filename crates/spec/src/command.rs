@@ -2,6 +2,7 @@
 
 use crate::outputs::Outputs;
 use model::plan::EngineKind;
+use model::preset::PresetRun;
 use model::profile::{EndAfter, Profile, RateProcess, ResultFormat};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -72,11 +73,14 @@ pub enum Subcommand {
     Repeat,
     /// `compare`: [`crate::compare_command`].
     Compare,
+    /// `preset`: [`crate::preset`].
+    Preset,
 }
 
 impl Subcommand {
     /// All.
-    pub const ALL: [Self; 5] = [Self::Sweep, Self::Repeat, Self::Compare, Self::Report, Self::Devices];
+    pub const ALL: [Self; 6] =
+        [Self::Preset, Self::Sweep, Self::Repeat, Self::Compare, Self::Report, Self::Devices];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -86,6 +90,7 @@ impl Subcommand {
             Self::Sweep => "sweep",
             Self::Repeat => "repeat",
             Self::Compare => "compare",
+            Self::Preset => "preset",
         }
     }
 
@@ -96,6 +101,7 @@ impl Subcommand {
             Self::Devices => "list the block devices of this machine",
             Self::Sweep => "run a load once for each value of an option, and find the depth to use",
             Self::Compare => "compare saved results: what differs, and whether that can be chance",
+            Self::Preset => "run loads with a name: SQL Server, virtual machines, desktops",
             Self::Repeat => "run the same load several times, and tell average, median and spread",
         }
     }
@@ -191,6 +197,8 @@ pub struct Overrides {
     pub rate_iops: Option<u32>,
     /// `--rate-process`
     pub rate_process: Option<RateProcess>,
+    /// `--fdatasync-every`
+    pub flush_after_writes: Option<u32>,
 }
 
 impl Overrides {
@@ -217,6 +225,7 @@ impl Overrides {
             span.end_after = self.end_after.or(span.end_after);
             span.rate_iops = self.rate_iops.or(span.rate_iops);
             span.rate_process = self.rate_process.or(span.rate_process);
+            span.flush_after_writes = self.flush_after_writes.or(span.flush_after_writes);
         }
     }
 }
@@ -253,6 +262,10 @@ pub struct RunOptions {
     pub outputs: Outputs,
     /// `--label`: name and value, in the order given, each name once.
     pub labels: Vec<(String, String)>,
+    /// The preset that the profile was made from, if it was one.
+    pub preset: Option<Box<PresetRun>>,
+    /// The table of the preset's loads goes to stdout, instead of the whole report.
+    pub is_brief: bool,
 }
 
 /// A command line that was not understood.

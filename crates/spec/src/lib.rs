@@ -19,11 +19,13 @@ mod nearness;
 mod number;
 pub mod options;
 mod outputs;
+pub mod preset;
 pub mod report_command;
 pub mod size;
 pub mod sweep;
 mod targets;
 mod templates;
+mod words;
 pub mod xml_read;
 pub mod xml_write;
 

@@ -116,6 +116,7 @@ fn write_linux(xml: &mut Xml, span: &TimeSpan) {
         ("MaxBytes", span.end_after.bytes),
         ("MaxWriteBytes", span.end_after.written_bytes),
         ("Rate", span.rate_iops.map(u64::from)),
+        ("FlushAfterWrites", span.flush_after_writes.map(u64::from)),
     ];
     let nothing_on = switches.iter().all(|&(_, on)| !on) && numbers.iter().all(|(_, number)| number.is_none());
     if span.engine.is_none() && span.rate_process.is_none() && nothing_on {

@@ -19,10 +19,7 @@ pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
         Some(LoadLoop::Open(open)) => (Some(open.depth), open.response_time.total.as_ref()),
         None => (None, None),
     };
-    let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| {
-        let percentiles = &latencies?.percentiles;
-        percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|percentile| percentile.value_ns)
-    };
+    let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| latencies?.at(rank_ppb);
     let (writes, ios) = (measured.total.write.ios, measured.total.total.ios);
     Some(Headline {
         iops,

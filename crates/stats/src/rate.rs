@@ -39,6 +39,11 @@ pub fn per_second(amount: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 { 0.0 } else { amount as f64 / (elapsed_ns as f64 / 1e9) }
 }
 
+/// MB (10^6 bytes) per second from MiB per second.
+pub fn megabytes_per_s(mib_per_s: f64) -> f64 {
+    mib_per_s * BYTES_PER_MIB / 1e6
+}
+
 /// The amount that a rate comes from, to the nearest whole: for results that tell the rate only.
 pub fn amount(per_second: f64, elapsed_ns: u64) -> u64 {
     (per_second * (elapsed_ns as f64 / 1e9)).round() as u64

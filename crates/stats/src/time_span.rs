@@ -4,7 +4,7 @@ use crate::accuracy::Accuracy;
 use crate::intervals::Series;
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, course, cpu, distribution, load_loop};
+use crate::{affinity, course, cpu, distribution, flushes, load_loop};
 use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
@@ -100,6 +100,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
         sections: course::sections(&record.sections),
         slowest: course::slowest(&record.threads),
+        flushes: flushes::figures(plan, record),
     }
 }
 

@@ -75,6 +75,15 @@ pub fn major_minor(device: u64) -> (u32, u32) {
     (rustix::fs::major(device), rustix::fs::minor(device))
 }
 
+/// Makes what was written to an open file or device durable (`fdatasync(2)`).
+///
+/// # Errors
+///
+/// The kernel's: some of it may be lost.
+pub fn flush(file: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::fdatasync(file)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

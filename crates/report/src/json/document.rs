@@ -10,9 +10,10 @@ use model::facts::{SystemFacts, TargetFacts};
 use model::kernel_events::KernelEvents;
 use model::note::Note;
 use model::plan::{EffectiveDistribution, EngineKind, Plan};
+use model::preset::PresetRun;
 use model::profile::{Profile, RateProcess};
 use model::result::{
-    CpuUsage, Directions, Ending, Figures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
+    CpuUsage, Directions, Ending, Figures, FlushFigures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
     Percentile, ThreadWaits, Tool, Totals,
 };
 use model::slow_io::SlowIo;
@@ -38,6 +39,9 @@ pub(super) struct Document<'a> {
     pub(super) command_line: Cow<'a, str>,
     /// What `--label` gave, in that order.
     pub(super) labels: Vec<Label>,
+    /// The preset that the profile was made from; null = none.
+    #[serde(default)]
+    pub(super) preset: Option<PresetRun>,
     /// When the first timespan was about to start, in nanoseconds since 1970-01-01 00:00:00 UTC;
     /// null = unknown.
     pub(super) started_at_unix_ns: Option<i128>,
@@ -170,6 +174,9 @@ pub(super) struct Figured<'a> {
     /// What decided when I/Os started; null = unknown.
     #[serde(default)]
     pub(super) load_loop: Option<Loop<'a>>,
+    /// Flushes; null = there were to be none (`--fdatasync-every`).
+    #[serde(default)]
+    pub(super) flushes: Option<FlushFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]

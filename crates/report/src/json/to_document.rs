@@ -23,6 +23,7 @@ pub(super) fn document(result: &RunResult) -> Document<'_> {
         tool,
         command_line,
         labels,
+        preset,
         profile,
         system,
         environment,
@@ -49,6 +50,7 @@ pub(super) fn document(result: &RunResult) -> Document<'_> {
         tool: Borrowed(tool),
         command_line: Borrowed(command_line),
         labels: labels.iter().map(label).collect(),
+        preset: preset.clone(),
         started_at_unix_ns: Some(started_at.0).filter(|_| *started_at != UnixTime::UNKNOWN),
         profile: Borrowed(profile),
         system: Borrowed(system),
@@ -117,6 +119,7 @@ fn figured(measured: &Measured) -> Figured<'_> {
         series,
         sections,
         slowest,
+        flushes,
     } = measured;
     Figured {
         elapsed_ns: *elapsed_ns,
@@ -140,6 +143,7 @@ fn figured(measured: &Measured) -> Figured<'_> {
         submissions: submissions.as_ref().map(submitted),
         waits: Borrowed(waits),
         load_loop: load_loop.as_ref().map(loop_of),
+        flushes: *flushes,
         confidence: confidence.as_ref().map(Borrowed),
         steadiness: *steadiness,
         series: Borrowed(series),

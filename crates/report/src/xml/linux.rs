@@ -8,7 +8,7 @@ use super::number::{ms, percent, two_decimals};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::confidence::{HalfWidths, PercentileHalfWidth};
-use model::result::{Directions, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
+use model::result::{Directions, FlushFigures, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
 use std::fmt::Display;
 use std::io;
@@ -59,6 +59,8 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
         })?;
         let load_loop = happened.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
+        let flushes = happened.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
+        flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
         let confidence = happened.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))
@@ -118,6 +120,23 @@ fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
         ("LatenessMaxMilliseconds", &ms(open.lateness_max_ns as f64)),
     ];
     xml.inside("OpenLoop", &attributes, |xml| latency(xml, "ResponseTime", &[], &open.response_time))
+}
+
+/// Flushes and what they took.
+fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
+    let FlushFigures { after_writes, count, per_s, latency, p50_ns, p99_ns } = flushes;
+    let mut cells = vec![
+        ("AfterWrites", after_writes.to_string()),
+        ("Flushes", count.to_string()),
+        ("FlushesPerSecond", two_decimals(*per_s)),
+    ];
+    cells.extend(latency.map(|latency| ("AvgMilliseconds", ms(latency.mean_ns))));
+    cells.extend(p50_ns.map(|ns| ("P50Milliseconds", ms(ns as f64))));
+    cells.extend(p99_ns.map(|ns| ("P99Milliseconds", ms(ns as f64))));
+    cells.extend(latency.and_then(|latency| latency.max_ns).map(|ns| ("MaxMilliseconds", ms(ns as f64))));
+    let attributes: Vec<(&str, &dyn Display)> =
+        cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+    xml.empty("Fdatasync", &attributes)
 }
 
 /// Figures and percentiles that the document has no place for: it has service times of all targets

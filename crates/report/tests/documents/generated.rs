@@ -171,6 +171,7 @@ fn time_span(span: &Span) -> TimeSpan {
         measure_latency: span.measures_latency,
         calculate_iops_std_dev: span.interval_ms.is_some(),
         rate_iops: rate_iops(span),
+        flush_after_writes: flush_after_writes(span),
         rate_process: rate_iops(span).filter(|rate| rate.is_multiple_of(2000)).map(|_| RateProcess::Poisson),
         interval_ms: span.interval_ms.unwrap_or(1000),
         io_ring: span.has_ring.then(IoRing::default),
@@ -193,6 +194,7 @@ fn plan(span: &Span, cpus: &[(u16, u32)]) -> TimeSpanPlan {
         measure_latency: span.measures_latency,
         intervals: span.interval_ms.map(|ms| Intervals { width_ns: u64::from(ms) * 1_000_000, count: 4 }),
         targets: (0..span.targets).map(target).collect(),
+        flush_after_writes: flush_after_writes(span),
         effective_affinity: Some(compact(cpus.iter().copied().take(span.threads as usize + 1))),
         buffer_separation_bytes: 16 << 20,
         ..TimeSpanPlan::default()
@@ -219,6 +221,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
     let thread = |thread| ThreadRecord {
         cpu_wait: None,
         stamp_samples: None,
+        flushes: flush_after_writes(span).map(|_| flushes(&span.rows)),
         slowest: Vec::new(),
         thread,
         throttled: thread == 0 && span.waits[1] > 0,
@@ -275,6 +278,16 @@ fn sections(waits: [u64; 8]) -> Vec<SectionRecord> {
 /// Some timespans are an open loop.
 fn rate_iops(span: &Span) -> Option<u32> {
     span.waits[5].is_multiple_of(2).then_some(span.threads * 1000)
+}
+
+/// Some threads flush.
+fn flush_after_writes(span: &Span) -> Option<u32> {
+    span.waits[6].is_multiple_of(3).then_some(8)
+}
+
+fn flushes(rows: &[Vec<Io>]) -> TimesRecord {
+    let DirectionRecord { tally, buckets, .. } = direction(rows.first().map_or(&[], |ios| ios), true, true, true);
+    TimesRecord { tally, buckets }
 }
 
 fn open_loop(ios: &[Io], [delayed_by_depth, backlog, ..]: [u64; 8]) -> OpenLoopRecord {

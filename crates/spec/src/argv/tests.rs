@@ -444,6 +444,7 @@ fn overrides_reach_every_timespan() {
         end_after: EndAfter { ios: Some(6), ..EndAfter::default() },
         rate_iops: Some(7),
         rate_process: Some(RateProcess::Poisson),
+        flush_after_writes: Some(8),
     };
     let mut profile = Profile { time_spans: vec![TimeSpan::default(); 2], verbose_stats: true, ..Profile::default() };
     overrides.apply(&mut profile);
@@ -456,6 +457,7 @@ fn overrides_reach_every_timespan() {
         assert!(span.submission_polling && span.completion_polling && span.cold && span.near_device);
         assert_eq!(span.end_after, EndAfter { ios: Some(6), ..EndAfter::default() });
         assert_eq!((span.rate_iops, span.rate_process), (Some(7), Some(RateProcess::Poisson)));
+        assert_eq!(span.flush_after_writes, Some(8));
     }
     assert!(profile.verbose && profile.verbose_stats, "options switch on, never off");
 }

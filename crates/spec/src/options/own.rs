@@ -215,6 +215,27 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--fdatasync-every",
+        value: "=<writes>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        scope: Scope::TimeSpan,
+        xml: &["FlushAfterWrites"],
+        short: "call fdatasync after so many writes of a thread, and measure what it takes",
+        long: "As databases do that make many writes durable at once: after so many writes a thread waits for those under \
+               way, calls fdatasync on what it writes to, and goes on. Flushes are counted and timed as operations of \
+               their own, beside reads and writes. Together with -Su this is one of two ways to write durably; the other \
+               is -Suw, where each write is durable when it ends.",
+        example: "--fdatasync-every=32",
+        apply: |builder, given| {
+            let writes = count(given)?;
+            let writes = u32::try_from(writes).map_err(|_| Fault(format!("{writes} writes are more than {}", u32::MAX)))?;
+            builder.overrides.flush_after_writes = Some(writes);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--delete-after",
         short: "delete the target files that this program made, once the run is over",
         long: "Files that this program made, in this run or before, are deleted after the last timespan, also when the \

@@ -1,12 +1,11 @@
 //! The points of a sweep: every combination of values, as a command line of its own.
 
 use super::axis::Axis;
-use crate::command::{Command, RunRequest, Surroundings};
-use crate::options::{self, Kind};
+use crate::command::{RunRequest, Surroundings};
+use crate::words::{run_of, with_all};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::ResultFormat;
 use model::sweep::{Point, Setting};
-use std::ffi::OsString;
 use std::path::Path;
 
 /// A point and the run that it stands for.
@@ -85,7 +84,7 @@ struct Base {
 
 impl Base {
     fn read(words: &[String], surroundings: &dyn Surroundings) -> Result<Self, String> {
-        let request = run_request(words, surroundings)?;
+        let request = run_of(words, surroundings)?;
         if request.options.plan_only {
             return Err("--plan shows the plan of one run; leave it out".to_owned());
         }
@@ -120,62 +119,17 @@ impl Base {
         let mut options = self.options.clone();
         let mut targets = self.targets.clone();
         for setting in settings.iter().filter(|setting| setting.name != FILES) {
-            options = with(&options, setting);
+            options = with_all(&options, &[setting.typed()]);
         }
         let shown = settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ");
         if let Some(files) = settings.iter().find(|setting| setting.name == FILES) {
-            let request = run_request(&[&options[..], &targets[..]].concat(), surroundings);
+            let request = run_of(&[&options[..], &targets[..]].concat(), surroundings);
             let split = request.and_then(|request| split(&options, &request, &files.value));
             (options, targets) = split.map_err(|reason| format!("{shown}: {reason}"))?;
         }
         let words = [options, targets].concat();
-        let request = run_request(&words, surroundings).map_err(|reason| format!("{shown}: {reason}"))?;
+        let request = run_of(&words, surroundings).map_err(|reason| format!("{shown}: {reason}"))?;
         Ok(PlannedPoint { point: Point { settings }, words, request })
-    }
-}
-
-/// Reads a command line that must be a run.
-fn run_request(words: &[String], surroundings: &dyn Surroundings) -> Result<RunRequest, String> {
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    match crate::parse(&words, surroundings) {
-        Ok(Command::Run(request)) => Ok(request),
-        Ok(Command::LoadProfile(_)) => {
-            Err("options of a command line are varied, which a profile (-X) has not".to_owned())
-        }
-        Ok(Command::UsageWithoutArguments) => Err("the load is missing behind --".to_owned()),
-        Ok(_) => Err("what stands behind -- is not a run".to_owned()),
-        Err(failure) => {
-            let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
-            Err(messages.collect::<Vec<_>>().join("; "))
-        }
-    }
-}
-
-/// Options with one of them set, whatever they said of it before.
-fn with(options: &[String], setting: &Setting) -> Vec<String> {
-    let mut changed = vec![setting.typed()];
-    let name = row_name(&changed[0]);
-    let mut words = options.iter();
-    while let Some(word) = words.next() {
-        let is_it = row_name(word).is_some_and(|other| Some(other) == name);
-        // The value of a long option may be the next word.
-        let has_value_behind = word.starts_with("--")
-            && !word.contains('=')
-            && options::find_long(word).is_some_and(|row| row.kind == Kind::Value);
-        let value = if has_value_behind { words.next() } else { None };
-        if !is_it {
-            changed.push(word.clone());
-            changed.extend(value.cloned());
-        }
-    }
-    changed
-}
-
-fn row_name(word: &str) -> Option<&'static str> {
-    if word.starts_with("--") {
-        options::find_long(word.split('=').next().unwrap_or_default()).map(|row| row.name)
-    } else {
-        options::find_short(word).map(|(row, _)| row.name)
     }
 }
 
@@ -199,7 +153,8 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
         return Err(format!("{} bytes are too few for {count} files", size.0));
     }
     let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
-    let options = with(&with(options, &setting("c", each)), &setting("o", u64::from(depth / count)));
+    let settings = [setting("o", u64::from(depth / count)).typed(), setting("c", each).typed()];
+    let options = with_all(options, &settings);
     let targets = if count == 1 { vec![path] } else { (1..=count).map(|n| part(&path, n, count)).collect() };
     Ok((options, targets))
 }
@@ -277,7 +232,7 @@ mod tests {
         for (base, axis, expected) in [
             ("-Xp.xml", "o=1", "which a profile (-X) has not"),
             ("", "o=1", "the load is missing"),
-            ("-?", "o=1", "not a run"),
+            ("-?", "o=1", "not the words of a run"),
             ("--plan a", "o=1", "--plan"),
             ("--json=x a", "o=1", "--json"),
             ("-Rxml a", "o=1", "-Rxml"),

@@ -24,6 +24,7 @@ pub(super) const IN_TIME_SPAN: &[Element<TimeSpan>] = &[
     Element::u64_within("MaxBytes", 1..=u64::MAX, |span, bytes| span.end_after.bytes = Some(bytes)),
     Element::u64_within("MaxWriteBytes", 1..=u64::MAX, |span, bytes| span.end_after.written_bytes = Some(bytes)),
     Element::u32_within("Rate", 1..=u32::MAX, |span, iops| span.rate_iops = Some(iops)),
+    Element::u32_within("FlushAfterWrites", 1..=u32::MAX, |span, writes| span.flush_after_writes = Some(writes)),
     Element::word(
         "RateProcess",
         &[

@@ -62,14 +62,14 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
     let issue = (option::of(io_rings()), option::of(1..=COMPLETION_DEPTH_MAX), separation, affinities());
     let limits = [(); 3].map(|()| option::of(1..=u64::MAX));
     let process = select(RateProcess::ALL.to_vec());
-    let rate = (option::of(1..=u32::MAX), option::of(process));
+    let rate = (option::of(1..=u32::MAX), option::of(process), option::of(1..=u32::MAX));
     (any::<[u32; 7]>(), any::<[bool; 8]>(), option::of(engines()), (limits, rate), issue, vec(targets(), 1..4))
         .prop_map(
             |(
                 numbers,
                 on,
                 engine,
-                ([ios, bytes, written_bytes], (rate_iops, rate_process)),
+                ([ios, bytes, written_bytes], (rate_iops, rate_process, flush_after_writes)),
                 (io_ring, completion_depth, buffer_separation, affinity),
                 targets,
             )| TimeSpan {
@@ -96,6 +96,7 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
                 end_after: EndAfter { ios, bytes, written_bytes },
                 rate_iops,
                 rate_process,
+                flush_after_writes,
                 targets,
             },
         )

@@ -9,6 +9,7 @@ mod distribution_list;
 mod echo;
 mod echo_target;
 mod event_table;
+mod flush_lines;
 mod io_table;
 mod latency_table;
 mod lines;

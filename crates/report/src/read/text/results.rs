@@ -3,7 +3,7 @@
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
 use super::{
-    Report, confidence, cpu_table, distribution_list, echo, event_table, io_table, latency_table, load_loop,
+    Report, confidence, cpu_table, distribution_list, echo, event_table, flush_lines, io_table, latency_table, load_loop,
     verdict_block, wait_table,
 };
 use crate::load_loop::RESPONSE_TIME;
@@ -109,6 +109,8 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
     let measured = &mut parts.measured;
     if let Some(load_loop) = load_loop::read(line, lines)? {
         measured.load_loop = Some(load_loop);
+    } else if let Some(flushes) = flush_lines::read(line, lines)? {
+        measured.flushes = Some(flushes);
     } else if confidence::read(line, measured)? {
         // It was read.
     } else if content.starts_with("The test was interrupted before the measurements began.") {

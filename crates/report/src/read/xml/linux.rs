@@ -8,7 +8,7 @@ use model::note::Note;
 use model::plan::EngineKind;
 use model::profile::RateProcess;
 use model::result::{
-    Directions, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult, TimeSpanResult,
+    Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult, TimeSpanResult,
 };
 use model::verdict::{Finding, Severity, Verdict};
 
@@ -42,6 +42,7 @@ pub(super) fn read(
             measured.target_latencies.push((path.into(), latencies(target)?));
         }
         measured.load_loop = load_loop(linux)?;
+        measured.flushes = linux.child("Fdatasync").map(flushes).transpose()?;
         measured.confidence = linux.child("Confidence").map(confidence).transpose()?;
     }
     Ok(())
@@ -104,6 +105,21 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
         lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
         response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
     }))))
+}
+
+fn flushes(element: Element<'_, '_>) -> Result<FlushFigures, ReadError> {
+    let ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::ns));
+    let whole_ns = |name: &str| Ok::<_, ReadError>(ns(name)?.map(|ns| ns.round() as u64));
+    let max_ns = whole_ns("MaxMilliseconds")?;
+    let figures = |mean_ns| LatencyFigures { mean_ns, max_ns, ..LatencyFigures::default() };
+    Ok(FlushFigures {
+        after_writes: element.whole_attribute("AfterWrites")?.unwrap_or(0),
+        count: element.whole_attribute("Flushes")?.unwrap_or(0),
+        per_s: element.real_attribute("FlushesPerSecond")?.unwrap_or(0.0),
+        latency: ns("AvgMilliseconds")?.map(figures),
+        p50_ns: whole_ns("P50Milliseconds")?,
+        p99_ns: whole_ns("P99Milliseconds")?,
+    })
 }
 
 fn latencies(target: Element<'_, '_>) -> Result<Directions<Option<LatencyDistribution>>, ReadError> {

@@ -53,6 +53,7 @@ fn time_span(span: Element<'_, '_>) -> Result<TimeSpan, ReadError> {
         completion_depth: span.whole("CompletionDepth")?,
         rate_iops: linux.map(|linux| linux.whole("Rate")).transpose()?.flatten(),
         rate_process: linux.and_then(|linux| linux.child_text("RateProcess")).and_then(RateProcess::from_option),
+        flush_after_writes: linux.map(|linux| linux.whole("FlushAfterWrites")).transpose()?.flatten(),
         measure_latency: span.is_true("MeasureLatency"),
         calculate_iops_std_dev: span.is_true("CalculateIopsStdDev"),
         interval_ms: span.whole("IoBucketDuration")?.unwrap_or(plain.interval_ms),

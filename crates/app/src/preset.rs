@@ -1,0 +1,109 @@
+//! `diskspd preset`: loads with a name.
+
+use crate::Invocation;
+use crate::load;
+use crate::output::{print, say};
+use crate::status::{Status, printed, refuse};
+use crate::surroundings::Here;
+use host::Root;
+use model::limits::PROFILE_BYTES_MAX;
+use model::profile::ResultFormat;
+use spec::preset::{self, BUILTIN, Builtin, Preset, PresetCommand, PresetRequest, Shown};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// Does what the words behind `diskspd preset` ask for.
+pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
+    match preset::parse(words) {
+        Err(failure) => refuse(&failure),
+        Ok(PresetCommand::Help) => shown(preset::HELP),
+        Ok(PresetCommand::List) => list(),
+        Ok(PresetCommand::Show(request, form)) => answer(show(&request, form).map(|text| shown(&text))),
+        Ok(PresetCommand::Run(request)) => answer(go(invocation, &request)),
+    }
+}
+
+fn shown(text: &str) -> Status {
+    printed(print(text.as_bytes()), Status::Success)
+}
+
+fn answer(outcome: Result<Status, String>) -> Status {
+    outcome.unwrap_or_else(|reason| {
+        say(&format!("ERROR: {reason}"));
+        Status::Invalid
+    })
+}
+
+fn list() -> Status {
+    let width = BUILTIN.iter().map(|builtin| builtin.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    // Writing to a string does not fail, here and below.
+    for builtin in BUILTIN {
+        let title = builtin.preset().map_or_else(|reason| reason, |preset| preset.title);
+        let _ = writeln!(text, "{:<width$}  {title}", builtin.name);
+    }
+    shown(&text)
+}
+
+/// The text of a preset, of the program's own or of a file.
+fn text_of(name: &str) -> Result<String, String> {
+    if let Some(builtin) = Builtin::find(name) {
+        return Ok(builtin.text.to_owned());
+    }
+    let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|suffix| suffix == "toml");
+    if !is_path {
+        return Err(format!("there is no preset '{name}'; diskspd preset list shows all, and files end in .toml"));
+    }
+    let read = || {
+        let mut bytes = Vec::new();
+        // Not more than shows that it is too much.
+        File::open(name)?.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|error: std::io::Error| format!("cannot read the preset '{name}': {error}"))?;
+    if bytes.len() > PROFILE_BYTES_MAX {
+        return Err(format!("the preset '{name}' has more than {PROFILE_BYTES_MAX} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("the preset '{name}' is not UTF-8"))
+}
+
+fn preset_of(request: &PresetRequest) -> Result<Preset, String> {
+    Preset::read(&text_of(&request.name)?).map_err(|reason| format!("preset '{}': {reason}", request.name))
+}
+
+fn cpus() -> u32 {
+    host::system(&Root::machine()).topology.cpus.len() as u32
+}
+
+fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
+    match form {
+        Shown::Toml => text_of(&request.name),
+        Shown::Xml => {
+            let profile = preset::profile(&preset_of(request)?, request, cpus(), &Here)?;
+            Ok(spec::write_profile(&profile, ResultFormat::Text))
+        }
+        Shown::CommandLines => {
+            let preset = preset_of(request)?;
+            let mut text = format!("{}\n", preset.title);
+            if !preset.about.is_empty() {
+                let _ = write!(text, "\n{}\n", preset.about.trim());
+            }
+            for line in preset::command_lines(&preset, request, cpus()) {
+                let words = line.words.map_or_else(
+                    || format!("a mix that no command line can say: diskspd preset show {} --xml", request.name),
+                    |words| format!("diskspd {words}"),
+                );
+                let _ = write!(text, "\n# {}\n{words}\n", line.load);
+            }
+            Ok(text)
+        }
+    }
+}
+
+fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
+    let run = preset::run_request(&preset_of(request)?, request, cpus(), &Here)?;
+    Ok(load::run(invocation, &run))
+}

@@ -1,0 +1,96 @@
+//! Presets are loads that a user could have typed, and end with a table of their own.
+
+use serde_json::Value;
+use testkit::{Workplace, workplace};
+
+/// A preset's run, short and over a small file.
+fn run(place: &Workplace, words: &str) -> Value {
+    let run = place.diskspd("preset run").args(words).args("-c8M -d1 -W0 --json r.json a.dat").run();
+    run.expect_status(0);
+    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+}
+
+#[test]
+fn a_mix_does_its_sizes_in_the_shares_of_their_weights() {
+    let place = workplace!();
+    let document = run(&place, "sql-normal --maxdop 2");
+    let span = &document["time_spans"][0];
+    assert_eq!(span["measured"]["thread_count"], 2);
+    let rows = span["measured"]["rows"].as_array().expect("a list");
+    let targets = document["profile"]["time_spans"][0]["targets"].as_array().expect("a list");
+    let ios = |target: usize| -> u64 {
+        let of_target = rows.iter().filter(|row| row["target"] == target);
+        of_target.map(|row| row["figures"]["total"]["ios"].as_u64().expect("a number")).sum()
+    };
+    let total: u64 = (0..targets.len()).map(ios).sum();
+    for (index, target) in targets.iter().enumerate() {
+        let weight = target["weight"].as_u64().expect("a number");
+        // Weights add up to 100; a share of n draws is off by less than four standard deviations.
+        let (n, p) = (total as f64, weight as f64 / 100.0);
+        let allowed = 4.0 * (n * p * (1.0 - p)).sqrt() + 64.0;
+        assert!((ios(index) as f64 - n * p).abs() < allowed, "weight {weight}: {} of {total}", ios(index));
+    }
+}
+
+#[test]
+fn the_two_ways_to_write_durably_are_told_apart() {
+    let place = workplace!();
+    let run = place.diskspd("preset run sql-log -b4K -c8M -d1 -W0 --json r.json a.dat").run();
+    run.expect_status(0).expect_stdout(&["load", "fdatasync/s", "4 KiB, O_DSYNC (-b4K)", "ideal (up to 10 ms)"]);
+    assert!(!run.stdout.contains("Command Line:"), "the table stands for the reports:\n{}", run.stdout);
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let flushes = |span: usize| &document["time_spans"][span]["measured"]["flushes"];
+    assert!(flushes(0).is_null(), "{}", flushes(0));
+    let writes = document["time_spans"][1]["measured"]["total"]["write"]["ios"].as_u64().expect("a number");
+    let count = flushes(1)["count"].as_u64().expect("a number");
+    // The last write may be counted and its flush not.
+    assert!(writes > 0 && count.abs_diff(writes) <= 1, "{count} flushes of {writes} writes");
+    let again = place.diskspd("report r.json").run();
+    again.expect_status(0).expect_stdout(&["Command Line:", "fdatasync, after every 1 writes", "fdatasync/s"]);
+}
+
+#[test]
+fn the_table_of_desktop_benchmarks_has_four_lines() {
+    let place = workplace!();
+    let run = place.diskspd("preset run desktop -c8M -d1 -W0 a.dat").run();
+    run.expect_status(0);
+    for name in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
+        let line = run.stdout.lines().map(str::trim).find(|line| line.starts_with(name)).expect("a line for each");
+        let figures: Vec<f64> = line[name.len()..].split_whitespace().map(|cell| cell.parse().expect("MB/s")).collect();
+        assert!(figures.len() == 2 && figures.iter().all(|&figure| figure > 0.0), "{line}");
+    }
+}
+
+#[test]
+fn what_is_shown_can_be_run_again_by_hand() {
+    let place = workplace!();
+    let xml = place.diskspd("preset show fleet-vdi --maxdop 1 --xml").run();
+    xml.expect_status(0);
+    place.file("p.xml", xml.stdout.as_bytes());
+    place.diskspd("-c4M -d1 -W0 a.dat").run().expect_status(0);
+    place.diskspd("-Xp.xml -d1 -W0 a.dat").run().expect_status(0).expect_stdout(&["write", "total"]);
+    let lines = place.diskspd("preset show oltp --maxdop 3").run();
+    lines.expect_status(0).expect_stdout(&["diskspd -b8K -r -w30 -t3 -o8 -Sh", "<target>"]);
+    let toml = place.diskspd("preset show oltp --toml").run();
+    place.file("mine.toml", toml.stdout.replace("-w30", "-w0").as_bytes());
+    let mine = place.diskspd("preset run mine.toml -d1 -W0 a.dat").run();
+    mine.expect_status(0).expect_stdout(&["performing read test", "8 KiB random, 70/30"]);
+}
+
+#[test]
+fn what_is_wrong_is_refused_before_anything_is_made() {
+    let place = workplace!();
+    place.file("bad.toml", b"form = \"diskspd-preset/1\"\ntitle = 3\n");
+    for (words, expected) in [
+        ("preset run nothing -c1M a.dat", "there is no preset 'nothing'"),
+        ("preset run missing.toml -c1M a.dat", "cannot read the preset 'missing.toml'"),
+        ("preset run bad.toml -c1M a.dat", "title"),
+        ("preset run oltp -w101 -c1M a.dat", "-w101"),
+        ("preset fly", "neither list, show nor run"),
+    ] {
+        place.diskspd(words).run().expect_status(3).expect_stderr(&["ERROR: ", expected]);
+        assert!(!place.path("a.dat").exists(), "{words}");
+    }
+    let list = place.diskspd("preset list").run();
+    list.expect_status(0).expect_stdout(&["sql-log ", "desktop "]);
+}

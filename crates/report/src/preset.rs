@@ -1,0 +1,111 @@
+//! The loads of a preset as a table.
+
+use crate::plain_table::PlainTable;
+use model::headline::Headline;
+use model::preset::{PresetRun, PresetTable};
+use model::result::{RunResult, TimeSpanResult};
+use model::verdict::{Finding, Severity};
+use std::io::{self, Write};
+
+/// The table of the run's preset, and what makes its figures doubtful; nothing of a run without one.
+pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    let Some(preset) = &result.preset else { return Ok(()) };
+    writeln!(out, "{}", preset.title)?;
+    writeln!(out)?;
+    match preset.table {
+        PresetTable::Loads => loads(preset, result, out)?,
+        PresetTable::Desktop => desktop(preset, result, out)?,
+    }
+    findings(preset, result, out)
+}
+
+fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    let mut header = vec!["load", "IOPS", "MiB/s", "mean ms", "p99 ms", "p99.9 ms", "CPU %"];
+    let has_flushes = result.time_spans.iter().any(|span| span.measured.as_ref().is_some_and(|m| m.flushes.is_some()));
+    if has_flushes {
+        header.extend(["fdatasync/s", "fdatasync ms"]);
+    }
+    let numbers = 1..header.len();
+    if preset.has_latency_bands {
+        header.push("mean latency is");
+    }
+    let mut table = PlainTable::new(header, numbers);
+    for (name, happened) in preset.loads.iter().zip(&result.time_spans) {
+        let mut cells = vec![name.clone()];
+        match stats::headline(happened) {
+            Some(headline) => figures(&headline, happened, has_flushes, preset.has_latency_bands, &mut cells),
+            None => cells.push("not measured".to_owned()),
+        }
+        table.add(cells);
+    }
+    table.write(out)
+}
+
+fn figures(
+    headline: &Headline,
+    happened: &TimeSpanResult,
+    has_flushes: bool,
+    has_bands: bool,
+    cells: &mut Vec<String>,
+) {
+    let ms = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
+    let whole_ms = |ns: Option<u64>| ms(ns.map(|ns| ns as f64));
+    cells.extend([
+        format!("{:.2}", headline.iops),
+        format!("{:.2}", headline.mib_per_s),
+        ms(headline.mean_ns),
+        whole_ms(headline.p99_ns),
+        whole_ms(headline.p999_ns),
+        format!("{:.2}", headline.cpu_percent),
+    ]);
+    if has_flushes {
+        let flushes = happened.measured.as_ref().and_then(|measured| measured.flushes);
+        cells.push(flushes.map_or_else(|| "-".to_owned(), |flushes| format!("{:.2}", flushes.per_s)));
+        cells.push(ms(flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns)));
+    }
+    if has_bands {
+        let band = headline.mean_ns.map(stats::latency_band::LatencyBand::of);
+        cells.push(band.map_or_else(|| "-".to_owned(), |band| band.words().to_owned()));
+    }
+}
+
+/// Loads of one name share a row: reads, then writes, in MB (10^6 bytes) per second.
+fn desktop(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<(&str, [Option<f64>; 2])> = Vec::new();
+    for (name, happened) in preset.loads.iter().zip(&result.time_spans) {
+        let Some(headline) = stats::headline(happened) else { continue };
+        let at = rows.iter().position(|(row, _)| row == name).unwrap_or_else(|| {
+            rows.push((name, [None; 2]));
+            rows.len() - 1
+        });
+        rows[at].1[usize::from(headline.write_share > 0.5)] = Some(stats::megabytes_per_s(headline.mib_per_s));
+    }
+    let mut table = PlainTable::new(["", "read MB/s", "write MB/s"], 1..3);
+    for (name, values) in rows {
+        let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+        table.add([name.to_owned(), shown(values[0]), shown(values[1])]);
+    }
+    table.write(out)
+}
+
+/// What is graver than a note, each with the loads that it was found in.
+fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    let mut found: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for (name, happened) in preset.loads.iter().zip(&result.time_spans) {
+        let findings = happened.verdict.iter().flat_map(|verdict| &verdict.findings);
+        for finding in findings.filter(|finding| finding.severity != Severity::Note) {
+            match found.iter_mut().find(|(other, _)| other.name == finding.name) {
+                Some((_, loads)) if loads.contains(&name.as_str()) => {}
+                Some((_, loads)) => loads.push(name),
+                None => found.push((finding, vec![name])),
+            }
+        }
+    }
+    for (index, (finding, loads)) in found.into_iter().enumerate() {
+        if index == 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{} {} ({}): {}", finding.severity, finding.name, loads.join("; "), finding.figure)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! `--fdatasync-every`: a thread makes what it wrote durable, many writes at once.
+//!
+//! No operation of the thread is under way meanwhile: a flush covers only writes that have ended, and while the
+//! thread is in the system call it could stamp no other completion.
+
+use crate::recorder::Recorder;
+use crate::row::Row;
+use model::plan::WorkerPlan;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// When a thread flushes, and what.
+#[derive(Debug)]
+pub(crate) struct Flusher {
+    after_writes: u64,
+    /// Writes on the recorder when the latest flush began.
+    flushed: u64,
+    /// What the thread writes to: index of the target among its own, and the open target.
+    files: Vec<(usize, OwnedFd)>,
+}
+
+impl Flusher {
+    /// Flushes after so many writes of a worker whose targets are open as `files`.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's reason to give no second descriptor.
+    pub(crate) fn new(after_writes: u32, plan: &WorkerPlan, files: &[OwnedFd]) -> io::Result<Self> {
+        let written = plan.targets.iter().zip(files).enumerate().filter(|(_, (target, _))| target.write_percent > 0);
+        let files = written.map(|(index, (_, file))| Ok((index, file.try_clone()?))).collect::<io::Result<_>>()?;
+        Ok(Self { after_writes: after_writes.into(), flushed: 0, files })
+    }
+
+    /// True once so many writes have ended since the latest flush.
+    pub(crate) fn is_due(&mut self, recorder: &Recorder) -> bool {
+        let written = writes(recorder);
+        // The measurement began, and the counters with it.
+        self.flushed = self.flushed.min(written);
+        written - self.flushed >= self.after_writes
+    }
+
+    /// Flushes; the target that failed, and the kernel's reason.
+    pub(crate) fn flush(&mut self, recorder: &Recorder) -> Result<(), (usize, io::Error)> {
+        self.flushed = writes(recorder);
+        self.files.iter().try_for_each(|(index, file)| sys::file::flush(file).map_err(|error| (*index, error)))
+    }
+}
+
+fn writes(recorder: &Recorder) -> u64 {
+    recorder.rows.iter().map(Row::writes).sum()
+}

@@ -1,0 +1,52 @@
+//! Command lines that are made from others.
+
+use crate::command::{Command, RunRequest, Surroundings};
+use crate::options::{self, Kind, OptionRow, Repeat};
+use std::ffi::OsString;
+
+/// Reads a command line that must be a run.
+pub(crate) fn run_of(words: &[String], surroundings: &dyn Surroundings) -> Result<RunRequest, String> {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    match crate::parse(&words, surroundings) {
+        Ok(Command::Run(request)) => Ok(request),
+        Ok(Command::LoadProfile(_)) => {
+            Err("options of a command line are varied, which a profile (-X) has not".to_owned())
+        }
+        Ok(Command::UsageWithoutArguments) => Err("the load is missing behind --".to_owned()),
+        Ok(_) => Err("these are not the words of a run".to_owned()),
+        Err(failure) => {
+            let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
+            Err(messages.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// Options with others put over them: what both say counts as the others say it.
+pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
+    let mut all = over.to_vec();
+    let is_over = |row: &OptionRow| {
+        let same = |word: &String| row_of(word).is_some_and(|other| other.name == row.name);
+        row.repeat != Repeat::Accumulates && over.iter().any(same)
+    };
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let row = row_of(word);
+        // The value of a long option may be the next word.
+        let has_value_behind = word.starts_with("--") && !word.contains('=');
+        let value = if has_value_behind && row.is_some_and(|row| row.kind == Kind::Value) { words.next() } else { None };
+        if !row.is_some_and(is_over) {
+            all.push(word.clone());
+            all.extend(value.cloned());
+        }
+    }
+    all
+}
+
+/// The row of an option as it is typed.
+pub(crate) fn row_of(word: &str) -> Option<&'static OptionRow> {
+    if word.starts_with("--") {
+        options::find_long(word.split('=').next().unwrap_or_default())
+    } else {
+        options::find_short(word).map(|(row, _)| row)
+    }
+}
