@@ -1,5 +1,6 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
+mod check;
 mod compare;
 mod devices;
 mod events;
@@ -51,6 +52,7 @@ fn main() -> Status {
         Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
         Command::Subcommand(Subcommand::Preset, words) => preset::run(&invocation, &words),
         Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words),
+        Command::Subcommand(Subcommand::Check, words) => check::run(&words),
         Command::Subcommand(Subcommand::Compare, words) => compare::run(&words),
         Command::Subcommand(Subcommand::Repeat, words) => sweep::repeat(&invocation, &words),
     }

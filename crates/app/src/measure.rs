@@ -6,6 +6,7 @@ use crate::spectator::Spectator;
 use host::{HealthWatch, Root};
 use model::environment::TargetEnvironment;
 use model::facts::{Facts, SystemFacts};
+use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record};
 use model::result::RunResult;
@@ -15,7 +16,9 @@ use spec::RunRequest;
 use stats::Input;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
+use sys::cpu_latency::LatencyHold;
 
 /// A request and what the machine is like.
 pub(crate) struct Measurement<'a> {
@@ -73,6 +76,7 @@ impl<'a> Measurement<'a> {
         let profile = &self.request.profile;
         let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, environments);
         let health = HealthWatch::begin(&self.machine, observer.devices());
+        let hold = self.request.options.hold_latency.then(LatencyHold::acquire);
         let record = run::run(plan, outside(signals, events), &mut observer);
         observer.inner.finish();
         let mut errors = Vec::new();
@@ -83,6 +87,7 @@ impl<'a> Measurement<'a> {
         }
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
         observer.tell(&profile.time_spans, plan, &record, &mut result.time_spans);
+        result.notes.extend(hold.as_ref().map(latency_note));
         result.notes.extend(health.end());
         stats::verdict::judge(&mut result);
         (result, errors)
@@ -109,6 +114,14 @@ impl<'a> Measurement<'a> {
             warnings: self.warnings.clone(),
             ..result
         }
+    }
+}
+
+/// What became of `--hold-latency`.
+fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
+    match hold {
+        Ok(_) => Note::CpuLatencyHeld,
+        Err(error) => Note::CpuLatencyNotHeld { reason: format!("{}: {error}", sys::cpu_latency::DOOR) },
     }
 }
 

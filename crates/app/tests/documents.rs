@@ -101,3 +101,11 @@ fn the_list_of_the_verdicts_rules_is_that_of_the_program() {
         assert_eq!((row.len(), row[1].as_str(), row[3].as_str()), (5, rule.severity.word(), rule.advice));
     }
 }
+
+#[test]
+fn the_list_of_checks_is_that_of_the_program() {
+    let rows: Vec<Vec<String>> = rows("check.md").into_iter().filter(|row| row.len() == 5).collect();
+    expect_tests(&rows);
+    let names: Vec<&str> = rows.iter().map(|row| quoted(&row[0]).next().expect("a name")).collect();
+    assert_eq!(names, model::check::Check::ALL.map(model::check::Check::name));
+}

@@ -4,7 +4,8 @@
 //! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
 //! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
 //! [`io_counters()`] and [`machine_counters()`] what the kernel counted, [`HealthWatch`] what went
-//! wrong with devices meanwhile. Nothing here decides anything, and nothing here changes anything but
+//! wrong with devices meanwhile; [`device_state`], [`file_system_state`] and [`processor_state`] what `diskspd check`
+//! asks about. Nothing here decides anything, and nothing here changes anything but
 //! this process's own limit of open files: who reads the facts decides.
 
 mod block;
@@ -31,6 +32,7 @@ mod origin;
 mod processor;
 mod resolve;
 mod root;
+mod state;
 mod storage;
 mod syntax;
 mod system;
@@ -44,5 +46,6 @@ pub use kernel_counters::io_counters;
 pub use machine_counters::machine_counters;
 pub use model::facts::TargetQuestion;
 pub use root::Root;
+pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;

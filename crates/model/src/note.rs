@@ -86,6 +86,13 @@ pub enum Note {
         /// Share of the threads' time, in hundredths of a percent.
         percent_hundredths: u32,
     },
+    /// CPUs were kept from sleeping states for the whole run (`--hold-latency`).
+    CpuLatencyHeld,
+    /// They could not be kept from them.
+    CpuLatencyNotHeld {
+        /// Why.
+        reason: String,
+    },
     /// The process was kept from running during the measurement: stopped by a signal, most likely.
     ProcessPaused {
         /// For how long, in nanoseconds.
@@ -273,19 +280,15 @@ impl fmt::Display for Note {
                     None => Ok(()),
                 }
             }
-            Self::CpuStolen { percent_hundredths } => write!(
-                f,
-                "the hypervisor took {}.{:02}% of the CPU time during the measurement (steal); it is in no column",
-                percent_hundredths / 100,
-                percent_hundredths % 100
-            ),
+            Self::CpuStolen { percent_hundredths } => cpu_stolen(f, *percent_hundredths),
             Self::CpuAwaited { percent_hundredths } => cpu_awaited(f, *percent_hundredths),
-            Self::ProcessPaused { pause_ns } => write!(
-                f,
-                "the process did not run for {:.1} s of the measurement (stopped by a signal, or no CPU was given to \
-                 it); rates are over the whole time, and latencies include the pause",
-                *pause_ns as f64 / 1e9
-            ),
+            Self::CpuLatencyHeld => {
+                f.write_str("CPUs were kept from sleeping states for the whole run (--hold-latency)")
+            }
+            Self::CpuLatencyNotHeld { reason } => {
+                write!(f, "CPUs could not be kept from sleeping states (--hold-latency): {reason}")
+            }
+            Self::ProcessPaused { pause_ns } => process_paused(f, *pause_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
@@ -350,6 +353,24 @@ fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submissio
         f,
         "latencies begin when the batch before came back: p50 {slot_p50:.4} ms, p99 {slot_p99:.4} ms; from their \
          submission the same I/Os took p50 {submission_p50:.4} ms, p99 {submission_p99:.4} ms (a sample of {ios})"
+    )
+}
+
+fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
+    write!(
+        f,
+        "the hypervisor took {}.{:02}% of the CPU time during the measurement (steal); it is in no column",
+        percent_hundredths / 100,
+        percent_hundredths % 100
+    )
+}
+
+fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64) -> fmt::Result {
+    write!(
+        f,
+        "the process did not run for {:.1} s of the measurement (stopped by a signal, or no CPU was given to it); \
+         rates are over the whole time, and latencies include the pause",
+        pause_ns as f64 / 1e9
     )
 }
 

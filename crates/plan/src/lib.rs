@@ -5,6 +5,7 @@
 //! This crate makes no system call, reads no clock, and draws no random number.
 
 mod alignment;
+mod check;
 mod content;
 mod delete_after;
 mod device_guard;
@@ -36,6 +37,7 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub use check::check;
 pub use device_guard::scratch_name;
 pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};

@@ -5,6 +5,7 @@
 //! the order of lines are part of the contract.
 
 mod cache_table;
+pub mod check;
 pub mod compare;
 mod confidence;
 mod cpu_table;

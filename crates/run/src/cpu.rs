@@ -3,7 +3,7 @@
 use model::record::CpuTimes;
 
 /// The times of every online CPU since boot, in clock ticks.
-pub(crate) fn read() -> Result<Vec<CpuTimes>, String> {
+pub fn read() -> Result<Vec<CpuTimes>, String> {
     let text = std::fs::read_to_string("/proc/stat").map_err(|error| format!("cannot read /proc/stat: {error}"))?;
     Ok(parse(&text))
 }
@@ -33,7 +33,7 @@ fn parse_line(line: &str) -> Option<CpuTimes> {
 
 /// What was spent between two readings; CPUs that were not there in both are left out. A counter
 /// that went backwards (iowait may) counts as standing still.
-pub(crate) fn difference(before: &[CpuTimes], after: &[CpuTimes]) -> Vec<CpuTimes> {
+pub fn difference(before: &[CpuTimes], after: &[CpuTimes]) -> Vec<CpuTimes> {
     let spent = |after: &CpuTimes| {
         let before = before.iter().find(|before| before.cpu == after.cpu)?;
         Some(CpuTimes {

@@ -9,7 +9,7 @@ mod clock;
 mod collect;
 mod control;
 pub mod course;
-mod cpu;
+pub mod cpu;
 mod cpu_wait;
 mod create;
 mod crew;

@@ -75,12 +75,14 @@ pub enum Subcommand {
     Compare,
     /// `preset`: [`crate::preset`].
     Preset,
+    /// `check`: [`crate::check_command`].
+    Check,
 }
 
 impl Subcommand {
     /// All.
-    pub const ALL: [Self; 6] =
-        [Self::Preset, Self::Sweep, Self::Repeat, Self::Compare, Self::Report, Self::Devices];
+    pub const ALL: [Self; 7] =
+        [Self::Check, Self::Preset, Self::Sweep, Self::Repeat, Self::Compare, Self::Report, Self::Devices];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -91,6 +93,7 @@ impl Subcommand {
             Self::Repeat => "repeat",
             Self::Compare => "compare",
             Self::Preset => "preset",
+            Self::Check => "check",
         }
     }
 
@@ -102,6 +105,7 @@ impl Subcommand {
             Self::Sweep => "run a load once for each value of an option, and find the depth to use",
             Self::Compare => "compare saved results: what differs, and whether that can be chance",
             Self::Preset => "run loads with a name: SQL Server, virtual machines, desktops",
+            Self::Check => "tell before a run what would move its figures or keep it from running",
             Self::Repeat => "run the same load several times, and tell average, median and spread",
         }
     }
@@ -254,6 +258,8 @@ pub struct RunOptions {
     pub delete_after: bool,
     /// `--destroy`: names of block devices that may be written to.
     pub destroy: Vec<String>,
+    /// `--hold-latency`: keep CPUs from sleeping states.
+    pub hold_latency: bool,
     /// `--strict`: figures that are not what they claim to be are a failure.
     pub strict: bool,
     /// `--plan`: print what would be done and stop.

@@ -7,6 +7,7 @@
 mod affinity;
 pub mod argv;
 mod builder;
+pub mod check_command;
 mod command;
 pub mod compare_command;
 mod decimal;

@@ -1,6 +1,6 @@
 //! Opening without side effects, and what the kernel tells about the place of a file.
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, StatVfsMountFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,6 +43,24 @@ pub fn create_unnamed(directory: &Path) -> io::Result<File> {
 /// file systems and immutable files. Opens nothing.
 pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, path, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+/// What `chattr` sets that changes how data is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// `chattr +c`: data is compressed.
+    pub is_compressed: bool,
+    /// `chattr +C`: data is written in place where the file system would rather write it elsewhere.
+    pub is_written_in_place: bool,
+}
+
+/// The attributes of an open file or directory; not every file system has any.
+pub fn attributes(file: &File) -> io::Result<Attributes> {
+    let flags = rustix::fs::ioctl_getflags(file)?;
+    Ok(Attributes {
+        is_compressed: flags.contains(IFlags::COMPRESSED),
+        is_written_in_place: flags.contains(IFlags::NOCOW),
+    })
 }
 
 /// A file system as the kernel describes it.

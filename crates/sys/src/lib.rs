@@ -6,6 +6,7 @@
 pub mod block;
 pub mod cache_lines;
 pub mod clock;
+pub mod cpu_latency;
 pub mod create;
 pub mod device_mapper;
 pub mod direct_io;
@@ -18,6 +19,7 @@ pub mod io_uring_probe;
 pub mod lease;
 pub mod limits;
 pub mod mapping;
+pub mod nvme;
 pub mod signal;
 pub mod thread;
 pub mod tsc;

@@ -248,6 +248,20 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--hold-latency",
+        short: "keep CPUs from sleeping states that take long to wake from, for the whole run",
+        long: "Holds /dev/cpu_dma_latency open with 0 from before the targets are made to the end, as root may. At low \
+               queue depths the time that a sleeping CPU takes to wake up is in every latency; without sleep it is \
+               not, and the machine draws more power and may clock lower. A note in the result says that it was held, or \
+               why not.",
+        example: "--hold-latency",
+        apply: |builder, _| {
+            builder.options.hold_latency = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--strict",
         short: "end with status 4 if the verdict finds figures invalid",
         long: "Each timespan's results end with a verdict: what was found that makes the figures other than they claim \

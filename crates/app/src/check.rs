@@ -1,0 +1,117 @@
+//! `diskspd check`: whether targets and machine are fit to be measured.
+
+mod timers;
+
+use crate::output::{print, say};
+use crate::outputs::{OutputFile, Protected};
+use crate::status::{Status, fail, printed, refuse};
+use host::Root;
+use model::block_device::BlockDevice;
+use model::check::{Activity, CheckFacts, CheckReport, CheckedTarget, DeviceState, Outcome};
+use model::environment::TargetEnvironment;
+use model::facts::TargetQuestion;
+use model::version::IMPLEMENTATION_VERSION;
+use run::cpu;
+use spec::check_command::{self, CheckCommand, CheckRequest};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long others are watched.
+const WATCH: Duration = Duration::from_secs(2);
+
+/// Does what the words behind `diskspd check` ask for.
+pub(crate) fn run(words: &[OsString]) -> Status {
+    match check_command::parse(words) {
+        Err(failure) => refuse(&failure),
+        Ok(CheckCommand::Help) => printed(print(check_command::HELP.as_bytes()), Status::Success),
+        Ok(CheckCommand::Check(request)) => check(&request),
+    }
+}
+
+fn check(request: &CheckRequest) -> Status {
+    let file = match request.json.as_deref().map(|path| json_file(path, &request.targets)).transpose() {
+        Ok(file) => file,
+        Err(reason) => {
+            say(&format!("ERROR: {reason}"));
+            return Status::Invalid;
+        }
+    };
+    let findings = plan::check(&look(request, &Root::machine()));
+    let report = CheckReport { version: IMPLEMENTATION_VERSION.to_owned(), workload: request.workload, findings };
+    let status = if report.count(Outcome::Fail) > 0 { Status::Failure } else { Status::Success };
+    let mut text = Vec::new();
+    let status = printed(report::check::text(&report, &mut text).and_then(|()| print(&text)), status);
+    let written = file.map_or(Ok(()), |file| {
+        file.write(|out| {
+            serde_json::to_writer_pretty(&mut *out, &report)?;
+            writeln!(out)
+        })
+    });
+    written.map_or_else(|error| fail(&format!("cannot write --json: {error}")), |()| status)
+}
+
+fn json_file(path: &std::path::Path, targets: &[PathBuf]) -> Result<OutputFile, String> {
+    let protected: Vec<Protected> =
+        targets.iter().map(|target| Protected { path: target.clone(), role: "a target of this check" }).collect();
+    OutputFile::check(path, &protected).map_err(|reason| format!("--json '{}': {reason}", path.display()))
+}
+
+/// Reads everything that is asked about. Nothing is opened for writing.
+fn look(request: &CheckRequest, root: &Root) -> CheckFacts {
+    let questions: Vec<TargetQuestion> =
+        request.targets.iter().map(|path| TargetQuestion { path: path.clone(), ..TargetQuestion::default() }).collect();
+    let system = host::system(root);
+    let mut facts = host::targets(root, &questions);
+    let mut environments = host::target_environment(root, &request.targets);
+    let mut targets = Vec::new();
+    for path in &request.targets {
+        // A target that is named twice is one.
+        if let (Some(facts), Some(environment)) = (facts.remove(path), environments.remove(path)) {
+            let file_system = host::file_system_state(root, path, &facts, &environment);
+            targets.push(CheckedTarget { path: path.clone(), facts, environment, file_system });
+        }
+    }
+    let devices = device_states(root, &targets);
+    CheckFacts {
+        workload: request.workload,
+        create_bytes: request.create_bytes,
+        environment: host::environment(root),
+        processors: host::processor_state(root, &system.topology),
+        timers: timers::read(sys::clock::realtime_ns()),
+        housekeeping: host::housekeeping(root),
+        activity: watch(root, &devices.keys().map(String::as_str).collect()),
+        system,
+        targets,
+        devices,
+    }
+}
+
+fn device_states(root: &Root, targets: &[CheckedTarget]) -> BTreeMap<String, DeviceState> {
+    let environments = targets.iter().map(|target| &target.environment);
+    let devices = environments.flat_map(TargetEnvironment::devices).flat_map(BlockDevice::walk);
+    let mut states = BTreeMap::new();
+    for device in devices {
+        if !states.contains_key(&device.name) {
+            states.insert(device.name.clone(), host::device_state(root, device));
+        }
+    }
+    states
+}
+
+/// What the devices and the CPUs do while this program does nothing.
+fn watch(root: &Root, devices: &BTreeSet<&str>) -> Activity {
+    let counters = || host::io_counters(root, devices.iter().copied());
+    let began = Instant::now();
+    // CPU times that cannot be read are a finding, not an error.
+    let (before, cpus_before) = (counters(), cpu::read().unwrap_or_default());
+    thread::sleep(WATCH);
+    let (after, cpus_after) = (counters(), cpu::read().unwrap_or_default());
+    Activity {
+        duration_ms: began.elapsed().as_millis() as u64,
+        devices: after.since(&before).devices,
+        cpus: cpu::difference(&cpus_before, &cpus_after),
+    }
+}

@@ -1,0 +1,123 @@
+//! `diskspd check`: what it says of real files and devices, and that it leaves them alone.
+
+use serde_json::Value;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use testkit::{Finished, LoopDevice, Mounted, Workplace, is_root, or_skip, workplace};
+
+/// The findings of one check, from the file that `--json c.json` wrote.
+fn findings(place: &Workplace, check: &str) -> Vec<Value> {
+    let document: Value = serde_json::from_slice(&place.content("c.json")).expect("it is JSON");
+    let findings = document["findings"].as_array().expect("a list of findings").clone();
+    findings.into_iter().filter(|finding| finding["check"] == check).collect()
+}
+
+/// Its lines, each as its first two words, and the number of lines.
+fn has_row(run: &Finished, outcome: &str, check: &str) -> bool {
+    run.stdout.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.next() == Some(outcome) && words.next() == Some(check)
+    })
+}
+
+#[test]
+fn a_file_is_checked_and_what_fails_is_the_exit_status() {
+    let place = workplace!();
+    let file = place.made("a.dat", "-c1M");
+    let before = std::fs::metadata(&file).expect("a file").modified().expect("a time");
+    let run = place.diskspd("check a.dat --json c.json").run();
+    run.expect_status(0);
+    assert!(has_row(&run, "pass", "target") && has_row(&run, "pass", "space"), "{run}");
+    assert_eq!(findings(&place, "target")[0]["subject"], "a.dat");
+    // Every question but those of SQL Server is answered.
+    for check in model::check::Check::ALL {
+        assert_eq!(findings(&place, check.name()).is_empty(), check.is_for_sql(), "{}", check.name());
+    }
+    assert_eq!(std::fs::metadata(&file).expect("a file").modified().expect("a time"), before);
+    let run = place.diskspd("check -c900000T a.dat").run();
+    run.expect_status(1).expect_stdout(&["no space for 'a.dat'", "What to do:\n  fail space of targets: "]);
+    place.diskspd("check nowhere.dat").run().expect_status(1).expect_stdout(&["nothing is there"]);
+    place.diskspd("check -c1M nowhere.dat").run().expect_status(0);
+    assert!(!Path::new(&place.path("nowhere.dat")).exists());
+    place.diskspd("check a.dat --json a.dat").run().expect_status(3).expect_stderr(&["a target of this check"]);
+    place.diskspd("check").run().expect_status(3).expect_stderr(&["no target to check"]);
+}
+
+#[test]
+fn what_sql_server_asks_is_asked_on_request() {
+    let place = workplace!();
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
+    File::create(memory.path.join("a.dat")).expect("a file");
+    let run = place.diskspd("check --for sql --json c.json memory/a.dat").run();
+    run.expect_status(1).expect_stdout(&["tmpfs; SQL Server is supported on XFS and ext4 alone"]);
+    for check in ["fua", "read-ahead", "sector-size"] {
+        assert_eq!(findings(&place, check)[0]["outcome"], "unknown", "{check}");
+    }
+    assert_eq!(findings(&place, "access-times")[0]["outcome"], "warn");
+}
+
+#[test]
+fn a_file_system_on_a_loop_device_is_looked_into() {
+    let place = workplace!();
+    let mounted = or_skip!(Mounted::ext4(&place, "disk", 16 << 20));
+    File::create(mounted.path.join("a.dat")).expect("a file");
+    let run = place.diskspd("check -c1M --for sql --json c.json disk/a.dat").run();
+    assert_eq!(findings(&place, "file-system-errors")[0]["outcome"], "pass", "{run}");
+    assert_eq!(findings(&place, "sql-file-system")[0]["outcome"], "pass", "{run}");
+    assert_eq!(findings(&place, "copy-on-write")[0]["found"], "ext4 writes in place, uncompressed");
+    or_skip!(mounted.remount("ro"));
+    let run = place.diskspd("check disk/a.dat").run();
+    run.expect_status(0).expect_stdout(&["mounted read-only"]);
+    place.diskspd("check -c1M disk/b.dat").run().expect_status(1).expect_stdout(&["mounted read-only"]);
+}
+
+#[test]
+fn others_who_use_the_device_are_seen() {
+    let place = workplace!();
+    // Over memory, so that no disk is below it and the loop device itself is watched.
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "16M"));
+    let image = memory.path.join("disk.img");
+    File::create(&image).and_then(|file| file.set_len(8 << 20)).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let quiet = place.diskspd("check --json c.json").arg(&device.path).run();
+    quiet.expect_status(0);
+    assert_eq!(findings(&place, "other-io")[0]["outcome"], "pass", "{quiet}");
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let disk = File::options().write(true).open(&device.path).expect("root may open it");
+            while !ends.load(Ordering::Relaxed) {
+                disk.write_all_at(&vec![7; 1 << 20], 0).expect("room");
+                disk.sync_data().expect("synced");
+            }
+        });
+        let busy = place.diskspd("check --json c.json").arg(&device.path).run();
+        ends.store(true, Ordering::Relaxed);
+        busy.expect_status(0);
+        let found = &findings(&place, "other-io")[0];
+        assert_eq!(found["outcome"], "warn", "{busy}");
+        assert_eq!(found["subject"], device.name().as_str());
+    });
+}
+
+#[test]
+fn processors_are_kept_awake_for_the_whole_run_where_that_is_allowed() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let mut run = place.diskspd("-d2 -W0 -b4K -v --hold-latency a.dat").start();
+    run.wait_for_stderr("starting measurements");
+    let door = Path::new("/dev/cpu_dma_latency");
+    let held = run.descriptors_of(door).len();
+    let finished = run.finish();
+    finished.expect_status(0);
+    if held == 1 {
+        finished.expect_stdout(&["NOTE: CPUs were kept from sleeping states for the whole run (--hold-latency)"]);
+    } else {
+        assert!(!is_root() || !door.exists(), "root could have held it: {finished}");
+        finished.expect_stdout(&[
+            "NOTE: CPUs could not be kept from sleeping states (--hold-latency): /dev/cpu_dma_latency",
+        ]);
+    }
+}

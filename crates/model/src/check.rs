@@ -1,0 +1,363 @@
+//! Whether targets and their machine are fit to be measured: what was looked at, and what was made of it.
+
+use crate::environment::{Environment, TargetEnvironment};
+use crate::facts::{SystemFacts, TargetFacts};
+use crate::kernel_counters::DeviceCounters;
+use crate::record::CpuTimes;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A fact, or why it cannot be had: a phrase without a full stop.
+pub type Known<T> = Result<T, String>;
+
+/// What the targets are meant for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workload {
+    /// Anything.
+    #[default]
+    Any,
+    /// The files of SQL Server on Linux.
+    Sql,
+}
+
+/// Everything that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckFacts {
+    /// What the targets are meant for.
+    pub workload: Workload,
+    /// Size in bytes that each target would be created with (`-c`).
+    pub create_bytes: Option<u64>,
+    /// The machine.
+    pub system: SystemFacts,
+    /// What surrounds it.
+    pub environment: Environment,
+    /// In the order given.
+    pub targets: Vec<CheckedTarget>,
+    /// Every device below any target, by the kernel's name.
+    pub devices: BTreeMap<String, DeviceState>,
+    /// The processors.
+    pub processors: ProcessorState,
+    /// When systemd's timers are due next.
+    pub timers: Known<Vec<Timer>>,
+    /// Names of running programs that are known to work on whole disks or file systems.
+    pub housekeeping: Vec<String>,
+    /// What went on for a while, without a load of ours.
+    pub activity: Activity,
+}
+
+/// A target and what it stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedTarget {
+    /// As the user wrote it.
+    pub path: PathBuf,
+    /// What is there.
+    pub facts: TargetFacts,
+    /// What is below.
+    pub environment: TargetEnvironment,
+    /// Its file system; nothing of use for a block device.
+    pub file_system: FileSystemState,
+}
+
+/// How a file system is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSystemState {
+    /// Errors that it has counted since it was made, or since somebody reset the count.
+    pub error_count: Known<u64>,
+    /// What it does beside serving: `balance`, `resize` ...; `None` = nothing.
+    pub work: Known<Option<String>>,
+    /// Attributes of the target, or of the directory that it would be made in.
+    pub attributes: Known<FileAttributes>,
+}
+
+/// Attributes of a file that change what a write does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileAttributes {
+    /// Its data is compressed (`chattr +c`).
+    pub is_compressed: bool,
+    /// Its data is written in place (`chattr +C`).
+    pub is_written_in_place: bool,
+}
+
+/// What is told of a block device beside its description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceState {
+    /// Where a partition begins on its disk, in bytes; `None` for other devices.
+    pub start_bytes: Option<u64>,
+    /// How good a SCSI path is (ALUA): `active/optimized`, `standby` ...; `None` if it has none.
+    pub path_access: Option<String>,
+    /// The drive's own log.
+    pub health: Known<DriveHealth>,
+    /// Its hottest sensor.
+    pub temperature: Known<Temperature>,
+    /// The longest time in microseconds that an idle `NVMe` drive may take to wake up (APST); 0 = it stays awake.
+    pub wake_latency_us: Known<u64>,
+}
+
+/// The SMART log of an `NVMe` drive (page 02h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DriveHealth {
+    /// What the drive itself calls critical: bit 0 spare blocks, 1 temperature, 2 reliability, 3 read-only, 4 its
+    /// backup power, 5 persistent memory.
+    pub critical_warning: u8,
+    /// Spare blocks that are left, in percent.
+    pub spare_percent: u8,
+    /// Below this the drive gives a critical warning.
+    pub spare_percent_min: u8,
+    /// Share of the rated endurance that is used up; may be above 100.
+    pub worn_percent: u8,
+    /// Data that could not be read back.
+    pub media_error_count: u64,
+}
+
+/// A temperature in thousandths of a degree Celsius.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Temperature {
+    /// Now.
+    pub millidegrees: i64,
+    /// From here on the drive may slow down.
+    pub warning_millidegrees: Option<i64>,
+}
+
+/// How processors save power, and how far memory nodes are apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorState {
+    /// Frequency governors of the CPUs that may be used, and how many have each; empty if the kernel tells none.
+    pub governors: BTreeMap<String, u32>,
+    /// Idle states that are switched on, of the first of these CPUs; empty if the kernel manages none.
+    pub idle_states: Vec<IdleState>,
+    /// Whether this process could forbid them (`/dev/cpu_dma_latency`).
+    pub may_hold_latency: bool,
+    /// The kernel's distance from each memory node to each; 10 = the same node.
+    pub node_distances: BTreeMap<u32, BTreeMap<u32, u32>>,
+}
+
+/// A sleeping state of a CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IdleState {
+    /// Time to wake up from it, in microseconds.
+    pub exit_latency_us: u64,
+    /// `C1`, `C6` ...
+    pub name: String,
+}
+
+/// A timer of systemd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// `fstrim.timer`
+    pub unit: String,
+    /// Seconds until it is due; `None` = it is not planned.
+    pub due_in_s: Option<u64>,
+}
+
+/// What happened on an otherwise idle machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Activity {
+    /// For how long, in milliseconds.
+    pub duration_ms: u64,
+    /// What the devices did; those that keep no counters are missing.
+    pub devices: BTreeMap<String, DeviceCounters>,
+    /// What the CPUs did.
+    pub cpus: Vec<CpuTimes>,
+}
+
+/// A question that `diskspd check` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// Can the target be used at all?
+    Target,
+    /// Is there room for `-c`?
+    Space,
+    /// Is every RAID below whole?
+    Raid,
+    /// Has the file system counted errors?
+    FileSystemErrors,
+    /// Does the drive report wear or faults?
+    Smart,
+    /// Is the drive cool enough not to slow down?
+    Temperature,
+    /// Does the PCI Express link run at its full speed and width?
+    PcieLink,
+    /// Does something work on the disks now?
+    BackgroundWork,
+    /// Will something soon?
+    Timers,
+    /// Are others using the devices?
+    OtherIo,
+    /// Are others using the CPUs?
+    CpuLoad,
+    /// Do CPUs run at full speed?
+    Governor,
+    /// How long do idle CPUs take to wake up?
+    IdleStates,
+    /// How long do idle drives take to wake up?
+    DrivePowerStates,
+    /// Do cgroups limit this process?
+    CgroupLimits,
+    /// Is there memory for a run?
+    Memory,
+    /// Does an I/O scheduler stand between?
+    Scheduler,
+    /// Do partitions begin on a boundary of their disk?
+    Alignment,
+    /// Does the file system write elsewhere, or something else, than what it is given?
+    CopyOnWrite,
+    /// Are all paths to the disk good ones?
+    Paths,
+    /// Are the CPUs near the disk?
+    NumaDistance,
+    /// Can single writes be made durable without a flush?
+    Fua,
+    /// Is it a file system and kernel that SQL Server is supported and fast on?
+    SqlFileSystem,
+    /// Does reading a file write to it?
+    AccessTimes,
+    /// Do buffered reads run far enough ahead?
+    ReadAhead,
+    /// Does the sector size suit the database?
+    SectorSize,
+}
+
+impl Check {
+    /// All, in the order of reports.
+    pub const ALL: [Self; 26] = [
+        Self::Target,
+        Self::Space,
+        Self::Raid,
+        Self::FileSystemErrors,
+        Self::Smart,
+        Self::Temperature,
+        Self::PcieLink,
+        Self::BackgroundWork,
+        Self::Timers,
+        Self::OtherIo,
+        Self::CpuLoad,
+        Self::Governor,
+        Self::IdleStates,
+        Self::DrivePowerStates,
+        Self::CgroupLimits,
+        Self::Memory,
+        Self::Scheduler,
+        Self::Alignment,
+        Self::CopyOnWrite,
+        Self::Paths,
+        Self::NumaDistance,
+        Self::Fua,
+        Self::SqlFileSystem,
+        Self::AccessTimes,
+        Self::ReadAhead,
+        Self::SectorSize,
+    ];
+
+    /// Its name: lower-case words joined by hyphens. It never changes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Space => "space",
+            Self::Raid => "raid",
+            Self::FileSystemErrors => "file-system-errors",
+            Self::Smart => "smart",
+            Self::Temperature => "temperature",
+            Self::PcieLink => "pcie-link",
+            Self::BackgroundWork => "background-work",
+            Self::Timers => "timers",
+            Self::OtherIo => "other-io",
+            Self::CpuLoad => "cpu-load",
+            Self::Governor => "governor",
+            Self::IdleStates => "idle-states",
+            Self::DrivePowerStates => "drive-power-states",
+            Self::CgroupLimits => "cgroup-limits",
+            Self::Memory => "memory",
+            Self::Scheduler => "scheduler",
+            Self::Alignment => "alignment",
+            Self::CopyOnWrite => "copy-on-write",
+            Self::Paths => "paths",
+            Self::NumaDistance => "numa-distance",
+            Self::Fua => "fua",
+            Self::SqlFileSystem => "sql-file-system",
+            Self::AccessTimes => "access-times",
+            Self::ReadAhead => "read-ahead",
+            Self::SectorSize => "sector-size",
+        }
+    }
+
+    /// True if it is asked for SQL Server alone.
+    pub fn is_for_sql(self) -> bool {
+        self >= Self::Fua
+    }
+}
+
+/// The answer to one question about one thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The question.
+    pub check: Check,
+    /// A target's path, a device's name, or `machine`.
+    pub subject: String,
+    /// The answer.
+    pub outcome: Outcome,
+    /// What was seen; for [`Outcome::Unknown`], why it cannot be told.
+    pub found: String,
+    /// What to do about it.
+    pub advice: Option<String>,
+}
+
+/// How an answer is to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Nothing against a run.
+    Pass,
+    /// It cannot be told.
+    Unknown,
+    /// Figures may be other than those of the target at its best.
+    Warn,
+    /// A run is not possible, or would measure something broken.
+    Fail,
+}
+
+impl Outcome {
+    /// All, the gravest first.
+    pub const ALL: [Self; 4] = [Self::Fail, Self::Warn, Self::Unknown, Self::Pass];
+
+    /// The word in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Unknown => "unknown",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// All answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// Which program answered: its version.
+    pub version: String,
+    /// What the targets are meant for.
+    pub workload: Workload,
+    /// In the order of [`Check::ALL`].
+    pub findings: Vec<Finding>,
+}
+
+impl CheckReport {
+    /// How many answers are of this sort.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.findings.iter().filter(|finding| finding.outcome == outcome).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_listed_in_order_and_once() {
+        assert!(Check::ALL.is_sorted_by(|a, b| a < b));
+        assert!(Check::ALL.iter().filter(|check| check.is_for_sql()).count() == 5);
+    }
+}

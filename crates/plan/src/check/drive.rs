@@ -1,0 +1,255 @@
+//! Whether drives, and what they are joined to, are whole.
+
+use super::checklist::{ALL_TARGETS, Checklist};
+use super::{devices, disks};
+use model::block_device::{BlockDevice, DeviceKind, PcieLink, Raid};
+use model::check::{Check, CheckFacts, DriveHealth, Temperature};
+use model::environment::Backing;
+
+/// From so many thousandths of a degree below the drive's own limit on it is called warm.
+const MARGIN_MILLIDEGREES: i64 = 5_000;
+/// Taken as the limit of a drive that tells none: most are rated for 70 °C.
+const USUAL_LIMIT_MILLIDEGREES: i64 = 70_000;
+
+pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
+    raids(facts, list);
+    let disks = disks(facts);
+    if disks.is_empty() {
+        for check in [Check::Smart, Check::Temperature, Check::PcieLink] {
+            list.unknown(check, ALL_TARGETS, "no disk is known below them");
+        }
+    }
+    for disk in disks {
+        match facts.devices.get(&disk.name) {
+            Some(state) => {
+                match &state.health {
+                    Ok(health) => smart(&disk.name, *health, list),
+                    Err(reason) => list.unknown(Check::Smart, &disk.name, reason),
+                }
+                match &state.temperature {
+                    Ok(temperature) => warmth(&disk.name, *temperature, list),
+                    Err(reason) => list.unknown(Check::Temperature, &disk.name, reason),
+                }
+            }
+            None => {
+                for check in [Check::Smart, Check::Temperature] {
+                    list.unknown(check, &disk.name, "nobody asked the drive");
+                }
+            }
+        }
+        links(disk, list);
+    }
+}
+
+fn raids(facts: &CheckFacts, list: &mut Checklist) {
+    let mut count = 0;
+    for device in devices(facts) {
+        if let DeviceKind::Raid(raid) = &device.kind {
+            count += 1;
+            whole(&device.name, raid, list);
+        }
+    }
+    for target in &facts.targets {
+        if let Backing::Zfs(dataset) = &target.environment.backing {
+            count += 1;
+            match dataset.pool_state.as_deref() {
+                Some("ONLINE") => list.pass(Check::Raid, &dataset.pool, "the pool is ONLINE"),
+                Some(state) => list.fail(
+                    Check::Raid,
+                    &dataset.pool,
+                    format!("the pool is {state}"),
+                    "zpool status tells what is wrong; figures would be those of a broken pool",
+                ),
+                None => {
+                    list.unknown(Check::Raid, &dataset.pool, "the pool's state cannot be read; zpool status tells it");
+                }
+            }
+        }
+    }
+    if count == 0 {
+        list.pass(Check::Raid, ALL_TARGETS, "no software RAID is below them");
+    }
+}
+
+fn whole(name: &str, raid: &Raid, list: &mut Checklist) {
+    let level = raid.level.as_deref().unwrap_or("md");
+    match (raid.missing_count, raid.disk_count) {
+        (Some(0), Some(disks)) => list.pass(Check::Raid, name, format!("{level} with all of its {disks} devices")),
+        (Some(missing), disks) if missing > 0 => list.fail(
+            Check::Raid,
+            name,
+            format!("{level} lacks {missing} of {} devices", disks.map_or("its".to_owned(), |disks| disks.to_string())),
+            "replace what is missing and let it rebuild: a degraded RAID reads more and survives less",
+        ),
+        // raid0 and linear cannot do without any of them, and say nothing.
+        _ => list.pass(Check::Raid, name, format!("{level} has no redundancy to lose")),
+    }
+}
+
+fn smart(name: &str, health: DriveHealth, list: &mut Checklist) {
+    let critical = [
+        "spare blocks are used up",
+        "too hot or too cold",
+        "unreliable",
+        "read-only",
+        "backup power failed",
+        "persistent memory unreliable",
+    ];
+    let warnings: Vec<&str> = critical
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| health.critical_warning >> bit & 1 == 1)
+        .map(|(_, words)| *words)
+        .collect();
+    let advice = "replace the drive, or measure another";
+    if !warnings.is_empty() {
+        list.fail(Check::Smart, name, format!("the drive warns: {}", warnings.join(", ")), advice);
+    } else if health.media_error_count > 0 {
+        let found = format!("{} blocks could not be read back in its life", health.media_error_count);
+        list.warn(Check::Smart, name, found, "expect retries; smartctl -a or nvme error-log tells more");
+    } else if health.worn_percent >= 100 {
+        let found = format!("{} % of its rated endurance is used up", health.worn_percent);
+        list.warn(
+            Check::Smart,
+            name,
+            found,
+            "a worn drive writes slower; do not take its figures for those of a new one",
+        );
+    } else {
+        let DriveHealth { worn_percent, spare_percent, .. } = health;
+        list.pass(Check::Smart, name, format!("{worn_percent} % worn, {spare_percent} % spare, no media errors"));
+    }
+}
+
+fn warmth(name: &str, temperature: Temperature, list: &mut Checklist) {
+    let degrees = |millidegrees: i64| format!("{:.0} °C", millidegrees as f64 / 1000.0);
+    let limit = temperature.warning_millidegrees.filter(|limit| *limit > 0).unwrap_or(USUAL_LIMIT_MILLIDEGREES);
+    let found = format!("{} of {}", degrees(temperature.millidegrees), degrees(limit));
+    if temperature.millidegrees >= limit - MARGIN_MILLIDEGREES {
+        list.warn(
+            Check::Temperature,
+            name,
+            format!("{found} at which it may slow down"),
+            "let it cool down and see to the air flow before a long run",
+        );
+    } else {
+        list.pass(Check::Temperature, name, found);
+    }
+}
+
+/// The links of a disk, or of each path to it.
+fn links(disk: &BlockDevice, list: &mut Checklist) {
+    let mut count = 0;
+    for device in disk.walk() {
+        if let Some(link) = &device.connection.pcie {
+            count += 1;
+            full_speed(&device.name, link, list);
+        }
+    }
+    if count == 0 {
+        list.unknown(Check::PcieLink, &disk.name, "the kernel shows no PCI Express link above it");
+    }
+}
+
+fn full_speed(name: &str, link: &PcieLink, list: &mut Checklist) {
+    let shown = |speed: Option<u32>, lanes: Option<u32>| {
+        let speed = speed.map_or("unknown speed".to_owned(), |speed| format!("{} GT/s", f64::from(speed) / 1000.0));
+        let lanes = lanes.map_or(String::new(), |lanes| format!(" x{lanes}"));
+        format!("{speed}{lanes}")
+    };
+    let now = shown(link.megatransfers_per_s, link.lanes);
+    let is_below = |now: Option<u32>, max: Option<u32>| now.zip(max).is_some_and(|(now, max)| now < max);
+    if is_below(link.megatransfers_per_s, link.megatransfers_per_s_max) || is_below(link.lanes, link.lanes_max) {
+        let max = shown(link.megatransfers_per_s_max, link.lanes_max);
+        list.warn(
+            Check::PcieLink,
+            name,
+            format!("{} runs at {now} of {max}", link.address),
+            "try another slot, riser or BIOS setting; some drives lower their link while idle, so look again under load",
+        );
+    } else if link.megatransfers_per_s.is_some() {
+        list.pass(Check::PcieLink, name, format!("{} at {now}, the most it can", link.address));
+    } else {
+        list.unknown(Check::PcieLink, name, format!("{} does not tell its speed", link.address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::fixture::{answers, below, facts, outcomes, state_of};
+    use model::block_device::{BlockDevice, DeviceKind, PcieLink, Raid};
+    use model::check::{Check, DriveHealth, Outcome, Temperature};
+
+    #[test]
+    fn a_raid_without_a_device_fails() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::Raid), [Outcome::Pass]);
+        let raid =
+            Raid { level: Some("raid5".to_owned()), disk_count: Some(4), missing_count: Some(1), ..Raid::default() };
+        let disk = below(&mut facts).clone();
+        *below(&mut facts) = BlockDevice {
+            name: "md0".to_owned(),
+            kind: DeviceKind::Raid(raid.clone()),
+            below: vec![disk.clone()],
+            ..BlockDevice::default()
+        };
+        assert_eq!(answers(&facts, Check::Raid), ["fail md0: raid5 lacks 1 of 4 devices"]);
+        below(&mut facts).kind = DeviceKind::Raid(Raid { missing_count: Some(0), ..raid });
+        assert_eq!(answers(&facts, Check::Raid), ["pass md0: raid5 with all of its 4 devices"]);
+    }
+
+    #[test]
+    fn what_the_drive_calls_critical_fails_and_wear_warns() {
+        let mut facts = facts();
+        let healthy =
+            DriveHealth { spare_percent: 100, spare_percent_min: 10, worn_percent: 3, ..DriveHealth::default() };
+        for (health, expected) in [
+            (healthy, "pass nvme0n1: 3 % worn, 100 % spare, no media errors"),
+            (
+                DriveHealth { critical_warning: 0b1001, ..healthy },
+                "fail nvme0n1: the drive warns: spare blocks are used up, read-only",
+            ),
+            (
+                DriveHealth { media_error_count: 2, ..healthy },
+                "warn nvme0n1: 2 blocks could not be read back in its life",
+            ),
+            (DriveHealth { worn_percent: 104, ..healthy }, "warn nvme0n1: 104 % of its rated endurance is used up"),
+        ] {
+            state_of(&mut facts).health = Ok(health);
+            assert_eq!(answers(&facts, Check::Smart), [expected]);
+        }
+        state_of(&mut facts).health = Err("only root may ask the drive".to_owned());
+        assert_eq!(answers(&facts, Check::Smart), ["unknown nvme0n1: only root may ask the drive"]);
+    }
+
+    #[test]
+    fn a_drive_is_warm_five_degrees_below_its_limit() {
+        let mut facts = facts();
+        for (millidegrees, warning_millidegrees, outcome) in [
+            (64_900, None, Outcome::Pass),
+            (65_000, None, Outcome::Warn),
+            (69_000, Some(80_000), Outcome::Pass),
+            (75_000, Some(80_000), Outcome::Warn),
+        ] {
+            state_of(&mut facts).temperature = Ok(Temperature { millidegrees, warning_millidegrees });
+            assert_eq!(outcomes(&facts, Check::Temperature), [outcome], "{millidegrees}");
+        }
+    }
+
+    #[test]
+    fn a_link_below_its_most_warns() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::PcieLink), [Outcome::Unknown]);
+        let link = PcieLink {
+            address: "0000:01:00.0".to_owned(),
+            megatransfers_per_s: Some(8000),
+            megatransfers_per_s_max: Some(16_000),
+            lanes: Some(4),
+            lanes_max: Some(4),
+        };
+        below(&mut facts).connection.pcie = Some(link.clone());
+        assert_eq!(answers(&facts, Check::PcieLink), ["warn nvme0n1: 0000:01:00.0 runs at 8 GT/s x4 of 16 GT/s x4"]);
+        below(&mut facts).connection.pcie = Some(PcieLink { megatransfers_per_s: Some(16_000), ..link });
+        assert_eq!(outcomes(&facts, Check::PcieLink), [Outcome::Pass]);
+    }
+}

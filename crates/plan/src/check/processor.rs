@@ -1,0 +1,217 @@
+//! Whether processors and memory are at a run's service.
+
+use super::checklist::{ALL_TARGETS, Checklist, MACHINE};
+use super::disks;
+use model::check::{Check, CheckFacts};
+use model::environment::{CgroupLimit, IoRates, Limit};
+use model::units::Bytes;
+use std::collections::BTreeSet;
+
+/// Waking up from a state that takes longer is seen in the latency of a fast drive, which takes 10 µs and more.
+const WAKE_LATENCY_US: u64 = 10;
+/// What a run with a few threads and large blocks takes, and some more.
+const MEMORY_BYTES: u64 = 512 << 20;
+/// The kernel's distance between CPUs and memory of one node.
+const NEAR: u32 = 10;
+
+pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
+    governors(facts, list);
+    idle_states(facts, list);
+    limits(facts, list);
+    memory(facts, list);
+    distance(facts, list);
+}
+
+fn governors(facts: &CheckFacts, list: &mut Checklist) {
+    let governors = &facts.processors.governors;
+    if governors.is_empty() {
+        return list.unknown(
+            Check::Governor,
+            MACHINE,
+            "the kernel does not govern frequencies here, as in most virtual machines",
+        );
+    }
+    let slow: Vec<&str> = governors.keys().map(String::as_str).filter(|name| *name != "performance").collect();
+    if slow.is_empty() {
+        list.pass(Check::Governor, MACHINE, "performance");
+    } else {
+        let found = format!("{}: frequencies follow the load", slow.join(", "));
+        list.warn(Check::Governor, MACHINE, found, "cpupower frequency-set -g performance for the time of the run");
+    }
+}
+
+fn idle_states(facts: &CheckFacts, list: &mut Checklist) {
+    let Some(deepest) = facts.processors.idle_states.iter().max() else {
+        return list.unknown(
+            Check::IdleStates,
+            MACHINE,
+            "the kernel manages no idle states here, as in most virtual machines",
+        );
+    };
+    let found = format!("the deepest, {}, takes {} µs to wake from", deepest.name, deepest.exit_latency_us);
+    if deepest.exit_latency_us <= WAKE_LATENCY_US {
+        return list.pass(Check::IdleStates, MACHINE, found);
+    }
+    let how = if facts.processors.may_hold_latency { "" } else { " as root" };
+    let advice = format!("at low depths it is in every latency: run with --hold-latency{how}");
+    list.warn(Check::IdleStates, MACHINE, found, advice);
+}
+
+fn limits(facts: &CheckFacts, list: &mut Checklist) {
+    let limits: Vec<String> = facts.environment.cgroup_limits.iter().map(words).collect();
+    if limits.is_empty() {
+        return list.pass(Check::CgroupLimits, MACHINE, "none are set");
+    }
+    let advice = "run outside of that cgroup, or take the limit for what is measured";
+    for limit in limits {
+        list.warn(Check::CgroupLimits, MACHINE, limit, advice);
+    }
+}
+
+fn words(limit: &CgroupLimit) -> String {
+    let what = match &limit.limit {
+        Limit::Cpu { quota_us, period_us } => format!("{:.2} CPUs", *quota_us as f64 / *period_us as f64),
+        Limit::Memory { bytes, .. } => format!("{} of memory, cached files included", Bytes(*bytes)),
+        Limit::Io { device, rates } => {
+            format!("{} on {}", rate_words(rates), device.name.as_deref().unwrap_or("a device that is gone"))
+        }
+        Limit::IoWeight { weight, .. } => format!("a weight of {weight} for I/O"),
+        Limit::IoLatency { target_us, .. } => format!("others are held back for latencies of {target_us} µs"),
+    };
+    format!("{what} ({} of {})", limit.file, limit.cgroup.display())
+}
+
+fn rate_words(rates: &IoRates) -> String {
+    let bytes = |rate: Option<u64>, kind| rate.map(|rate| format!("{}/s {kind}", Bytes(rate)));
+    let ios = |rate: Option<u64>, kind| rate.map(|rate| format!("{rate} {kind} per second"));
+    let all = [
+        bytes(rates.read_bytes_per_s, "read"),
+        bytes(rates.write_bytes_per_s, "written"),
+        ios(rates.read_ios_per_s, "reads"),
+        ios(rates.write_ios_per_s, "writes"),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn memory(facts: &CheckFacts, list: &mut Checklist) {
+    let free_bytes = facts.system.memory.free_bytes();
+    let found = format!("{} free for a run", Bytes(free_bytes));
+    if free_bytes < MEMORY_BYTES {
+        list.warn(Check::Memory, MACHINE, found, "free some: a machine that swaps measures its own swapping");
+    } else {
+        list.pass(Check::Memory, MACHINE, found);
+    }
+}
+
+fn distance(facts: &CheckFacts, list: &mut Checklist) {
+    let cpus = facts.system.topology.cpus.iter();
+    let nodes: BTreeSet<u32> = cpus.filter(|cpu| cpu.allowed).map(|cpu| cpu.node).collect();
+    if facts.system.topology.cpus.iter().all(|cpu| cpu.node == 0) {
+        return list.pass(Check::NumaDistance, MACHINE, "there is one memory node");
+    }
+    let disks = disks(facts);
+    if disks.is_empty() {
+        return list.unknown(Check::NumaDistance, ALL_TARGETS, "no disk is known below them");
+    }
+    for disk in disks {
+        let Some(node) = disk.connection.numa_node else {
+            list.unknown(
+                Check::NumaDistance,
+                &disk.name,
+                "the kernel does not tell which memory node it is attached to",
+            );
+            continue;
+        };
+        let Some(distances) = facts.processors.node_distances.get(&node) else {
+            list.unknown(Check::NumaDistance, &disk.name, format!("the distances of node {node} cannot be read"));
+            continue;
+        };
+        let far = nodes.iter().filter_map(|other| distances.get(other)).copied().max().unwrap_or(NEAR);
+        if far > NEAR {
+            list.warn(
+                Check::NumaDistance,
+                &disk.name,
+                format!("it is on node {node}; some CPUs are at distance {far} (near is {NEAR})"),
+                "run with --near-device, or pin threads to the CPUs of that node (-a)",
+            );
+        } else {
+            list.pass(Check::NumaDistance, &disk.name, format!("all CPUs that may be used are on its node {node}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::fixture::{answers, below, facts, outcomes};
+    use model::block_device::DeviceNumber;
+    use model::check::{Check, IdleState, Outcome};
+    use model::environment::{CgroupDevice, CgroupLimit, IoRates, Limit};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn any_governor_but_performance_warns() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::Governor), [Outcome::Unknown]);
+        facts.processors.governors = BTreeMap::from([("performance".to_owned(), 4)]);
+        assert_eq!(outcomes(&facts, Check::Governor), [Outcome::Pass]);
+        facts.processors.governors.insert("schedutil".to_owned(), 1);
+        assert_eq!(answers(&facts, Check::Governor), ["warn machine: schedutil: frequencies follow the load"]);
+    }
+
+    #[test]
+    fn deep_sleep_warns() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::IdleStates), [Outcome::Unknown]);
+        let state = |name: &str, exit_latency_us| IdleState { exit_latency_us, name: name.to_owned() };
+        facts.processors.idle_states = vec![state("POLL", 0), state("C1", 2)];
+        assert_eq!(outcomes(&facts, Check::IdleStates), [Outcome::Pass]);
+        facts.processors.idle_states.push(state("C6", 133));
+        assert_eq!(answers(&facts, Check::IdleStates), ["warn machine: the deepest, C6, takes 133 µs to wake from"]);
+    }
+
+    #[test]
+    fn every_limit_is_named() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::CgroupLimits), [Outcome::Pass]);
+        let device = CgroupDevice { number: DeviceNumber::default(), name: Some("nvme0n1".to_owned()) };
+        let rates = IoRates { write_ios_per_s: Some(120), read_bytes_per_s: Some(2 << 20), ..IoRates::default() };
+        let of = |file: &str, limit| CgroupLimit { cgroup: "/job".into(), file: file.to_owned(), limit };
+        facts.environment.cgroup_limits = vec![
+            of("cpu.max", Limit::Cpu { quota_us: 150_000, period_us: 100_000 }),
+            of("io.max", Limit::Io { device, rates }),
+        ];
+        assert_eq!(
+            answers(&facts, Check::CgroupLimits),
+            [
+                "warn machine: 1.50 CPUs (cpu.max of /job)",
+                "warn machine: 2MiB/s read, 120 writes per second on nvme0n1 (io.max of /job)"
+            ]
+        );
+    }
+
+    #[test]
+    fn little_memory_warns() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::Memory), [Outcome::Pass]);
+        facts.system.memory.cgroup_left_bytes = Some(100 << 20);
+        assert_eq!(answers(&facts, Check::Memory), ["warn machine: 100MiB free for a run"]);
+    }
+
+    #[test]
+    fn cpus_far_from_the_disk_warn() {
+        let mut facts = facts();
+        assert_eq!(outcomes(&facts, Check::NumaDistance), [Outcome::Pass]);
+        facts.system.topology.cpus[2].node = 1;
+        assert_eq!(outcomes(&facts, Check::NumaDistance), [Outcome::Unknown]);
+        below(&mut facts).connection.numa_node = Some(1);
+        facts.processors.node_distances = BTreeMap::from([(1, BTreeMap::from([(0, 21), (1, 10)]))]);
+        assert_eq!(
+            answers(&facts, Check::NumaDistance),
+            ["warn nvme0n1: it is on node 1; some CPUs are at distance 21 (near is 10)"]
+        );
+        for cpu in &mut facts.system.topology.cpus {
+            cpu.allowed = cpu.node == 1;
+        }
+        assert_eq!(outcomes(&facts, Check::NumaDistance), [Outcome::Pass]);
+    }
+}

@@ -1,0 +1,127 @@
+//! `diskspd check`: the words behind it.
+
+use crate::command::ParseFailure;
+use crate::size;
+use lexopt::prelude::*;
+use model::check::Workload;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// What `diskspd check --help` prints.
+pub const HELP: &str = "\
+Usage: diskspd check [-c<size>] [--for sql] [--json FILE] TARGET...
+
+Tells before a run what would move its figures, or keep it from running: room, health of drives and file
+systems, work in the background, other users, power saving, limits, schedulers, alignment, paths. Looks for
+two seconds and writes nothing to the targets.
+
+  TARGET          a file, there or to be made, or a block device
+  -c<size>[KMGT]  the size that the run will make each file with
+      --for sql   also what SQL Server on Linux asks of its storage
+      --json FILE the findings as JSON too
+  -h, --help      this text
+
+Exit status: 0 = nothing fails, though there may be warnings; 1 = something fails; 3 = not understood.
+A file called check is measured as ./check.
+";
+
+/// What follows `diskspd check`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckCommand {
+    /// Print [`HELP`].
+    Help,
+    /// Check targets.
+    Check(CheckRequest),
+}
+
+/// What to check, and for what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckRequest {
+    /// At least one.
+    pub targets: Vec<PathBuf>,
+    /// `-c`, in bytes.
+    pub create_bytes: Option<u64>,
+    /// `--for`
+    pub workload: Workload,
+    /// `--json`
+    pub json: Option<PathBuf>,
+}
+
+/// Reads the words behind `diskspd check`.
+pub fn parse(args: &[OsString]) -> Result<CheckCommand, ParseFailure> {
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd check --help tells more")))
+}
+
+fn read(args: &[OsString]) -> Result<CheckCommand, String> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut request = CheckRequest::default();
+    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
+        match word {
+            Short('h') | Long("help") => return Ok(CheckCommand::Help),
+            Short('c') => request.create_bytes = Some(size_of(&value(&mut parser)?)?),
+            Long("for") => request.workload = workload(&value(&mut parser)?)?,
+            Long("json") => request.json = Some(PathBuf::from(value(&mut parser)?)),
+            Value(path) => request.targets.push(PathBuf::from(path)),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    if request.targets.is_empty() {
+        return Err("there is no target to check".to_owned());
+    }
+    Ok(CheckCommand::Check(request))
+}
+
+fn value(parser: &mut lexopt::Parser) -> Result<OsString, String> {
+    parser.value().map_err(|error| error.to_string())
+}
+
+fn size_of(value: &OsStr) -> Result<u64, String> {
+    let wrong = |reason: String| format!("-c '{}': {reason}", value.display());
+    let text = value.to_str().ok_or_else(|| wrong("it is no text".to_owned()))?;
+    if text.ends_with(['b', 'B']) {
+        return Err(wrong("blocks have no size here; give it in bytes, K, M, G or T".to_owned()));
+    }
+    size::parse(text, 1).map_err(|fault| wrong(fault.to_string()))
+}
+
+fn workload(value: &OsStr) -> Result<Workload, String> {
+    if value == "sql" { Ok(Workload::Sql) } else { Err(format!("--for '{}': there is sql alone", value.display())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<CheckCommand, String> {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&args).map_err(|failure| failure.messages.join("\n"))
+    }
+
+    #[test]
+    fn targets_size_workload_and_file_are_read() {
+        let plain = CheckRequest { targets: vec!["a".into(), "/dev/sdb".into()], ..CheckRequest::default() };
+        assert_eq!(parsed("a /dev/sdb"), Ok(CheckCommand::Check(plain)));
+        let all = CheckRequest {
+            targets: vec!["a".into()],
+            create_bytes: Some(64 << 30),
+            workload: Workload::Sql,
+            json: Some("c.json".into()),
+        };
+        assert_eq!(parsed("-c64G a --for=sql --json c.json"), Ok(CheckCommand::Check(all)));
+        assert_eq!(parsed("a -h"), Ok(CheckCommand::Help));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "no target to check"),
+            ("a --for oracle", "--for 'oracle': there is sql alone"),
+            ("a -c1x", "-c '1x'"),
+            ("a -c8b", "blocks have no size here"),
+            ("a --jason x", "invalid option '--jason'"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+        }
+    }
+}
