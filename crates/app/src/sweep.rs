@@ -54,6 +54,7 @@ fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>,
         visits: Vec::new(),
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
         depths: Vec::new(),
+        limit: None,
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
     match Folder::check(path, kind) {
@@ -114,7 +115,9 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
 /// Every check of every point passes before the first byte is written.
 fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Vec<String>> {
     let mut to_be_made = BTreeSet::new();
-    for planned in &request.points {
+    // Points of a search differ in nothing that could be refused.
+    let is_search = !request.options.limits.is_empty();
+    for planned in request.points.iter().take(if is_search { 1 } else { usize::MAX }) {
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != spec::Events::default(), "-ys, -yf, -yr and -yp are for single runs"),
@@ -136,14 +139,14 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
 }
 
 fn design(request: &SweepRequest) -> Design {
-    let SweepOptions { extent, order, runs, probe_s, confirm_s, .. } = request.options;
+    let SweepOptions { extent, ref limits, order, runs, probe_s, confirm_s, .. } = request.options;
     let point = |planned: &PlannedPoint| tune::PlannedPoint {
         point: planned.point.clone(),
         profile: planned.request.profile.clone(),
     };
     let points: Vec<tune::PlannedPoint> = request.points.iter().map(point).collect();
     let seed = points.first().and_then(|point| point.profile.time_spans.first()).map_or(0, |span| span.random_seed);
-    Design { points, extent, order, runs, probe_s, confirm_s, seed: seed.into() }
+    Design { points, extent, limits: limits.clone(), order, runs, probe_s, confirm_s, seed: seed.into() }
 }
 
 /// What will be done, before it is begun.
@@ -157,6 +160,7 @@ fn announce(
     let points = design.points.len();
     let runs = design.runs;
     let what = match (design.extent, folder.kind()) {
+        _ if !design.limits.is_empty() => "a search for the highest rate that keeps the limits: often ".to_owned(),
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
             format!("runs until the mean of {} is known to {percent} %, at most {runs}: at least ", figure.name())

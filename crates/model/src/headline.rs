@@ -21,8 +21,17 @@ pub struct Headline {
     pub p99_ns: Option<u64>,
     /// 99.9th percentile.
     pub p999_ns: Option<u64>,
-    /// 99th percentile of the response time; open loops only.
+    /// Mean response time; response times are those of open loops only.
+    #[serde(default)]
+    pub response_mean_ns: Option<f64>,
+    /// Median of the response time.
+    #[serde(default)]
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the response time.
     pub response_p99_ns: Option<u64>,
+    /// 99.9th percentile of the response time.
+    #[serde(default)]
+    pub response_p999_ns: Option<u64>,
     /// Mean usage of all CPUs in percent.
     pub cpu_percent: f64,
     /// Threads.

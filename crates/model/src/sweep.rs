@@ -3,6 +3,7 @@
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
 use crate::headline::{Figure, Headline};
+use crate::limit::LimitFound;
 use serde::{Deserialize, Serialize};
 
 /// Marks a file as a sweep of this form.
@@ -146,6 +147,9 @@ pub struct Sweep {
     pub devices: Option<DeviceCount>,
     /// What depth is best, for each series of depths; empty until the sweep is complete.
     pub depths: Vec<DepthSeries>,
+    /// The highest rate that keeps limits, if it was looked for and the search has ended.
+    #[serde(default)]
+    pub limit: Option<LimitFound>,
 }
 
 /// The devices below the targets, for figures per device.

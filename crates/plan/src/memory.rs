@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn the_series_grows_with_the_duration_and_sections_come_with_latencies() {
         let measured = |duration_s: u64, latency| {
-            let measured = Measured { duration_ns: duration_s * 1_000_000_000, intervals: None, latency, flushes: false };
+            let measured =
+                Measured { duration_ns: duration_s * 1_000_000_000, intervals: None, latency, flushes: false };
             (measured.series_bytes(), measured.section_bytes())
         };
         assert_eq!(measured(60, false), (600 * 48, 0));

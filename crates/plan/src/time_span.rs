@@ -39,7 +39,12 @@ pub(crate) fn plan(
     let (planned, shared_counters) = target::plan_all(time_span, &roster.threads_of, files, findings)?;
     let workers = workers::plan(time_span, &roster, &planned, cpus.as_deref(), files, findings)?;
     let targets: Vec<_> = planned.into_iter().map(|planned| planned.plan).collect();
-    let measured = memory::Measured { duration_ns, intervals, latency: time_span.measure_latency, flushes: time_span.flush_after_writes.is_some() };
+    let measured = memory::Measured {
+        duration_ns,
+        intervals,
+        latency: time_span.measure_latency,
+        flushes: time_span.flush_after_writes.is_some(),
+    };
     let memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);
     memory::check(&memory, system, findings);
     Some(TimeSpanPlan {

@@ -21,6 +21,7 @@ mod foreign;
 mod io_table;
 pub mod json;
 mod latency_table;
+mod limit;
 mod load_loop;
 mod numbers;
 mod part_table;

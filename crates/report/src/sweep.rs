@@ -1,5 +1,6 @@
 //! A sweep as lines, as a table and as comma-separated values.
 
+use crate::limit;
 use crate::plain_table::PlainTable;
 use csv::{Terminator, WriterBuilder};
 use model::headline::Headline;
@@ -26,6 +27,9 @@ pub(crate) fn figures_of_line(outcome: &VisitOutcome, out: &mut dyn Write) -> io
             write!(out, ", {:.2} iops, {:.2} MB/sec", headline.iops, headline.mib_per_s)?;
             if let Some(mean_ns) = headline.mean_ns {
                 write!(out, ", {:.3} ms", mean_ns / 1e6)?;
+            }
+            if let Some(p99_ns) = headline.response_p99_ns {
+                write!(out, ", p99 response {:.3} ms", p99_ns as f64 / 1e6)?;
             }
             write!(out, ", {:.2}% CPU", headline.cpu_percent)
         }
@@ -71,6 +75,10 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     for series in &sweep.depths {
         writeln!(out)?;
         depths(sweep, series, out)?;
+    }
+    if let Some(found) = &sweep.limit {
+        writeln!(out)?;
+        return limit::answer(sweep, found, out);
     }
     if let (true, Some(best)) = (sweep.depths.is_empty(), stats::sweep::best(sweep)) {
         writeln!(out, "\nmost I/Os per second: {}", Setting::typed_all(&sweep.points[best].settings))?;
@@ -204,7 +212,10 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         "latency_p50_ns",
         "latency_p99_ns",
         "latency_p99_9_ns",
+        "response_mean_ns",
+        "response_p50_ns",
         "response_p99_ns",
+        "response_p99_9_ns",
         "cpu_percent",
         "verdict",
         "error",
@@ -224,7 +235,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         match &visit.outcome {
             VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
             VisitOutcome::Failed { reasons } => {
-                cells.extend(std::iter::repeat_n(String::new(), 12));
+                cells.extend(std::iter::repeat_n(String::new(), 15));
                 cells.push(reasons.join("; "));
             }
         }
@@ -233,7 +244,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     writer.flush()
 }
 
-fn figures(file: &str, headline: &Headline) -> [String; 13] {
+fn figures(file: &str, headline: &Headline) -> [String; 16] {
     let known = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     [
         file.to_owned(),
@@ -245,7 +256,10 @@ fn figures(file: &str, headline: &Headline) -> [String; 13] {
         known(headline.p50_ns),
         known(headline.p99_ns),
         known(headline.p999_ns),
+        headline.response_mean_ns.map(|ns| ns.to_string()).unwrap_or_default(),
+        known(headline.response_p50_ns),
         known(headline.response_p99_ns),
+        known(headline.response_p999_ns),
         headline.cpu_percent.to_string(),
         headline.severity.map_or("", |severity| severity.word()).to_owned(),
         String::new(),

@@ -2,8 +2,8 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop, verdict_block,
-    wait_table,
+    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
+    verdict_block, wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;

@@ -33,7 +33,8 @@ pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
         let row = row_of(word);
         // The value of a long option may be the next word.
         let has_value_behind = word.starts_with("--") && !word.contains('=');
-        let value = if has_value_behind && row.is_some_and(|row| row.kind == Kind::Value) { words.next() } else { None };
+        let value =
+            if has_value_behind && row.is_some_and(|row| row.kind == Kind::Value) { words.next() } else { None };
         if !row.is_some_and(is_over) {
             all.push(word.clone());
             all.extend(value.cloned());

@@ -19,6 +19,7 @@ mod kernel_events;
 mod knee;
 mod latency;
 pub mod latency_band;
+pub mod limit;
 mod load_loop;
 mod part;
 mod rate;

@@ -1,7 +1,11 @@
 //! What a sweep shall do.
 
+use model::limit::Limit;
 use model::profile::Profile;
 use model::sweep::{Extent, Order, Point, Purpose};
+
+/// A search for a rate takes about so many runs where each is beyond doubt.
+const LIMIT_RUNS_MIN: usize = 10;
 
 /// A sweep to be run.
 #[derive(Clone, Debug, Default)]
@@ -10,6 +14,8 @@ pub struct Design {
     pub points: Vec<PlannedPoint>,
     /// How far it goes.
     pub extent: Extent,
+    /// If not empty, the points are rising rates, and the highest that keeps these is looked for.
+    pub limits: Vec<Limit>,
     /// In which order points are run.
     pub order: Order,
     /// Runs of each point, at least 1.
@@ -53,6 +59,9 @@ impl Design {
 
     /// Runs that are made whatever is measured; more may follow.
     pub fn runs_at_least(&self) -> usize {
+        if !self.limits.is_empty() {
+            return LIMIT_RUNS_MIN;
+        }
         match self.extent {
             Extent::Whole => self.points.len() * self.runs as usize,
             Extent::UntilFlat => self.runs as usize,
@@ -68,7 +77,8 @@ impl Design {
             let spans = profile.time_spans.iter();
             spans.map(|span| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s)).sum()
         };
-        let points = if self.extent == Extent::Whole { self.points.len() } else { self.points.len().min(1) };
+        let is_whole = self.extent == Extent::Whole && self.limits.is_empty();
+        let points = if is_whole { self.points.len() } else { self.points.len().min(1) };
         let once = (0..points).map(load_s).fold(0, u64::saturating_add);
         once.saturating_mul(self.runs_at_least() as u64 / points.max(1) as u64)
     }

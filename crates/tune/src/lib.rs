@@ -4,6 +4,7 @@
 //! that was interrupted goes on as if it had not been.
 
 mod design;
+mod limit;
 mod schedule;
 mod sweep;
 

@@ -52,9 +52,9 @@ pub fn sweep(design: &Design, sweep: &mut Sweep, runner: &mut dyn Runner, attend
     }
 }
 
-struct Course<'a> {
-    design: &'a Design,
-    sweep: &'a mut Sweep,
+pub(crate) struct Course<'a> {
+    pub(crate) design: &'a Design,
+    pub(crate) sweep: &'a mut Sweep,
     runner: &'a mut dyn Runner,
     attendant: &'a mut dyn Attendant,
     /// The profile whose targets stand.
@@ -65,6 +65,10 @@ struct Course<'a> {
 
 impl Course<'_> {
     fn all(&mut self) -> Result<(), Ending> {
+        if !self.design.limits.is_empty() {
+            self.search(&self.design.limits)?;
+            return self.attendant.judged(self.sweep).map_err(Ending::Lost);
+        }
         self.take(&schedule::first_runs(self.design))?;
         self.take(&schedule::again(self.sweep))?;
         self.take(&schedule::confirmations(self.design, self.sweep))?;
@@ -72,7 +76,12 @@ impl Course<'_> {
         self.attendant.judged(self.sweep).map_err(Ending::Lost)
     }
 
-    fn take(&mut self, steps: &[Step]) -> Result<(), Ending> {
+    /// How many runs of a point there were, or were tried, for this reason.
+    pub(crate) fn tried_before(&self, point: usize, purpose: Purpose) -> u32 {
+        self.tried.iter().filter(|step| (step.point, step.purpose) == (point, purpose)).count() as u32
+    }
+
+    pub(crate) fn take(&mut self, steps: &[Step]) -> Result<(), Ending> {
         for (index, step) in steps.iter().enumerate() {
             if step.purpose == self.design.first_purpose() && self.is_enough(step.run) {
                 return Ok(());
@@ -131,7 +140,7 @@ impl Course<'_> {
 }
 
 impl Step {
-    fn of(visit: &Visit) -> Self {
+    pub(crate) fn of(visit: &Visit) -> Self {
         Self { point: visit.point, run: visit.run, purpose: visit.purpose }
     }
 }

@@ -13,8 +13,8 @@ use model::plan::{EffectiveDistribution, EngineKind, Plan};
 use model::preset::PresetRun;
 use model::profile::{Profile, RateProcess};
 use model::result::{
-    CpuUsage, Directions, Ending, Figures, FlushFigures, IntervalFigures, KernelCountersAround, LatencyFigures, MixedCores,
-    Percentile, ThreadWaits, Tool, Totals,
+    CpuUsage, Directions, Ending, Figures, FlushFigures, IntervalFigures, KernelCountersAround, LatencyFigures,
+    MixedCores, Percentile, ThreadWaits, Tool, Totals,
 };
 use model::slow_io::SlowIo;
 use model::verdict::Verdict;

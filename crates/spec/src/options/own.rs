@@ -229,7 +229,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         example: "--fdatasync-every=32",
         apply: |builder, given| {
             let writes = count(given)?;
-            let writes = u32::try_from(writes).map_err(|_| Fault(format!("{writes} writes are more than {}", u32::MAX)))?;
+            let writes =
+                u32::try_from(writes).map_err(|_| Fault(format!("{writes} writes are more than {}", u32::MAX)))?;
             builder.overrides.flush_after_writes = Some(writes);
             Ok(())
         },

@@ -66,9 +66,8 @@ pub fn parse(args: &[OsString]) -> Result<PresetCommand, ParseFailure> {
 }
 
 fn read(args: &[OsString]) -> Result<PresetCommand, String> {
-    let text = |word: &OsString| {
-        word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not UTF-8", word.display()))
-    };
+    let text =
+        |word: &OsString| word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not UTF-8", word.display()));
     let words: Vec<String> = args.iter().map(text).collect::<Result<_, _>>()?;
     let mut words = words.into_iter();
     let verb = words.next().ok_or("list, show or run is missing")?;

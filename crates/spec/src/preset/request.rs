@@ -215,7 +215,8 @@ mod tests {
         let run = of(text, &["a", "b"]).unwrap();
         let span = &run.profile.time_spans[0];
         assert_eq!((span.thread_count, span.request_count), (2, 8));
-        let seen: Vec<_> = span.targets.iter().map(|t| (t.path.display().to_string(), t.block_size.0, t.weight)).collect();
+        let seen: Vec<_> =
+            span.targets.iter().map(|t| (t.path.display().to_string(), t.block_size.0, t.weight)).collect();
         let expected = [("a", 8192, 3), ("b", 8192, 3), ("a", 65536, 1), ("b", 65536, 1)];
         assert_eq!(seen, expected.map(|(path, block, weight)| (path.to_owned(), block, weight)));
     }
@@ -229,7 +230,11 @@ mod tests {
             (whole("load = []"), &["a"], "no [[load]]"),
             (whole("").replace("preset/1", "preset/9") + "load = []", &["a"], "this program reads diskspd-preset/1"),
             (whole("load = [{ name = \"x\", options = \"-q\" }]"), &["a"], "load 'x': invalid option: '-q'"),
-            (whole("load = [{ name = \"x\", mix = [{ options = \"-d3\" }] }]"), &["a"], "'-d3' is no option of a target"),
+            (
+                whole("load = [{ name = \"x\", mix = [{ options = \"-d3\" }] }]"),
+                &["a"],
+                "'-d3' is no option of a target",
+            ),
             (whole("load = [{ name = \"x\", mix = [{ options = \"-w1\", weight = 0 }] }]"), &["a"], "a weight of 0"),
             (whole("load = [{ name = \"x\" }]"), &["-d3"], "at least one target"),
             (whole("load = [{ name = \"x\" }]"), &["-Xp.xml"], "a profile (-X)"),

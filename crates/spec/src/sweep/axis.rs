@@ -38,6 +38,20 @@ impl Axis {
         Ok(axis)
     }
 
+    /// Rates from 1 to 100 million I/Os per second, each 2 % above the one before.
+    pub(super) fn rates() -> Self {
+        const HIGHEST: f64 = 1e8;
+        let mut values: Vec<u32> = Vec::new();
+        let mut rate = 1.0_f64;
+        while rate <= HIGHEST {
+            if values.last().is_none_or(|&last| last < rate as u32) {
+                values.push(rate as u32);
+            }
+            rate *= 1.02;
+        }
+        Self { name: "rate".to_owned(), values: values.iter().map(u32::to_string).collect(), is_open: false }
+    }
+
     /// The option with one of the values.
     pub(super) fn setting(&self, index: usize) -> model::sweep::Setting {
         model::sweep::Setting { name: self.name.clone(), value: self.values[index].clone() }

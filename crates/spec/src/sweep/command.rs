@@ -3,8 +3,9 @@
 use super::axis::Axis;
 use super::points::{PlannedPoint, Variation, points};
 use crate::command::{ParseFailure, Surroundings};
-use crate::duration;
+use crate::{decimal, duration};
 use lexopt::prelude::*;
+use model::limit::{Limit, LimitFigure};
 use model::limits::RUNS_MAX;
 use model::sweep::{Extent, Order};
 use std::ffi::OsString;
@@ -27,6 +28,10 @@ What varies (several make a grid):
                -t and -o in every way that keeps targets x threads x outstanding at N
       --files N,N,...
                the one target split into so many files, with the same size and depth over all
+
+      --limit FIGURE=VALUE
+               no range but a search: the highest --rate at which the response time (mean, p50, p99, p99.9) or
+               the CPU usage stays within VALUE, as in p99=1ms or cpu=25%; may be given again
 
 How it is run:
       --order given|random|abba
@@ -88,6 +93,8 @@ pub struct SweepRequest {
 pub struct SweepOptions {
     /// How far it goes.
     pub extent: Extent,
+    /// `--limit`; the points are rising rates.
+    pub limits: Vec<Limit>,
     /// `--order`
     pub order: Order,
     /// `--runs`, at least 1.
@@ -166,6 +173,7 @@ impl Words {
                     "vary",
                     "total-depth",
                     "files",
+                    "limit",
                     "order",
                     "runs",
                     "rest",
@@ -192,6 +200,7 @@ impl Words {
             "vary" => self.variation.axes.push(Axis::parse(value)?),
             "total-depth" => self.variation.total_depth = Some(count(value, u32::MAX)?),
             "files" => self.variation.files = value.split(',').map(|n| count(n, 1024)).collect::<Result<_, _>>()?,
+            "limit" => options.limits.push(limit(value)?),
             "runs" => options.runs = count(value, RUNS_MAX)?,
             "rest" => options.rest = duration::parse(value)?,
             "before-point" => options.before_point = Some(value.to_owned()),
@@ -216,12 +225,20 @@ impl Words {
         load: &[String],
         surroundings: &dyn Surroundings,
     ) -> Result<(SweepRequest, Option<PathBuf>), String> {
-        let Self { mut kept, variation, mut options, folder, .. } = self;
+        let Self { mut kept, mut variation, mut options, folder, .. } = self;
         let varied = variation.axes.len()
             + usize::from(variation.total_depth.is_some())
             + usize::from(!variation.files.is_empty());
-        if varied == 0 {
-            return Err("nothing varies: there is no --vary, --total-depth or --files".to_owned());
+        if !options.limits.is_empty() {
+            if varied > 0 || options.runs > 1 || options.order != Order::Given {
+                return Err(
+                    "--limit looks for a rate by itself, without --vary, --total-depth, --files, --runs and --order"
+                        .to_owned(),
+                );
+            }
+            variation.axes.push(Axis::rates());
+        } else if varied == 0 {
+            return Err("nothing varies: there is no --vary, --total-depth, --files or --limit".to_owned());
         }
         let is_open = variation.axes.iter().any(|axis| axis.is_open);
         options.extent = if is_open { Extent::UntilFlat } else { Extent::Whole };
@@ -251,6 +268,20 @@ impl Words {
         kept.extend(load.iter().cloned());
         Ok((SweepRequest { words: kept, points, options }, folder))
     }
+}
+
+/// `p99=1ms`, `cpu=25%`
+fn limit(value: &str) -> Result<Limit, String> {
+    let wrong =
+        || format!("'{value}': a limit is a response time (mean, p50, p99, p99.9) or cpu, as in p99=1ms or cpu=25%");
+    let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
+    let figure = LimitFigure::from_name(name).ok_or_else(wrong)?;
+    let at_most = match figure {
+        LimitFigure::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
+        _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
+        _ => decimal::time_ns(bound)? as f64,
+    };
+    if at_most > 0.0 && at_most.is_finite() { Ok(Limit { figure, at_most }) } else { Err(wrong()) }
 }
 
 /// Our own words, and those of the load behind `--`.
@@ -303,6 +334,7 @@ mod tests {
         let line = "--vary o=1..4 --runs 3 --rest=5s --order abba --probe 20s --confirm 5m --ssds 8 --copies 2 \
                     --dir here -- -c1M -r -L a.dat";
         let options = SweepOptions {
+            limits: Vec::new(),
             extent: Extent::Whole,
             order: Order::Abba,
             runs: 3,
@@ -327,9 +359,24 @@ mod tests {
     }
 
     #[test]
+    fn limits_make_a_search_over_rates() {
+        let request = request("--limit p99=1ms --limit cpu=25% --probe 5s -- -o8 a.dat");
+        let limits = [(LimitFigure::P99, 1e6), (LimitFigure::Cpu, 25.0)];
+        assert_eq!(request.options.limits, limits.map(|(figure, at_most)| Limit { figure, at_most }));
+        let rates: Vec<u32> =
+            request.points.iter().map(|point| point.request.profile.time_spans[0].rate_iops.unwrap()).collect();
+        assert!(rates[0] == 1 && rates.is_sorted() && rates.len() > 500 && *rates.last().unwrap() > 90_000_000);
+        assert!(rates.windows(2).all(|pair| pair[1] - pair[0] <= 1 + pair[0] / 49), "steps of 2 %");
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
             ("-- a.dat", "nothing varies"),
+            ("--limit p99=1 -- a", "as in p99=1ms"),
+            ("--limit iops=1 -- a", "as in p99=1ms"),
+            ("--limit cpu=0% -- a", "as in p99=1ms"),
+            ("--limit p99=1ms --vary o=1..2 -- a", "--limit looks for a rate by itself"),
             ("--vary o=1..4", "the load is missing behind --"),
             ("--vary o=1..4 a.dat", "'a.dat': the options and targets of the load stand behind --"),
             ("--vary o=1..4 -r -- a", "'-r'; the options of the load stand behind --"),

@@ -16,6 +16,7 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
         visits: Vec::new(),
         devices: None,
         depths: Vec::new(),
+        limit: None,
     };
     for (point, iops) in iops.iter().enumerate() {
         visit(&mut sweep, point, Purpose::Measure, *iops);

@@ -95,6 +95,7 @@ fn empty(design: &Design) -> Sweep {
         visits: Vec::new(),
         devices: None,
         depths: Vec::new(),
+        limit: None,
     }
 }
 

@@ -3,8 +3,8 @@
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
 use super::{
-    Report, confidence, cpu_table, distribution_list, echo, event_table, flush_lines, io_table, latency_table, load_loop,
-    verdict_block, wait_table,
+    Report, confidence, cpu_table, distribution_list, echo, event_table, flush_lines, io_table, latency_table,
+    load_loop, verdict_block, wait_table,
 };
 use crate::load_loop::RESPONSE_TIME;
 use crate::read::distributions::Distributions;

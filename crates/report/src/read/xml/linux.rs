@@ -8,7 +8,8 @@ use model::note::Note;
 use model::plan::EngineKind;
 use model::profile::RateProcess;
 use model::result::{
-    Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult, TimeSpanResult,
+    Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult,
+    TimeSpanResult,
 };
 use model::verdict::{Finding, Severity, Verdict};
 

@@ -1,0 +1,60 @@
+//! The highest rate that keeps limits, in words.
+
+use crate::numbers::ms;
+use model::limit::{Limit, LimitFigure, LimitFound};
+use model::sweep::Sweep;
+use std::io::{self, Write};
+
+/// What was found and at which runs.
+pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
+    let limits: Vec<String> =
+        found.limits.iter().map(|limit| format!("{} <= {}", words(limit.figure), value(*limit))).collect();
+    let limits = limits.join(" and ");
+    let Some(holds) = found.holds else {
+        writeln!(out, "no rate keeps {limits}")?;
+        return found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out));
+    };
+    writeln!(out, "highest rate that keeps {limits}: {} I/Os per s", rate(sweep, holds))?;
+    at(sweep, found, holds, out)?;
+    match found.fails {
+        Some(fails) => at(sweep, found, fails, out)?,
+        None => writeln!(out, "  the search ended at this rate; more may keep them too")?,
+    }
+    if !found.is_confirmed {
+        writeln!(out, "  not confirmed: runs at these rates contradicted each other, so take it as an estimate")?;
+    }
+    Ok(())
+}
+
+/// The limited figures at a rate.
+fn at(sweep: &Sweep, found: &LimitFound, point: usize, out: &mut dyn Write) -> io::Result<()> {
+    let Some(headline) = stats::sweep::figures(sweep, point) else { return Ok(()) };
+    let figures = found.limits.iter().filter_map(|limit| {
+        let at_most = limit.figure.of(headline)?;
+        Some(format!("{} {}", words(limit.figure), value(Limit { at_most, ..*limit })))
+    });
+    let figures: Vec<String> = figures.collect();
+    writeln!(out, "  at {}: {:.2} I/Os per s, {}", rate(sweep, point), headline.iops, figures.join(", "))
+}
+
+fn rate(sweep: &Sweep, point: usize) -> &str {
+    let settings = sweep.points.get(point).map_or(&[][..], |point| &point.settings[..]);
+    settings.first().map_or("?", |setting| &setting.value)
+}
+
+fn words(figure: LimitFigure) -> &'static str {
+    match figure {
+        LimitFigure::Mean => "mean response time",
+        LimitFigure::P50 => "median response time",
+        LimitFigure::P99 => "99th percentile of the response time",
+        LimitFigure::P999 => "99.9th percentile of the response time",
+        LimitFigure::Cpu => "CPU usage",
+    }
+}
+
+fn value(Limit { figure, at_most }: Limit) -> String {
+    match figure {
+        LimitFigure::Cpu => format!("{at_most:.2} %"),
+        _ => format!("{:.3} ms", ms(at_most)),
+    }
+}

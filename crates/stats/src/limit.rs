@@ -1,0 +1,148 @@
+//! The highest rate that keeps limits, from runs that each may mislead.
+//!
+//! This is probabilistic bisection (Horstein 1963; Waeber, Frazier and Henderson 2013): all that is known is a
+//! probability for each place where the limits may begin to fail; a run at the median of them halves it as far
+//! as the run can be trusted. One that missed a limit by far says more than one that was close.
+
+use model::headline::Headline;
+use model::limit::Limit;
+
+/// Runs of one load scatter by about this share, as a standard deviation of the logarithm.
+const SCATTER: f64 = 0.1;
+/// No run is trusted less, or nothing would ever be known, ...
+const TRUST_MIN: f64 = 0.6;
+/// ... or more: any may have been disturbed.
+const TRUST_MAX: f64 = 0.98;
+/// A rate was not reached if so much of it is missing.
+const SHORTFALL: f64 = 0.02;
+/// How sure the place must be; runs on both sides of it confirm it afterwards.
+const SURE: f64 = 0.8;
+
+/// What one run says of its rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer {
+    /// True if the limits held.
+    pub holds: bool,
+    /// How far to trust that, from a half to 1.
+    pub trust: f64,
+    /// The rate that the target reached, if it was less than the one asked for: no rate above it can hold.
+    pub ceiling_iops: Option<f64>,
+}
+
+/// What a run at `rate_iops` says; `None` if it did not measure what is limited.
+pub fn answer(headline: &Headline, rate_iops: f64, limits: &[Limit]) -> Option<Answer> {
+    let mut excess = 0.0_f64;
+    for limit in limits {
+        excess = excess.max(limit.figure.of(headline)? / limit.at_most);
+    }
+    let is_short = headline.iops < rate_iops * (1.0 - SHORTFALL);
+    let holds = excess <= 1.0 && !is_short;
+    let spreads = excess.max(f64::MIN_POSITIVE).ln().abs() / SCATTER;
+    let trust = if is_short { TRUST_MAX } else { normal(spreads).clamp(TRUST_MIN, TRUST_MAX) };
+    Some(Answer { holds, trust, ceiling_iops: is_short.then_some(headline.iops) })
+}
+
+/// The probability of a standard normal value below `z`.
+fn normal(z: f64) -> f64 {
+    use statrs::distribution::{ContinuousCDF, Normal};
+    Normal::standard().cdf(z)
+}
+
+/// How many of the rates, which ascend, keep the limits: a probability for each number from none to all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Belief(Vec<f64>);
+
+impl Belief {
+    /// Nothing is known of so many rates.
+    pub fn new(rates: usize) -> Self {
+        Self(vec![1.0 / (rates as f64 + 1.0); rates + 1])
+    }
+
+    /// A run at the rate of this index.
+    pub fn learn(&mut self, rate: usize, holds: bool, trust: f64) {
+        for (keeping, probability) in self.0.iter_mut().enumerate() {
+            *probability *= if (keeping > rate) == holds { trust } else { 1.0 - trust };
+        }
+        let sum: f64 = self.0.iter().sum();
+        self.0.iter_mut().for_each(|probability| *probability /= sum);
+    }
+
+    /// The rate at which a run teaches most: it as likely keeps the limits as not. 0 without rates.
+    pub fn question(&self) -> usize {
+        let (mut below, mut best) = (0.0, (f64::INFINITY, 0));
+        for (rate, probability) in self.0[..self.0.len() - 1].iter().enumerate() {
+            below += probability;
+            let distance = (below - 0.5_f64).abs();
+            if distance < best.0 {
+                best = (distance, rate);
+            }
+        }
+        best.1
+    }
+
+    /// Where the place is likely to be: between these numbers of rates.
+    pub fn interval(&self) -> (usize, usize) {
+        (self.quantile((1.0 - SURE) / 2.0), self.quantile(f64::midpoint(1.0, SURE)))
+    }
+
+    fn quantile(&self, share: f64) -> usize {
+        let mut sum = 0.0;
+        let reached = self.0.iter().position(|probability| {
+            sum += probability;
+            sum >= share
+        });
+        reached.unwrap_or(self.0.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::limit::LimitFigure;
+
+    fn headline(iops: f64, p99_ms: f64, cpu_percent: f64) -> Headline {
+        Headline { iops, response_p99_ns: Some((p99_ms * 1e6) as u64), cpu_percent, ..Headline::default() }
+    }
+
+    #[test]
+    fn all_limits_must_hold_and_the_rate_be_reached() {
+        let p99 = Limit { figure: LimitFigure::P99, at_most: 1e6 };
+        let cpu = Limit { figure: LimitFigure::Cpu, at_most: 25.0 };
+        let holds = |headline, limits: &[Limit]| answer(&headline, 1000.0, limits).unwrap().holds;
+        assert!(holds(headline(1000.0, 1.0, 90.0), &[p99]));
+        assert!(!holds(headline(1000.0, 1.01, 1.0), &[p99]));
+        assert!(!holds(headline(1000.0, 0.5, 26.0), &[p99, cpu]));
+        assert!(!holds(headline(970.0, 0.5, 1.0), &[p99]));
+        assert_eq!(answer(&headline(970.0, 0.5, 1.0), 1000.0, &[p99]).unwrap().ceiling_iops, Some(970.0));
+        assert_eq!(answer(&Headline::default(), 1000.0, &[p99]), None);
+        let trust = |p99_ms| answer(&headline(1000.0, p99_ms, 0.0), 1000.0, &[p99]).unwrap().trust;
+        assert!(trust(1.01) < trust(1.2) && trust(1.2) < trust(3.0) && trust(0.3) > 0.95);
+    }
+
+    #[test]
+    fn a_run_that_misled_is_outvoted() {
+        let (mut belief, truth) = (Belief::new(100), 37);
+        belief.learn(20, false, 0.9);
+        let mut runs = 1;
+        while belief.interval().1 - belief.interval().0 > 2 {
+            let rate = belief.question();
+            belief.learn(rate, rate < truth, 0.9);
+            runs += 1;
+            assert!(runs < 60, "{:?}", belief.interval());
+        }
+        let (low, high) = belief.interval();
+        assert!((low..=high).contains(&truth), "{low} to {high} after {runs} runs");
+    }
+
+    #[test]
+    fn none_and_all_can_be_the_answer() {
+        for truth in [0, 10] {
+            let mut belief = Belief::new(10);
+            for _ in 0..20 {
+                let rate = belief.question();
+                belief.learn(rate, rate < truth, 0.95);
+            }
+            assert_eq!(belief.interval(), (truth, truth));
+        }
+    }
+}

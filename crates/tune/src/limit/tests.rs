@@ -1,0 +1,153 @@
+//! Against a queue that is a formula: the response time is service / (1 - rate / capacity), with noise.
+
+use crate::{Attendant, Design, PlannedPoint, Step, sweep};
+use hot::rng::Rng;
+use model::limit::{Limit, LimitFigure};
+use model::profile::{Profile, TimeSpan};
+use model::result::{
+    Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult,
+};
+use model::runner::{RunFailure, Runner};
+use model::sweep::{Point, Purpose, SWEEP_FORM, Setting, Sweep, Visit};
+
+const CAPACITY_IOPS: f64 = 10_000.0;
+const SERVICE_NS: f64 = 100_000.0;
+
+struct Queue {
+    rng: Rng,
+    /// Standard deviation of a run's response time, as a share of it, about.
+    noise: f64,
+    runs: u32,
+    fails: bool,
+}
+
+impl Runner for Queue {
+    fn prepare(&mut self, _: &Profile) -> Result<(), RunFailure> {
+        Ok(())
+    }
+
+    fn run(&mut self, profile: &Profile) -> Result<RunResult, RunFailure> {
+        self.runs += 1;
+        if self.fails {
+            return Err(RunFailure::Failed(vec!["the device is gone".to_owned()]));
+        }
+        let rate = f64::from(profile.time_spans[0].rate_iops.unwrap());
+        let spread: f64 = (0..12).map(|_| self.rng.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
+        let used = (rate / CAPACITY_IOPS).min(0.999);
+        let mean_ns = SERVICE_NS / (1.0 - used) * (spread * self.noise).exp();
+        let figures = LatencyFigures { mean_ns, ..LatencyFigures::default() };
+        let response = LatencyDistribution { figures, ..LatencyDistribution::default() };
+        let open = OpenLoop {
+            response_time: Directions { total: Some(response), ..Directions::default() },
+            ..OpenLoop::default()
+        };
+        let total = Figures { iops: rate.min(CAPACITY_IOPS), ..Figures::default() };
+        let measured = Measured {
+            total: Directions { total, ..Directions::default() },
+            load_loop: Some(LoadLoop::Open(Box::new(open))),
+            ..Measured::default()
+        };
+        let happened = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        Ok(RunResult { time_spans: vec![happened], ..RunResult::default() })
+    }
+}
+
+struct Nobody;
+
+impl Attendant for Nobody {
+    fn before(&mut self, _: &Step, _: usize, _: usize) -> Result<(), RunFailure> {
+        Ok(())
+    }
+
+    fn keep(&mut self, _: &Step, _: RunResult) -> Result<String, String> {
+        Ok(String::new())
+    }
+
+    fn visited(&mut self, _: &Visit, _: &Sweep) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn judged(&mut self, _: &Sweep) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn design(at_most_ns: f64) -> (Design, Sweep) {
+    let rates: Vec<u32> = (0..900).map(|n| 1.02_f64.powi(n) as u32).filter(|rate| *rate > 0).collect();
+    let point = |rate: &u32| PlannedPoint {
+        point: Point { settings: vec![Setting { name: "rate".to_owned(), value: rate.to_string() }] },
+        profile: Profile {
+            time_spans: vec![TimeSpan { rate_iops: Some(*rate), duration_s: 60, ..TimeSpan::default() }],
+            ..Profile::default()
+        },
+    };
+    let limits = vec![Limit { figure: LimitFigure::Mean, at_most: at_most_ns }];
+    let points: Vec<PlannedPoint> = rates.iter().map(point).collect();
+    let sweep = Sweep {
+        form: SWEEP_FORM.to_owned(),
+        program: String::new(),
+        words: Vec::new(),
+        points: points.iter().map(|planned| planned.point.clone()).collect(),
+        visits: Vec::new(),
+        devices: None,
+        depths: Vec::new(),
+        limit: None,
+    };
+    (Design { points, limits, runs: 1, probe_s: Some(10), ..Design::default() }, sweep)
+}
+
+fn rate(sweep: &Sweep, point: Option<usize>) -> f64 {
+    sweep.points[point.expect("a point")].settings[0].value.parse().expect("a number")
+}
+
+#[test]
+fn the_highest_rate_is_found_and_confirmed_through_noise() {
+    // 200 µs is where half of the capacity is used.
+    for (noise, within, runs_max) in [(0.0, 0.08, 30), (0.05, 0.12, 60), (0.15, 0.3, 60)] {
+        for seed in 0..20 {
+            let (design, mut sweep) = design(200_000.0);
+            let mut queue = Queue { rng: Rng::new(seed), noise, runs: 0, fails: false };
+            crate::sweep(&design, &mut sweep, &mut queue, &mut Nobody);
+            let found = sweep.limit.clone().expect("it ends");
+            let highest = rate(&sweep, found.holds);
+            assert!((highest / 5000.0 - 1.0).abs() < within, "noise {noise}, seed {seed}: {highest}");
+            assert!(queue.runs <= runs_max + 2, "noise {noise}, seed {seed}: {} runs", queue.runs);
+            assert!(rate(&sweep, found.fails) > highest);
+            if noise == 0.0 {
+                assert!(found.is_confirmed);
+                let confirmed = sweep.visits.iter().rev().take(2).all(|visit| visit.purpose == Purpose::Confirm);
+                assert!(confirmed && rate(&sweep, found.fails) < 1.1 * highest);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_search_that_was_interrupted_goes_on_as_if_it_had_not_been() {
+    let (design, mut whole) = design(200_000.0);
+    let queue = || Queue { rng: Rng::new(1), noise: 0.0, runs: 0, fails: false };
+    sweep(&design, &mut whole, &mut queue(), &mut Nobody);
+    let mut half = Sweep { visits: whole.visits[..5].to_vec(), limit: None, ..whole.clone() };
+    let mut rest = queue();
+    sweep(&design, &mut half, &mut rest, &mut Nobody);
+    assert_eq!(half, whole);
+    assert_eq!(rest.runs as usize, whole.visits.len() - 5);
+}
+
+#[test]
+fn nothing_is_found_where_nothing_can_be_measured() {
+    let (design, mut sweep) = design(200_000.0);
+    let mut queue = Queue { rng: Rng::new(1), noise: 0.0, runs: 0, fails: true };
+    crate::sweep(&design, &mut sweep, &mut queue, &mut Nobody);
+    assert_eq!((sweep.limit, queue.runs), (None, 1));
+    assert!(sweep.visits[0].headline().is_none());
+}
+
+#[test]
+fn a_limit_that_no_rate_keeps_is_told() {
+    let (design, mut sweep) = design(SERVICE_NS / 2.0);
+    crate::sweep(&design, &mut sweep, &mut Queue { rng: Rng::new(1), noise: 0.0, runs: 0, fails: false }, &mut Nobody);
+    let found = sweep.limit.clone().expect("it ends");
+    assert_eq!((found.holds, found.is_confirmed), (None, true));
+    assert!(rate(&sweep, found.fails) < 10.0);
+}
