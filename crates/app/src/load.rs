@@ -126,7 +126,7 @@ impl Job<'_> {
         self.report(&RunResult { plan: None, errors, ..result }, Status::Failure)
     }
 
-    fn execute(&self, plan: &Plan, events: &Events) -> Status {
+    fn execute(&mut self, plan: &Plan, events: &Events) -> Status {
         let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
             Ok(signals) => signals,
             Err(error) => return fail(&format!("cannot watch for signals: {error}")),

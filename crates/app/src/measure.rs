@@ -5,9 +5,9 @@ use crate::kernel_view::KernelView;
 use crate::spectator::Spectator;
 use host::{HealthWatch, Root};
 use model::environment::TargetEnvironment;
-use model::facts::{Facts, SystemFacts};
+use model::facts::{Facts, SystemFacts, TargetKind};
 use model::note::Note;
-use model::plan::Plan;
+use model::plan::{Plan, TargetPlan};
 use model::record::{Outcome, Record};
 use model::result::RunResult;
 use plan::{Choices, Refusal};
@@ -66,12 +66,13 @@ impl<'a> Measurement<'a> {
 
     /// Runs the plan. The errors of its timespans are in the result and, one by one, beside it.
     pub(crate) fn carry_out(
-        &self,
+        &mut self,
         plan: &Plan,
         events: &Events,
         signals: &Signals,
         spectator: Spectator,
     ) -> (RunResult, Vec<String>) {
+        self.sample_devices(plan);
         let environments = self.environments();
         let profile = &self.request.profile;
         let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, environments);
@@ -91,6 +92,21 @@ impl<'a> Measurement<'a> {
         result.notes.extend(health.end());
         stats::verdict::judge(&mut result);
         (result, errors)
+    }
+
+    /// Looks whether devices hold data where they will be read.
+    fn sample_devices(&mut self, plan: &Plan) {
+        for span in &plan.time_spans {
+            let read = |(index, _): &(usize, &TargetPlan)| span.reads(*index) && !span.is_null(*index);
+            let read = span.targets.iter().enumerate().filter(read);
+            for (index, target) in read {
+                let facts = self.facts.targets.get_mut(&target.path).map(|facts| &mut facts.kind);
+                let (Some(TargetKind::Block(facts)), Some(used)) = (facts, span.used_bytes(index)) else { continue };
+                if !facts.zeros.iter().any(|known| known.range_bytes() == used) {
+                    facts.zeros.extend(host::sampled_zeros(&target.path, &used));
+                }
+            }
+        }
     }
 
     /// What the targets stand on, looked for once; the targets' facts come first.

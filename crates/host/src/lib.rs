@@ -5,7 +5,8 @@
 //! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
 //! [`io_counters()`] and [`machine_counters()`] what the kernel counted, [`HealthWatch`] what went
 //! wrong with devices meanwhile; [`device_state`], [`file_system_state`] and [`processor_state`] what `diskspd check`
-//! asks about. Nothing here decides anything, and nothing here changes anything but
+//! asks about. [`sampled_zeros`] reads some of a device before it is measured. Nothing here decides anything, and
+//! nothing here changes anything but
 //! this process's own limit of open files: who reads the facts decides.
 
 mod block;
@@ -37,6 +38,7 @@ mod storage;
 mod syntax;
 mod system;
 mod target;
+mod zeros;
 mod zpool;
 
 pub use devices::devices;
@@ -49,3 +51,4 @@ pub use root::Root;
 pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;
+pub use zeros::sampled_zeros;

@@ -90,8 +90,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
             size_bytes: sys::block::size_bytes(&file)?,
             logical_block_bytes: sys::block::logical_block_bytes(&file)?,
             completion_polling,
-            not_readable: None,
-            guard: None,
+            ..BlockFacts::default()
         })
     };
     sys::file::open_to_look(path).and_then(read_by_ioctl).unwrap_or_else(|error| {
@@ -103,7 +102,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
             logical_block_bytes: file_system::logical_block_bytes(root, device).unwrap_or(0),
             completion_polling,
             not_readable: Some(error.to_string()),
-            guard: None,
+            ..BlockFacts::default()
         }
     })
 }

@@ -6,6 +6,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Everything that planning and reports want to know about this machine.
@@ -361,6 +362,32 @@ pub struct BlockFacts {
     /// Looked at only if the profile writes to it.
     #[serde(default)]
     pub guard: Option<Box<DeviceGuard>>,
+    /// How much of each part that the run reads held nothing but zeros before it; looked at just before
+    /// the run.
+    #[serde(default)]
+    pub zeros: Vec<ZeroSample>,
+}
+
+/// How much of a part of a block device gives zeros. What was never written, or was discarded, mostly does,
+/// and many devices answer for it without touching their medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ZeroSample {
+    /// Where the part begins.
+    pub start_bytes: u64,
+    /// Its length.
+    pub length_bytes: u64,
+    /// Blocks of 4 KiB that were read, spread evenly over the part.
+    pub blocks: u32,
+    /// How many of these held nothing but zeros.
+    pub zero_blocks: u32,
+}
+
+impl ZeroSample {
+    /// The part.
+    pub const fn range_bytes(&self) -> Range<u64> {
+        self.start_bytes..self.start_bytes.saturating_add(self.length_bytes)
+    }
 }
 
 /// A character device.

@@ -2,6 +2,8 @@
 //!
 //! A plan is plain data. `plan` makes it, `--plan` prints it, `run` obeys it.
 
+mod used_part;
+
 use crate::affinity::AffinityEntry;
 use crate::facts::{FileIdentity, Fill};
 use crate::note::Note;

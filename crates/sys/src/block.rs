@@ -21,6 +21,13 @@ pub fn claim(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
+/// Opens a device for reading past the page cache: offsets, lengths and memory must be aligned to its
+/// sectors.
+pub fn open_past_cache(path: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECT | OFlags::NONBLOCK | OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
 /// Takes the lock that keeps udev from probing a disk. False if another process has it.
 pub fn try_lock(disk: &File) -> io::Result<bool> {
     match rustix::fs::flock(disk, FlockOperation::NonBlockingLockExclusive) {

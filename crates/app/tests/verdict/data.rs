@@ -43,6 +43,35 @@ fn room_that_is_only_reserved_makes_it_invalid() {
 }
 
 #[test]
+fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    let image = place.sparse("own.img", 16 << 20).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let measure = |words: &str| {
+        let run = place.diskspd("-d1 -W0 -r -b4K -Su --json r.json").args(words).arg(&device.path).run();
+        run.expect_status(0);
+        run
+    };
+    let run = measure("");
+    let finding = found(&place, &run, "unwritten-target");
+    assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &100.0.into()));
+    // Half of it holds data now, and only what is used counts.
+    place
+        .tool("dd")
+        .args("if=/dev/urandom bs=1M count=8 conv=notrunc")
+        .arg(format!("of={}", device.path.display()))
+        .run();
+    let half = found(&place, &measure(""), "unwritten-target");
+    assert!(half["value"].as_f64().is_some_and(|percent| (48.0..52.0).contains(&percent)), "{half}");
+    measure("-f8M");
+    assert!(!is_found(&place, "unwritten-target"));
+    // What is only written needs no data.
+    measure(&format!("-w100 --destroy={}", image.display()));
+    assert!(!is_found(&place, "unwritten-target"));
+}
+
+#[test]
 fn first_writes_to_a_sparse_file_are_warned_of() {
     let place = workplace!();
     place.sparse("sparse.dat", 8 << 20).expect("a sparse file");

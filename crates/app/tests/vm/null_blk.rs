@@ -25,9 +25,9 @@ fn the_kernel_counts_what_is_reported() {
         run.expect_status(0);
         let after = counted(&disk);
         let report = Report::of(&run.stdout);
-        // Looking at the disk beforehand reads samples of it; at the end some operations are still
-        // under way.
-        let looks = 3000;
+        // Looking at the disk beforehand reads samples of it, for marks and for zeros; at the end some
+        // operations are still under way.
+        let looks = 4000;
         for (kind, reported, beyond) in [(0, report.read.sum.ios, looks), (1, report.write.sum.ios, 0)] {
             let done = after[kind] - before[kind];
             let most = reported + outstanding + beyond;

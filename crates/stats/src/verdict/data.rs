@@ -1,11 +1,12 @@
-//! Whether the accessed part of a file holds data at all.
+//! Whether the accessed part of a target holds data at all.
 //!
-//! A hole, or room that is only reserved, reads as zeros without touching the device, and is
-//! allocated by the first write to it.
+//! A hole of a file, or room that is only reserved, reads as zeros without touching the device, and is
+//! allocated by the first write to it. So do blocks of a device that were discarded or never written, on
+//! most devices; of these nobody tells, but that they read as zeros.
 
 use super::{Case, Rule, rule};
-use model::facts::{RegularFacts, TargetKind, UnwrittenPart};
-use model::plan::{Area, Pattern, Preparation, TargetPlan, WorkerTarget};
+use model::facts::{RegularFacts, TargetKind, UnwrittenPart, ZeroSample};
+use model::plan::{Preparation, TargetPlan};
 use model::verdict::{Finding, Severity};
 use std::ops::Range;
 use std::path::Path;
@@ -13,8 +14,8 @@ use std::path::Path;
 pub(super) const UNWRITTEN_TARGET: Rule = Rule {
     name: "unwritten-target",
     severity: Severity::Invalid,
-    advice: "write the file from end to end first, or let -c make one: what was never written reads as zeros without \
-             the device",
+    advice: "write the target from end to end first, or let -c make a file: what was never written, or was discarded, \
+             reads as zeros without the device",
 };
 
 pub(super) const ALLOCATING_WRITES: Rule = Rule {
@@ -23,15 +24,19 @@ pub(super) const ALLOCATING_WRITES: Rule = Rule {
     advice: "write the file from end to end first, or let -c make one: the first write to a block allocates it",
 };
 
+/// Share of blocks with nothing but zeros that the data of a used device may have.
+const ZEROS_OF_DATA: f64 = 0.05;
+
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     let Some(plan) = case.plan else { return Vec::new() };
     let finding = |(index, target): (usize, &TargetPlan)| {
-        let share = unwritten_share(case, index, target)?;
-        let reads = case.work(index).any(|work| work.write_percent < 100);
-        let rule = if reads { UNWRITTEN_TARGET } else { ALLOCATING_WRITES };
-        let figure =
-            format!("{} of what is used of '{}' was never written", rule::percent(share), target.path.display());
-        (share > super::WORTH_A_WARNING).then(|| rule.finding(figure, share * 100.0))
+        let (share, words) = match unwritten(case, index, target)? {
+            Unwritten::Room { share } => (share, "was never written"),
+            Unwritten::Zeros { share } => (share, "holds nothing but zeros"),
+        };
+        let rule = if plan.reads(index) { UNWRITTEN_TARGET } else { ALLOCATING_WRITES };
+        let figure = format!("{} of what is used of '{}' {words}", rule::percent(share), target.path.display());
+        Some(rule.finding(figure, share * 100.0))
     };
     plan.targets.iter().enumerate().filter_map(finding).collect()
 }
@@ -39,40 +44,44 @@ pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
 /// True if much of some target that stands at `path` was never written.
 pub(super) fn is_unwritten(case: &Case<'_>, path: &Path) -> bool {
     let targets = case.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
-    let mut shares = targets.filter(|(_, target)| target.path == path);
-    shares
-        .any(|(index, target)| unwritten_share(case, index, target).is_some_and(|share| share > super::WORTH_A_WARNING))
+    targets.filter(|(_, target)| target.path == path).any(|(index, target)| unwritten(case, index, target).is_some())
 }
 
-/// The share of the used part that held no data when the run began; `None` if this run made the
-/// file or wrote to it before, or if nobody can tell.
-fn unwritten_share(case: &Case<'_>, index: usize, target: &TargetPlan) -> Option<f64> {
-    let facts = &case.result.targets.get(&target.path)?.kind;
-    let TargetKind::Regular(RegularFacts { unwritten: Some(parts), .. }) = facts else { return None };
+/// A large share of the used part that held no data when the run began.
+enum Unwritten {
+    /// Of a file: holes, and room that is only reserved.
+    Room { share: f64 },
+    /// Of a device: blocks of zeros among those that were looked at.
+    Zeros { share: f64 },
+}
+
+/// `None` if it held data, if this run made the file or wrote to it before, or if nobody can tell.
+fn unwritten(case: &Case<'_>, index: usize, target: &TargetPlan) -> Option<Unwritten> {
     let is_kept = target.preparation == Preparation::Keep;
     if !is_kept || !case.reaches_kernel(index) || case.was_written_before(&target.path) {
         return None;
     }
-    let used = used_of_all(case, index)?;
-    let length = used.end.saturating_sub(used.start);
-    let unwritten: f64 = parts.iter().map(|part| unwritten_in(part, &used)).sum();
-    (length > 0).then(|| unwritten / length as f64)
+    let plan = case.plan?;
+    let used = plan.used_bytes(index)?;
+    match &case.result.targets.get(&target.path)?.kind {
+        TargetKind::Regular(RegularFacts { unwritten: Some(parts), .. }) => {
+            let unwritten: f64 = parts.iter().map(|part| unwritten_in(part, &used)).sum();
+            let share = unwritten / used.end.saturating_sub(used.start) as f64;
+            (share > super::WORTH_A_WARNING).then_some(Unwritten::Room { share })
+        }
+        // What is only written needs no data.
+        TargetKind::Block(facts) if plan.reads(index) => {
+            let share = zero_share(&facts.zeros, &used)?;
+            (share > ZEROS_OF_DATA).then_some(Unwritten::Zeros { share })
+        }
+        _ => None,
+    }
 }
 
-/// The part of a target that the threads may touch, from the first byte to the last.
-pub(super) fn used_of_all(case: &Case<'_>, index: usize) -> Option<Range<u64>> {
-    case.work(index).map(used).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
-}
-
-/// The part of its target that a thread may touch.
-fn used(work: &WorkerTarget) -> Range<u64> {
-    let (Pattern::Sequential { area, .. }
-    | Pattern::Interlocked { area, .. }
-    | Pattern::Parallel { area, .. }
-    | Pattern::Random { area, .. }
-    | Pattern::Mixed { area, .. }) = &work.pattern;
-    let Area { base_bytes, size_bytes, .. } = *area;
-    base_bytes..base_bytes.saturating_add(size_bytes)
+/// The share of zeros in the sample that was taken of just this part.
+fn zero_share(samples: &[ZeroSample], used: &Range<u64>) -> Option<f64> {
+    let sample = samples.iter().find(|sample| sample.range_bytes() == *used)?;
+    (sample.blocks > 0).then(|| f64::from(sample.zero_blocks) / f64::from(sample.blocks))
 }
 
 /// Unwritten bytes of a part that lie in `used`, spread evenly over the part.
@@ -85,7 +94,8 @@ fn unwritten_in(part: &UnwrittenPart, used: &Range<u64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::{Built, PATH};
+    use model::facts::{BlockFacts, TargetFacts};
     use model::plan::EngineKind;
 
     const MIB: u64 = 1 << 20;
@@ -151,6 +161,40 @@ mod tests {
         nothing.happened().engines = vec![EngineKind::Null];
         assert_eq!(nothing.found(look), [""; 0]);
         let mut second = built(&[(0, 1024)]);
+        let before = second.result.time_spans[0].clone();
+        second.result.time_spans.insert(0, before);
+        second.result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].figures.write.ios = 1;
+        assert_eq!(second.found_in(1, look), [""; 0]);
+    }
+
+    /// A device of whose first GiB so many of 1000 blocks hold nothing but zeros.
+    fn device(zero_blocks: u32) -> Built {
+        let mut built = Built::sound();
+        let sample = ZeroSample { start_bytes: 0, length_bytes: 1024 * MIB, blocks: 1000, zero_blocks };
+        let kind = TargetKind::Block(BlockFacts { zeros: vec![sample], ..BlockFacts::default() });
+        built.result.targets.insert(PATH.into(), TargetFacts { resolved: None, kind });
+        built
+    }
+
+    #[test]
+    fn a_device_that_gives_zeros_makes_it_invalid() {
+        assert_eq!(device(0).found(look), [""; 0]);
+        assert_eq!(device(50).found(look), [""; 0], "data has zeros too");
+        assert_eq!(
+            device(700).found(look),
+            ["INVALID unwritten-target: 70.0 % of what is used of 'a.dat' holds nothing but zeros"]
+        );
+        let mut other_part = device(700);
+        other_part.use_bytes(0, 512 * MIB);
+        assert_eq!(other_part.found(look), [""; 0], "nobody looked there");
+    }
+
+    #[test]
+    fn a_device_that_is_only_written_or_was_written_before_is_silent() {
+        let mut written = device(1000);
+        written.work().write_percent = 100;
+        assert_eq!(written.found(look), [""; 0]);
+        let mut second = device(1000);
         let before = second.result.time_spans[0].clone();
         second.result.time_spans.insert(0, before);
         second.result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].figures.write.ios = 1;

@@ -1,6 +1,6 @@
 //! Whether what was used of the targets is large enough to be served like more of it.
 
-use super::{Case, Rule, data};
+use super::{Case, Rule};
 use model::block_device::{BlockDevice, DeviceKind};
 use model::plan::{TargetPlan, WorkerTarget};
 use model::verdict::{Finding, Severity};
@@ -51,7 +51,7 @@ fn gib(bytes: u64) -> String {
 
 /// The part of a target that the threads may touch, from the first byte to the last.
 fn used_bytes(case: &Case<'_>, target: usize) -> u64 {
-    data::used_of_all(case, target).map_or(0, |used| used.end.saturating_sub(used.start))
+    case.plan.and_then(|plan| plan.used_bytes(target)).map_or(0, |used| used.end.saturating_sub(used.start))
 }
 
 /// True if the kernel reaches the target, and it is on devices that can be seen.

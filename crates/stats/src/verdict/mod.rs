@@ -121,8 +121,7 @@ impl<'a> Case<'a> {
 
     /// What each thread was to do to a target.
     fn work(&self, target: usize) -> impl Iterator<Item = &'a WorkerTarget> + use<'a> {
-        let workers = self.plan.into_iter().flat_map(|plan| &plan.workers);
-        workers.flat_map(|worker| &worker.targets).filter(move |work| work.target == target)
+        self.plan.into_iter().flat_map(move |plan| plan.work(target))
     }
 
     /// True if an earlier timespan wrote to the target at `path`.
