@@ -16,6 +16,7 @@ use std::path::PathBuf;
 pub(crate) struct KernelView<'a, O> {
     pub(crate) inner: O,
     machine: &'a Root,
+    plan: &'a Plan,
     tracing: Option<Tracing>,
     environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// See [`devices`](Self::devices).
@@ -29,12 +30,13 @@ impl<'a, O: Observer> KernelView<'a, O> {
     pub(crate) fn new(
         inner: O,
         machine: &'a Root,
+        plan: &'a Plan,
         tracing: Option<Tracing>,
         environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     ) -> Self {
         let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
         let devices = devices.map(|device| device.name.clone()).collect();
-        Self { inner, machine, tracing, environments, devices, current: 0, seen: BTreeMap::new() }
+        Self { inner, machine, plan, tracing, environments, devices, current: 0, seen: BTreeMap::new() }
     }
 
     /// The devices that the targets stand on, and those below, by the kernel's names.
@@ -43,8 +45,8 @@ impl<'a, O: Observer> KernelView<'a, O> {
     }
 
     /// Puts what was counted, and what it means, into the results of `spans`.
-    pub(crate) fn tell(mut self, spans: &[TimeSpan], plan: &Plan, record: &Record, results: &mut [TimeSpanResult]) {
-        let planned = spans.iter().zip(&plan.time_spans).zip(&record.time_spans);
+    pub(crate) fn tell(mut self, spans: &[TimeSpan], record: &Record, results: &mut [TimeSpanResult]) {
+        let planned = spans.iter().zip(&self.plan.time_spans).zip(&record.time_spans);
         for (number, (((span, plan), record), happened)) in (1..).zip(planned.zip(results)) {
             let seen = self.seen.remove(&number).and_then(|seen| <[KernelCounters; 2]>::try_from(seen).ok());
             let Some([before, after]) = seen else { continue };
@@ -58,10 +60,19 @@ impl<'a, O: Observer> KernelView<'a, O> {
     }
 
     fn read(&self) -> KernelCounters {
+        // First what may be compared with the I/Os of just this time.
+        let io = host::io_counters(self.machine, self.devices());
         KernelCounters {
             machine: self.tracing.map(|_| host::machine_counters(self.machine)),
-            ..host::io_counters(self.machine, self.devices())
+            cpus: host::cpu_counters(self.machine, self.cpus()),
+            ..io
         }
+    }
+
+    /// Those that the threads of the timespan run on.
+    fn cpus(&self) -> BTreeSet<u32> {
+        let plan = self.current.checked_sub(1).and_then(|index| self.plan.time_spans.get(index));
+        plan.into_iter().flat_map(|plan| &plan.workers).filter_map(|worker| worker.cpu).collect()
     }
 }
 

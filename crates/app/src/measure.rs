@@ -75,7 +75,7 @@ impl<'a> Measurement<'a> {
         self.sample_devices(plan);
         let environments = self.environments();
         let profile = &self.request.profile;
-        let mut observer = KernelView::new(spectator, &self.machine, profile.tracing, environments);
+        let mut observer = KernelView::new(spectator, &self.machine, plan, profile.tracing, environments);
         let health = HealthWatch::begin(&self.machine, observer.devices());
         let hold = self.request.options.hold_latency.then(LatencyHold::acquire);
         let record = run::run(plan, outside(signals, events), &mut observer);
@@ -87,7 +87,7 @@ impl<'a> Measurement<'a> {
             }
         }
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
-        observer.tell(&profile.time_spans, plan, &record, &mut result.time_spans);
+        observer.tell(&profile.time_spans, &record, &mut result.time_spans);
         result.notes.extend(hold.as_ref().map(latency_note));
         result.notes.extend(health.end());
         stats::verdict::judge(&mut result);

@@ -28,7 +28,7 @@ pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str>) 
         }),
         dirty: root.text("/proc/meminfo").and_then(|text| dirty(&text)),
         cpu_limit: cpu_limit(root),
-        machine: None,
+        ..KernelCounters::default()
     }
 }
 

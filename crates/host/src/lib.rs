@@ -3,17 +3,18 @@
 //! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] looks at the files and
 //! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
 //! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
-//! [`io_counters()`] and [`machine_counters()`] what the kernel counted, [`HealthWatch`] what went
-//! wrong with devices meanwhile; [`device_state`], [`file_system_state`] and [`processor_state`] what `diskspd check`
-//! asks about. [`sampled_zeros`] reads some of a device before it is measured. Nothing here decides anything, and
-//! nothing here changes anything but
-//! this process's own limit of open files: who reads the facts decides.
+//! [`io_counters()`], [`dirty_parts()`], [`cpu_counters()`] and [`machine_counters()`] what the kernel
+//! counted, [`HealthWatch`] what went wrong with devices meanwhile; [`device_state`], [`file_system_state`]
+//! and [`processor_state`] what `diskspd check` asks about. [`sampled_zeros`] reads some of a device before
+//! it is measured. Nothing here decides anything, and nothing here changes anything but this process's own
+//! limit of open files: who reads the facts decides.
 
 mod block;
 mod caches;
 mod cgroup_limits;
 mod cgroups;
 mod classes;
+mod cpu_counters;
 mod cpus;
 mod devices;
 mod distribution;
@@ -41,6 +42,7 @@ mod target;
 mod zeros;
 mod zpool;
 
+pub use cpu_counters::cpu_counters;
 pub use devices::devices;
 pub use environment::{environment, target_environment};
 pub use health::HealthWatch;

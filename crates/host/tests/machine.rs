@@ -4,6 +4,7 @@
 mod support;
 
 use model::facts::SystemFacts;
+use model::kernel_counters::KernelCounters;
 use support::Machine;
 
 fn system(table: &str) -> SystemFacts {
@@ -122,4 +123,26 @@ fn garbage_is_unknown() {
     assert_eq!(facts.memory.cgroup_left_bytes, None);
     assert!(facts.memory.available_bytes >= 1 << 40, "nothing may be refused for want of a figure");
     assert_eq!(facts.processor_name, None);
+}
+
+#[test]
+fn cpus_tell_their_clock_and_how_often_heat_slowed_them_down() {
+    let machine = Machine::new(
+        "cpu[0-20]/cpufreq/scaling_cur_freq = 30000{}
+         cpu[1]/thermal_throttle/core_throttle_count = 7
+         cpu[1]/thermal_throttle/package_throttle_count = 9
+         cpu[30]/online = 1",
+    );
+    let read = |cpus: &[u32]| host::cpu_counters(&machine.root(), cpus.iter().copied());
+    let before = read(&[1, 2, 30, 99]);
+    let [hot, cool] = before.as_slice() else { panic!("{before:?}") };
+    assert_eq!((hot.cpu, hot.clock_khz), (1, Some(300_001)));
+    assert_eq!((hot.core_throttled_count, hot.package_throttled_count), (Some(7), Some(9)));
+    assert_eq!((cool.cpu, cool.clock_khz, cool.core_throttled_count), (2, Some(300_002), None));
+    machine.write("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "12");
+    let counters = |cpus| KernelCounters { cpus, ..KernelCounters::default() };
+    let risen = counters(read(&[1])).since(&counters(before)).cpus;
+    assert_eq!((risen[0].core_throttled_count, risen[0].package_throttled_count), (Some(5), Some(0)));
+    let many: Vec<u32> = (0..21).collect();
+    assert_eq!(read(&many).len(), 16, "each may take time");
 }

@@ -18,6 +18,9 @@ pub struct KernelCounters {
     /// Of our cgroups' limits on CPU time.
     #[serde(default)]
     pub cpu_limit: Option<CpuLimitCounters>,
+    /// Of CPUs that threads run on; none where the kernel tells nothing of them.
+    #[serde(default)]
+    pub cpus: Vec<CpuCounters>,
     /// Of the machine, if they were asked for (`-e`).
     #[serde(default)]
     pub machine: Option<MachineCounters>,
@@ -31,11 +34,13 @@ impl KernelCounters {
         let difference = |(name, now): (&String, &DeviceCounters)| {
             before.devices.get(name).map(|then| (name.clone(), now.since(then)))
         };
+        let of_cpu = |now: &CpuCounters| Some(now.since(before.cpus.iter().find(|then| then.cpu == now.cpu)?));
         Self {
             devices: self.devices.iter().filter_map(difference).collect(),
             process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
             dirty: self.dirty,
             cpu_limit: self.cpu_limit.zip(before.cpu_limit).map(|(now, then)| now.since(&then)),
+            cpus: self.cpus.iter().filter_map(of_cpu).collect(),
             machine: self.machine.zip(before.machine).map(|(now, then)| now.since(&then)),
         }
     }
@@ -148,6 +153,31 @@ impl CpuLimitCounters {
         Self {
             throttled_count: self.throttled_count.saturating_sub(before.throttled_count),
             throttled_us: self.throttled_us.saturating_sub(before.throttled_us),
+        }
+    }
+}
+
+/// A CPU: how fast it runs, and how often heat made it slower.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuCounters {
+    /// Its number.
+    pub cpu: u32,
+    /// Its clock at this moment (`scaling_cur_freq`), in kHz; `None` = unknown.
+    pub clock_khz: Option<u64>,
+    /// How often heat slowed its core down (`core_throttle_count`); `None` = unknown.
+    pub core_throttled_count: Option<u64>,
+    /// The same of its package (`package_throttle_count`).
+    pub package_throttled_count: Option<u64>,
+}
+
+impl CpuCounters {
+    fn since(&self, before: &Self) -> Self {
+        let risen = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
+        Self {
+            core_throttled_count: risen(self.core_throttled_count, before.core_throttled_count),
+            package_throttled_count: risen(self.package_throttled_count, before.package_throttled_count),
+            ..*self
         }
     }
 }

@@ -67,9 +67,6 @@ fn around() -> KernelCountersAround {
         devices: [("md0", 400, 50), ("sda", 240, 25), ("sdb", 200, 25)]
             .map(|(name, reads, writes)| (name.to_owned(), counters(reads * times, writes * times)))
             .into(),
-        process: None,
-        dirty: None,
-        cpu_limit: None,
         machine: Some(MachineCounters {
             page_faults: faults(1000 * times, 10 * times),
             own_page_faults: faults(5 * times, 0),
@@ -80,6 +77,7 @@ fn around() -> KernelCountersAround {
             }),
             tasks: Some(TaskCounters { started: 30 * times, ended: 20 * times }),
         }),
+        ..KernelCounters::default()
     };
     KernelCountersAround { before: moment(1), after: moment(2) }
 }

@@ -50,15 +50,15 @@ fn cpu_limited(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// How the threads used the CPUs.
-struct Computing {
+pub(super) struct Computing {
     /// Share of their time in which they computed, or would have if they had had a CPU.
-    share: f64,
+    pub(super) share: f64,
     /// Share of their CPU time that was spent in this program's own code.
     own_share: f64,
 }
 
 /// `None` if it is not known, or is no work.
-fn computing(case: &Case<'_>) -> Option<Computing> {
+pub(super) fn computing(case: &Case<'_>) -> Option<Computing> {
     let around = case.happened.kernel_counters.as_ref()?;
     let spent = around.after.since(&around.before).process?;
     let (cpu_s, own_s) = (spent.cpu_time_ms? as f64 / 1e3, spent.user_time_ms.unwrap_or(0) as f64 / 1e3);

@@ -9,6 +9,7 @@ mod cases;
 mod clock;
 mod content;
 mod cpu;
+mod cpu_speed;
 mod data;
 mod faults;
 mod footprint;
@@ -56,6 +57,8 @@ pub const RULES: &[&Rule] = &[
     &io_workers::IO_WORKERS,
     &cpu::CPU_LIMITED,
     &cpu::CPU_BOUND,
+    &cpu_speed::FREQUENCY_CHANGE,
+    &cpu_speed::THERMAL_THROTTLING,
     &limits::IO_LIMITED,
     &limits::DEPTH_LIMITED,
     &limits::STARTS_NOT_MADE,
@@ -74,13 +77,14 @@ pub const RULES: &[&Rule] = &[
 /// What looks at a result.
 type Look = fn(&Case<'_>) -> Vec<Finding>;
 
-const LOOKS: [Look; 13] = [
+const LOOKS: [Look; 14] = [
     data::look,
     caches::look,
     content::look,
     faults::look,
     clock::look,
     cpu::look,
+    cpu_speed::look,
     others::look,
     io_workers::look,
     limits::look,
