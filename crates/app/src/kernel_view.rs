@@ -40,7 +40,7 @@ impl<'a, O: Observer> KernelView<'a, O> {
     }
 
     /// The devices that the targets stand on, and those below, by the kernel's names.
-    pub(crate) fn devices(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &str> + Clone {
         self.devices.iter().map(String::as_str)
     }
 

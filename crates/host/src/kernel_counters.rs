@@ -1,6 +1,7 @@
 //! The kernel's counters of I/O.
 
 use crate::block::place;
+use crate::cache_counters;
 use crate::cgroups::{self, Version};
 use crate::mounts;
 use crate::root::Root;
@@ -12,15 +13,16 @@ use model::kernel_counters::{
 /// The unit of sizes in /sys, whatever the sector size of the device.
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads the counters of `devices`, by the kernel's names, and those of this process. Devices
+/// Reads the counters of `devices`, by the kernel's names, of caches, and those of this process. Devices
 /// that keep none are left out.
-pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str>) -> KernelCounters {
+pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str> + Clone) -> KernelCounters {
     let counters = |name: &str| {
         let text = root.text(place::directory(root, name)?.join("stat"))?;
         Some((name.to_owned(), device(&text)?))
     };
     KernelCounters {
-        devices: devices.into_iter().filter_map(counters).collect(),
+        devices: devices.clone().into_iter().filter_map(counters).collect(),
+        caches: cache_counters::read(root, devices),
         process: root.text("/proc/self/io").and_then(|text| process(&text)).map(|counters| {
             let times = root.text("/proc/self/stat").and_then(|text| cpu_times_ms(&text));
             let (cpu_time_ms, user_time_ms) = (times.map(|(user, system)| user + system), times.map(|times| times.0));

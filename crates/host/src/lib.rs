@@ -10,6 +10,7 @@
 //! limit of open files: who reads the facts decides.
 
 mod block;
+mod cache_counters;
 mod caches;
 mod cgroup_limits;
 mod cgroups;

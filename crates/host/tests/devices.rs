@@ -217,3 +217,22 @@ proptest! {
         prop_assert!(found.values().all(|target| target.devices().len() <= 1));
     }
 }
+
+#[test]
+fn caches_count_what_they_serve() {
+    let machine = Machine::new(
+        "block bcache0 252:0 virtual/block/bcache0
+         block sdb 8:16 pci0/sdb
+         @bcache0/bcache/stats_total/cache_hits = 61
+         @bcache0/bcache/stats_total/cache_misses = 39
+         @sdb/bcache/stats_total/cache_hits = 61
+         @sdb/bcache/stats_total/cache_misses = 39
+         proc/spl/kstat/zfs/arcstats = 13 1 0x01 147 39984 5 6\\nname                            type data\n\
+         hits                            4    9000\ndemand_data_hits                4    800\n\
+         demand_data_iohits              4    3\ndemand_data_misses              4    70\n\
+         prefetch_data_misses            4    6",
+    );
+    let caches = host::io_counters(&machine.root(), ["bcache0", "sdb"]).caches;
+    let told: Vec<_> = caches.iter().map(|(name, it)| (name.as_str(), it.read_hits, it.read_misses)).collect();
+    assert_eq!(told, [("ZFS ARC", 800, 76), ("bcache0", 61, 39)]);
+}

@@ -12,6 +12,10 @@ pub struct KernelCounters {
     pub devices: BTreeMap<String, DeviceCounters>,
     /// Of this process.
     pub process: Option<ProcessCounters>,
+    /// Of caches that the targets stand on: ZFS's in memory, and bcache and dm-cache devices by the kernel's
+    /// name.
+    #[serde(default)]
+    pub caches: BTreeMap<String, CacheCounters>,
     /// What the page cache still had to write.
     #[serde(default)]
     pub dirty: Option<DirtyMemory>,
@@ -34,9 +38,13 @@ impl KernelCounters {
         let difference = |(name, now): (&String, &DeviceCounters)| {
             before.devices.get(name).map(|then| (name.clone(), now.since(then)))
         };
+        let of_cache = |(name, now): (&String, &CacheCounters)| {
+            before.caches.get(name).map(|then| (name.clone(), now.since(then)))
+        };
         let of_cpu = |now: &CpuCounters| Some(now.since(before.cpus.iter().find(|then| then.cpu == now.cpu)?));
         Self {
             devices: self.devices.iter().filter_map(difference).collect(),
+            caches: self.caches.iter().filter_map(of_cache).collect(),
             process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
             dirty: self.dirty,
             cpu_limit: self.cpu_limit.zip(before.cpu_limit).map(|(now, then)| now.since(&then)),
@@ -119,6 +127,28 @@ pub struct FlushCounters {
     pub count: u64,
     /// Sum of the times that they took, in milliseconds.
     pub time_ms: u64,
+}
+
+/// What [`KernelCounters::caches`] calls the cache of all ZFS pools in memory.
+pub const ZFS_CACHE: &str = "ZFS ARC";
+
+/// Reads that came to a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CacheCounters {
+    /// Those that it served.
+    pub read_hits: u64,
+    /// Those that it had to pass on, and those that it made ahead of need.
+    pub read_misses: u64,
+}
+
+impl CacheCounters {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            read_hits: self.read_hits.saturating_sub(before.read_hits),
+            read_misses: self.read_misses.saturating_sub(before.read_misses),
+        }
+    }
 }
 
 /// Memory whose content is not on storage yet, of the whole machine.

@@ -10,6 +10,8 @@ const CONTROL: &str = "/dev/mapper/control";
 const TABLE_STATUS: libc::c_ulong = (3 << 30) | ((HEADER_BYTES as libc::c_ulong) << 16) | (0xfd << 8) | 0x0c;
 /// Ask for the table itself, not for the state of its targets.
 const STATUS_TABLE_FLAG: u32 = 1 << 4;
+/// Write nothing before the states are told, as thin pools and caches otherwise do.
+const NO_FLUSH_FLAG: u32 = 1 << 11;
 /// The answer did not fit.
 const BUFFER_FULL_FLAG: u32 = 1 << 8;
 /// `struct dm_ioctl`.
@@ -28,11 +30,30 @@ pub struct MappedDevice {
     pub targets: Vec<String>,
 }
 
+/// A target of such a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MappedTarget {
+    /// Its kind: `linear`, `cache` ...
+    pub kind: String,
+    /// Its parameters, or its state, in words of its kind.
+    pub parameters: String,
+}
+
 /// Asks about the device with this number.
 pub fn describe(major: u32, minor: u32) -> io::Result<MappedDevice> {
+    let (open_count, targets) = ask(major, minor, STATUS_TABLE_FLAG)?;
+    Ok(MappedDevice { open_count, targets: targets.into_iter().map(|target| target.kind).collect() })
+}
+
+/// The targets of the device with this number, and their states.
+pub fn status(major: u32, minor: u32) -> io::Result<Vec<MappedTarget>> {
+    ask(major, minor, NO_FLUSH_FLAG).map(|(_, targets)| targets)
+}
+
+fn ask(major: u32, minor: u32, flags: u32) -> io::Result<(u32, Vec<MappedTarget>)> {
     let control = File::open(CONTROL)?;
     let mut answer = vec![0_u64; ANSWER_BYTES / 8];
-    let request = request(major, minor);
+    let request = request(major, minor, flags);
     for (word, bytes) in answer.iter_mut().zip(request.as_chunks().0) {
         *word = u64::from_ne_bytes(*bytes);
     }
@@ -45,21 +66,22 @@ pub fn describe(major: u32, minor: u32) -> io::Result<MappedDevice> {
     parse(&bytes).ok_or_else(|| io::Error::other("the device mapper's answer is not understood"))
 }
 
-fn request(major: u32, minor: u32) -> [u8; HEADER_BYTES] {
+fn request(major: u32, minor: u32, flags: u32) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
     // Version 4.0.0, which every kernel since 2.6 takes.
     put(0, &4_u32.to_ne_bytes());
     put(12, &(ANSWER_BYTES as u32).to_ne_bytes());
     put(16, &(HEADER_BYTES as u32).to_ne_bytes());
-    put(28, &STATUS_TABLE_FLAG.to_ne_bytes());
+    put(28, &flags.to_ne_bytes());
     // As the kernel packs numbers for user space.
     let device = u64::from((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12));
     put(40, &device.to_ne_bytes());
     header
 }
 
-fn parse(answer: &[u8]) -> Option<MappedDevice> {
+/// How many have it open, and its targets.
+fn parse(answer: &[u8]) -> Option<(u32, Vec<MappedTarget>)> {
     let number = |at: usize| answer.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
     if number(28)? & BUFFER_FULL_FLAG != 0 {
         return None;
@@ -68,13 +90,21 @@ fn parse(answer: &[u8]) -> Option<MappedDevice> {
     let mut targets = Vec::new();
     let mut at = start;
     for _ in 0..count {
-        let kind = answer.get(at.checked_add(24)?..at.checked_add(TARGET_BYTES)?)?;
-        let kind = kind.split(|byte| *byte == 0).next()?;
-        targets.push(String::from_utf8_lossy(kind).into_owned());
         // The distance of the next one is counted from the start of the first.
-        at = start.checked_add(number(at + 20)? as usize)?;
+        let next = start.checked_add(number(at.checked_add(20)?)? as usize)?;
+        let behind_kind = at.checked_add(TARGET_BYTES)?;
+        targets.push(MappedTarget {
+            kind: text(answer.get(at + 24..behind_kind)?)?,
+            parameters: text(answer.get(behind_kind..next)?)?,
+        });
+        at = next;
     }
-    Some(MappedDevice { open_count: number(24)?, targets })
+    Some((number(24)?, targets))
+}
+
+/// What is before the first NUL.
+fn text(bytes: &[u8]) -> Option<String> {
+    bytes.split(|byte| *byte == 0).next().map(|text| String::from_utf8_lossy(text).into_owned())
 }
 
 #[cfg(test)]
@@ -83,13 +113,14 @@ mod tests {
 
     /// An answer with targets whose parameters take 8 bytes.
     fn answer(open_count: u32, kinds: &[&str]) -> Vec<u8> {
-        let mut bytes = request(253, 0).to_vec();
+        let mut bytes = request(253, 0, STATUS_TABLE_FLAG).to_vec();
         bytes[20..24].copy_from_slice(&(kinds.len() as u32).to_ne_bytes());
         bytes[24..28].copy_from_slice(&open_count.to_ne_bytes());
         for (index, kind) in kinds.iter().enumerate() {
             let mut target = [0; TARGET_BYTES + 8];
             target[20..24].copy_from_slice(&((index + 1) as u32 * 48).to_ne_bytes());
             target[24..24 + kind.len()].copy_from_slice(kind.as_bytes());
+            target[TARGET_BYTES..TARGET_BYTES + 3].copy_from_slice(b"8 9");
             bytes.extend(target);
         }
         bytes
@@ -97,9 +128,9 @@ mod tests {
 
     #[test]
     fn an_answer_tells_openers_and_targets() {
-        let known = |open_count, targets: &[&str]| {
-            let targets = targets.iter().map(|kind| (*kind).to_owned()).collect();
-            Some(MappedDevice { open_count, targets })
+        let known = |open_count: u32, targets: &[&str]| {
+            let target = |kind: &&str| MappedTarget { kind: (*kind).to_owned(), parameters: "8 9".to_owned() };
+            Some((open_count, targets.iter().map(target).collect::<Vec<_>>()))
         };
         assert_eq!(parse(&answer(0, &[])), known(0, &[]));
         assert_eq!(parse(&answer(3, &["linear", "snapshot-origin"])), known(3, &["linear", "snapshot-origin"]));
@@ -119,7 +150,7 @@ mod tests {
 
     #[test]
     fn numbers_are_packed_as_the_kernel_unpacks_them() {
-        let device = |major, minor| u64::from_ne_bytes(request(major, minor)[40..48].try_into().expect("8 bytes"));
+        let device = |major, minor| u64::from_ne_bytes(request(major, minor, 0)[40..48].try_into().expect("8 bytes"));
         assert_eq!((device(253, 5), device(253, 300)), (0xfd05, 0x0010_fd2c));
     }
 }

@@ -1,6 +1,9 @@
 //! Whether the I/Os reached the device that the figures are taken for.
 
 use super::{Case, Rule, rule, stack};
+use model::block_device::{BlockDevice, DeviceKind};
+use model::environment::Backing;
+use model::kernel_counters::{CacheCounters, ZFS_CACHE};
 use model::result::Row;
 use model::verdict::{Finding, Severity};
 use std::collections::BTreeMap;
@@ -8,8 +11,8 @@ use std::collections::BTreeMap;
 pub(super) const SERVED_FROM_CACHE: Rule = Rule {
     name: "served-from-cache",
     severity: Severity::Invalid,
-    advice: "keep the data out of memory: a file system that takes -Su for advice, or a loop device over a cached file, \
-             reads from the page cache",
+    advice: "keep the data out of caches, or use more of it than they hold: a file system that takes -Su for advice, or \
+             a loop device over a cached file, reads from memory, bcache and dm-cache from another disk",
 };
 
 pub(super) const WRITES_IN_MEMORY: Rule = Rule {
@@ -21,6 +24,7 @@ pub(super) const WRITES_IN_MEMORY: Rule = Rule {
 
 pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = served_from_cache(case);
+    findings.extend(counted_by_caches(case));
     findings.extend(writes_in_memory(case));
     findings
 }
@@ -55,6 +59,41 @@ fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Reads past the page cache that another cache served, as it counts itself.
+fn counted_by_caches(case: &Case<'_>) -> Vec<Finding> {
+    let Some(around) = &case.happened.kernel_counters else { return Vec::new() };
+    let counted = around.after.since(&around.before).caches;
+    let finding = |(name, counters): (String, CacheCounters)| {
+        let rows = case.measured.rows.iter().filter(|row| case.meant_the_device(row));
+        let ios = rows.filter(|row| stands_on(case, row, &name)).map(|row| row.figures.read.ios).sum();
+        let share = served_share(ios, counters)?;
+        let figure = format!("{} of the reads, at least, were served by {name}, as it counts", rule::percent(share));
+        (share > case.slack()).then(|| SERVED_FROM_CACHE.finding(figure, share * 100.0))
+    };
+    counted.into_iter().filter_map(finding).collect()
+}
+
+/// The part of our reads that a cache must have served, whatever else it did: others hit and miss it too, and
+/// it may count an I/O as several.
+fn served_share(ios: u64, counters: CacheCounters) -> Option<f64> {
+    // Else some went past it, and nobody knows which.
+    let all_came_to_it = counters.read_hits.saturating_add(counters.read_misses) >= ios;
+    let served = ios.saturating_sub(counters.read_misses).min(counters.read_hits);
+    (ios > 0 && all_came_to_it).then(|| served as f64 / ios as f64)
+}
+
+fn stands_on(case: &Case<'_>, row: &Row, cache: &str) -> bool {
+    let Some(environment) = case.result.target_environments.get(&row.path) else { return false };
+    let devices: Vec<&BlockDevice> = environment.devices().into_iter().flat_map(BlockDevice::walk).collect();
+    match cache {
+        ZFS_CACHE => {
+            let is_volume = |device: &&BlockDevice| device.kind == DeviceKind::ZfsVolume;
+            matches!(environment.backing, Backing::Zfs(_)) || devices.iter().any(is_volume)
+        }
+        name => devices.iter().any(|device| device.name == name),
+    }
+}
+
 /// Buffered writes that memory still held when the measurement ended.
 fn writes_in_memory(case: &Case<'_>) -> Option<Finding> {
     let around = case.happened.kernel_counters.as_ref()?;
@@ -74,7 +113,7 @@ fn writes_in_memory(case: &Case<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built};
+    use crate::verdict::cases::{BYTES, Built, IOS};
     use model::kernel_counters::DirtyMemory;
     use model::plan::EngineKind;
 
@@ -120,6 +159,42 @@ mod tests {
         let mut uncounted = direct(0, 0);
         uncounted.happened().kernel_counters = None;
         assert_eq!(uncounted.found(look), [""; 0]);
+    }
+
+    /// Reads past the page cache, from a bcache or a ZFS, of whose own reads so many hit and missed.
+    fn cached(backing: Backing, name: &str, read_hits: u64, read_misses: u64) -> Vec<String> {
+        let mut built = Built::sound();
+        built.plan().targets[0].open.direct = true;
+        built.result.target_environments.values_mut().next().expect("the target").backing = backing;
+        let around = built.happened().kernel_counters.get_or_insert_default();
+        let counters = |hits, misses| CacheCounters { read_hits: hits, read_misses: misses };
+        around.before.caches = [(name.to_owned(), counters(5, 7))].into();
+        around.after.caches = [(name.to_owned(), counters(5 + read_hits, 7 + read_misses))].into();
+        built.found(look)
+    }
+
+    #[test]
+    fn reads_that_a_cache_counts_as_its_own_make_it_invalid() {
+        let on_bcache = |hits, misses| {
+            let kind = DeviceKind::Bcache { cache_mode: None, state: None };
+            let device = BlockDevice { name: "bcache0".to_owned(), kind, ..BlockDevice::default() };
+            cached(Backing::Devices(vec![device]), "bcache0", hits, misses)
+        };
+        assert_eq!(on_bcache(0, IOS), [""; 0]);
+        assert_eq!(on_bcache(IOS / 100, IOS - IOS / 100), [""; 0], "1 %");
+        let found = ["INVALID served-from-cache: 60.0 % of the reads, at least, were served by bcache0, as it counts"];
+        assert_eq!(on_bcache(IOS * 6 / 10, IOS * 4 / 10), found);
+        assert_eq!(on_bcache(5 * IOS, IOS * 4 / 10), found, "others hit it too");
+        assert_eq!(on_bcache(IOS, IOS), [""; 0], "the hits may be those of others");
+        assert_eq!(on_bcache(IOS / 2, 0), [""; 0], "not all went by it");
+    }
+
+    #[test]
+    fn only_caches_below_the_target_count() {
+        let zfs = || Backing::Zfs(model::environment::ZfsDataset::default());
+        assert!(cached(zfs(), ZFS_CACHE, IOS, 0)[0].contains("100.0 % of the reads, at least, were served by ZFS ARC"));
+        assert_eq!(cached(Backing::Unknown, ZFS_CACHE, IOS, 0), [""; 0]);
+        assert_eq!(cached(zfs(), "bcache0", IOS, 0), [""; 0]);
     }
 
     /// Buffered writes, of which so many bytes are dirty before and after.
