@@ -3,14 +3,15 @@
 use host::Root;
 use model::environment::TargetEnvironment;
 use model::kernel_counters::KernelCounters;
-use model::plan::Plan;
+use model::plan::{Plan, TimeSpanPlan};
 use model::profile::{TimeSpan, Tracing};
 use model::record::Record;
 use model::result::{KernelCountersAround, TimeSpanResult};
 use run::observer::{Event, Observer};
 use stats::EventSources;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 /// Reads the kernel's counters at both ends of each measurement, and passes all events on.
 pub(crate) struct KernelView<'a, O> {
@@ -64,15 +65,35 @@ impl<'a, O: Observer> KernelView<'a, O> {
         let io = host::io_counters(self.machine, self.devices());
         KernelCounters {
             machine: self.tracing.map(|_| host::machine_counters(self.machine)),
+            dirty_of_targets: host::dirty_parts(self.written_through_cache()),
             cpus: host::cpu_counters(self.machine, self.cpus()),
             ..io
         }
     }
 
+    fn current_plan(&self) -> Option<&TimeSpanPlan> {
+        self.plan.time_spans.get(self.current.checked_sub(1)?)
+    }
+
+    /// The targets of the timespan on devices that are written to and leave it to the kernel when, and the
+    /// parts of them that are used.
+    fn written_through_cache(&self) -> BTreeMap<&Path, Range<u64>> {
+        let mut parts: BTreeMap<&Path, Range<u64>> = BTreeMap::new();
+        let Some(plan) = self.current_plan() else { return parts };
+        for (index, target) in plan.targets.iter().enumerate() {
+            let on_disk = self.environments.get(&target.path).is_some_and(|below| !below.devices().is_empty());
+            let Some(used) = plan.used_bytes(index) else { continue };
+            if target.open.is_written_back() && on_disk && plan.writes(index) {
+                let part = parts.entry(&target.path).or_insert_with(|| used.clone());
+                *part = part.start.min(used.start)..part.end.max(used.end);
+            }
+        }
+        parts
+    }
+
     /// Those that the threads of the timespan run on.
     fn cpus(&self) -> BTreeSet<u32> {
-        let plan = self.current.checked_sub(1).and_then(|index| self.plan.time_spans.get(index));
-        plan.into_iter().flat_map(|plan| &plan.workers).filter_map(|worker| worker.cpu).collect()
+        self.current_plan().into_iter().flat_map(|plan| &plan.workers).filter_map(|worker| worker.cpu).collect()
     }
 }
 

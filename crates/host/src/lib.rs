@@ -18,6 +18,7 @@ mod classes;
 mod cpu_counters;
 mod cpus;
 mod devices;
+mod dirty_parts;
 mod distribution;
 mod environment;
 mod file_system;
@@ -45,6 +46,7 @@ mod zpool;
 
 pub use cpu_counters::cpu_counters;
 pub use devices::devices;
+pub use dirty_parts::dirty_parts;
 pub use environment::{environment, target_environment};
 pub use health::HealthWatch;
 pub use kernel_counters::io_counters;

@@ -16,9 +16,13 @@ pub struct KernelCounters {
     /// name.
     #[serde(default)]
     pub caches: BTreeMap<String, CacheCounters>,
-    /// What the page cache still had to write.
+    /// What the page cache still had to write, of the whole machine.
     #[serde(default)]
     pub dirty: Option<DirtyMemory>,
+    /// The same of the targets' parts that are written through the page cache, all together; `None` = there
+    /// are none, or the kernel does not tell (before Linux 6.5).
+    #[serde(default)]
+    pub dirty_of_targets: Option<DirtyMemory>,
     /// Of our cgroups' limits on CPU time.
     #[serde(default)]
     pub cpu_limit: Option<CpuLimitCounters>,
@@ -47,6 +51,7 @@ impl KernelCounters {
             caches: self.caches.iter().filter_map(of_cache).collect(),
             process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
             dirty: self.dirty,
+            dirty_of_targets: self.dirty_of_targets,
             cpu_limit: self.cpu_limit.zip(before.cpu_limit).map(|(now, then)| now.since(&then)),
             cpus: self.cpus.iter().filter_map(of_cpu).collect(),
             machine: self.machine.zip(before.machine).map(|(now, then)| now.since(&then)),
@@ -151,7 +156,7 @@ impl CacheCounters {
     }
 }
 
-/// Memory whose content is not on storage yet, of the whole machine.
+/// Memory whose content is not on storage yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirtyMemory {

@@ -206,6 +206,13 @@ pub struct OpenPlan {
     pub advise_random: bool,
 }
 
+impl OpenPlan {
+    /// True if writes end in the page cache, from where the kernel writes them when it likes.
+    pub const fn is_written_back(&self) -> bool {
+        !self.direct && !self.write_through
+    }
+}
+
 /// A `-Z<size>` source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -20,6 +20,7 @@ pub mod lease;
 pub mod limits;
 pub mod mapping;
 pub mod nvme;
+pub mod page_cache;
 pub mod signal;
 pub mod thread;
 pub mod tsc;

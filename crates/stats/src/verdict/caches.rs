@@ -97,11 +97,12 @@ fn stands_on(case: &Case<'_>, row: &Row, cache: &str) -> bool {
 /// Buffered writes that memory still held when the measurement ended.
 fn writes_in_memory(case: &Case<'_>) -> Option<Finding> {
     let around = case.happened.kernel_counters.as_ref()?;
-    let (before, after) = (around.before.dirty?, around.after.dirty?);
+    let of_targets = around.before.dirty_of_targets.zip(around.after.dirty_of_targets);
+    let (before, after) = of_targets.or_else(|| around.before.dirty.zip(around.after.dirty))?;
     let is_buffered = |row: &&Row| {
         let open = case.target(row.target).map(|target| target.open).unwrap_or_default();
         let on_disk = case.result.target_environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
-        !open.direct && !open.write_through && on_disk && case.reaches_kernel(row.target)
+        open.is_written_back() && on_disk && case.reaches_kernel(row.target)
     };
     let written: u64 = case.measured.rows.iter().filter(is_buffered).map(|row| row.figures.write.bytes).sum();
     let left = after.total_bytes().saturating_sub(before.total_bytes()).min(written);
@@ -217,5 +218,21 @@ mod tests {
         let mut through = dirty(0, BYTES / 2);
         through.plan().targets[0].open.write_through = true;
         assert_eq!(through.found(look), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_known_of_the_targets_counts_and_not_that_of_others() {
+        let found = |after: u64| {
+            let mut built = dirty(0, BYTES / 2);
+            let around = built.happened().kernel_counters.get_or_insert_default();
+            let of_targets = |dirty_bytes| Some(DirtyMemory { dirty_bytes, writeback_bytes: 0 });
+            (around.before.dirty_of_targets, around.after.dirty_of_targets) = (of_targets(0), of_targets(after));
+            built.found(look)
+        };
+        assert_eq!(found(BYTES / 100), [""; 0]);
+        assert_eq!(
+            found(BYTES / 4),
+            ["WARN writes-in-memory: 25.0 % of what was written was still in memory at the end"]
+        );
     }
 }
