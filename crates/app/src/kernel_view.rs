@@ -1,19 +1,21 @@
-//! What the kernel itself counts while a run goes on.
+//! What the kernel itself counts and says while a run goes on.
 
-use host::Root;
+use host::{HealthWatch, LoggedMessage, Root};
 use model::environment::TargetEnvironment;
 use model::kernel_counters::KernelCounters;
+use model::kernel_message::KernelMessage;
 use model::plan::{Plan, TimeSpanPlan};
-use model::profile::{TimeSpan, Tracing};
+use model::profile::Tracing;
 use model::record::Record;
-use model::result::{KernelCountersAround, TimeSpanResult};
+use model::result::{KernelCountersAround, RunResult};
 use run::observer::{Event, Observer};
 use stats::EventSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads the kernel's counters at both ends of each measurement, and passes all events on.
+/// Reads the kernel's counters at both ends of each measurement, and its log once a second, and passes all
+/// events on.
 pub(crate) struct KernelView<'a, O> {
     pub(crate) inner: O,
     machine: &'a Root,
@@ -22,9 +24,16 @@ pub(crate) struct KernelView<'a, O> {
     environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// See [`devices`](Self::devices).
     devices: BTreeSet<String>,
+    health: HealthWatch<'a>,
     /// The timespan that is running, from 1.
     current: usize,
-    seen: BTreeMap<usize, Vec<KernelCounters>>,
+    seen: BTreeMap<usize, Vec<Seen>>,
+}
+
+/// The counters at one end of a measurement.
+struct Seen {
+    at_ns: u64,
+    counters: KernelCounters,
 }
 
 impl<'a, O: Observer> KernelView<'a, O> {
@@ -36,28 +45,45 @@ impl<'a, O: Observer> KernelView<'a, O> {
         environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     ) -> Self {
         let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
-        let devices = devices.map(|device| device.name.clone()).collect();
-        Self { inner, machine, plan, tracing, environments, devices, current: 0, seen: BTreeMap::new() }
+        let devices: BTreeSet<String> = devices.map(|device| device.name.clone()).collect();
+        let health = HealthWatch::begin(machine, devices.iter().map(String::as_str), sys::clock::monotonic_ns());
+        Self { inner, machine, plan, tracing, environments, devices, health, current: 0, seen: BTreeMap::new() }
     }
 
     /// The devices that the targets stand on, and those below, by the kernel's names.
-    pub(crate) fn devices(&self) -> impl Iterator<Item = &str> + Clone {
+    fn devices(&self) -> impl Iterator<Item = &str> + Clone {
         self.devices.iter().map(String::as_str)
     }
 
-    /// Puts what was counted, and what it means, into the results of `spans`.
-    pub(crate) fn tell(mut self, spans: &[TimeSpan], record: &Record, results: &mut [TimeSpanResult]) {
-        let planned = spans.iter().zip(&self.plan.time_spans).zip(&record.time_spans);
-        for (number, (((span, plan), record), happened)) in (1..).zip(planned.zip(results)) {
-            let seen = self.seen.remove(&number).and_then(|seen| <[KernelCounters; 2]>::try_from(seen).ok());
+    /// Puts what was counted, and what it means, into the result.
+    pub(crate) fn tell(mut self, record: &Record, result: &mut RunResult) {
+        self.health.look(sys::clock::monotonic_ns());
+        let RunResult { profile, time_spans, notes, .. } = result;
+        let planned = profile.time_spans.iter().zip(&self.plan.time_spans).zip(&record.time_spans);
+        for (number, (((span, plan), record), happened)) in (1..).zip(planned.zip(time_spans)) {
+            let seen = self.seen.remove(&number).and_then(|seen| <[Seen; 2]>::try_from(seen).ok());
             let Some([before, after]) = seen else { continue };
-            let around = happened.kernel_counters.insert(KernelCountersAround { before, after });
+            if let Some(measured) = &mut happened.measured {
+                measured.kernel_messages = stats::beside(&measured.slowest, &self.messages(before.at_ns));
+            }
+            let counters = KernelCountersAround { before: before.counters, after: after.counters };
+            let around = happened.kernel_counters.insert(counters);
             happened.kernel_events = self.tracing.map(|tracing| {
                 let environments = self.environments;
                 stats::kernel_events(&EventSources { tracing, plan, record, around, environments })
             });
             happened.notes.extend(stats::durability_notes(span, happened, self.environments));
         }
+        notes.extend(self.health.notes());
+    }
+
+    /// What the kernel said, by the time since `start_ns`.
+    fn messages(&self, start_ns: u64) -> Vec<KernelMessage> {
+        let message = |logged: &LoggedMessage| KernelMessage {
+            at_ns: logged.at_ns.cast_signed().saturating_sub(start_ns.cast_signed()),
+            text: logged.text.clone(),
+        };
+        self.health.messages().iter().map(message).collect()
     }
 
     fn read(&self) -> KernelCounters {
@@ -103,9 +129,11 @@ impl<O: Observer> Observer for KernelView<'_, O> {
             Event::TimeSpan { number } => self.current = *number,
             // Once as the measurement begins, and once as it ends.
             Event::CpuTimesRead { .. } => {
-                let counters = self.read();
-                self.seen.entry(self.current).or_default().push(counters);
+                let seen = Seen { at_ns: sys::clock::monotonic_ns(), counters: self.read() };
+                self.seen.entry(self.current).or_default().push(seen);
             }
+            // Once a second.
+            Event::Live(_) => self.health.look(sys::clock::monotonic_ns()),
             _ => {}
         }
         self.inner.observe(event);

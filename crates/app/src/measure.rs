@@ -3,7 +3,7 @@
 use crate::interrupt::Signals;
 use crate::kernel_view::KernelView;
 use crate::spectator::Spectator;
-use host::{HealthWatch, Root};
+use host::Root;
 use model::environment::TargetEnvironment;
 use model::facts::{Facts, SystemFacts, TargetKind};
 use model::note::Note;
@@ -76,7 +76,6 @@ impl<'a> Measurement<'a> {
         let environments = self.environments();
         let profile = &self.request.profile;
         let mut observer = KernelView::new(spectator, &self.machine, plan, profile.tracing, environments);
-        let health = HealthWatch::begin(&self.machine, observer.devices());
         let hold = self.request.options.hold_latency.then(LatencyHold::acquire);
         let record = run::run(plan, outside(signals, events), &mut observer);
         observer.inner.finish();
@@ -87,9 +86,8 @@ impl<'a> Measurement<'a> {
             }
         }
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
-        observer.tell(&profile.time_spans, &record, &mut result.time_spans);
+        observer.tell(&record, &mut result);
         result.notes.extend(hold.as_ref().map(latency_note));
-        result.notes.extend(health.end());
         stats::verdict::judge(&mut result);
         (result, errors)
     }

@@ -20,7 +20,7 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     }
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
     let (device, image) = or_skip!(LoopDevice::failing(&memory));
-    let words = format!("-d2 -W0 -w100 -b64K -Su -o2 --json r.json --xml r.xml --destroy={}", image.display());
+    let words = format!("-d2 -W0 -w100 -b64K -Su -o2 -L --json r.json --xml r.xml --destroy={}", image.display());
     let run = place.diskspd(&words).arg(&device.path).run();
     run.expect_status(1);
     let faults = faults(&place);
@@ -33,6 +33,13 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
     run.expect_stdout(&[&format!("NOTE: {name} had I/O errors during the run, "), first]);
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
     assert!(xml.contains(&format!("<RunNote>{name} had I/O errors")), "{xml}");
+    // It also stands beside the slowest I/Os, which were all within a second of it.
+    let slowest = place.diskspd("report r.json --slowest").run();
+    slowest.expect_status(0);
+    let said = slowest.stdout.lines().filter_map(|line| line.split_once(" | kernel: "));
+    let told: Vec<(&str, &str)> = said.filter(|(_, message)| *message == first).collect();
+    let [(at_s, _), ..] = told.as_slice() else { panic!("nothing of '{first}'\n{slowest}") };
+    assert!(at_s.trim().parse::<f64>().is_ok_and(|at_s| (0.0..3.0).contains(&at_s)), "{slowest}");
 }
 
 #[test]

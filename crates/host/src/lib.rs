@@ -48,7 +48,7 @@ pub use cpu_counters::cpu_counters;
 pub use devices::devices;
 pub use dirty_parts::dirty_parts;
 pub use environment::{environment, target_environment};
-pub use health::HealthWatch;
+pub use health::{HealthWatch, LoggedMessage};
 pub use kernel_counters::io_counters;
 pub use machine_counters::machine_counters;
 pub use model::facts::TargetQuestion;

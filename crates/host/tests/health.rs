@@ -30,17 +30,18 @@ fn tree() -> tempfile::TempDir {
     directory
 }
 
-fn told(watch: HealthWatch<'_>) -> Vec<String> {
-    watch.end().iter().map(ToString::to_string).collect()
+fn told(mut watch: HealthWatch<'_>) -> Vec<String> {
+    watch.look(1);
+    watch.notes().iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
     let directory = tree();
     let root = Root::recorded(directory.path());
-    let quiet = HealthWatch::begin(&root, ["sda", "nvme0n1", "md0"]);
+    let quiet = HealthWatch::begin(&root, ["sda", "nvme0n1", "md0"], 0);
     assert_eq!(told(quiet), Vec::<String>::new());
-    let watch = HealthWatch::begin(&root, ["sda", "nvme0n1", "md0"]);
+    let watch = HealthWatch::begin(&root, ["sda", "nvme0n1", "md0"], 0);
     let mut log = fs::File::options().append(true).open(directory.path().join("dev/kmsg")).expect("it is there");
     log.write_all(
         b"3,2,1,-;ata3.00: exception Emask 0x0 SAct 0x80 SErr 0x0 action 0x6 frozen\n\
@@ -78,7 +79,7 @@ fn without_a_log_counters_are_told() {
     let directory = tree();
     fs::remove_file(directory.path().join("dev/kmsg")).expect("it is there");
     let root = Root::recorded(directory.path());
-    let watch = HealthWatch::begin(&root, ["sda", "nothing"]);
+    let watch = HealthWatch::begin(&root, ["sda", "nothing"], 0);
     write(directory.path(), &format!("{SDA}/device/iotmo_cnt"), "0x3\n");
     assert_eq!(told(watch), ["sda counted errors during the run: device/iotmo_cnt rose by 1"]);
 }

@@ -19,6 +19,7 @@ pub mod facts;
 pub mod headline;
 pub mod kernel_counters;
 pub mod kernel_events;
+pub mod kernel_message;
 pub mod limit;
 pub mod limits;
 pub mod machine_counters;

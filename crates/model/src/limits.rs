@@ -46,6 +46,9 @@ pub const SECTION_QUEUE_WORDS: usize = 16_384;
 /// The slowest I/Os of a measurement that are kept, of each thread and of all.
 pub const SLOWEST_IOS: usize = 100;
 
+/// The most messages of the kernel that are told beside them.
+pub const KERNEL_MESSAGES: usize = 100;
+
 /// Share of the available memory that a plan may use, in percent.
 pub const MEMORY_PERCENT_MAX: u64 = 90;
 

@@ -9,6 +9,7 @@ use crate::environment::{Environment, TargetEnvironment};
 use crate::facts::{SystemFacts, TargetFacts};
 use crate::kernel_counters::KernelCounters;
 use crate::kernel_events::KernelEvents;
+use crate::kernel_message::KernelMessage;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, EngineKind, Plan};
 use crate::preset::PresetRun;
@@ -197,6 +198,8 @@ pub struct Measured {
     pub sections: Vec<Section>,
     /// The slowest I/Os (`-D` or `-L`), the slowest first.
     pub slowest: Vec<SlowIo>,
+    /// What the kernel logged within a second of these, in its order.
+    pub kernel_messages: Vec<KernelMessage>,
     /// What flushes took (`--fdatasync-every`).
     pub flushes: Option<FlushFigures>,
 }

@@ -1,4 +1,4 @@
-//! The slowest I/Os of a measurement.
+//! The slowest I/Os of a measurement, and what the kernel said meanwhile.
 
 use crate::foreign;
 use crate::numbers::ms;
@@ -19,6 +19,11 @@ pub fn slowest(time_span: Option<usize>, measured: &Measured, out: &mut dyn Writ
         write!(out, "{:16} | {:8} | ", io.offset_bytes, io.size_bytes)?;
         let row = measured.rows.iter().find(|row| row.target == io.target);
         foreign::write_path(out, row.map_or(Path::new("?"), |row| &row.path))?;
+        writeln!(out)?;
+    }
+    for message in &measured.kernel_messages {
+        write!(out, "{:12.6} | kernel: ", message.at_ns as f64 / 1e9)?;
+        foreign::write_bytes(out, message.text.as_bytes())?;
         writeln!(out)?;
     }
     Ok(())

@@ -101,6 +101,8 @@ fn measured(sources: &Sources<'_>) -> Measured {
         sections: course::sections(&record.sections),
         slowest: course::slowest(&record.threads),
         flushes: flushes::figures(plan, record),
+        // The log is not part of the record.
+        kernel_messages: Vec::new(),
     }
 }
 

@@ -13,44 +13,71 @@ const RECORD_BYTES_MAX: usize = 8192;
 /// A flood is not read to its end.
 const RECORDS_MAX: usize = 100_000;
 
+/// A message of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedMessage {
+    /// When it was logged, in nanoseconds of `CLOCK_MONOTONIC`: between the two looks that it came between.
+    pub at_ns: u64,
+    /// The message.
+    pub text: String,
+}
+
 /// The log, at the place up to which it was read.
 #[derive(Debug)]
 pub(super) struct KernelLog {
     file: File,
+    /// When it was read last, in nanoseconds of `CLOCK_MONOTONIC`.
+    looked_at_ns: u64,
+    /// How many records were read.
+    records: usize,
 }
 
 impl KernelLog {
     /// Goes to the end. `None` if there is no log, or it is not for this process
     /// (`kernel.dmesg_restrict`).
-    pub(super) fn open(root: &Root) -> Option<Self> {
+    pub(super) fn open(root: &Root, now_ns: u64) -> Option<Self> {
         let mut file = sys::file::open_to_look(&root.path(KMSG)).ok()?;
         file.seek(SeekFrom::End(0)).ok()?;
-        Some(Self { file })
+        Some(Self { file, looked_at_ns: now_ns, records: 0 })
     }
 
-    /// The kernel's own messages since the last look.
-    pub(super) fn new_messages(&mut self) -> Vec<String> {
+    /// The kernel's own messages since the last look, which is now.
+    ///
+    /// Their stamps are those of a clock that runs like `CLOCK_MONOTONIC`, but is set right by nobody: in weeks
+    /// they come apart by seconds. A message is not older than the last look and not younger than this one.
+    pub(super) fn new_messages(&mut self, now_ns: u64) -> Vec<LoggedMessage> {
+        let looked_at_ns = std::mem::replace(&mut self.looked_at_ns, now_ns).min(now_ns);
         let mut text = Vec::new();
         let mut record = [0; RECORD_BYTES_MAX];
-        for _ in 0..RECORDS_MAX {
+        while self.records < RECORDS_MAX {
             match self.file.read(&mut record) {
                 Ok(0) => break,
-                Ok(length) => text.extend_from_slice(&record[..length]),
+                Ok(length) => {
+                    text.extend_from_slice(&record[..length]);
+                    self.records += 1;
+                }
                 // Records were overwritten before they were read; the next read begins behind them.
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
                 Err(_) => break,
             }
         }
-        String::from_utf8_lossy(&text).lines().filter_map(message).map(str::to_owned).collect()
+        let text = String::from_utf8_lossy(&text);
+        let logged = text.lines().filter_map(message).map(|(stamp_ns, text)| LoggedMessage {
+            at_ns: stamp_ns.clamp(looked_at_ns, now_ns),
+            text: text.to_owned(),
+        });
+        logged.collect()
     }
 }
 
-/// The message of a record `priority,number,time,flags;message`. Priorities from 8 on are those of
-/// programs that write to the log, and lines that begin with a blank hold properties.
-fn message(line: &str) -> Option<&str> {
+/// Stamp in nanoseconds and message of a record `priority,number,microseconds,flags;message`. Priorities from
+/// 8 on are those of programs that write to the log, and lines that begin with a blank hold properties.
+fn message(line: &str) -> Option<(u64, &str)> {
     let (head, message) = line.split_once(';')?;
-    let priority: u32 = head.split(',').next()?.parse().ok()?;
-    (priority < 8).then_some(message)
+    let mut fields = head.split(',');
+    let priority: u32 = fields.next()?.parse().ok()?;
+    let stamp_us: u64 = fields.nth(1)?.parse().ok()?;
+    (priority < 8).then_some((stamp_us.saturating_mul(1000), message))
 }
 
 #[cfg(test)]
@@ -60,9 +87,12 @@ mod tests {
 
     #[test]
     fn only_the_kernel_is_listened_to() {
-        assert_eq!(message("3,489,3369921249,-;I/O error, dev sda; again"), Some("I/O error, dev sda; again"));
+        assert_eq!(
+            message("3,489,3369921249,-;I/O error, dev sda; again"),
+            Some((3_369_921_249_000, "I/O error, dev sda; again"))
+        );
         assert_eq!(message("12,490,3369921250,-;I/O error, dev sda"), None);
-        for line in [" SUBSYSTEM=block", " DEVICE=b8:0;x", "", "x,1,2,-;y", "no record"] {
+        for line in [" SUBSYSTEM=block", " DEVICE=b8:0;x", "", "x,1,2,-;y", "3,1;y", "3,1,x,-;y", "no record"] {
             assert_eq!(message(line), None, "{line:?}");
         }
     }
@@ -73,12 +103,17 @@ mod tests {
         std::fs::create_dir(directory.path().join("dev")).expect("a new folder");
         let path = directory.path().join("dev/kmsg");
         std::fs::write(&path, "6,1,2,-;old\n").expect("a new file");
-        let mut log = KernelLog::open(&Root::recorded(directory.path())).expect("it is there");
-        assert_eq!(log.new_messages(), Vec::<String>::new());
+        let mut log = KernelLog::open(&Root::recorded(directory.path()), 1_500_000).expect("it is there");
+        let mut told = |now_ns| {
+            let messages = log.new_messages(now_ns);
+            messages.into_iter().map(|message| (message.at_ns, message.text)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(2_000_000), []);
         let mut file = File::options().append(true).open(path).expect("it is there");
-        file.write_all(b"6,2,3,-;new\n SUBSYSTEM=block\n4,3,4,-;newer\n").expect("it takes it");
-        assert_eq!(log.new_messages(), ["new", "newer"]);
-        assert_eq!(log.new_messages(), Vec::<String>::new());
-        assert!(KernelLog::open(&Root::recorded("/nonexistent")).is_none());
+        file.write_all(b"6,2,1900,-;early\n6,3,2345,-;new\n SUBSYSTEM=block\n4,4,9999,-;late\n").expect("it takes it");
+        let expected = [(2_000_000, "early"), (2_345_000, "new"), (3_000_000, "late")];
+        assert_eq!(told(3_000_000), expected.map(|(at_ns, text)| (at_ns, text.to_owned())));
+        assert_eq!(told(4_000_000), []);
+        assert!(KernelLog::open(&Root::recorded("/nonexistent"), 0).is_none());
     }
 }

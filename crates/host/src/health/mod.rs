@@ -8,6 +8,7 @@ mod names;
 use crate::root::Root;
 use counters::Counters;
 use log::KernelLog;
+pub use log::LoggedMessage;
 use model::device_fault::DeviceFault;
 use model::note::Note;
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ pub struct HealthWatch<'a> {
     root: &'a Root,
     /// `None` where this process may not read it.
     log: Option<KernelLog>,
+    /// What it has told.
+    messages: Vec<LoggedMessage>,
     devices: Vec<Watched>,
 }
 
@@ -30,22 +33,34 @@ struct Watched {
 }
 
 impl<'a> HealthWatch<'a> {
-    /// Watches `devices`, by the kernel's names. Reads nothing of the log yet but its end.
-    pub fn begin<'d>(root: &'a Root, devices: impl IntoIterator<Item = &'d str>) -> Self {
+    /// Watches `devices`, by the kernel's names, from `now_ns` on, in nanoseconds of `CLOCK_MONOTONIC`. Reads
+    /// nothing of the log yet but its end.
+    pub fn begin<'d>(root: &'a Root, devices: impl IntoIterator<Item = &'d str>, now_ns: u64) -> Self {
         let watched = |name: &str| Watched {
             name: name.to_owned(),
             log_names: names::of(root, name),
             before: counters::read(root, name),
         };
-        Self { root, log: KernelLog::open(root), devices: devices.into_iter().map(watched).collect() }
+        let devices = devices.into_iter().map(watched).collect();
+        Self { root, log: KernelLog::open(root, now_ns), messages: Vec::new(), devices }
     }
 
-    /// What happened since: messages by device and fault, in the order of the devices, then
+    /// Reads what the log tells until `now_ns`. The more often, the better is known when a message came.
+    pub fn look(&mut self, now_ns: u64) {
+        self.messages.extend(self.log.iter_mut().flat_map(|log| log.new_messages(now_ns)));
+    }
+
+    /// What the kernel said until the last look, of whatever it was.
+    pub fn messages(&self) -> &[LoggedMessage] {
+        &self.messages
+    }
+
+    /// What happened until the last look: messages by device and fault, in the order of the devices, then
     /// counters that rose.
-    pub fn end(mut self) -> Vec<Note> {
-        let messages = self.log.as_mut().map(KernelLog::new_messages).unwrap_or_default();
+    pub fn notes(&self) -> Vec<Note> {
+        let fault = |message: &'_ LoggedMessage| message::fault(&message.text);
         let faults: Vec<(DeviceFault, &str)> =
-            messages.iter().filter_map(|message| Some((message::fault(message)?, message.as_str()))).collect();
+            self.messages.iter().filter_map(|message| Some((fault(message)?, message.text.as_str()))).collect();
         let mut notes = Vec::new();
         for device in &self.devices {
             notes.extend(logged(device, &faults));

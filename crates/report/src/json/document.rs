@@ -8,6 +8,7 @@ use model::course::Series;
 use model::environment::{Environment, TargetEnvironment};
 use model::facts::{SystemFacts, TargetFacts};
 use model::kernel_events::KernelEvents;
+use model::kernel_message::KernelMessage;
 use model::note::Note;
 use model::plan::{EffectiveDistribution, EngineKind, Plan};
 use model::preset::PresetRun;
@@ -194,6 +195,10 @@ pub(super) struct Figured<'a> {
     /// The slowest I/Os, at most 100, the slowest first; empty without `-L` and `-D`.
     #[serde(default)]
     pub(super) slowest: Cow<'a, [SlowIo]>,
+    /// What the kernel logged while one of these was under way, or within a second of that, in its order; at
+    /// most 100.
+    #[serde(default)]
+    pub(super) kernel_messages: Cow<'a, [KernelMessage]>,
 }
 
 /// What all threads did to all targets in one part of the measurement. Sections follow each other without

@@ -92,6 +92,7 @@ impl From<Figured<'_>> for Measured {
             series: figured.series.into_owned(),
             sections: figured.sections.into_iter().map(Section::from).collect(),
             slowest: figured.slowest.into_owned(),
+            kernel_messages: figured.kernel_messages.into_owned(),
         }
     }
 }

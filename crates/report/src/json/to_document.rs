@@ -120,6 +120,7 @@ fn figured(measured: &Measured) -> Figured<'_> {
         sections,
         slowest,
         flushes,
+        kernel_messages,
     } = measured;
     Figured {
         elapsed_ns: *elapsed_ns,
@@ -149,6 +150,7 @@ fn figured(measured: &Measured) -> Figured<'_> {
         series: Borrowed(series),
         sections: sections.iter().map(section).collect(),
         slowest: Borrowed(slowest),
+        kernel_messages: Borrowed(kernel_messages),
     }
 }
 

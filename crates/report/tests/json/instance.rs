@@ -89,6 +89,7 @@ fn integer(schema: &Value, choices: &mut Choices) -> Value {
         "uint16" => u64::from(u16::MAX),
         "uint32" => u64::from(u32::MAX),
         "uint" | "uint64" => u64::MAX,
+        "int64" => return json!([0, i64::MIN, i64::MAX, choices.next().cast_signed()][choices.below(4)]),
         "int128" => return json!(choices.next().cast_signed()),
         other => panic!("how large is a {other}?"),
     };

@@ -1,0 +1,42 @@
+//! Which messages of the kernel may have to do with slow I/Os.
+
+use model::kernel_message::KernelMessage;
+use model::limits::KERNEL_MESSAGES;
+use model::slow_io::SlowIo;
+
+/// How far a message may be from an I/O.
+const NEAR_NS: i128 = 1_000_000_000;
+
+/// Those that were logged while one of the I/Os was under way, or within a second of that. The first ones, if
+/// they are many: what follows is mostly more of the same.
+pub fn beside(slowest: &[SlowIo], messages: &[KernelMessage]) -> Vec<KernelMessage> {
+    let is_near = |message: &&KernelMessage| slowest.iter().any(|io| is_near(io, message.at_ns));
+    messages.iter().filter(is_near).take(KERNEL_MESSAGES).cloned().collect()
+}
+
+fn is_near(io: &SlowIo, at_ns: i64) -> bool {
+    let ended_at_ns = i128::from(io.ended_at_ns);
+    let began_at_ns = ended_at_ns - i128::from(io.latency_ns);
+    (began_at_ns - NEAR_NS..=ended_at_ns + NEAR_NS).contains(&i128::from(at_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn what_was_said_while_an_io_was_slow_is_told() {
+        let slow = SlowIo { ended_at_ns: 10 * S, latency_ns: 3 * S, ..SlowIo::default() };
+        let at = |tenths: i64| KernelMessage { at_ns: tenths * 100_000_000, text: tenths.to_string() };
+        let messages: Vec<KernelMessage> = [-5, 59, 60, 85, 110, 111].map(at).into();
+        let told = |ios: &[SlowIo]| beside(ios, &messages).into_iter().map(|message| message.text).collect::<Vec<_>>();
+        assert_eq!(told(&[slow]), ["60", "85", "110"]);
+        let early = SlowIo { ended_at_ns: S / 10, latency_ns: S / 5, ..SlowIo::default() };
+        assert_eq!(told(&[slow, early]), ["-5", "60", "85", "110"]);
+        assert_eq!(told(&[]), [""; 0]);
+        let many = vec![at(80); 2 * KERNEL_MESSAGES];
+        assert_eq!(beside(&[slow], &many).len(), KERNEL_MESSAGES);
+    }
+}
