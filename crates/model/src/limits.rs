@@ -40,6 +40,9 @@ pub const RESULT_SERIES_MAX: usize = 10_000;
 /// Most sections of a measurement with a latency histogram of their own.
 pub const SECTIONS_MAX: u64 = 200_000;
 
+/// Sections of a measurement with `-L` and without `-D`: batches enough for confidence intervals.
+pub const SECTIONS_WITHOUT_INTERVALS: u64 = 20;
+
 /// Words of a thread's queue of closed sections: the largest section fits in, and some dozen usual ones.
 pub const SECTION_QUEUE_WORDS: usize = 16_384;
 

@@ -2,11 +2,14 @@
 
 use crate::findings::{Findings, RefusalKind};
 use model::facts::SystemFacts;
-use model::limits::{MEMORY_PERCENT_MAX, SECTION_QUEUE_WORDS, SERIES_CELLS_MAX, SERIES_WIDTH_NS, SLOWEST_IOS};
+use model::limits::{
+    MEMORY_PERCENT_MAX, SECTION_QUEUE_WORDS, SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX,
+    SERIES_WIDTH_NS, SLOWEST_IOS,
+};
 use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
 use model::record::IntervalRecord;
-use model::series::SeriesCell;
+use model::series::{SectionCounts, SeriesCell};
 use model::units::Bytes;
 
 /// Kinds of memory that `--plan` says more about.
@@ -35,6 +38,13 @@ pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFact
 /// A thread's tables of its section, their queue and its slowest I/Os: four words each.
 const SECTION_BYTES: u64 = 8 * (2 * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
 
+/// Buckets that the latencies of one direction touch in a section, two bytes each
+/// (`model::packed_counts`): latencies over a few powers of two.
+const SECTION_BUCKETS: u64 = 700;
+
+/// What the control thread keeps of a section of all threads: reads and writes.
+const SECTION_SUM_BYTES: u64 = 2 * (size_of::<SectionCounts>() as u64 + 2 * SECTION_BUCKETS);
+
 /// What is measured, and for how long.
 pub(crate) struct Measured {
     pub(crate) duration_ns: u64,
@@ -53,6 +63,16 @@ impl Measured {
         cells * size_of::<SeriesCell>() as u64
     }
 
+    /// The sections of all threads together.
+    fn section_sums_bytes(&self) -> u64 {
+        let count = match self.intervals {
+            Some(intervals) => intervals.count.min(SECTIONS_MAX),
+            None if self.latency => SECTIONS_WITHOUT_INTERVALS,
+            None => 0,
+        };
+        count * SECTION_SUM_BYTES
+    }
+
     /// What one thread keeps of the section that it is in.
     fn section_bytes(&self) -> u64 {
         if self.latency || self.intervals.is_some() { SECTION_BYTES } else { 0 }
@@ -62,7 +82,8 @@ impl Measured {
 /// Adds up what the threads of a timespan take.
 pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Measured, page_bytes: u64) -> MemoryPlan {
     let interval_count = measured.intervals.map_or(0, |intervals| intervals.count);
-    let mut memory = MemoryPlan { intervals: measured.series_bytes(), ..MemoryPlan::default() };
+    let shared = measured.series_bytes() + measured.section_sums_bytes();
+    let mut memory = MemoryPlan { intervals: shared, ..MemoryPlan::default() };
     let page_bytes = page_bytes.max(1);
     for worker in workers {
         let slots = u64::from(worker.slots) * SLOT_BYTES;
@@ -160,6 +181,19 @@ mod tests {
         assert_eq!(measured(60, false), (600 * 48, 0));
         assert_eq!(measured(60, true), (600 * 48, (110 << 10) + (128 << 10) + 3200));
         assert_eq!(measured(86_400, false), (262_144 * 48, 0));
+    }
+
+    #[test]
+    fn sections_of_all_threads_grow_with_the_intervals() {
+        let sums = |intervals: Option<u64>, latency| {
+            let intervals = intervals.map(|count| Intervals { width_ns: 1, count });
+            Measured { duration_ns: 1, intervals, latency, flushes: false }.section_sums_bytes()
+        };
+        assert_eq!(sums(None, false), 0);
+        assert_eq!(sums(None, true), 20 * SECTION_SUM_BYTES);
+        // A day of seconds takes what a test of reports counts of one.
+        assert!((240 << 20..280 << 20).contains(&sums(Some(86_400), true)), "{}", sums(Some(86_400), true));
+        assert_eq!(sums(Some(1 << 40), true), 200_000 * SECTION_SUM_BYTES);
     }
 
     #[test]

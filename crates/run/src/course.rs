@@ -3,15 +3,12 @@
 //! Whoever is about to count an I/O looks whether its part is over; only then is a part looked for, which
 //! takes divisions.
 
-use model::limits::{SECTIONS_MAX, SERIES_CELLS_MAX, SERIES_WIDTH_NS};
+use model::limits::{SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX, SERIES_WIDTH_NS};
 use model::note::Note;
 use model::plan::{Intervals, TimeSpanPlan};
 use model::series::{CellCounts, SeriesCell, SeriesRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sys::mapping::untouched_cells;
-
-/// Sections of a measurement with `-L` and without `-D`: batches enough for confidence intervals.
-const SECTIONS_WITHOUT_INTERVALS: u64 = 20;
 
 /// Words of a cell: count, bytes and sum of latencies, of reads and of writes.
 const CELL_WORDS: usize = 6;
