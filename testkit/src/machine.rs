@@ -95,6 +95,43 @@ impl Drop for LoopDevice<'_> {
     }
 }
 
+/// A disk in compressed memory.
+#[derive(Debug)]
+pub struct Zram {
+    number: u32,
+    /// Like `/dev/zram1`.
+    pub path: PathBuf,
+}
+
+impl Zram {
+    const CONTROL: &str = "/sys/class/zram-control";
+
+    /// One of so many bytes.
+    pub fn of(size_bytes: u64) -> Result<Self, String> {
+        let control = Path::new(Self::CONTROL);
+        // To read the file is to ask for one.
+        let number = std::fs::read_to_string(control.join("hot_add"))
+            .map_err(|error| format!("no zram of one's own can be had: {error}"))?;
+        let number = number.trim().parse().map_err(|_| format!("zram has no number but {number:?}"))?;
+        let zram = Self { number, path: PathBuf::from(format!("/dev/zram{number}")) };
+        let size = format!("/sys/block/zram{number}/disksize");
+        std::fs::write(size, size_bytes.to_string()).map_err(|error| format!("zram takes no size: {error}"))?;
+        Ok(zram)
+    }
+
+    /// Like `zram1`.
+    pub fn name(&self) -> String {
+        format!("zram{}", self.number)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let removed = std::fs::write(Path::new(Self::CONTROL).join("hot_remove"), self.number.to_string());
+        assert!(removed.is_ok() || std::thread::panicking(), "{} is still there: {removed:?}", self.name());
+    }
+}
+
 /// A file system of one's own.
 #[derive(Debug)]
 pub struct Mounted<'a> {

@@ -3,7 +3,7 @@
 use crate::{document, found, is_found};
 use std::fs;
 use std::fs::File;
-use testkit::{LoopDevice, or_skip, skip, tool, workplace};
+use testkit::{LoopDevice, Zram, or_skip, skip, tool, workplace};
 
 #[test]
 fn a_sparse_file_makes_it_invalid_and_a_written_one_does_not() {
@@ -119,4 +119,24 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
     let run = place.diskspd("-d2 -W0 -s -b64K -w100 --max-bytes=64M --json r.json a.dat").run();
     run.expect_status(0);
     assert_eq!(found(&place, &run, "writes-in-memory")["severity"], "warn");
+}
+
+#[test]
+fn a_pattern_on_compressed_memory_is_warned_of() {
+    let place = workplace!();
+    let zram = or_skip!(Zram::of(8 << 20));
+    let measure = |words: &str| {
+        let run = place.diskspd("-d1 -W0 -b4K -w100 -Su --json r.json").args(words).arg(&zram.path).run();
+        run.expect_status(0);
+        run
+    };
+    let destroy = format!("--destroy={}", zram.name());
+    let run = measure(&destroy);
+    let finding = found(&place, &run, "shrinking-data");
+    assert_eq!(finding["severity"], "warn");
+    let figure = finding["figure"].as_str().unwrap_or_default();
+    assert!(figure.ends_with(&format!("which is on {} (zram)", zram.name())), "{figure}");
+    // It keeps random data as it is.
+    measure(&format!("-Zr {destroy}"));
+    assert!(!is_found(&place, "shrinking-data"));
 }
