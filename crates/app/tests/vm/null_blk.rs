@@ -52,3 +52,49 @@ fn an_operation_takes_at_least_as_long_as_the_device_takes() {
         assert!(per_s > 0.0 && per_s <= outstanding * 100.0 * 1.05, "{words}: {per_s}\n{run}");
     }
 }
+
+/// What this program and the way to the device may add to its time, in microseconds, where a real CPU runs it.
+const ADDED_US_MAX: f64 = 30.0;
+
+/// Mean time of a read at the device since `before`, in microseconds: reads and their milliseconds.
+fn mean_at_device_us(disk: &Disk, before: [u64; 2]) -> f64 {
+    let [reads, ms] = reads_and_ms(disk);
+    (ms - before[1]) as f64 * 1e3 / (reads - before[0]) as f64
+}
+
+fn reads_and_ms(disk: &Disk) -> [u64; 2] {
+    let stat = disk.file("stat").expect("counters");
+    let fields: Vec<u64> = stat.split_whitespace().map(|field| field.parse().expect("a count")).collect();
+    [fields[0], fields[3]]
+}
+
+/// True if the machine is run by KVM, false if its CPU is emulated.
+fn is_on_real_cpu() -> bool {
+    let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    std::fs::read_to_string(clocks).is_ok_and(|clocks| clocks.contains("kvm-clock"))
+}
+
+#[test]
+fn a_device_of_known_microseconds_takes_these_and_little_more() {
+    let place = machine!();
+    for device_us in [10_u32, 30, 100] {
+        let options = format!("nr_devices=1 gb=1 queue_mode=2 irqmode=2 completion_nsec={}", device_us * 1000);
+        let _loaded = or_skip!(Driver::with(&place, "null_blk", &options));
+        let disk = Disk::named("nullb0");
+        for engine in ["sync", "io_uring"] {
+            let words = format!("-d2 -W0 -b4K -r -Su -L -o1 -t1 --engine={engine}");
+            let before = reads_and_ms(&disk);
+            let run = place.diskspd(&words).arg(&disk.path).run();
+            let at_device_us = mean_at_device_us(&disk, before);
+            run.expect_status(0);
+            let report = Report::of(&run.stdout);
+            let mean_us: f64 =
+                report.total.sum_of("AvgLat").and_then(|ms| ms.parse().ok()).map_or(0.0, |ms: f64| ms * 1e3);
+            assert!(mean_us >= f64::from(device_us), "{words}: the device takes {device_us} µs\n{run}");
+            // An emulated CPU takes a hundred times as long for the way there and back, and that differs.
+            let added_us_max = if is_on_real_cpu() { ADDED_US_MAX } else { f64::INFINITY };
+            let added_us = mean_us - at_device_us;
+            assert!((-1.0..=added_us_max).contains(&added_us), "{words}: {at_device_us} µs at the device\n{run}");
+        }
+    }
+}
