@@ -102,14 +102,16 @@ impl<'a, O: Observer> KernelView<'a, O> {
     }
 
     /// The targets of the timespan on devices that are written to and leave it to the kernel when, and the
-    /// parts of them that are used.
+    /// parts of them that are used. None if they are many: each is opened.
     fn written_through_cache(&self) -> BTreeMap<&Path, Range<u64>> {
+        const TARGETS_MAX: usize = 100;
         let mut parts: BTreeMap<&Path, Range<u64>> = BTreeMap::new();
-        let Some(plan) = self.current_plan() else { return parts };
-        for (index, target) in plan.targets.iter().enumerate() {
+        let Some(plan) = self.current_plan().filter(|plan| plan.targets.len() <= TARGETS_MAX) else { return parts };
+        for work in plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.write_percent > 0) {
+            let Some(target) = plan.targets.get(work.target) else { continue };
             let on_disk = self.environments.get(&target.path).is_some_and(|below| !below.devices().is_empty());
-            let Some(used) = plan.used_bytes(index) else { continue };
-            if target.open.is_written_back() && on_disk && plan.writes(index) {
+            if target.open.is_written_back() && on_disk {
+                let used = work.used_bytes();
                 let part = parts.entry(&target.path).or_insert_with(|| used.clone());
                 *part = part.start.min(used.start)..part.end.max(used.end);
             }

@@ -7,7 +7,7 @@ use host::Root;
 use model::environment::TargetEnvironment;
 use model::facts::{Facts, SystemFacts, TargetKind};
 use model::note::Note;
-use model::plan::{Plan, TargetPlan};
+use model::plan::Plan;
 use model::record::{Outcome, Record};
 use model::result::RunResult;
 use plan::{Choices, Refusal};
@@ -95,11 +95,11 @@ impl<'a> Measurement<'a> {
     /// Looks whether devices hold data where they will be read.
     fn sample_devices(&mut self, plan: &Plan) {
         for span in &plan.time_spans {
-            let read = |(index, _): &(usize, &TargetPlan)| span.reads(*index) && !span.is_null(*index);
-            let read = span.targets.iter().enumerate().filter(read);
-            for (index, target) in read {
+            for (index, target) in span.targets.iter().enumerate() {
                 let facts = self.facts.targets.get_mut(&target.path).map(|facts| &mut facts.kind);
-                let (Some(TargetKind::Block(facts)), Some(used)) = (facts, span.used_bytes(index)) else { continue };
+                let Some(TargetKind::Block(facts)) = facts else { continue };
+                let is_read = span.reads(index) && !span.is_null(index);
+                let Some(used) = span.used_bytes(index).filter(|_| is_read) else { continue };
                 if !facts.zeros.iter().any(|known| known.range_bytes() == used) {
                     facts.zeros.extend(host::sampled_zeros(&target.path, &used));
                 }

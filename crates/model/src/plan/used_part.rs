@@ -25,11 +25,6 @@ impl TimeSpanPlan {
         let uses = |worker: &&WorkerPlan| worker.targets.iter().any(|work| work.target == target);
         self.workers.iter().filter(uses).all(|worker| worker.engine.kind == EngineKind::Null)
     }
-
-    /// True if any thread writes to the target.
-    pub fn writes(&self, target: usize) -> bool {
-        self.work(target).any(|work| work.write_percent > 0)
-    }
 }
 
 impl WorkerTarget {
@@ -92,7 +87,6 @@ mod tests {
         let plan = TimeSpanPlan { workers, ..TimeSpanPlan::default() };
         assert_eq!([0, 1, 2].map(|target| plan.used_bytes(target)), [Some(8192..49_152), Some(0..1 << 30), None]);
         assert_eq!([0, 1, 2].map(|target| plan.reads(target)), [true, true, false]);
-        assert_eq!([0, 1, 2].map(|target| plan.writes(target)), [true, false, false]);
         assert_eq!([0, 1].map(|target| plan.is_null(target)), [false, true]);
     }
 }
