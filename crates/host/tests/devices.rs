@@ -227,9 +227,9 @@ fn caches_count_what_they_serve() {
          @bcache0/bcache/stats_total/cache_misses = 39
          @sdb/bcache/stats_total/cache_hits = 61
          @sdb/bcache/stats_total/cache_misses = 39
-         proc/spl/kstat/zfs/arcstats = 13 1 0x01 147 39984 5 6\\nname                            type data\n\
-         hits                            4    9000\ndemand_data_hits                4    800\n\
-         demand_data_iohits              4    3\ndemand_data_misses              4    70\n\
+         proc/spl/kstat/zfs/arcstats = 13 1 0x01 147 39984 5 6\\nname                            type data\\n\
+         hits                            4    9000\\ndemand_data_hits                4    800\\n\
+         demand_data_iohits              4    3\\ndemand_data_misses              4    70\\n\
          prefetch_data_misses            4    6",
     );
     let caches = host::io_counters(&machine.root(), ["bcache0", "sdb"]).caches;

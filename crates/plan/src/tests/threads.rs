@@ -158,7 +158,9 @@ fn memory_is_counted_by_kind() {
     assert_eq!(read_only.latency_buckets, 2 * 3 * 440 * 1024);
     // Records of ten intervals, and tables, queue and slowest I/Os of a section for each thread; the series.
     let each = 10 * size_of::<model::record::IntervalRecord>() as u64 + (110 << 10) + (128 << 10) + 3200;
-    assert_eq!(read_only.intervals, 2 * each + 100 * 48);
+    // Ten sections of both threads.
+    let sums = 10 * 2 * (size_of::<model::series::SectionCounts>() as u64 + 2 * 700);
+    assert_eq!(read_only.intervals, 2 * each + 100 * 48 + sums);
     time_span.targets[0].write_percent = 50;
     let facts = facts([("a", TargetKind::Regular(crate::fixture::ours(1, 1 << 30, model::facts::Fill::Ramp)))]);
     let mixed = planned(&profile(time_span), &facts).time_spans[0].memory;
