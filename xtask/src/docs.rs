@@ -2,6 +2,7 @@
 //! made.
 
 use crate::schema_page;
+use serde_json::Value;
 use std::io;
 use std::path::Path;
 
@@ -26,19 +27,25 @@ pub struct Document {
 /// If one cannot be read, or a page lacks the line from which on it is made.
 pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     let committed = |path: &str| std::fs::read_to_string(root.join(path));
-    let schema_path = "docs/formats/diskspd-result.schema.json";
-    let page_path = "docs/formats/json.md";
-    let page = committed(page_path)?;
-    let by_hand = page
-        .split_once(MARKER)
-        .map(|(by_hand, _)| by_hand)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("{page_path} lacks the line {MARKER}")))?;
-    let fields = schema_page::page(&report::json::schema_of_written());
-    let schema = serde_json::to_string_pretty(&report::json::schema())? + "\n";
-    Ok(vec![
-        Document { path: page_path, made: format!("{by_hand}{MARKER}{fields}"), committed: page },
+    let page = |path: &'static str, written: &Value| {
+        let page = committed(path)?;
+        let by_hand = page
+            .split_once(MARKER)
+            .map(|(by_hand, _)| by_hand)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("{path} lacks the line {MARKER}")))?;
+        let fields = schema_page::page(written);
+        Ok::<_, io::Error>(Document { path, made: format!("{by_hand}{MARKER}{fields}"), committed: page })
+    };
+    let schema = |path: &'static str, read: &Value| {
+        let made = serde_json::to_string_pretty(read)? + "\n";
         // Before it is made for the first time there is none.
-        Document { path: schema_path, committed: committed(schema_path).unwrap_or_default(), made: schema },
+        Ok::<_, io::Error>(Document { path, committed: committed(path).unwrap_or_default(), made })
+    };
+    Ok(vec![
+        page("docs/formats/json.md", &report::json::schema_of_written())?,
+        schema("docs/formats/diskspd-result.schema.json", &report::json::schema())?,
+        page("docs/formats/sweep.md", &report::json::schema_of_written_sweep())?,
+        schema("docs/formats/diskspd-sweep.schema.json", &report::json::schema_of_sweep())?,
     ])
 }
 

@@ -1,14 +1,13 @@
 //! `diskspd compare`: saved results beside each other.
 
 use crate::output::{print, say, say_each};
-use crate::saved_results::read;
+use crate::saved_results::{read, read_all};
 use crate::status::{Status, fail, printed, refuse};
 use model::headline::Figure;
 use model::result::RunResult;
 use spec::compare_command::{self, ChangeLimit, CompareCommand};
 use stats::compare::{ComparisonVerdict, Difference};
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Does what the words behind `diskspd compare` ask for.
@@ -88,30 +87,7 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
 fn side(paths: &[PathBuf]) -> Result<Vec<RunResult>, String> {
     let mut results = Vec::new();
     for path in paths {
-        if path.is_dir() {
-            results.extend(results_in(path)?);
-        } else {
-            results.push(read(path)?);
-        }
+        results.extend(read_all(path)?);
     }
     Ok(results)
-}
-
-/// The results in a directory that a sweep or a repeat made, or somebody filled.
-fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
-    let error = |error| format!("cannot read '{}': {error}", folder.display());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(error)? {
-        let path = entry.map_err(error)?.path();
-        let is_json = path.extension().is_some_and(|suffix| suffix == "json");
-        let is_index = ["sweep.json", "repeat.json"].iter().any(|name| path.ends_with(name));
-        if is_json && !is_index {
-            files.push(path);
-        }
-    }
-    files.sort();
-    if files.is_empty() {
-        return Err(format!("there is no result in '{}'", folder.display()));
-    }
-    files.iter().map(|file| read(file)).collect()
 }

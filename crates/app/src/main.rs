@@ -11,6 +11,7 @@ mod machine_runner;
 mod measure;
 mod output;
 mod outputs;
+mod picture;
 mod preset;
 mod profile_file;
 mod saved_results;

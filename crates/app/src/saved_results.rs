@@ -2,13 +2,14 @@
 
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, document, write_document};
+use crate::picture;
 use crate::status::{Status, fail, printed, refuse};
 use model::result::{Measured, RunResult};
 use spec::Form;
 use spec::report_command::{self, PartAsked, ReportCommand};
 use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ pub(crate) fn report(words: &[OsString]) -> Status {
         }
         Ok(ReportCommand::Look { files, part, slowest }) => each(&files, |result| look(result, part.as_ref(), slowest)),
         Ok(ReportCommand::Convert { file, output, form }) => convert(&file, &output, form),
+        Ok(ReportCommand::Picture { sources, output, form }) => picture::make(&sources, &output, &form),
     }
 }
 
@@ -129,4 +131,28 @@ fn contents(file: &Path) -> io::Result<Vec<u8>> {
         File::open(file)?.take(limit).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
+}
+
+/// The results of one side of a comparison: a file, or every result in a directory.
+pub(crate) fn read_all(path: &Path) -> Result<Vec<RunResult>, String> {
+    if path.is_dir() { results_in(path) } else { read(path).map(|result| vec![result]) }
+}
+
+/// The results in a directory that a sweep or a repeat made, or somebody filled.
+fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
+    let error = |error| format!("cannot read '{}': {error}", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        let is_json = path.extension().is_some_and(|suffix| suffix == "json");
+        let is_index = ["sweep.json", "repeat.json"].iter().any(|name| path.ends_with(name));
+        if is_json && !is_index {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(format!("there is no result in '{}'", folder.display()));
+    }
+    files.iter().map(|file| read(file)).collect()
 }

@@ -1,6 +1,6 @@
 //! `diskspd sweep`: a load once for each value of an option; `diskspd repeat`: the same load many times.
 
-mod folder;
+pub(crate) mod folder;
 
 use crate::Invocation;
 use crate::interrupt::{self, Signals};

@@ -4,8 +4,20 @@ use serde_json::Value;
 use std::fs;
 use testkit::{Workplace, workplace};
 
+const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-sweep.schema.json");
+
 fn json(place: &Workplace, name: &str) -> Value {
     serde_json::from_slice(&place.content(name)).expect("it is JSON")
+}
+
+/// A sweep.json or repeat.json, which must be what the schema says.
+fn index(place: &Workplace, name: &str) -> Value {
+    let index = json(place, name);
+    let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    if let Err(fault) = jsonschema::validate(&schema, &index) {
+        panic!("{name} at {}: {fault}", fault.instance_path());
+    }
+    index
 }
 
 /// Files in a directory of the workplace, sorted.
@@ -38,7 +50,7 @@ fn every_point_is_run_and_kept() {
         }
     }
     run.expect_stdout(&["depth/SSD", "efficient depth:", "saturation depth:"]);
-    let sweep = json(&place, "results/sweep.json");
+    let sweep = index(&place, "results/sweep.json");
     assert_eq!(sweep["points"].as_array().map(Vec::len), Some(6));
     let visits = sweep["visits"].as_array().expect("visits");
     assert_eq!(files(&place, "results").len(), visits.len() + 2, "a file for each run, the sweep and its table");
@@ -121,7 +133,7 @@ fn a_failed_point_does_not_end_the_sweep() {
         .run();
     run.expect_status(1).expect_stderr(&["1 runs failed"]);
     run.expect_stdout(&["Param -o 2 -t 1 -b 8K, failed: --before-point", "exit status: 7", "Param -o 2 -t 1 -b 16K, "]);
-    let sweep = json(&place, "d/sweep.json");
+    let sweep = index(&place, "d/sweep.json");
     assert!(sweep["visits"][1]["outcome"]["failed"]["reasons"][0].is_string());
     let run = place.diskspd("sweep --resume d").run();
     run.expect_status(0).expect_stdout(&["Param -o 2 -t 1 -b 8K, "]);
@@ -152,7 +164,7 @@ fn repeats_print_each_run_their_average_and_median() {
     let run = place.diskspd("repeat --runs 6 --dir r -- -c1M -d1 -W0 -b4K -r -L a.dat").run();
     run.expect_status(0).expect_stderr(&["6 runs: 6 s", "results: r"]);
     run.expect_stdout(&["Run 1, ", "Run 6, ", "Average, ", "95 % interval"]);
-    let sweep = json(&place, "r/repeat.json");
+    let sweep = index(&place, "r/repeat.json");
     let iops = |visit: &Value| visit["outcome"]["measured"]["headline"]["iops"].as_f64().expect("a figure");
     let runs: Vec<f64> = sweep["visits"].as_array().expect("runs").iter().map(iops).collect();
     assert_eq!(runs.len(), 6);

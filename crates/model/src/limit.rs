@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A figure that shall not be exceeded (`--limit`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// Which.
     pub figure: LimitFigure,
@@ -15,6 +16,7 @@ pub struct Limit {
 /// Figures that a limit may be put on: response times of an open loop, from intended start to completion,
 /// and CPU usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitFigure {
     /// Mean.
@@ -64,6 +66,7 @@ impl LimitFigure {
 
 /// The highest rate that keeps the limits, among the points of a sweep over rising rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitFound {
     /// All of them hold or fail together.
     pub limits: Vec<Limit>,

@@ -11,6 +11,7 @@ pub const SWEEP_FORM: &str = "diskspd-sweep/1";
 
 /// One option with one value: `o`, `8`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// The option without its dashes.
     pub name: String,
@@ -41,6 +42,7 @@ impl Setting {
 
 /// One combination of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// In the order of the axes.
     pub settings: Vec<Setting>,
@@ -77,6 +79,7 @@ pub enum Extent {
 
 /// Why a run was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A run of the full length.
@@ -91,6 +94,7 @@ pub enum Purpose {
 
 /// One run of one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Visit {
     /// Index of the point.
     pub point: usize,
@@ -104,6 +108,7 @@ pub struct Visit {
 
 /// How the run of a point went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum VisitOutcome {
     /// It has figures.
@@ -132,8 +137,9 @@ impl Visit {
 
 /// What a sweep was asked to do and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
-    /// [`SWEEP_FORM`].
+    /// Marks a file of this form.
     pub form: String,
     /// The program: its version and a checksum of its file.
     pub program: String,
@@ -154,6 +160,7 @@ pub struct Sweep {
 
 /// The devices below the targets, for figures per device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCount {
     /// Devices.
     pub ssds: u32,
@@ -163,6 +170,7 @@ pub struct DeviceCount {
 
 /// Points that differ in depth only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepthSeries {
     /// What they share.
     pub settings: Vec<Setting>,
@@ -174,6 +182,7 @@ pub struct DepthSeries {
 
 /// The two depths that matter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {
     /// The most throughput per latency: the largest power in Kleinrock's sense.
     pub efficient: DepthEstimate,
@@ -183,6 +192,7 @@ pub struct Knee {
 
 /// A depth, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepthEstimate {
     /// The depth, all threads and targets together.
     pub depth: u32,
@@ -197,6 +207,7 @@ pub struct DepthEstimate {
 
 /// Where throughput stops to grow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Saturation {
     /// At the smallest depth within 5 % of a plateau.

@@ -24,6 +24,7 @@ mod latency_table;
 mod limit;
 mod load_loop;
 mod numbers;
+pub mod page;
 mod part_table;
 pub mod plain_table;
 pub mod preset;

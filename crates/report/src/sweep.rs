@@ -132,12 +132,12 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
 }
 
 /// What varies, in the order of the settings; every point has the same.
-fn names(sweep: &Sweep) -> Vec<String> {
+pub(crate) fn names(sweep: &Sweep) -> Vec<String> {
     let first = sweep.points.first();
     first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()
 }
 
-fn dashed(name: &str) -> String {
+pub(crate) fn dashed(name: &str) -> String {
     if name.chars().count() == 1 { format!("-{name}") } else { name.to_owned() }
 }
 
@@ -171,11 +171,8 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
 /// `24 (-o3), 95 % sure between 16 and 32`
 fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
     let DepthEstimate { depth, low, high, .. } = *estimate;
-    let at = series
-        .points
-        .iter()
-        .find(|point| stats::sweep::figures(sweep, **point).is_some_and(|figures| figures.depth == Some(depth)));
-    let settings = at.map(|point| Setting::typed_all(&sweep.points[*point].settings)).unwrap_or_default();
+    let at = stats::sweep::point_at(sweep, series, depth);
+    let settings = at.map(|point| Setting::typed_all(&sweep.points[point].settings)).unwrap_or_default();
     if low == high {
         format!("{depth} ({settings})")
     } else {
@@ -183,7 +180,7 @@ fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> St
     }
 }
 
-fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {
+pub(crate) fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {
     let first = series.points.first().and_then(|point| stats::sweep::figures(sweep, *point));
     match first {
         _ if !estimate.is_at_edge => "",

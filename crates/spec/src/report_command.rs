@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// What `diskspd report --help` prints.
 pub const HELP: &str = "\
 Usage: diskspd report FILE... [--output OUT]
+       diskspd report FILE|DIR... --output PAGE.html
+       diskspd report FILE|DIR... --output CHART.svg|CHART.png [--chart NAME]
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]
 
 Prints the report of a saved result. From a file that --json wrote it is, byte for byte, the report
@@ -18,9 +20,16 @@ that the run printed.
   FILE            a result: JSON of --json, or what DiskSpd printed on Windows (-Rxml or text, of
                   versions 2.0 to 2.3, also in UTF-16); - = stdin. Of several files every report
                   follows a line with the file's name.
+  DIR             what sweep or repeat made, or any directory with results of the same load
   -o, --output OUT
                   write it to this file instead. Its suffix says in which form: .txt, .xml, .csv or
-                  .json. Only with one FILE.
+                  .json of one FILE; .html is a page to look at, with charts, in a single file that
+                  loads nothing; .svg and .png are a single chart. A page or chart of several results
+                  compares each of them with the first.
+  --chart NAME    which chart: iops, throughput, read-latency, write-latency, distribution, percentiles,
+                  heat, cpu or slowest of a result; depth-throughput, depth-latency, grid-throughput,
+                  grid-latency, settings-throughput or settings-latency of a sweep. The first that there
+                  is if not given
   --from TIME     instead of the report, the figures of a part of the measurement (JSON of runs with -D
                   or -L): where it begins, as 30s, 1.5m or 250ms. It is widened to whole intervals of
                   -D, or to twentieths of the measurement
@@ -61,6 +70,32 @@ pub enum ReportCommand {
         /// Its form.
         form: Form,
     },
+    /// Make a page or a chart.
+    Picture {
+        /// Files and directories; `-` = stdin.
+        sources: Vec<PathBuf>,
+        /// Where to.
+        output: PathBuf,
+        /// Its form.
+        form: PictureForm,
+    },
+}
+
+/// What is to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PictureForm {
+    /// A page of HTML.
+    Page,
+    /// A chart as SVG.
+    Svg {
+        /// `--chart`; `None` = the first that there is.
+        chart: Option<String>,
+    },
+    /// A chart as PNG.
+    Png {
+        /// The same.
+        chart: Option<String>,
+    },
 }
 
 /// A part of the measurement, and what to tell of it.
@@ -84,6 +119,7 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     let mut files: Vec<PathBuf> = Vec::new();
     let mut output: Option<PathBuf> = None;
     let (mut from_ns, mut to_ns, mut percentiles_ppb, mut slowest) = (None, None, Vec::new(), false);
+    let mut chart: Option<String> = None;
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
             Short('h') | Long("help") => return Ok(ReportCommand::Help),
@@ -95,6 +131,7 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
             Long("to") => once(&mut to_ns, "--to", time(&mut parser)?)?,
             Long("percentile") => percentiles_ppb.push(decimal::rank_ppb(&text(&mut parser)?)?),
             Long("slowest") => slowest = true,
+            Long("chart") => once(&mut chart, "--chart", text(&mut parser)?)?,
             Value(path) => files.push(PathBuf::from(path)),
             other => return Err(other.unexpected().to_string()),
         }
@@ -108,13 +145,26 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     let is_part = from_ns.is_some() || to_ns.is_some() || !percentiles_ppb.is_empty();
     let part = is_part.then(|| PartAsked { from_ns: from_ns.unwrap_or(0), to_ns, percentiles_ppb });
     let Some(output) = output else {
+        if chart.is_some() {
+            return Err("--chart needs an --output that ends with .svg or .png".to_owned());
+        }
         let looks = slowest || is_part;
         return Ok(if looks { ReportCommand::Look { files, part, slowest } } else { ReportCommand::Print { files } });
     };
     if is_part || slowest {
         return Err("--output takes whole results, not a part of one or its slowest I/Os".to_owned());
     }
-    let form = form_of(&output)?;
+    let form = match form_of(&output)? {
+        Output::Document(form) if chart.is_none() => form,
+        Output::Svg => return Ok(ReportCommand::Picture { sources: files, output, form: PictureForm::Svg { chart } }),
+        Output::Png => return Ok(ReportCommand::Picture { sources: files, output, form: PictureForm::Png { chart } }),
+        Output::Page if chart.is_none() => {
+            return Ok(ReportCommand::Picture { sources: files, output, form: PictureForm::Page });
+        }
+        Output::Document(_) | Output::Page => {
+            return Err("--chart needs an --output that ends with .svg or .png".to_owned());
+        }
+    };
     match <[PathBuf; 1]>::try_from(files) {
         Ok([file]) => Ok(ReportCommand::Convert { file, output, form }),
         Err(files) => Err(format!("--output takes one result, not {}", files.len())),
@@ -134,12 +184,30 @@ fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
     parser.value().and_then(ValueExt::string).map_err(|error| error.to_string())
 }
 
-fn form_of(output: &Path) -> Result<Form, String> {
-    let form = output.extension().and_then(|suffix| suffix.to_str()).and_then(Form::from_suffix);
-    form.ok_or_else(|| {
-        let suffixes = Form::ALL.map(|form| format!(".{}", form.suffix())).join(", ");
-        format!("the suffix of --output says the form, and '{}' has none of {suffixes}", output.display())
-    })
+/// What a suffix stands for.
+enum Output {
+    Document(Form),
+    Page,
+    Svg,
+    Png,
+}
+
+fn form_of(output: &Path) -> Result<Output, String> {
+    let suffix = output.extension().and_then(|suffix| suffix.to_str());
+    let is = |name: &str| suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(name));
+    match suffix.and_then(Form::from_suffix) {
+        Some(form) => Ok(Output::Document(form)),
+        None if is("html") || is("htm") => Ok(Output::Page),
+        None if is("svg") => Ok(Output::Svg),
+        None if is("png") => Ok(Output::Png),
+        None => {
+            let suffixes = Form::ALL.map(|form| format!(".{}", form.suffix())).join(", ");
+            let shown = output.display();
+            Err(format!(
+                "the suffix of --output says the form, and '{shown}' has none of {suffixes}, .html, .svg, .png"
+            ))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -169,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn pages_and_charts_are_made_of_any_number_of_results() {
+        let picture = |sources: &[&str], output: &str, form| {
+            let sources = sources.iter().map(PathBuf::from).collect();
+            Ok(ReportCommand::Picture { sources, output: output.into(), form })
+        };
+        assert_eq!(parsed("a.json -o b.html"), picture(&["a.json"], "b.html", PictureForm::Page));
+        assert_eq!(parsed("-o b.HTM a dir"), picture(&["a", "dir"], "b.HTM", PictureForm::Page));
+        assert_eq!(parsed("a -o b.svg"), picture(&["a"], "b.svg", PictureForm::Svg { chart: None }));
+        let chart = Some("heat".to_owned());
+        assert_eq!(parsed("a -o b.png --chart heat"), picture(&["a"], "b.png", PictureForm::Png { chart }));
+    }
+
+    #[test]
     fn parts_and_the_slowest_are_asked_for() {
         let look = |part, slowest| Ok(ReportCommand::Look { files: vec!["a.json".into()], part, slowest });
         let s = 1_000_000_000;
@@ -195,7 +276,11 @@ mod tests {
             ("", "there is no file to report"),
             ("--output a.txt", "there is no file to report"),
             ("a --output", "missing argument for option '--output'"),
-            ("a --output b", "'b' has none of .txt, .xml, .json, .csv"),
+            ("a --output b", "'b' has none of .txt, .xml, .json, .csv, .html, .svg, .png"),
+            ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
+            ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
+            ("a --chart heat -o b.txt", "--chart needs an --output that ends with .svg or .png"),
+            ("a --chart heat --chart cpu -o b.svg", "--chart was given before"),
             ("a --output json", "'json' has none of"),
             ("a b --output c.txt", "takes one result, not 2"),
             ("a --output c.txt -o d.txt", "--output was given before"),

@@ -33,7 +33,7 @@ pub const NAMED_PERCENTILES: [(&str, u64); 13] = [
 pub(crate) const IOS_BEYOND_MIN: u64 = 10;
 
 /// True if fewer than ten of `count` I/Os lie beyond a rank.
-pub(crate) fn is_weak(count: u64, rank_ppb: u64) -> bool {
+pub fn is_weak(count: u64, rank_ppb: u64) -> bool {
     let beyond_ppb = u128::from(count) * u128::from(PPB - rank_ppb.min(PPB));
     beyond_ppb < u128::from(IOS_BEYOND_MIN) * u128::from(PPB)
 }

@@ -22,6 +22,7 @@ mod latency;
 pub mod latency_band;
 pub mod limit;
 mod load_loop;
+pub mod overview;
 mod part;
 mod rate;
 pub mod repeats;
@@ -40,7 +41,7 @@ pub use headline::headline;
 pub use kernel_events::{EventSources, kernel_events, level_figures};
 pub use kernel_messages::beside;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};
-pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB};
+pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak};
 pub use part::{NoPart, Part, part};
 pub use rate::{amount, megabytes_per_s, per_second};
 

@@ -14,18 +14,24 @@ const OFF_CURVE: f64 = 0.05;
 /// ... and this many times as far as points are in the median.
 const OFF_CURVE_SPREADS: f64 = 4.0;
 
-/// The figures of a point: those of its median run by I/Os per second, of the longest runs that it has.
+/// The figures of a point: those of its [`median_run`].
 pub fn figures(sweep: &Sweep, point: usize) -> Option<&Headline> {
+    median_run(sweep, point).and_then(Visit::headline)
+}
+
+/// The run that stands for a point: the median one by I/Os per second, of the longest runs that it has.
+pub fn median_run(sweep: &Sweep, point: usize) -> Option<&Visit> {
     let mut runs = runs(sweep, point);
-    runs.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    let iops = |visit: &Visit| visit.headline().map_or(0.0, |figures| figures.iops);
+    runs.sort_by(|a, b| iops(a).total_cmp(&iops(b)));
     runs.get(runs.len().saturating_sub(1) / 2).copied()
 }
 
-/// The runs of a point that count: confirmed ones, or else all.
-fn runs(sweep: &Sweep, point: usize) -> Vec<&Headline> {
+/// The runs of a point that count: confirmed ones, or else all that have figures.
+fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
     let of = |wanted: fn(&Visit) -> bool| {
         let visits = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
-        visits.filter_map(Visit::headline).collect::<Vec<_>>()
+        visits.filter(|visit| visit.headline().is_some()).collect::<Vec<_>>()
     };
     let confirmed = of(|visit| visit.purpose == Purpose::Confirm);
     if confirmed.is_empty() { of(|_| true) } else { confirmed }
@@ -63,7 +69,7 @@ pub fn depths(sweep: &Sweep) -> Vec<DepthSeries> {
 
 fn samples(sweep: &Sweep, point: usize) -> impl Iterator<Item = DepthSample> {
     let sample = |figures: &Headline| figures.depth.map(|depth| DepthSample { depth, iops: figures.iops });
-    runs(sweep, point).into_iter().filter_map(sample)
+    runs(sweep, point).into_iter().filter_map(Visit::headline).filter_map(sample)
 }
 
 /// Points whose throughput does not fit their neighbours' in depth, ascending.
@@ -136,10 +142,8 @@ pub fn points_that_matter(sweep: &Sweep) -> Vec<usize> {
             Saturation::At { depth, .. } => Some(depth.depth),
             Saturation::StillRising { .. } => None,
         };
-        for depth in [Some(knee.efficient.depth), saturation].into_iter().flatten() {
-            let of_depth = |point: &&usize| figures(sweep, **point).is_some_and(|f| f.depth == Some(depth));
-            points.extend(series.points.iter().find(of_depth));
-        }
+        let depths = [Some(knee.efficient.depth), saturation].into_iter().flatten();
+        points.extend(depths.filter_map(|depth| point_at(sweep, &series, depth)));
     }
     points.extend(best(sweep));
     points.sort_unstable();
@@ -163,6 +167,43 @@ pub fn per_device(figures: &Headline, devices: DeviceCount) -> PerDevice {
     let amplification = 1.0 - figures.write_share + figures.write_share * f64::from(devices.copies);
     let each = |all: f64| all * amplification / f64::from(devices.ssds);
     PerDevice { amplification, depth: figures.depth.map(|depth| each(depth.into())), iops: each(figures.iops) }
+}
+
+/// The figures of one point in percent of those of another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    /// I/Os per second.
+    pub iops_percent: f64,
+    /// Mean latency; `None` if it was not measured.
+    pub mean_percent: Option<f64>,
+}
+
+/// One point beside another; `None` if the other has no throughput.
+pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
+    let percent = |one: f64, other: f64| (other > 0.0).then(|| one / other * 100.0);
+    Some(Beside {
+        iops_percent: percent(figures.iops, other.iops)?,
+        mean_percent: figures.mean_ns.zip(other.mean_ns).and_then(|(one, other)| percent(one, other)),
+    })
+}
+
+/// The point whose run is worth a look of its own: the highest that keeps limits, that of the efficient depth if
+/// there is one series of depths, or else the one with the most I/Os per second.
+pub fn recommended(sweep: &Sweep) -> Option<usize> {
+    if let Some(holds) = sweep.limit.as_ref().and_then(|found| found.holds) {
+        return figures(sweep, holds).map(|_| holds);
+    }
+    let efficient = match &sweep.depths[..] {
+        [series] => series.knee.as_ref().and_then(|knee| point_at(sweep, series, knee.efficient.depth)),
+        _ => None,
+    };
+    efficient.or_else(|| best(sweep))
+}
+
+/// The first point of a series with this depth.
+pub fn point_at(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<usize> {
+    let of_depth = |point: &usize| figures(sweep, *point).is_some_and(|figures| figures.depth == Some(depth));
+    series.points.iter().copied().find(of_depth)
 }
 
 /// The point with the most I/Os per second.

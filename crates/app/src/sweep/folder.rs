@@ -16,7 +16,7 @@ const TABLE_FILE: &str = "table.csv";
 
 /// What is kept in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Points of a sweep.
     Sweep,
     /// Runs of the same load.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The subcommand.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Sweep => "sweep",
             Self::Repeat => "repeat",
@@ -84,6 +84,27 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
     None
 }
 
+/// What a directory keeps, if it is one that a sweep or a repeat made.
+pub(crate) fn find(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
+    let kind = [Kind::Sweep, Kind::Repeat].into_iter().find(|kind| path.join(kind.file()).is_file())?;
+    Some(kept(path, kind).map(|sweep| (kind, sweep)))
+}
+
+fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
+    let file = folder.join(kind.file());
+    let at = |reason: String| format!("'{}': {reason}", file.display());
+    let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
+    let sweep: Sweep =
+        serde_json::from_slice(&text).map_err(|error| at(format!("it is no {}: {error}", kind.name())))?;
+    if sweep.form != SWEEP_FORM {
+        return Err(at(format!("it has the form '{}'; this program reads {SWEEP_FORM}", sweep.form)));
+    }
+    let points = || 0..sweep.points.len();
+    let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
+        && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
+    if is_known { Ok(sweep) } else { Err(at("it has runs of points that it does not have".to_owned())) }
+}
+
 impl Folder {
     /// A directory for a new sweep, which is made later: none may be there, or an empty one.
     pub(super) fn check(path: PathBuf, kind: Kind) -> Result<Self, String> {
@@ -102,17 +123,7 @@ impl Folder {
     /// The directory of a sweep that was begun, and the sweep.
     pub(super) fn open(path: PathBuf) -> Result<(Self, Sweep), String> {
         let kind = Kind::Sweep;
-        let file = path.join(kind.file());
-        let at = |reason: String| format!("'{}': {reason}", file.display());
-        let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-        let sweep: Sweep = serde_json::from_slice(&text).map_err(|error| at(format!("it is no sweep: {error}")))?;
-        if sweep.form != SWEEP_FORM {
-            return Err(at(format!("it has the form '{}'; this program reads {SWEEP_FORM}", sweep.form)));
-        }
-        let is_known = |point: usize| point < sweep.points.len();
-        if !sweep.visits.iter().all(|visit| is_known(visit.point)) {
-            return Err(at("it has runs of points that it does not have".to_owned()));
-        }
+        let sweep = kept(&path, kind)?;
         Ok((Self { path, kind }, sweep))
     }
 

@@ -12,7 +12,7 @@ mod schema;
 mod to_document;
 
 #[cfg(feature = "schema")]
-pub use schema::{schema, schema_of_written};
+pub use schema::{schema, schema_of_sweep, schema_of_written, schema_of_written_sweep};
 
 use document::Document;
 use layout::Layout;

@@ -2,24 +2,47 @@
 
 use super::document::Document;
 use super::{SCHEMA, SCHEMA_VERSION};
+use model::sweep::{SWEEP_FORM, Sweep};
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 /// What [`super::read`] reads, as JSON Schema (draft 2020-12).
 pub fn schema() -> Value {
-    generate(SchemaSettings::draft2020_12())
+    of_document(SchemaSettings::draft2020_12())
 }
 
 /// What [`super::write`] writes. Here `required` lists every field, in the order of the document.
 pub fn schema_of_written() -> Value {
-    generate(SchemaSettings::draft2020_12().for_serialize())
+    of_document(SchemaSettings::draft2020_12().for_serialize())
 }
 
-fn generate(settings: SchemaSettings) -> Value {
-    let mut schema = settings.into_generator().into_root_schema_for::<Document<'_>>().to_value();
-    schema["title"] = json!("Result of diskspd");
+/// `sweep.json` and `repeat.json`, as JSON Schema (draft 2020-12): as they are read.
+pub fn schema_of_sweep() -> Value {
+    of_sweep(SchemaSettings::draft2020_12())
+}
+
+/// The same as they are written. Here `required` lists every field, in the order of the file.
+pub fn schema_of_written_sweep() -> Value {
+    of_sweep(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn of_document(settings: SchemaSettings) -> Value {
+    let mut schema = generate::<Document<'_>>(settings, "Result of diskspd");
     schema["properties"]["schema"]["const"] = json!(SCHEMA);
     schema["properties"]["schema_version"]["const"] = json!(SCHEMA_VERSION);
+    schema
+}
+
+fn of_sweep(settings: SchemaSettings) -> Value {
+    let mut schema = generate::<Sweep>(settings, "Sweep or repeat of diskspd");
+    schema["properties"]["form"]["const"] = json!(SWEEP_FORM);
+    schema
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    schema["title"] = json!(title);
     tidy(&mut schema);
     schema
 }

@@ -69,6 +69,8 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
     let (own, load) = split_load(args)?;
     let mut options = SweepOptions::default();
     let (mut runs, mut folder) = (None, None);
+    // Where results go is no part of what was asked for.
+    let mut words: Vec<String> = Vec::new();
     let mut parser = lexopt::Parser::from_args(own);
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
@@ -77,6 +79,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
             Long(name) if ["runs", "until", "rest", "before-run"].contains(&name) => {
                 let name = name.to_owned();
                 let value = text(&parser.value().map_err(|error| error.to_string())?)?;
+                words.push(format!("--{name}={value}"));
                 let of_option = |reason| format!("--{name} {reason}");
                 match name.as_str() {
                     "runs" => runs = Some(count(&value, RUNS_MAX).map_err(of_option)?),
@@ -90,7 +93,8 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
     }
     options.runs = runs.unwrap_or(if options.extent == Extent::Whole { RUNS } else { RUNS_UNTIL });
     let points = points(&load, &Variation::default(), surroundings)?;
-    let words = own.iter().map(text).chain(load.into_iter().map(Ok)).collect::<Result<_, _>>()?;
+    words.push("--".to_owned());
+    words.extend(load);
     Ok(RepeatCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder })
 }
 
@@ -131,6 +135,21 @@ mod tests {
         assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Figure::P99, share: 0.025 }, 64));
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
         assert_eq!(parsed("--help"), Ok(RepeatCommand::Help));
+    }
+
+    #[test]
+    fn its_words_ask_for_the_same_again() {
+        let Ok(RepeatCommand::Run { request, folder }) = parsed("--runs 3 --dir d --until=p99=2% -- -r a.dat") else {
+            panic!("it is a repeat");
+        };
+        assert_eq!(
+            (request.words.join(" "), folder),
+            ("--runs=3 --until=p99=2% -- -r a.dat".to_owned(), Some("d".into()))
+        );
+        let Ok(RepeatCommand::Run { request: again, .. }) = parsed(&request.words.join(" ")) else {
+            panic!("they can be read");
+        };
+        assert_eq!(again, request);
     }
 
     #[test]

@@ -1,0 +1,108 @@
+//! `diskspd report --output` as a page or a chart.
+
+use crate::output::say;
+use crate::outputs::{OutputFile, Protected};
+use crate::saved_results::{read, read_all};
+use crate::status::{Status, fail};
+use crate::sweep::folder::{self, Kind};
+use model::result::RunResult;
+use model::sweep::{Sweep, VisitOutcome};
+use report::page::{ChartFormat, Side, Subject, chart, html};
+use spec::report_command::PictureForm;
+use std::path::{Path, PathBuf};
+
+/// Makes one of some files and directories.
+pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm) -> Status {
+    let protected: Vec<Protected> =
+        sources.iter().map(|path| Protected { path: path.clone(), role: "the result that is read" }).collect();
+    let place = match OutputFile::check(output, &protected) {
+        Ok(place) => place,
+        Err(reason) => {
+            say(&format!("ERROR: --output '{}': {reason}", output.display()));
+            return Status::Invalid;
+        }
+    };
+    let found = match Found::at(sources) {
+        Ok(found) => found,
+        Err(reason) => return fail(&reason),
+    };
+    let drawn = |name: Option<&str>, format| chart(&found.subject(), name, format).map_err(|error| error.to_string());
+    let bytes = match form {
+        PictureForm::Page => html(&found.subject()).map(String::into_bytes).map_err(|error| error.to_string()),
+        PictureForm::Svg { chart } => drawn(chart.as_deref(), ChartFormat::Svg),
+        PictureForm::Png { chart } => drawn(chart.as_deref(), ChartFormat::Png),
+    };
+    let written = bytes.and_then(|bytes| {
+        let written = place.write(|out| out.write_all(&bytes));
+        written.map_err(|error| format!("cannot write '{}': {error}", output.display()))
+    });
+    match written {
+        Ok(()) => Status::Success,
+        Err(reason) => fail(&reason),
+    }
+}
+
+/// What was found at the places that were given.
+enum Found {
+    Run { name: String, result: Box<RunResult> },
+    Folder { name: String, kind: Kind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
+    Sides(Vec<Side>),
+}
+
+impl Found {
+    fn at(sources: &[PathBuf]) -> Result<Self, String> {
+        let [source] = sources else {
+            let side = |path: &PathBuf| Ok(Side { name: name_of(path), results: read_all(path)? });
+            return sources.iter().map(side).collect::<Result<_, String>>().map(Self::Sides);
+        };
+        let name = name_of(source);
+        match folder::find(source) {
+            Some(found) => {
+                let (kind, sweep) = found?;
+                let result = shown_run(source, &sweep).map(Box::new);
+                Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
+            }
+            None if source.is_dir() => Err(format!(
+                "'{}': it is a directory that neither sweep nor repeat made; name the results in it",
+                source.display()
+            )),
+            None => Ok(Self::Run { name, result: Box::new(read(source)?) }),
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::Run { name, result } => Subject::Run { name, result },
+            Self::Folder { name, kind: Kind::Sweep, sweep, result } => {
+                Subject::Sweep { name, sweep, chosen: result.as_deref() }
+            }
+            Self::Folder { name, kind: Kind::Repeat, sweep, result } => {
+                Subject::Repeat { name, sweep, example: result.as_deref() }
+            }
+            Self::Sides(sides) => Subject::Comparison { sides },
+        }
+    }
+}
+
+/// The result of the run that a page shows as a whole. A page without it is better than none, so what is wrong
+/// with it is only told.
+fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
+    let visit = stats::sweep::median_run(sweep, stats::sweep::recommended(sweep)?)?;
+    let VisitOutcome::Measured { file, .. } = &visit.outcome else { return None };
+    // Files of a sweep lie in its directory, whatever the index says.
+    let name = Path::new(file).file_name()?;
+    match read(&folder.join(name)) {
+        Ok(result) => Some(result),
+        Err(reason) => {
+            say(&format!("WARNING: {reason}; the page goes without it"));
+            None
+        }
+    }
+}
+
+/// The last part of a path, or all of it.
+fn name_of(path: &Path) -> String {
+    let named = std::path::absolute(path).ok().and_then(|path| path.file_name().map(ToOwned::to_owned));
+    let name = if path == Path::new("-") { None } else { named };
+    name.as_deref().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

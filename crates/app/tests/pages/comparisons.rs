@@ -1,0 +1,42 @@
+//! Pages of several results.
+
+use crate::{charts, page, series, words};
+use testkit::workplace;
+
+#[test]
+fn differences_are_shown_with_their_intervals() {
+    let place = workplace!();
+    for name in ["a", "b"] {
+        let words = format!("-c1M -d2 -W0 -b4K -r -L -D100 --json {name}.json a.dat");
+        place.diskspd(&words).run().expect_status(0);
+    }
+    let page = page(&place, "a.json b.json");
+    assert_eq!(charts(&page), ["differences"]);
+    let shown = series(&page, "differences", "");
+    let compared = place.diskspd("compare a.json b.json").run();
+    compared.expect_status(0);
+    assert_eq!(shown.texts.len(), 7, "{:?}", shown.texts);
+    for (text, change) in shown.texts.iter().zip(&shown.y) {
+        let name = text.split(':').next().expect("a name");
+        let line = compared.stdout.lines().find(|line| line.trim_start().starts_with(name)).expect("the same figure");
+        let percent = format!("{change:+.1} %");
+        assert!(line.contains(&percent), "{percent}: {line}");
+    }
+    let words = words(&page);
+    assert!(words.contains("a.json: environment") && words.contains("b.json: to repeat it"), "{words}");
+}
+
+#[test]
+fn each_is_compared_with_the_first_and_unlike_loads_are_said() {
+    let place = workplace!();
+    for (name, options) in [("a", "-b4K"), ("b", "-b8K"), ("c", "-b4K")] {
+        let words = format!("-c1M -d1 -W0 -r -L {options} --json {name}.json a.dat");
+        place.diskspd(&words).run().expect_status(0);
+    }
+    let page = page(&place, "a.json b.json c.json");
+    assert_eq!(charts(&page), ["differences", "differences"]);
+    let words = words(&page);
+    let (other, like) = words.split_once("c.json against a.json").expect("both comparisons");
+    assert!(other.contains("b.json against a.json") && other.contains("The loads are not alike"));
+    assert!(!like.contains("The loads are not alike"));
+}

@@ -1,0 +1,58 @@
+//! `diskspd report --output` as pages and charts.
+
+mod browser;
+mod charts;
+mod comparisons;
+mod runs;
+mod sweeps;
+
+use testkit::Workplace;
+
+/// The page that is made of some sources.
+fn page(place: &Workplace, sources: &str) -> String {
+    let run = place.diskspd("report").args(sources).args("-o page.html").run();
+    run.expect_status(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    let page = String::from_utf8(place.content("page.html")).expect("HTML is text");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>"), "it is whole");
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert!(!page.contains("://"), "nothing points elsewhere");
+    assert!(!page.contains(" src=") && !page.contains("url(h"), "nothing is loaded");
+    page
+}
+
+/// Names of the charts of a page, in their order.
+fn charts(page: &str) -> Vec<&str> {
+    page.split("data-chart=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+/// A series of a chart as its attributes tell it: x, y and what is said of each point.
+struct Series {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    texts: Vec<String>,
+}
+
+/// A series of a page's chart by their names, as it is drawn for wide windows.
+fn series(page: &str, chart: &str, name: &str) -> Series {
+    let chart = page.split(&format!("data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
+    let chart = chart.split("</figure>").next().expect("it ends");
+    let series = chart.split(&format!("data-series=\"{name}\"")).nth(1).expect("the series is there");
+    let attribute = |name: &str| {
+        let rest = series.split(&format!(" data-{name}=\"")).nth(1).expect("the attribute is there");
+        rest.split('"').next().expect("it ends").to_owned()
+    };
+    let numbers = |name: &str| attribute(name).split(' ').map(|number| number.parse().expect("a number")).collect();
+    Series { x: numbers("x"), y: numbers("y"), texts: attribute("texts").split('|').map(str::to_owned).collect() }
+}
+
+/// What is in a page, without markup.
+fn words(page: &str) -> String {
+    let mut words = String::new();
+    let body = page.split("<body>").nth(1).unwrap_or_default().split("<script>").next().unwrap_or_default();
+    for part in body.split('<') {
+        words.push_str(part.split_once('>').map_or(part, |(_, text)| text));
+    }
+    let escapes = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#x2f;", "/"), ("&amp;", "&")];
+    escapes.into_iter().fold(words, |words, (escape, character)| words.replace(escape, character))
+}

@@ -1,0 +1,158 @@
+//! Pages of single results.
+
+use crate::{charts, page, series, words};
+use serde_json::Value;
+use testkit::{Workplace, workplace};
+
+fn json(place: &Workplace, name: &str) -> Value {
+    serde_json::from_slice(&place.content(name)).expect("it is JSON")
+}
+
+#[test]
+fn a_run_is_shown_with_the_values_of_its_result() {
+    let place = workplace!();
+    let words_of_run = "-c1M -d1 -W0 -b4K -r -w30 -o4 -t2 -L -D100 --json r.json a.dat";
+    place.diskspd(words_of_run).run().expect_status(0);
+    let page = page(&place, "r.json");
+    assert_eq!(
+        charts(&page),
+        [
+            "iops",
+            "throughput",
+            "read-latency",
+            "write-latency",
+            "distribution",
+            "percentiles",
+            "heat",
+            "cpu",
+            "slowest"
+        ]
+    );
+    let result = json(&place, "r.json");
+    let measured = &result["time_spans"][0]["measured"];
+    let counts = |side: &str| -> Vec<f64> {
+        let ios = measured["series"][side]["ios"].as_array().expect("a series");
+        ios.iter().map(|ios| ios.as_u64().expect("a number") as f64).collect()
+    };
+    for (side, name) in [("read", "reads"), ("write", "writes")] {
+        let rates: Vec<f64> = counts(side).iter().map(|ios| ios * 10.0).collect();
+        let shown = series(&page, "iops", name);
+        assert_eq!(shown.y.len(), rates.len());
+        for (shown, rate) in shown.y.iter().zip(&rates) {
+            assert!((shown - rate).abs() <= rate * 1e-5, "{shown} {rate}");
+        }
+        assert!((shown.x[0] - 0.1).abs() < 1e-9);
+        assert!(shown.texts[0].starts_with("0.1 s: ") && shown.texts[0].ends_with(" IOPS"), "{}", shown.texts[0]);
+    }
+    let percent: f64 = series(&page, "distribution", "reads").y.iter().sum();
+    assert!((percent - 100.0).abs() < 0.01, "{percent}");
+    let ios: f64 = series(&page, "heat", "").y.iter().sum();
+    assert!((ios - measured["total"]["total"]["ios"].as_f64().expect("a number")).abs() <= ios * 1e-4);
+    let slowest = series(&page, "slowest", "reads").y.into_iter().chain(series(&page, "slowest", "writes").y);
+    let longest = slowest.fold(0.0, f64::max);
+    let longest_ns = measured["slowest"][0]["latency_ns"].as_f64().expect("a number");
+    assert!((longest - longest_ns).abs() <= longest_ns * 1e-5);
+    let words = words(&page);
+    for expected in ["99.9th percentile", "Percentiles of latency", "Environment", "To repeat it", "a.dat"] {
+        assert!(words.contains(expected), "{expected}");
+    }
+    assert!(words.contains(words_of_run), "the command is there");
+    let place_of = |what: &str| page.find(what).expect(what);
+    assert!(place_of("class=\"verdict") < place_of("class=\"tiles"), "verdict, headline");
+    assert!(place_of("class=\"tiles") < place_of("data-chart=\"iops\""), "charts");
+    assert!(place_of("data-chart=\"slowest\"") < place_of("To repeat it"), "command");
+}
+
+#[test]
+fn what_was_not_measured_is_said() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
+    let page = page(&place, "r.json");
+    assert_eq!(charts(&page), ["iops", "throughput", "cpu"]);
+    let words = words(&page);
+    for title in
+        ["Latency over time", "Latency distribution", "Latency by percentile", "Latency heat map", "Slowest I/Os"]
+    {
+        assert!(words.contains(&format!("{title}: ")), "{title}");
+    }
+    assert!(words.contains("JSON results of runs with -L or -D do"));
+}
+
+#[test]
+fn results_of_other_tools_give_what_they_have() {
+    let place = workplace!();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/data/");
+    for name in [
+        "01-basic_mix.txt",
+        "01-basic_mix.xml",
+        "39-two_timespans.txt",
+        "42-open_failure.txt",
+        "44-interrupted_warmup.txt",
+    ] {
+        let page = page(&place, &format!("{data}{name}"));
+        let words = words(&page);
+        assert!(words.contains("DiskSpd 2.") && words.contains("To repeat it"), "{name}");
+    }
+    let mix = page(&place, &format!("{data}01-basic_mix.xml"));
+    assert_eq!(
+        charts(&mix),
+        ["iops", "percentiles", "cpu"],
+        "intervals, percentiles and CPUs are in DiskSpd's results"
+    );
+}
+
+#[test]
+fn a_run_that_failed_says_why() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
+    let mut result = json(&place, "r.json");
+    result["time_spans"][0]["measured"] = Value::Null;
+    result["time_spans"][0]["verdict"] = Value::Null;
+    result["time_spans"][0]["outcome"] = "failed".into();
+    result["time_spans"][0]["errors"] = serde_json::json!(["the <target> went away"]);
+    place.file("failed.json", result.to_string().as_bytes());
+    let failed = page(&place, "failed.json");
+    assert!(words(&failed).contains("An error ended it") && words(&failed).contains("the <target> went away"));
+    assert!(failed.contains("the &lt;target&gt; went away") && charts(&failed).is_empty());
+    result["time_spans"] = serde_json::json!([]);
+    result["errors"] = serde_json::json!(["it was refused"]);
+    place.file("refused.json", result.to_string().as_bytes());
+    assert!(words(&page(&place, "refused.json")).contains("it was refused"));
+}
+
+#[test]
+fn names_from_outside_are_no_markup() {
+    let place = workplace!();
+    let name = "<img src=x onerror=alert(1)>\"'&\n.dat";
+    place
+        .diskspd("-c1M -d1 -W0 -b4K -L --json r.json --label")
+        .arg("<b>=</title><script>")
+        .arg(name)
+        .run()
+        .expect_status(0);
+    let run = place.diskspd("report r.json -o page.html").run();
+    run.expect_status(0);
+    let page = String::from_utf8(place.content("page.html")).expect("text");
+    assert!(!page.contains("<img") && !page.contains("<b>=") && !page.contains("</title><script>"));
+    assert!(words(&page).contains("<img src=x onerror=alert(1)>"), "{}", words(&page));
+    assert!(page.contains("\\x0a.dat"), "a line break is visible");
+    assert_eq!(page.matches("<script>").count(), 1);
+}
+
+#[test]
+fn a_long_run_stays_small() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -w50 -L -D100 --json r.json a.dat").run().expect_status(0);
+    let mut result = json(&place, "r.json");
+    let measured = &mut result["time_spans"][0]["measured"];
+    for side in ["read", "write"] {
+        for what in ["ios", "bytes", "latency_sum_ns"] {
+            let counts = (0..10_000u64).map(|cell| (cell * 7919 % 5000).into()).collect::<Vec<Value>>();
+            measured["series"][side][what] = counts.into();
+        }
+    }
+    place.file("long.json", result.to_string().as_bytes());
+    let page = page(&place, "long.json");
+    assert!(series(&page, "iops", "total").y.len() <= 300);
+    assert!(page.len() < 1_500_000, "{}", page.len());
+}

@@ -1,0 +1,87 @@
+//! Charts as data: what is shown, without how large or in which format.
+
+use super::axis::Axis;
+use super::palette::Role;
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    /// By which it is asked for, and told apart in a page.
+    pub(crate) name: &'static str,
+    /// Its heading.
+    pub(crate) title: String,
+    /// How to read it, in a sentence or two; may be empty.
+    pub(crate) caption: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) series: Vec<Series>,
+    /// Places on the x axis that matter.
+    pub(crate) markers: Vec<Marker>,
+}
+
+/// Marks that belong together, under one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) marks: Marks,
+}
+
+/// Values of x and y.
+pub(crate) type Points = Vec<(f64, f64)>;
+
+/// How values are drawn.
+#[derive(Clone, Debug)]
+pub(crate) enum Marks {
+    /// A line; NaN for y breaks it. Its name stands at its end.
+    Line(Points),
+    /// A line, and a dot for each value.
+    DottedLine(Points),
+    /// The area below a line. Its name stands at its peak.
+    Area(Points),
+    /// Dots.
+    Dots(Points),
+    /// Rectangles.
+    Cells(Vec<Cell>),
+    /// Horizontal intervals around dots.
+    Intervals(Vec<Interval>),
+}
+
+/// A rectangle.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    /// From and to.
+    pub(crate) x: (f64, f64),
+    /// From and to.
+    pub(crate) y: (f64, f64),
+    /// What it stands for.
+    pub(crate) value: f64,
+    /// How much colour it has, from 0 to 1.
+    pub(crate) strength: f64,
+    /// What is written in it; may be empty.
+    pub(crate) label: String,
+    /// What is told of it.
+    pub(crate) text: String,
+}
+
+/// A value with its interval.
+#[derive(Clone, Debug)]
+pub(crate) struct Interval {
+    pub(crate) at: f64,
+    /// `None` = unknown.
+    pub(crate) bounds: Option<(f64, f64)>,
+    pub(crate) y: f64,
+    pub(crate) role: Role,
+    /// What is told of it.
+    pub(crate) text: String,
+}
+
+/// A place on the x axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Marker {
+    pub(crate) x: f64,
+    /// The range that it may lie in.
+    pub(crate) bounds: (f64, f64),
+    pub(crate) role: Role,
+    pub(crate) label: String,
+}

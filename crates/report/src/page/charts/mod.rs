@@ -1,0 +1,86 @@
+//! What each chart shows, made of results.
+
+mod cpu;
+mod density;
+mod depth;
+mod differences;
+mod grid;
+mod heat_map;
+mod latency_over_time;
+mod percentile_curve;
+mod rates;
+mod runs;
+mod settings;
+mod slowest;
+
+pub(super) use depth::{latency_over_depth, throughput_over_depth};
+pub(super) use differences::differences;
+pub(super) use grid::grids;
+pub(super) use runs::runs;
+pub(super) use settings::over_settings;
+
+use super::chart::{Chart, Marks, Series};
+use super::palette::Role;
+use model::profile::TimeSpan;
+use model::result::{Directions, Measured};
+
+/// A chart, or why there is none.
+pub(super) type Shown = Result<Chart, Absent>;
+
+/// A chart that there is no data for.
+#[derive(Clone, Debug)]
+pub(super) struct Absent {
+    pub(super) title: &'static str,
+    /// A sentence.
+    pub(super) reason: String,
+}
+
+impl Absent {
+    fn because(title: &'static str, reason: &str) -> Self {
+        Self { title, reason: reason.to_owned() }
+    }
+}
+
+/// The charts of a timespan in the order of a page.
+pub(super) fn of_time_span(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
+    let mut charts = vec![rates::iops(span, measured), rates::throughput(measured)];
+    charts.extend(latency_over_time::charts(measured));
+    charts.extend([
+        density::chart(measured),
+        percentile_curve::chart(measured),
+        heat_map::chart(measured),
+        cpu::chart(measured),
+        slowest::chart(measured),
+    ]);
+    charts
+}
+
+/// Lines for reads, writes and both, as far as there are such I/Os.
+fn lines_of_directions(
+    measured: &Measured,
+    of: impl Fn(fn(&Directions<f64>) -> f64) -> Vec<(f64, f64)>,
+) -> Vec<Series> {
+    let series = |name: &str, role, values| Series { name: name.to_owned(), role, marks: Marks::Line(values) };
+    let read: fn(&Directions<f64>) -> f64 = |figures| figures.read;
+    let write: fn(&Directions<f64>) -> f64 = |figures| figures.write;
+    match (measured.total.read.ios > 0, measured.total.write.ios > 0) {
+        (true, true) => vec![
+            series("total", Role::Total, of(|figures| figures.total)),
+            series("reads", Role::Read, of(read)),
+            series("writes", Role::Write, of(write)),
+        ],
+        (_, false) => vec![series("reads", Role::Read, of(read))],
+        (false, true) => vec![series("writes", Role::Write, of(write))],
+    }
+}
+
+/// The values of some series.
+fn values(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
+    series
+        .iter()
+        .flat_map(|series| match &series.marks {
+            Marks::Line(values) | Marks::DottedLine(values) | Marks::Area(values) | Marks::Dots(values) => &values[..],
+            Marks::Cells(_) | Marks::Intervals(_) => &[],
+        })
+        .copied()
+}

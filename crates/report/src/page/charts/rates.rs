@@ -1,0 +1,94 @@
+//! I/Os and bytes per second over time.
+
+use super::{Absent, Shown, lines_of_directions, values};
+use crate::page::axis::Axis;
+use crate::page::chart::Chart;
+use crate::page::quantity::Quantity;
+use model::profile::TimeSpan;
+use model::result::{Directions, Measured};
+use stats::overview::{Moment, timeline};
+
+/// Steps of a line: more than a window has room for would not be seen.
+const STEPS_MAX: usize = 300;
+
+pub(super) fn iops(span: Option<&TimeSpan>, measured: &Measured) -> Shown {
+    const TITLE: &str = "I/Os per second";
+    let moments = timeline(&measured.series, STEPS_MAX);
+    if moments.is_empty() {
+        return of_intervals(span, measured).ok_or_else(|| Absent::because(TITLE, NO_SERIES));
+    }
+    let series = lines_of_directions(measured, |side| steps(&moments, |moment| side(&moment.iops)));
+    Ok(Chart {
+        name: "iops",
+        title: TITLE.to_owned(),
+        caption: each(&moments),
+        x: time(&moments),
+        y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
+        series,
+        markers: Vec::new(),
+    })
+}
+
+pub(super) fn throughput(measured: &Measured) -> Shown {
+    const TITLE: &str = "Throughput";
+    let moments = timeline(&measured.series, STEPS_MAX);
+    if moments.is_empty() {
+        return Err(Absent::because(TITLE, NO_SERIES));
+    }
+    let series = lines_of_directions(measured, |side| steps(&moments, |moment| side(&moment.mib_per_s)));
+    Ok(Chart {
+        name: "throughput",
+        title: TITLE.to_owned(),
+        caption: each(&moments),
+        x: time(&moments),
+        y: Axis::from_zero("MiB/s", Quantity::MibPerS, values(&series).map(|(_, y)| y)),
+        series,
+        markers: Vec::new(),
+    })
+}
+
+const NO_SERIES: &str = "the result keeps no series over time; JSON results of this program do";
+
+fn each(moments: &[Moment]) -> String {
+    let width_ns = moments.first().map_or(0, |moment| moment.end_ns - moment.start_ns);
+    format!("Each point is the mean of {}.", Quantity::TimeS.value(s(width_ns)))
+}
+
+fn time(moments: &[Moment]) -> Axis {
+    let end_ns = moments.last().map_or(0, |moment| moment.end_ns);
+    Axis::linear("", Quantity::TimeS, 0.0, s(end_ns))
+}
+
+/// A value stands at the end of its step, where it is known.
+fn steps(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Vec<(f64, f64)> {
+    moments.iter().map(|moment| (s(moment.end_ns), of(moment))).collect()
+}
+
+/// Results of `DiskSpd` have intervals (`-D`) without bytes.
+fn of_intervals(span: Option<&TimeSpan>, measured: &Measured) -> Option<Chart> {
+    let width_s = f64::from(span?.interval_ms) / 1e3;
+    let intervals = &measured.intervals;
+    if intervals.is_empty() {
+        return None;
+    }
+    let series = lines_of_directions(measured, |side| {
+        let rates = intervals.iter().map(|interval| {
+            let Directions { read, write, total } = interval;
+            side(&Directions { read: read.iops, write: write.iops, total: total.iops })
+        });
+        (1u32..).zip(rates).map(|(index, iops)| (f64::from(index) * width_s, iops)).collect()
+    });
+    Some(Chart {
+        name: "iops",
+        title: "I/Os per second".to_owned(),
+        caption: format!("Each point is the mean of {}.", Quantity::TimeS.value(width_s)),
+        x: Axis::linear("", Quantity::TimeS, 0.0, intervals.len() as f64 * width_s),
+        y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
+        series,
+        markers: Vec::new(),
+    })
+}
+
+fn s(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

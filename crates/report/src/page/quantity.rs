@@ -1,0 +1,166 @@
+//! Figures with their units, short enough for axes and tiles.
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// I/Os per second.
+    Iops,
+    /// MiB per second.
+    MibPerS,
+    /// Latency in nanoseconds.
+    LatencyNs,
+    /// Seconds since the start of the measurement.
+    TimeS,
+    /// A number of things.
+    Count,
+    /// Percent.
+    Percent,
+    /// Percent more or less.
+    Change,
+    /// A percentile by its nines: 2 is the 99th.
+    Nines,
+}
+
+impl Quantity {
+    /// A value, as exact as it is worth reading.
+    pub(crate) fn value(self, value: f64) -> String {
+        match self {
+            Self::Iops if value < 100.0 => format!("{} IOPS", significant(value)),
+            Self::Iops => format!("{} IOPS", grouped(value)),
+            Self::MibPerS => format!("{} MiB/s", significant_grouped(value)),
+            Self::LatencyNs => latency(value),
+            Self::TimeS => format!("{} s", trimmed(value, 3)),
+            Self::Count => grouped(value),
+            Self::Percent => format!("{} %", significant(value)),
+            Self::Change => format!("{value:+.1} %"),
+            Self::Nines => format!("{}th", trimmed((1.0 - 10f64.powf(-value)) * 100.0, 7)),
+        }
+    }
+
+    /// A value on an axis, where `step` apart is the next.
+    pub(crate) fn tick(self, value: f64, step: f64) -> String {
+        let decimals = decimals_of(step);
+        match self {
+            Self::Iops | Self::Count | Self::MibPerS | Self::Nines if step >= 1000.0 => thousands(value),
+            Self::Iops | Self::Count | Self::MibPerS | Self::Nines => trimmed(value, decimals),
+            Self::LatencyNs => latency(value),
+            Self::TimeS => time(value),
+            Self::Percent => format!("{} %", trimmed(value, decimals)),
+            Self::Change if value == 0.0 => "0 %".to_owned(),
+            Self::Change => format!("{}{} %", if value > 0.0 { "+" } else { "" }, trimmed(value, decimals)),
+        }
+    }
+}
+
+/// A latency in nanoseconds with three significant digits, in the unit that needs no zeros: `43.2 µs`.
+pub(crate) fn latency(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 999.5 => (ns, "ns"),
+        ns if ns < 999.5e3 => (ns / 1e3, "µs"),
+        ns if ns < 999.5e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", significant(value))
+}
+
+/// Three significant digits, or all before the point; no zeros at the end.
+pub(crate) fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 || size == 0.0 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        size => (2 - size.log10().floor() as i32).clamp(0, 9) as usize,
+    };
+    trimmed(value, decimals)
+}
+
+fn significant_grouped(value: f64) -> String {
+    if value.abs() >= 1000.0 { grouped(value) } else { significant(value) }
+}
+
+/// A whole number with commas between thousands.
+pub(crate) fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < -0.5 { format!("-{text}") } else { text }
+}
+
+/// `12k`, `1.5M`.
+fn thousands(value: f64) -> String {
+    let (value, unit) = match value.abs() {
+        size if size >= 1e9 => (value / 1e9, "G"),
+        size if size >= 1e6 => (value / 1e6, "M"),
+        size if size >= 1e3 => (value / 1e3, "k"),
+        _ => return trimmed(value, 2),
+    };
+    format!("{}{unit}", trimmed(value, 2))
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s >= 7200.0 => format!("{} h", trimmed(s / 3600.0, 2)),
+        s if s >= 180.0 => format!("{} min", trimmed(s / 60.0, 1)),
+        s => format!("{} s", trimmed(s, 3)),
+    }
+}
+
+fn decimals_of(step: f64) -> usize {
+    if step >= 1.0 || step <= 0.0 { 0 } else { (-step.log10().floor()).min(9.0) as usize }
+}
+
+/// So many decimals, without zeros at the end.
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_have_three_digits() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1 µs"),
+            (43_210.0, "43.2 µs"),
+            (1_000_000.0, "1 ms"),
+            (1_234_567.0, "1.23 ms"),
+            (30_000_000_000.0, "30 s"),
+        ] {
+            assert_eq!(latency(ns), text);
+        }
+    }
+
+    #[test]
+    fn values_and_ticks_are_short() {
+        assert_eq!(Quantity::Iops.value(52_287.4), "52,287 IOPS");
+        assert_eq!(Quantity::Iops.value(4.256), "4.26 IOPS");
+        assert_eq!(Quantity::MibPerS.value(1_204.6), "1,205 MiB/s");
+        assert_eq!(Quantity::Change.value(-3.25), "-3.2 %");
+        assert_eq!(
+            (Quantity::Iops.tick(15_000.0, 5_000.0), Quantity::Iops.tick(800.0, 200.0)),
+            ("15k".into(), "800".into())
+        );
+        assert_eq!(Quantity::Iops.tick(2_500_000.0, 500_000.0), "2.5M");
+        assert_eq!(Quantity::MibPerS.tick(0.25, 0.05), "0.25");
+        assert_eq!(
+            (Quantity::TimeS.tick(120.0, 20.0), Quantity::TimeS.tick(600.0, 60.0)),
+            ("120 s".into(), "10 min".into())
+        );
+        assert_eq!(
+            (Quantity::Change.tick(-20.0, 10.0), Quantity::Change.tick(5.0, 5.0)),
+            ("-20 %".into(), "+5 %".into())
+        );
+        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
+        assert_eq!((grouped(999.6), grouped(0.0)), ("1,000".into(), "0".into()));
+    }
+}
