@@ -89,6 +89,9 @@ impl<'a> Measurement<'a> {
         observer.tell(&record, &mut result);
         result.notes.extend(hold.as_ref().map(latency_note));
         stats::verdict::judge(&mut result);
+        if let Some(stated) = &self.request.options.expect {
+            stats::expect::judge(&mut result, stated);
+        }
         (result, errors)
     }
 

@@ -15,6 +15,7 @@ pub mod device_fault;
 pub mod device_guard;
 pub mod durability;
 pub mod environment;
+pub mod expectation;
 pub mod facts;
 pub mod headline;
 pub mod kernel_counters;

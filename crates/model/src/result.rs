@@ -6,6 +6,7 @@ use crate::affinity::AffinityEntry;
 use crate::confidence::{FigureSteadiness, HalfWidths};
 use crate::course::{Section, Series};
 use crate::environment::{Environment, TargetEnvironment};
+use crate::expectation::Expectation;
 use crate::facts::{SystemFacts, TargetFacts};
 use crate::kernel_counters::KernelCounters;
 use crate::kernel_events::KernelEvents;
@@ -120,6 +121,8 @@ pub struct TimeSpanResult {
     /// Whether the figures are what they claim to be; `None` without figures, and in results of other
     /// programs.
     pub verdict: Option<Verdict>,
+    /// How near it came to what was said of the storage (`--expect`).
+    pub expectation: Option<Expectation>,
 }
 
 /// How a timespan ended.

@@ -15,6 +15,7 @@ mod echo;
 mod echo_target;
 mod event_names;
 mod event_table;
+mod expectation_block;
 mod figure_words;
 mod flush_table;
 mod foreign;

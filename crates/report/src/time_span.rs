@@ -2,8 +2,8 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
-    verdict_block, wait_table,
+    confidence, cpu_table, distribution_list, event_table, expectation_block, flush_table, foreign, io_table,
+    latency_table, load_loop, verdict_block, wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;
@@ -39,7 +39,8 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
     }
     let notes: Vec<Note> = shown.run_notes.iter().chain(&happened.notes).cloned().collect();
     remarks(out, &happened.errors, &notes)?;
-    happened.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))
+    happened.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
+    happened.expectation.as_ref().map_or(Ok(()), |expectation| expectation_block::block(out, expectation))
 }
 
 /// Says of a failed timespan that its figures are not what was asked for.

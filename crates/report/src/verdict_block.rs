@@ -16,14 +16,17 @@ pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
         Some(Severity::Note) | None => SOUND,
     };
     writeln!(out, "\nVerdict: {head}")?;
-    for Finding { name, severity, figure, advice, .. } in &verdict.findings {
-        write!(out, "  {severity:<7} ")?;
-        foreign::write_bytes(out, name.as_bytes())?;
-        write!(out, ": ")?;
-        foreign::write_bytes(out, figure.as_bytes())?;
-        write!(out, "\n          ")?;
-        foreign::write_bytes(out, advice.as_bytes())?;
-        writeln!(out)?;
-    }
-    Ok(())
+    verdict.findings.iter().try_for_each(|found| finding(out, found))
+}
+
+/// Two lines.
+pub(crate) fn finding(out: &mut dyn Write, found: &Finding) -> io::Result<()> {
+    let Finding { name, severity, figure, advice, .. } = found;
+    write!(out, "  {severity:<7} ")?;
+    foreign::write_bytes(out, name.as_bytes())?;
+    write!(out, ": ")?;
+    foreign::write_bytes(out, figure.as_bytes())?;
+    write!(out, "\n          ")?;
+    foreign::write_bytes(out, advice.as_bytes())?;
+    writeln!(out)
 }

@@ -1,6 +1,7 @@
 //! What a command line asks for.
 
 use crate::outputs::Outputs;
+use model::expectation::Stated;
 use model::plan::EngineKind;
 use model::preset::PresetRun;
 use model::profile::{EndAfter, Profile, RateProcess, ResultFormat};
@@ -260,6 +261,8 @@ pub struct RunOptions {
     pub destroy: Vec<String>,
     /// `--hold-latency`: keep CPUs from sleeping states.
     pub hold_latency: bool,
+    /// `--expect`: what the storage is said to do.
+    pub expect: Option<Box<Stated>>,
     /// `--strict`: figures that are not what they claim to be are a failure.
     pub strict: bool,
     /// `--plan`: print what would be done and stop.

@@ -14,6 +14,7 @@ mod decimal;
 pub mod devices_command;
 mod distribution;
 mod duration;
+mod expect;
 pub mod help;
 mod loaded;
 mod nearness;

@@ -12,6 +12,7 @@ mod course;
 mod cpu;
 mod distribution;
 mod durability;
+pub mod expect;
 mod flushes;
 mod headline;
 mod intervals;

@@ -53,6 +53,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         kernel_counters: None,
         kernel_events: None,
         verdict: None,
+        expectation: None,
     }
 }
 

@@ -6,6 +6,7 @@ use model::affinity::AffinityEntry;
 use model::confidence::{FigureSteadiness, HalfWidths};
 use model::course::Series;
 use model::environment::{Environment, TargetEnvironment};
+use model::expectation::Expectation;
 use model::facts::{SystemFacts, TargetFacts};
 use model::kernel_events::KernelEvents;
 use model::kernel_message::KernelMessage;
@@ -131,6 +132,9 @@ pub(super) struct TimeSpan<'a> {
     /// measured.
     #[serde(default)]
     pub(super) verdict: Option<Cow<'a, Verdict>>,
+    /// How near it came to what was said of the storage (`--expect`); null = nothing was said.
+    #[serde(default)]
+    pub(super) expectation: Option<Cow<'a, Expectation>>,
 }
 
 /// The figures of a timespan.

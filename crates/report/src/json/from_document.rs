@@ -58,6 +58,7 @@ impl From<TimeSpan<'_>> for TimeSpanResult {
             kernel_counters: time_span.kernel_counters.map(Cow::into_owned),
             kernel_events: time_span.kernel_events.map(Cow::into_owned),
             verdict: time_span.verdict.map(Cow::into_owned),
+            expectation: time_span.expectation.map(Cow::into_owned),
         }
     }
 }

@@ -80,6 +80,7 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         kernel_counters,
         kernel_events,
         verdict,
+        expectation,
     } = happened;
     TimeSpan {
         outcome: *outcome,
@@ -91,6 +92,7 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         kernel_counters: kernel_counters.as_ref().map(Borrowed),
         kernel_events: kernel_events.as_ref().map(Borrowed),
         verdict: verdict.as_ref().map(Borrowed),
+        expectation: expectation.as_ref().map(Borrowed),
     }
 }
 

@@ -8,6 +8,7 @@ use super::number::{ms, percent, two_decimals};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::expectation::{Ceiling, Expectation};
 use model::result::{Directions, FlushFigures, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
 use std::fmt::Display;
@@ -63,22 +64,42 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
         flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
         let confidence = happened.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
-        happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))
+        happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
+        happened.expectation.as_ref().map_or(Ok(()), |expectation| self::expectation(xml, expectation))
     })
 }
 
 fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
-    xml.inside("Verdict", &[], |xml| {
-        for Finding { name, severity, figure, value, advice } in &verdict.findings {
-            let value = value.map(|value| value.to_string());
-            let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
-            attributes.extend(value.as_ref().map(|value| ("Value", value as &dyn Display)));
-            xml.inside("Finding", &attributes, |xml| {
-                xml.element("Figure", figure)?;
-                xml.element("Advice", advice)
-            })?;
+    xml.inside("Verdict", &[], |xml| verdict.findings.iter().try_for_each(|found| finding(xml, found)))
+}
+
+fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
+    let Finding { name, severity, figure, value, advice } = found;
+    let value = value.map(|value| value.to_string());
+    let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
+    attributes.extend(value.as_ref().map(|value| ("Value", value as &dyn Display)));
+    xml.inside("Finding", &attributes, |xml| {
+        xml.element("Figure", figure)?;
+        xml.element("Advice", advice)
+    })
+}
+
+/// How near the timespan came to what was said, in full: shares are small where a ceiling is far away.
+fn expectation(xml: &mut Writer<'_>, expectation: &Expectation) -> io::Result<()> {
+    let Expectation { ceilings, binding, findings } = expectation;
+    xml.inside("Expectation", &[("Binding", binding)], |xml| {
+        for Ceiling { name, unit, limit, reached, share_percent, is_estimate } in ceilings {
+            let attributes: [(&str, &dyn Display); 6] = [
+                ("Name", name),
+                ("Unit", &unit.xml()),
+                ("Limit", limit),
+                ("Reached", reached),
+                ("SharePercent", share_percent),
+                ("Estimate", is_estimate),
+            ];
+            xml.empty("Ceiling", &attributes)?;
         }
-        Ok(())
+        findings.iter().try_for_each(|found| finding(xml, found))
     })
 }
 

@@ -1,6 +1,7 @@
 //! Results of runs that never were: random records, summarised as those of real runs are.
 
 use model::affinity::compact;
+use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::facts::SystemFacts;
 use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents};
 use model::note::Note;
@@ -127,6 +128,7 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
         happened.kernel_events = (span.waits[4] % 2 == 0 && happened.measured.is_some()).then(|| kernel_events(span));
         let Some(measured) = &mut happened.measured else { continue };
         happened.verdict = (span.outcome > 0).then(|| verdict(span));
+        happened.expectation = span.waits[4].is_multiple_of(3).then(|| expectation(span));
         if span.has_distribution {
             measured.distributions = vec![distribution(span)];
             measured.rows.iter_mut().filter(|row| row.target == 0).for_each(|row| row.distribution = Some(0));
@@ -364,6 +366,19 @@ fn verdict(span: &Span) -> Verdict {
     };
     let severities: &[Severity] = if span.waits[5].is_multiple_of(2) { &[] } else { &Severity::ALL };
     Verdict { findings: severities.iter().copied().map(finding).collect() }
+}
+
+/// Both units, an estimate among them, and what is found.
+fn expectation(span: &Span) -> Expectation {
+    let ceiling = |name: &str, unit, limit: f64, is_estimate| {
+        let reached = limit * f64::from(span.threads) / 3.0;
+        Ceiling { name: name.to_owned(), unit, limit, reached, share_percent: reached / limit * 100.0, is_estimate }
+    };
+    let ceilings = vec![
+        ceiling("vm-iops", CeilingUnit::IosPerSecond, 1920.0, false),
+        ceiling("small-random-writes", CeilingUnit::BytesPerSecond, 337.5e6, true),
+    ];
+    Expectation { ceilings, binding: "vm-iops".to_owned(), findings: verdict(span).findings }
 }
 
 /// A list with a hole, cut off after 60 percent.

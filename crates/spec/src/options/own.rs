@@ -3,6 +3,7 @@
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
+use crate::expect;
 use crate::size;
 use model::plan::EngineKind;
 use model::profile::RateProcess;
@@ -244,6 +245,25 @@ pub(super) const ROWS: &[OptionRow] = &[
         example: "--delete-after",
         apply: |builder, _| {
             builder.options.delete_after = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--expect",
+        value: "=<figure>=<value>[,...]",
+        kind: Kind::Value,
+        repeat: Repeat::Accumulates,
+        short: "tell what share the run reached of what the storage is said to do, and what binds",
+        long: "Figures: raid=0, 1, 5, 6 or 10, drives=<n>, drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> of one \
+               drive, vm-iops=<n>, vm-bytes=<bytes>, and hba=<bits>[x<lanes>] as in 12Gx4, all per second; K, M, G and T are \
+               decimal here. Every ceiling that follows is named behind the verdict with its value and the share \
+               that was reached, with the rule of thumb for small random writes to a RAID marked as an estimate. More \
+               than 100 %, a cap from the start and a burst that ran out are flagged.",
+        example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
+        apply: |builder, given| {
+            let before = builder.options.expect.as_deref().copied().unwrap_or_default();
+            builder.options.expect = Some(Box::new(expect::parse(given.value, before)?));
             Ok(())
         },
         ..OWN

@@ -9,6 +9,7 @@ mod distribution_list;
 mod echo;
 mod echo_target;
 mod event_table;
+mod expectation_block;
 mod flush_lines;
 mod io_table;
 mod latency_table;

@@ -3,8 +3,8 @@
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
 use super::{
-    Report, confidence, cpu_table, distribution_list, echo, event_table, flush_lines, io_table, latency_table,
-    load_loop, verdict_block, wait_table,
+    Report, confidence, cpu_table, distribution_list, echo, event_table, expectation_block, flush_lines, io_table,
+    latency_table, load_loop, verdict_block, wait_table,
 };
 use crate::load_loop::RESPONSE_TIME;
 use crate::read::distributions::Distributions;
@@ -90,6 +90,9 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
         }
         "" => parts.title = title,
         _ if verdict_block::is_header(line) => parts.happened.verdict = Some(verdict_block::read(lines)?),
+        _ if expectation_block::is_header(line) => {
+            parts.happened.expectation = Some(expectation_block::read(line, lines)?);
+        }
         _ if latency_table::is_header(line) => {
             let columns = latency_table::read(lines)?;
             if title.as_deref() == Some(RESPONSE_TIME) {

@@ -4,6 +4,7 @@ use super::element::Element;
 use super::statistics;
 use crate::read::{ReadError, number};
 use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::note::Note;
 use model::plan::EngineKind;
 use model::profile::RateProcess;
@@ -36,6 +37,7 @@ pub(super) fn read(
     let engine = |element: Element<'_, '_>| ENGINES.into_iter().find(|engine| engine.name() == element.text());
     happened.engines.extend(linux.children("Engine").filter_map(engine));
     happened.verdict = linux.child("Verdict").map(verdict).transpose()?;
+    happened.expectation = linux.child("Expectation").map(expectation).transpose()?;
     if let Some(measured) = &mut happened.measured {
         measured.is_partial = linux.is_true("Partial");
         for target in linux.children("TargetLatency") {
@@ -50,6 +52,10 @@ pub(super) fn read(
 }
 
 fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
+    Ok(Verdict { findings: findings(element)? })
+}
+
+fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
     let finding = |element: Element<'_, '_>| {
         let word = element.attribute("Severity").unwrap_or_default();
         let unknown = || element.error(format!("Finding: '{}' is no severity", number::shown(word)));
@@ -61,7 +67,28 @@ fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
             advice: element.child_text("Advice").unwrap_or_default().to_owned(),
         })
     };
-    Ok(Verdict { findings: element.children("Finding").map(finding).collect::<Result<_, _>>()? })
+    element.children("Finding").map(finding).collect()
+}
+
+fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
+    let ceiling = |element: Element<'_, '_>| {
+        let word = element.attribute("Unit").unwrap_or_default();
+        let unknown = || element.error(format!("Ceiling: '{}' is no unit", number::shown(word)));
+        let figure = |name: &str| Ok::<f64, ReadError>(element.real_attribute(name)?.unwrap_or(0.0));
+        Ok(Ceiling {
+            name: element.attribute("Name").unwrap_or_default().to_owned(),
+            unit: CeilingUnit::ALL.into_iter().find(|unit| unit.xml() == word).ok_or_else(unknown)?,
+            limit: figure("Limit")?,
+            reached: figure("Reached")?,
+            share_percent: figure("SharePercent")?,
+            is_estimate: element.attribute("Estimate") == Some("true"),
+        })
+    };
+    Ok(Expectation {
+        ceilings: element.children("Ceiling").map(ceiling).collect::<Result<_, ReadError>>()?,
+        binding: element.attribute("Binding").unwrap_or_default().to_owned(),
+        findings: findings(element)?,
+    })
 }
 
 fn confidence(element: Element<'_, '_>) -> Result<Directions<Option<HalfWidths>>, ReadError> {

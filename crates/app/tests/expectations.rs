@@ -1,0 +1,50 @@
+//! `--expect`: what was said about the storage beside what a real run reached, in every form of a result.
+
+use serde_json::Value;
+use testkit::workplace;
+
+#[test]
+fn ceilings_are_told_in_every_form_and_kept() {
+    let place = workplace!();
+    let words = "-c1M -d1 -W0 -b4K -r -w50 -L --json r.json --xml r.xml --expect vm-iops=1,hba=12Gx4 \
+                 --expect raid=5,drives=3,drive-write=450M a.dat";
+    let run = place.diskspd(words).run();
+    run.expect_status(0).expect_stdout(&[
+        "Expectation: the binding ceiling is vm-iops\n  CEILING vm-iops: ",
+        " of 1.00 I/O per s, ",
+        "  CEILING hba: ",
+        " of 4800.00 MB/s, ",
+        " of 900.00 MB/s, ",
+        " of 337.50 MB/s, ",
+        "%, estimate for small random writes\n",
+        "  WARN    above-ceiling: ",
+        " % of vm-iops\n          burst credit",
+    ]);
+    let verdict = run.stdout.find("\nVerdict: ").expect("a verdict");
+    assert!(verdict < run.stdout.find("\nExpectation: ").expect("an expectation"), "{}", run.stdout);
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let span = &document["time_spans"][0];
+    let ceiling = &span["expectation"]["ceilings"][0];
+    assert_eq!((&ceiling["name"], &ceiling["unit"]), (&"vm-iops".into(), &"ios_per_second".into()));
+    assert_eq!(ceiling["reached"], span["measured"]["total"]["total"]["iops"], "what was reached is what was measured");
+    let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
+    assert!(xml.contains("<Expectation Binding=\"vm-iops\">") && xml.contains("<Ceiling Name=\"hba\""), "{xml}");
+    let again = place.diskspd("report r.json").run();
+    again.expect_status(0);
+    assert_eq!(again.stdout, run.stdout);
+    let again = place.diskspd("report r.xml").run();
+    again.expect_status(0).expect_stdout(&["Expectation: the binding ceiling is vm-iops"]);
+}
+
+#[test]
+fn without_it_nothing_is_said_and_nonsense_is_refused() {
+    let place = workplace!();
+    let run = place.diskspd("-c1M -d1 -W0 -b4K a.dat").run();
+    run.expect_status(0);
+    assert!(!run.stdout.contains("Expectation"), "{}", run.stdout);
+    place
+        .diskspd("-c1M -d1 --expect raid=5,drives=2,drive-iops=1 a.dat")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["a RAID 5 has at least 3 drives, not 2"]);
+}

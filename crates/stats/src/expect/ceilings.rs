@@ -1,0 +1,207 @@
+//! The ceilings that follow from what was said.
+
+use model::expectation::{Ceiling, CeilingUnit, RaidLevel, Stated};
+use model::result::Measured;
+
+const MIB: f64 = 1_048_576.0;
+
+/// What a run did, per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Load {
+    pub(super) iops: f64,
+    /// Share of reads among the I/Os, from 0 to 1.
+    pub(super) read_share: f64,
+    pub(super) read_bytes_per_s: f64,
+    pub(super) write_bytes_per_s: f64,
+}
+
+impl Load {
+    pub(super) fn of(measured: &Measured) -> Self {
+        let total = &measured.total;
+        let iops = total.total.iops;
+        Self {
+            iops,
+            read_share: if iops > 0.0 { total.read.iops / iops } else { 0.0 },
+            read_bytes_per_s: total.read.mib_per_s * MIB,
+            write_bytes_per_s: total.write.mib_per_s * MIB,
+        }
+    }
+
+    fn bytes_per_s(&self) -> f64 {
+        self.read_bytes_per_s + self.write_bytes_per_s
+    }
+}
+
+/// Drives and how they are put together.
+#[derive(Clone, Copy)]
+struct Array {
+    level: RaidLevel,
+    drives: f64,
+}
+
+impl Array {
+    fn of(stated: &Stated) -> Self {
+        Self { level: stated.raid.unwrap_or(RaidLevel::Zero), drives: f64::from(stated.drives.unwrap_or(1)) }
+    }
+
+    /// Drives' worth of data in whatever all drives write together, if stripes are written whole.
+    fn data_drives(self) -> f64 {
+        match self.level {
+            RaidLevel::Zero => self.drives,
+            RaidLevel::One => 1.0,
+            RaidLevel::Five => self.drives - 1.0,
+            RaidLevel::Six => self.drives - 2.0,
+            RaidLevel::Ten => self.drives / 2.0,
+        }
+    }
+
+    /// I/Os of drives that a small random write costs, as the guides count them: data and parities are read and
+    /// written.
+    fn write_penalty(self) -> f64 {
+        match self.level {
+            RaidLevel::Zero => 1.0,
+            RaidLevel::One => self.drives,
+            RaidLevel::Five => 4.0,
+            RaidLevel::Six => 6.0,
+            RaidLevel::Ten => 2.0,
+        }
+    }
+}
+
+/// All that follow, in the order of what lies farther and farther below the host.
+pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
+    let mut ceilings = Vec::new();
+    let real = |stated: Option<u64>| stated.map(|stated| stated as f64);
+    if let Some(limit) = real(stated.vm_iops) {
+        ceilings.push(ceiling("vm-iops", CeilingUnit::IosPerSecond, limit, load.iops));
+    }
+    let bytes = |name: &str, limit: Option<f64>, reached: f64| {
+        limit.map(|limit| ceiling(name, CeilingUnit::BytesPerSecond, limit, reached))
+    };
+    ceilings.extend(bytes("vm-bytes", real(stated.vm_bytes_per_s), load.bytes_per_s()));
+    // Its links carry both ways at once.
+    ceilings.extend(bytes("hba", real(stated.hba_bytes_per_s), load.read_bytes_per_s.max(load.write_bytes_per_s)));
+    let array = Array::of(stated);
+    let (reads, writes) = (load.read_bytes_per_s, load.write_bytes_per_s);
+    let read_limit = real(stated.drive_read_bytes_per_s).map(|each| each * array.drives);
+    let write_limit = real(stated.drive_write_bytes_per_s).map(|each| each * array.data_drives());
+    if reads > 0.0 {
+        ceilings.extend(bytes("drive-reads", read_limit, reads));
+    }
+    if writes > 0.0 {
+        ceilings.extend(bytes("full-stripe-writes", write_limit, writes));
+        if array.write_penalty() > 1.0 {
+            let limit = real(stated.drive_write_bytes_per_s).map(|each| each * array.drives / array.write_penalty());
+            let estimate = bytes("small-random-writes", limit, writes);
+            ceilings.extend(estimate.map(|estimate| Ceiling { is_estimate: true, ..estimate }));
+        }
+    }
+    if reads > 0.0
+        && writes > 0.0
+        && let (Some(read_limit), Some(write_limit)) = (read_limit, write_limit)
+    {
+        // Drives do one or the other: the shares of their time add up.
+        let busy = reads / read_limit + writes / write_limit;
+        let limit = (reads + writes) / busy;
+        ceilings.extend(bytes("drive-reads-and-writes", Some(limit), reads + writes));
+    }
+    if let Some(drive_iops) = real(stated.drive_iops) {
+        let penalty = array.write_penalty();
+        let cost = load.read_share + (1.0 - load.read_share) * penalty;
+        let limit = array.drives * drive_iops / cost;
+        let is_estimate = penalty > 1.0 && load.read_share < 1.0;
+        let ceiling = ceiling("drive-iops", CeilingUnit::IosPerSecond, limit, load.iops);
+        ceilings.push(Ceiling { is_estimate, ..ceiling });
+    }
+    ceilings
+}
+
+fn ceiling(name: &str, unit: CeilingUnit, limit: f64, reached: f64) -> Ceiling {
+    let share_percent = reached / limit * 100.0;
+    Ceiling { name: name.to_owned(), unit, limit, reached, share_percent, is_estimate: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stated(level: RaidLevel, drives: u32) -> Stated {
+        Stated {
+            raid: Some(level),
+            drives: Some(drives),
+            drive_read_bytes_per_s: Some(500_000_000),
+            drive_write_bytes_per_s: Some(450_000_000),
+            drive_iops: Some(1000),
+            ..Stated::default()
+        }
+    }
+
+    fn limits(stated: &Stated, load: &Load) -> Vec<(String, f64, bool)> {
+        let shown = |ceiling: Ceiling| (ceiling.name, ceiling.limit, ceiling.is_estimate);
+        of(stated, load).into_iter().map(shown).collect()
+    }
+
+    fn limit(found: &[(String, f64, bool)], name: &str) -> Option<(f64, bool)> {
+        found.iter().find(|(known, ..)| known == name).map(|(_, limit, is_estimate)| (*limit, *is_estimate))
+    }
+
+    /// Level, drives, full-stripe writes in MB/s, small random writes in MB/s, I/Os per second at 70 % reads.
+    #[test]
+    fn raids_are_counted_as_by_hand() {
+        let load = Load { iops: 100.0, read_share: 0.7, read_bytes_per_s: 7e5, write_bytes_per_s: 3e5 };
+        for (level, drives, stripes, small, mixed) in [
+            // 3 x 450; no penalty; 3 x 1000 / 1.
+            (RaidLevel::Zero, 3, 1350.0, None, 3000.0),
+            // Both write the same; 2 x 450 / 2; 2 x 1000 / (0.7 + 0.3 x 2).
+            (RaidLevel::One, 2, 450.0, Some(450.0), 2000.0 / 1.3),
+            // 2 x 450; 3 x 450 / 4; 3 x 1000 / (0.7 + 0.3 x 4).
+            (RaidLevel::Five, 3, 900.0, Some(337.5), 3000.0 / 1.9),
+            // 4 x 450; 6 x 450 / 6; 6 x 1000 / (0.7 + 0.3 x 6).
+            (RaidLevel::Six, 6, 1800.0, Some(450.0), 2400.0),
+            // 2 x 450; 4 x 450 / 2; 4 x 1000 / (0.7 + 0.3 x 2).
+            (RaidLevel::Ten, 4, 900.0, Some(900.0), 4000.0 / 1.3),
+        ] {
+            let found = limits(&stated(level, drives), &load);
+            let near = |name: &str, expected: f64, scale: f64, is_estimate: bool| {
+                let (limit, estimated) = limit(&found, name).unwrap_or_else(|| panic!("{name}: {found:?}"));
+                assert!((limit / scale - expected).abs() < 1e-6, "{level:?} {name}: {limit}");
+                assert_eq!(estimated, is_estimate, "{level:?} {name}");
+            };
+            near("full-stripe-writes", stripes, 1e6, false);
+            near("drive-reads", 500.0 * f64::from(drives), 1e6, false);
+            near("drive-iops", mixed, 1.0, level != RaidLevel::Zero);
+            match small {
+                Some(small) => near("small-random-writes", small, 1e6, true),
+                None => assert_eq!(limit(&found, "small-random-writes"), None),
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_load_does_not_do_has_no_ceiling() {
+        let reads = Load { iops: 100.0, read_share: 1.0, read_bytes_per_s: 1e6, write_bytes_per_s: 0.0 };
+        let found = limits(&stated(RaidLevel::Five, 3), &reads);
+        let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["drive-reads", "drive-iops"]);
+        // Reads cost one I/O each, which is no estimate.
+        assert_eq!(limit(&found, "drive-iops"), Some((3000.0, false)));
+    }
+
+    #[test]
+    fn drives_that_read_and_write_share_their_time() {
+        // 500 MB/s of 1500 and 450 of 900 take 1/3 + 1/2 = 5/6 of the time: 950 of 1140.
+        let load = Load { iops: 1.0, read_share: 0.5, read_bytes_per_s: 500e6, write_bytes_per_s: 450e6 };
+        let found = of(&stated(RaidLevel::Five, 3), &load);
+        let both = found.iter().find(|ceiling| ceiling.name == "drive-reads-and-writes").expect("both are stated");
+        assert!((both.limit - 1140e6).abs() < 1.0 && (both.share_percent - 500.0 / 6.0).abs() < 1e-9, "{both:?}");
+    }
+
+    #[test]
+    fn an_adapter_carries_both_ways_at_once() {
+        let load = Load { iops: 1.0, read_share: 0.5, read_bytes_per_s: 600e6, write_bytes_per_s: 900e6 };
+        let stated =
+            Stated { hba_bytes_per_s: Some(1_200_000_000), vm_bytes_per_s: Some(3_000_000_000), ..Stated::default() };
+        let shares: Vec<f64> = of(&stated, &load).iter().map(|ceiling| ceiling.share_percent).collect();
+        assert_eq!(shares, [50.0, 75.0]);
+    }
+}
