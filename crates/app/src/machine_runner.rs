@@ -58,6 +58,15 @@ impl<'a> MachineRunner<'a> {
         RunRequest { profile: profile.clone(), ..self.request.clone() }
     }
 
+    /// What is written before a profile is measured (`--precondition`), checked as it would be run now, and its
+    /// bytes.
+    pub(crate) fn precondition(&self, profile: &Profile) -> Result<(Profile, u64), Vec<String>> {
+        let plan = self.plan(&self.with(profile), &self.choices).map_err(|refusals| sentences(&refusals))?;
+        let (written, bytes) = plan::precondition(profile, &plan);
+        self.check(&written)?;
+        Ok((written, bytes))
+    }
+
     fn plan(&self, request: &RunRequest, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
         let too_large = plan::check_size(&request.profile, &self.system);
         if !too_large.is_empty() {

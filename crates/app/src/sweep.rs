@@ -11,6 +11,7 @@ use crate::status::{Status, fail, printed, refuse};
 use crate::surroundings::Here;
 use folder::{Folder, Kind};
 use host::Root;
+use model::profile::Profile;
 use model::result::RunResult;
 use model::runner::RunFailure;
 use model::sweep::{DeviceCount, Extent, SWEEP_FORM, Setting, Sweep, Visit};
@@ -19,7 +20,7 @@ use spec::sweep::{PlannedPoint, RepeatCommand, SweepCommand, SweepOptions, Sweep
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
         Err(failure) => refuse(&failure),
         Ok(SweepCommand::Help) => printed(print(spec::sweep::HELP.as_bytes()), Status::Success),
         Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder, Kind::Sweep),
-        Ok(SweepCommand::Resume(path)) => resume(invocation, path),
+        Ok(SweepCommand::Resume(path)) => resume(invocation, path, Kind::Sweep),
     }
 }
 
@@ -41,6 +42,7 @@ pub(crate) fn repeat(invocation: &Invocation, words: &[OsString]) -> Status {
         Err(failure) => refuse(&failure),
         Ok(RepeatCommand::Help) => printed(print(spec::sweep::REPEAT_HELP.as_bytes()), Status::Success),
         Ok(RepeatCommand::Run { request, folder }) => begin(invocation, &request, folder, Kind::Repeat),
+        Ok(RepeatCommand::Resume(path)) => resume(invocation, path, Kind::Repeat),
     }
 }
 
@@ -55,6 +57,7 @@ fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>,
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
         depths: Vec::new(),
         limit: None,
+        steady_state: None,
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
     match Folder::check(path, kind) {
@@ -66,17 +69,21 @@ fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>,
     }
 }
 
-fn resume(invocation: &Invocation, path: PathBuf) -> Status {
-    let (folder, sweep) = match Folder::open(path) {
+fn resume(invocation: &Invocation, path: PathBuf, kind: Kind) -> Status {
+    let (folder, sweep) = match Folder::open(path, kind) {
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
-    let request = match spec::sweep::resume(&sweep.words, &Here) {
+    let request = match kind {
+        Kind::Sweep => spec::sweep::resume(&sweep.words, &Here),
+        Kind::Repeat => spec::sweep::resume_repeat(&sweep.words, &Here),
+    };
+    let request = match request {
         Ok(request) => request,
         Err(failure) => return refuse(&failure),
     };
     if let Some(difference) = folder::difference(&sweep, &request) {
-        say(&format!("ERROR: this sweep cannot go on: {difference}"));
+        say(&format!("ERROR: this {} cannot go on: {difference}", kind.name()));
         return Status::Invalid;
     }
     go(invocation, &request, folder, sweep)
@@ -99,7 +106,22 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         }
     };
     say_each("WARNING", &first.request.warnings);
-    let design = design(request);
+    let mut design = design(request);
+    if request.options.precondition {
+        match runner.precondition(&first.request.profile) {
+            Ok((profile, bytes)) => {
+                say(&preconditioning(bytes, request.options.endurance_bytes));
+                design.precondition = Some(profile);
+            }
+            Err(errors) => {
+                say_each("ERROR", &errors);
+                return Status::Invalid;
+            }
+        }
+    }
+    if design.extent == Extent::UntilSteady {
+        design.not_as_snia = not_as_snia(&request.options, &first.request.profile);
+    }
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);
@@ -138,6 +160,32 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
     Ok(to_be_made)
 }
 
+/// What preconditioning takes, before it is begun.
+fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
+    /// A usual device, for a first idea.
+    const BYTES_PER_S: u64 = 500_000_000;
+    let time = length(Duration::from_secs(bytes.div_ceil(BYTES_PER_S)));
+    let share = endurance_bytes
+        .map(|all| format!("; {:.4} % of its rated endurance", bytes as f64 / all as f64 * 100.0))
+        .unwrap_or_default();
+    format!("preconditioning: {} are written, every target twice: {time} at 500 MB/s{share}", Bytes(bytes))
+}
+
+/// What is between rounds until they are steady and SNIA's test.
+fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
+    let is_device = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()))
+    };
+    let all_devices = profile.time_spans.iter().flat_map(|span| &span.targets).all(|target| is_device(&target.path));
+    let missing = [
+        (!options.is_purged, "the device was not purged before, or --purged does not say so"),
+        (!options.precondition, "the targets were not written twice before (--precondition)"),
+        (!all_devices, "files are measured, not whole devices"),
+        (true, "one load is measured, not the specification's set of loads"),
+    ];
+    missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
+}
+
 fn design(request: &SweepRequest) -> Design {
     let SweepOptions { extent, ref limits, order, runs, probe_s, confirm_s, .. } = request.options;
     let point = |planned: &PlannedPoint| tune::PlannedPoint {
@@ -146,7 +194,17 @@ fn design(request: &SweepRequest) -> Design {
     };
     let points: Vec<tune::PlannedPoint> = request.points.iter().map(point).collect();
     let seed = points.first().and_then(|point| point.profile.time_spans.first()).map_or(0, |span| span.random_seed);
-    Design { points, extent, limits: limits.clone(), order, runs, probe_s, confirm_s, seed: seed.into() }
+    Design {
+        points,
+        extent,
+        limits: limits.clone(),
+        order,
+        runs,
+        probe_s,
+        confirm_s,
+        seed: seed.into(),
+        ..Design::default()
+    }
 }
 
 /// What will be done, before it is begun.
@@ -165,6 +223,7 @@ fn announce(
             let percent = share * 100.0;
             format!("runs until the mean of {} is known to {percent} %, at most {runs}: at least ", figure.name())
         }
+        (Extent::UntilSteady, _) => format!("rounds until they are steady, at most {runs}: at least "),
         (Extent::UntilFlat, _) => "points until throughput no longer grows: at least ".to_owned(),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: "),
         (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: "),
@@ -209,11 +268,11 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),
-        Ending::Interrupted if folder.kind() == Kind::Sweep => {
-            say(&format!("stopped; diskspd sweep --resume {} goes on", folder.path().display()));
+        Ending::Interrupted => {
+            say(&format!("stopped; diskspd {} --resume {} goes on", folder.kind().name(), folder.path().display()));
             Status::Success
         }
-        Ending::Interrupted | Ending::Complete => Status::Success,
+        Ending::Complete => Status::Success,
     };
     if failed > 0 {
         return fail(&format!("{failed} runs failed"));

@@ -174,7 +174,11 @@ fn repeats_print_each_run_their_average_and_median() {
     let run = place.diskspd("repeat --until iops=100% --runs 8 --dir s -- -c1M -d1 -W0 -b4K -r a.dat").run();
     run.expect_status(0).expect_stderr(&["runs until the mean of iops is known to 100 %, at most 8"]);
     assert!(run.stdout.contains("Run 8, ") && !run.stdout.contains("mean ms"), "{}", run.stdout);
-    place.diskspd("repeat --dir r -- a.dat").run().expect_status(3).expect_stderr(&["--dir 'r': it is not empty"]);
+    place
+        .diskspd("repeat --dir r -- a.dat")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["--dir 'r': a repeat is there; --resume r goes on with it"]);
 }
 
 #[test]
@@ -197,4 +201,41 @@ fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
     assert!(run.stdout.lines().any(|line| line.starts_with("Param -o 8 -t 1 --rate ")), "{}", run.stdout);
     let refused = place.diskspd("sweep --limit p99=1 -- -c1M b.dat").run();
     refused.expect_status(3).expect_stderr(&["as in p99=1ms"]);
+}
+
+#[test]
+fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
+    let place = workplace!();
+    // The null engine is as steady as the machine; a rate makes it as steady as can be.
+    let words = "repeat --steady --runs 12 --dir s -- -c1M -d1 -b4K -r --rate=2000 --engine=null a.dat";
+    let run = place.diskspd(words).run();
+    run.expect_status(0).expect_stdout(&[
+        "steady state, SNIA-style: rounds ",
+        "not as SNIA's specification has it: the device was not purged",
+        "files are measured",
+    ]);
+    let found = json(&place, "s/repeat.json");
+    let rounds = found["visits"].as_array().expect("a list").len();
+    assert!((5..=12).contains(&rounds) && found["steady_state"]["is_reached"] == true, "{rounds}");
+    place.diskspd("repeat --resume s").run().expect_status(0);
+    assert_eq!(json(&place, "s/repeat.json")["visits"].as_array().expect("a list").len(), rounds, "all were made");
+}
+
+#[test]
+fn preconditioning_writes_every_target_twice_and_asks_first() {
+    let place = workplace!();
+    let run = place.diskspd("repeat --runs 1 --precondition --endurance 1G --dir p -- -c4M -d1 -W0 -b4K a.dat").run();
+    run.expect_status(0).expect_stderr(&["preconditioning: 8MiB are written, every target twice", "0.7812 %"]);
+    run.expect_stdout(&["Preconditioning, ", "Run 1, "]);
+    let visits = &json(&place, "p/repeat.json")["visits"];
+    assert_eq!(visits[0]["purpose"], "precondition");
+    let written = json(&place, &format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
+    assert_eq!(written["time_spans"][0]["measured"]["total"]["write"]["bytes"], 8 << 20);
+    let content = place.content("a.dat");
+    assert!(content.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block is as it was");
+    // Somebody else's file is only read by the load, but preconditioning would write it.
+    let other = place.file("other.dat", &vec![7; 1 << 20]);
+    let refused = place.diskspd("repeat --runs 1 --precondition --dir q -- -d1 -W0 -b4K other.dat").run();
+    refused.expect_status(3).expect_stderr(&["other.dat"]);
+    assert_eq!(std::fs::read(other).expect("it is there"), vec![7; 1 << 20]);
 }

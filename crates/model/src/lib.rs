@@ -36,6 +36,7 @@ pub mod result;
 pub mod runner;
 pub mod series;
 pub mod slow_io;
+pub mod steady_state;
 pub mod sweep;
 pub mod topology;
 pub mod units;

@@ -4,6 +4,7 @@
 
 use crate::headline::{Figure, Headline};
 use crate::limit::LimitFound;
+use crate::steady_state::SteadyState;
 use serde::{Deserialize, Serialize};
 
 /// Marks a file as a sweep of this form.
@@ -75,6 +76,8 @@ pub enum Extent {
         /// From 0 to 1.
         share: f64,
     },
+    /// Rounds of one point until it is in a steady state.
+    UntilSteady,
 }
 
 /// Why a run was made.
@@ -90,6 +93,8 @@ pub enum Purpose {
     Again,
     /// A probed point that matters, at the length of `--confirm`.
     Confirm,
+    /// The targets were written before the first run (`--precondition`).
+    Precondition,
 }
 
 /// One run of one point.
@@ -156,6 +161,17 @@ pub struct Sweep {
     /// The highest rate that keeps limits, if it was looked for and the search has ended.
     #[serde(default)]
     pub limit: Option<LimitFound>,
+    /// Whether the rounds have come to a steady state, if that was asked for and they have ended.
+    #[serde(default)]
+    pub steady_state: Option<SteadyState>,
+}
+
+impl Sweep {
+    /// The figures of all runs but those that only prepared the targets, in the order in which they were made.
+    pub fn measured(&self) -> impl Iterator<Item = &Headline> {
+        let visits = self.visits.iter().filter(|visit| visit.purpose != Purpose::Precondition);
+        visits.filter_map(Visit::headline)
+    }
 }
 
 /// The devices below the targets, for figures per device.

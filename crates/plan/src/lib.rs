@@ -22,6 +22,7 @@ mod memory;
 mod near_device;
 mod pace;
 mod placement;
+mod precondition;
 mod precreate;
 mod questions;
 mod seeds;
@@ -43,6 +44,7 @@ pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};
 pub use limits::check_size;
 pub use placement::check_affinity;
+pub use precondition::precondition;
 pub use questions::questions;
 
 use files::Files;

@@ -3,20 +3,24 @@
 use crate::figure_words::{label, shown_figure};
 use crate::sweep::figures_of_line;
 use model::headline::{Figure, Headline};
-use model::sweep::{Sweep, Visit};
+use model::steady_state::SteadyState;
+use model::sweep::{Purpose, Sweep, Visit};
 use stats::repeats::{Repeats, Spread};
 use std::io::{self, Write};
 
 /// One run: `Run 3, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
 pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "Run {}", visit.run + 1)?;
+    match visit.purpose {
+        Purpose::Precondition => write!(out, "Preconditioning")?,
+        _ => write!(out, "Run {}", visit.run + 1)?,
+    }
     figures_of_line(&visit.outcome, out)?;
     writeln!(out)
 }
 
 /// The average in the form that `DiskSpd`'s guides print, then median, interval and spread.
 pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
-    let runs: Vec<&Headline> = sweep.visits.iter().filter_map(Visit::headline).collect();
+    let runs: Vec<&Headline> = sweep.measured().collect();
     let Some(found) = stats::repeats::repeats(&runs) else { return Ok(()) };
     let Repeats { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, levels, first_run_percent } = &found;
     write!(out, "Average, {:.3} iops, {:.3} MB/sec", iops.mean, mib_per_s.mean)?;
@@ -54,7 +58,19 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
             percent.abs()
         )?;
     }
-    Ok(())
+    sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
+}
+
+/// Whether it was reached, by what, and what it is not.
+fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
+    let SteadyState { is_reached, rounds: (first, last), mean_iops, range_percent, rise_percent, missing } = found;
+    let what = if *is_reached { "steady state, SNIA-style" } else { "no steady state" };
+    writeln!(
+        out,
+        "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (at most 20) \
+         and rise by {rise_percent:.1} % (at most 10)"
+    )?;
+    missing.iter().try_for_each(|sentence| writeln!(out, "  not as SNIA's specification has it: {sentence}"))
 }
 
 fn row(figure: Figure, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {

@@ -43,6 +43,7 @@ fn why(purpose: Purpose) -> &'static str {
         Purpose::Probe => " (probe)",
         Purpose::Again => " (again: it was off the curve)",
         Purpose::Confirm => " (confirmed)",
+        Purpose::Precondition => " (preconditioning)",
     }
 }
 
@@ -227,6 +228,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
             Purpose::Probe => "probe",
             Purpose::Again => "again",
             Purpose::Confirm => "confirm",
+            Purpose::Precondition => "precondition",
         };
         cells.extend([(visit.point + 1).to_string(), (visit.run + 1).to_string(), purpose.to_owned()]);
         match &visit.outcome {

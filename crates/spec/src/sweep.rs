@@ -8,4 +8,4 @@ mod repeat;
 pub use axis::Axis;
 pub use command::{HELP, SweepCommand, SweepOptions, SweepRequest, parse, resume};
 pub use points::PlannedPoint;
-pub use repeat::{REPEAT_HELP, RepeatCommand, parse_repeat};
+pub use repeat::{REPEAT_HELP, RepeatCommand, parse_repeat, resume_repeat};

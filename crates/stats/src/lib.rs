@@ -31,6 +31,7 @@ mod sample;
 #[cfg(test)]
 mod simulation;
 mod steadiness;
+pub mod steady_state;
 pub mod sweep;
 mod time_span;
 pub mod verdict;

@@ -24,6 +24,10 @@ pub struct Design {
     pub probe_s: Option<u32>,
     /// Measured time of the runs that follow a first look; `None` = that of the profile.
     pub confirm_s: Option<u32>,
+    /// Written before the first run.
+    pub precondition: Option<Profile>,
+    /// What a steady state lacks to be SNIA's.
+    pub not_as_snia: Vec<String>,
     /// Where the random order begins.
     pub seed: u64,
 }
@@ -45,9 +49,12 @@ impl Design {
 
     /// What is run at a point for a reason.
     pub(crate) fn profile(&self, point: usize, purpose: Purpose) -> Profile {
+        if let (Purpose::Precondition, Some(precondition)) = (purpose, &self.precondition) {
+            return precondition.clone();
+        }
         let mut profile = self.points[point].profile.clone();
         let duration_s = match purpose {
-            Purpose::Measure => None,
+            Purpose::Measure | Purpose::Precondition => None,
             Purpose::Probe | Purpose::Again => self.probe_s,
             Purpose::Confirm => self.confirm_s,
         };
@@ -65,6 +72,7 @@ impl Design {
         match self.extent {
             Extent::Whole => self.points.len() * self.runs as usize,
             Extent::UntilFlat => self.runs as usize,
+            Extent::UntilSteady => (self.runs as usize).min(stats::steady_state::WINDOW),
             Extent::UntilSure { .. } => self.runs.min(stats::repeats::FIRST_CHECKPOINT) as usize,
         }
     }

@@ -5,7 +5,9 @@ use crate::schedule;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::runner::{RunFailure, Runner};
+use model::steady_state::SteadyState;
 use model::sweep::{Extent, Purpose, Sweep, Visit, VisitOutcome};
+use stats::steady_state::{WINDOW, Window};
 
 /// One run that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +71,16 @@ impl Course<'_> {
             self.search(&self.design.limits)?;
             return self.attendant.judged(self.sweep).map_err(Ending::Lost);
         }
+        if self.design.precondition.is_some() {
+            self.take(&[Step { point: 0, run: 0, purpose: Purpose::Precondition }])?;
+        }
         self.take(&schedule::first_runs(self.design))?;
         self.take(&schedule::again(self.sweep))?;
         self.take(&schedule::confirmations(self.design, self.sweep))?;
         self.sweep.depths = stats::sweep::depths(self.sweep);
+        if self.design.extent == Extent::UntilSteady {
+            self.sweep.steady_state = self.steady_state();
+        }
         self.attendant.judged(self.sweep).map_err(Ending::Lost)
     }
 
@@ -102,15 +110,35 @@ impl Course<'_> {
     fn is_enough(&self, run: u32) -> bool {
         match self.design.extent {
             Extent::Whole => false,
+            Extent::UntilSteady => run > 0 && Window::last_of(&self.rounds()).is_some_and(|window| window.is_steady()),
             Extent::UntilFlat => run == 0 && stats::sweep::is_flat(self.sweep),
             Extent::UntilSure { figure, share } => {
-                let runs: Vec<_> = self.sweep.visits.iter().filter_map(Visit::headline).collect();
-                let values: Option<Vec<f64>> = runs.iter().map(|headline| figure.of(headline)).collect();
+                let values: Option<Vec<f64>> = self.sweep.measured().map(|headline| figure.of(headline)).collect();
                 let looks = stats::repeats::checkpoints(self.design.runs);
                 let is_sure = |values: &Vec<f64>| stats::repeats::is_sure(values, share, looks);
                 stats::repeats::is_checkpoint(run) && values.as_ref().is_some_and(is_sure)
             }
         }
+    }
+
+    /// I/Os per second of all rounds.
+    fn rounds(&self) -> Vec<f64> {
+        self.sweep.measured().map(|headline| headline.iops).collect()
+    }
+
+    /// What the last rounds say; `None` if there are too few.
+    fn steady_state(&self) -> Option<SteadyState> {
+        let rounds = self.rounds();
+        let window = Window::last_of(&rounds)?;
+        let last = rounds.len() as u32;
+        Some(SteadyState {
+            is_reached: window.is_steady(),
+            rounds: (last + 1 - WINDOW as u32, last),
+            mean_iops: window.mean,
+            range_percent: window.range_percent,
+            rise_percent: window.rise_percent,
+            missing: self.design.not_as_snia.clone(),
+        })
     }
 
     fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {

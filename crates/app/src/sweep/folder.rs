@@ -113,16 +113,15 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { path, kind }),
             Err(error) => Err(format!("--dir '{shown}': {error}")),
             Ok(0) => Ok(Self { path, kind }),
-            Ok(_) if kind == Kind::Sweep && path.join(kind.file()).exists() => {
-                Err(format!("--dir '{shown}': a sweep is there; --resume {shown} goes on with it"))
+            Ok(_) if path.join(kind.file()).exists() => {
+                Err(format!("--dir '{shown}': a {} is there; --resume {shown} goes on with it", kind.name()))
             }
             Ok(_) => Err(format!("--dir '{shown}': it is not empty")),
         }
     }
 
     /// The directory of a sweep that was begun, and the sweep.
-    pub(super) fn open(path: PathBuf) -> Result<(Self, Sweep), String> {
-        let kind = Kind::Sweep;
+    pub(super) fn open(path: PathBuf, kind: Kind) -> Result<(Self, Sweep), String> {
         let sweep = kept(&path, kind)?;
         Ok((Self { path, kind }, sweep))
     }

@@ -107,6 +107,12 @@ pub struct SweepOptions {
     pub probe_s: Option<u32>,
     /// `--confirm` in seconds.
     pub confirm_s: Option<u32>,
+    /// `--precondition`
+    pub precondition: bool,
+    /// `--purged`
+    pub is_purged: bool,
+    /// `--endurance` in bytes.
+    pub endurance_bytes: Option<u64>,
     /// `--ssds`
     pub ssds: Option<u32>,
     /// `--copies`
@@ -335,6 +341,9 @@ mod tests {
                     --dir here -- -c1M -r -L a.dat";
         let options = SweepOptions {
             limits: Vec::new(),
+            precondition: false,
+            is_purged: false,
+            endurance_bytes: None,
             extent: Extent::Whole,
             order: Order::Abba,
             runs: 3,

@@ -4,6 +4,7 @@ use super::command::{SweepOptions, SweepRequest, count, misplaced, split_load, t
 use super::points::{Variation, points};
 use crate::command::{ParseFailure, Surroundings};
 use crate::duration;
+use crate::words::row_of;
 use lexopt::prelude::*;
 use model::headline::Figure;
 use model::limits::RUNS_MAX;
@@ -15,6 +16,11 @@ use std::path::PathBuf;
 const RUNS: u32 = 10;
 /// Runs of `--until` if no other limit is said.
 const RUNS_UNTIL: u32 = 64;
+
+/// Rounds of `--steady` if no other limit is said, as SNIA has it.
+const ROUNDS_STEADY: u32 = 25;
+/// What a round is, as far as the load does not say: a minute, without a warm-up.
+const ROUND: [&str; 2] = ["-d60", "-W0"];
 
 /// Figures of `--until`.
 const UNTIL_FIGURES: [Figure; 3] = [Figure::Iops, Figure::MeanLatency, Figure::P99];
@@ -32,12 +38,23 @@ whether the runs sit on two levels, or the first differs from the others.
                until the mean of iops, mean or p99 (latency) is known to within this share, as in
                --until iops=1%; judged after 8, 16, 32 ... runs, each time with a wider interval, as one
                looks several times. --runs is the limit then, 64 if not given
+      --steady
+               rounds of 60 s (-d of the load, if given) until the last five agree as SNIA asks: range at most
+               20 % of the mean, rise at most 10 %. --runs is the limit, 25 if not given
+      --precondition
+               first write every target twice, in sequence, with random data
+      --purged
+               the devices were purged before; says so in the report of --steady
+      --endurance SIZE
+               what the device may be written in its life, as in 600T: shows the share that --precondition takes
       --rest TIME
                between runs: 5s, 500ms, 1m
       --before-run COMMAND
                run by the shell before each run
       --dir DIR
                where repeat.json, table.csv and every result go; repeat-YYYYMMDD-HHMMSS if not given
+      --resume DIR
+               go on where runs stopped
   -h, --help   this text
 
 Ends with 0, also after Ctrl+C; with 1 if a run failed.
@@ -57,12 +74,23 @@ pub enum RepeatCommand {
         /// Where its results go, if that was said.
         folder: Option<PathBuf>,
     },
+    /// Go on with the runs in this directory.
+    Resume(PathBuf),
 }
 
 /// Reads the words behind `diskspd repeat`.
 pub fn parse_repeat(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatCommand, ParseFailure> {
     read(args, surroundings)
         .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd repeat --help tells more")))
+}
+
+/// Reads the words of runs that were begun before.
+pub fn resume_repeat(words: &[String], surroundings: &dyn Surroundings) -> Result<SweepRequest, ParseFailure> {
+    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+    match parse_repeat(&args, surroundings)? {
+        RepeatCommand::Run { request, .. } => Ok(*request),
+        _ => Err(ParseFailure::because("the words of the runs are not those of runs")),
+    }
 }
 
 fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatCommand, String> {
@@ -75,8 +103,23 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
             Short('h') | Long("help") => return Ok(RepeatCommand::Help),
+            Long("resume") => {
+                let path = PathBuf::from(parser.value().map_err(|error| error.to_string())?);
+                if args.len() > 2 {
+                    return Err("--resume stands alone: the runs know what they were asked".to_owned());
+                }
+                return Ok(RepeatCommand::Resume(path));
+            }
+            Long(name @ ("steady" | "precondition" | "purged")) => {
+                words.push(format!("--{name}"));
+                match name {
+                    "steady" => options.extent = Extent::UntilSteady,
+                    "precondition" => options.precondition = true,
+                    _ => options.is_purged = true,
+                }
+            }
             Long("dir") => folder = Some(PathBuf::from(parser.value().map_err(|error| error.to_string())?)),
-            Long(name) if ["runs", "until", "rest", "before-run"].contains(&name) => {
+            Long(name) if ["runs", "until", "rest", "before-run", "endurance"].contains(&name) => {
                 let name = name.to_owned();
                 let value = text(&parser.value().map_err(|error| error.to_string())?)?;
                 words.push(format!("--{name}={value}"));
@@ -84,6 +127,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
                 match name.as_str() {
                     "runs" => runs = Some(count(&value, RUNS_MAX).map_err(of_option)?),
                     "until" => options.extent = until(&value)?,
+                    "endurance" => options.endurance_bytes = Some(endurance(&value)?),
                     "rest" => options.rest = duration::parse(&value).map_err(of_option)?,
                     _ => options.before_point = Some(value),
                 }
@@ -91,11 +135,37 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
             other => return Err(misplaced(other)),
         }
     }
-    options.runs = runs.unwrap_or(if options.extent == Extent::Whole { RUNS } else { RUNS_UNTIL });
-    let points = points(&load, &Variation::default(), surroundings)?;
+    options.runs = runs.unwrap_or(match options.extent {
+        Extent::Whole => RUNS,
+        Extent::UntilSteady => ROUNDS_STEADY,
+        _ => RUNS_UNTIL,
+    });
+    if options.is_purged && options.extent != Extent::UntilSteady {
+        return Err("--purged is said in the report of --steady".to_owned());
+    }
+    if options.endurance_bytes.is_some() && !options.precondition {
+        return Err("--endurance shows the share that --precondition takes".to_owned());
+    }
+    let round = if options.extent == Extent::UntilSteady { &ROUND[..] } else { &[] };
+    let points = points(&with_defaults(round, &load), &Variation::default(), surroundings)?;
     words.push("--".to_owned());
     words.extend(load);
     Ok(RepeatCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder })
+}
+
+/// A load with options that it does not have.
+fn with_defaults(defaults: &[&str], load: &[String]) -> Vec<String> {
+    let is_said = |default: &str| {
+        let name = row_of(default).map(|row| row.name);
+        load.iter().any(|word| row_of(word).map(|row| row.name) == name)
+    };
+    let missing = defaults.iter().filter(|default| !is_said(default));
+    missing.map(|&default| default.to_owned()).chain(load.iter().cloned()).collect()
+}
+
+fn endurance(value: &str) -> Result<u64, String> {
+    let bytes = crate::size::parse(value, 1).map_err(|fault| format!("--endurance '{value}': {fault}"))?;
+    if bytes == 0 { Err("--endurance 0: a device can be written more".to_owned()) } else { Ok(bytes) }
 }
 
 fn until(value: &str) -> Result<Extent, String> {
@@ -135,6 +205,26 @@ mod tests {
         assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Figure::P99, share: 0.025 }, 64));
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
         assert_eq!(parsed("--help"), Ok(RepeatCommand::Help));
+        assert_eq!(parsed("--resume d"), Ok(RepeatCommand::Resume("d".into())));
+    }
+
+    #[test]
+    fn rounds_last_a_minute_unless_the_load_says_otherwise() {
+        let request = |line: &str| match parsed(line) {
+            Ok(RepeatCommand::Run { request, .. }) => request,
+            other => panic!("{line}: {other:?}"),
+        };
+        let times = |line: &str| {
+            let request = request(line);
+            let span = &request.points[0].request.profile.time_spans[0];
+            (span.duration_s, span.warm_up_s, request.options.runs)
+        };
+        assert_eq!(times("--steady -- -b4K a.dat"), (60, 0, 25));
+        assert_eq!(times("--steady --runs 9 -- -d5 -W2 -b4K a.dat"), (5, 2, 9));
+        let said = request("--steady --precondition --purged --endurance 600T --dir x -- a.dat");
+        assert!(said.options.precondition && said.options.is_purged);
+        assert_eq!(said.options.endurance_bytes, Some(600 << 40));
+        assert_eq!(said.words.join(" "), "--steady --precondition --purged --endurance=600T -- a.dat");
     }
 
     #[test]
@@ -156,6 +246,10 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (line, expected) in [
             ("", "the load is missing behind --"),
+            ("--purged -- a", "the report of --steady"),
+            ("--endurance 1T -- a", "--precondition takes"),
+            ("--precondition --endurance 1X -- a", "--endurance '1X'"),
+            ("--resume d --runs 3", "stands alone"),
             ("--runs 0 -- a", "--runs '0'"),
             ("--until iops -- a", "--until 'iops'"),
             ("--until iops=1 -- a", "as in iops=1%"),

@@ -17,6 +17,7 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
         devices: None,
         depths: Vec::new(),
         limit: None,
+        steady_state: None,
     };
     for (point, iops) in iops.iter().enumerate() {
         visit(&mut sweep, point, Purpose::Measure, *iops);

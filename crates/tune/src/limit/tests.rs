@@ -92,6 +92,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
         devices: None,
         depths: Vec::new(),
         limit: None,
+        steady_state: None,
     };
     (Design { points, limits, runs: 1, probe_s: Some(10), ..Design::default() }, sweep)
 }

@@ -96,6 +96,7 @@ fn empty(design: &Design) -> Sweep {
         devices: None,
         depths: Vec::new(),
         limit: None,
+        steady_state: None,
     }
 }
 
