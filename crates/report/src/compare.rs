@@ -83,7 +83,7 @@ fn shown(value: &Value) -> String {
 pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, out: &mut dyn Write) -> io::Result<()> {
     let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
     for found in differences {
-        let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{low:+.1} % to {high:+.1} %"));
+        let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));
         table.add([
             label(found.figure).to_owned(),
             shown_figure(found.figure, found.first, 3),
@@ -135,5 +135,15 @@ pub(crate) fn word(verdict: ComparisonVerdict) -> &'static str {
         ComparisonVerdict::Worse => "worse",
         ComparisonVerdict::NoDifference => "no difference",
         ComparisonVerdict::CannotTell => "cannot tell",
+    }
+}
+
+/// An end of an interval; so wide a one says nothing, however wide it is.
+fn end(percent: f64) -> String {
+    const WIDE_PERCENT: f64 = 1000.0;
+    match percent {
+        wide if wide >= WIDE_PERCENT => format!("above +{WIDE_PERCENT} %"),
+        wide if wide <= -WIDE_PERCENT => format!("below -{WIDE_PERCENT} %"),
+        percent => format!("{percent:+.1} %"),
     }
 }

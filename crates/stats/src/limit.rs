@@ -25,7 +25,7 @@ pub struct Answer {
     pub holds: bool,
     /// How far to trust that, from a half to 1.
     pub trust: f64,
-    /// The rate that the target reached, if it was less than the one asked for: no rate above it can hold.
+    /// If the target did not reach the rate that was asked for: what it can surely not reach either.
     pub ceiling_iops: Option<f64>,
 }
 
@@ -37,9 +37,13 @@ pub fn answer(headline: &Headline, rate_iops: f64, limits: &[Limit]) -> Option<A
     }
     let is_short = headline.iops < rate_iops * (1.0 - SHORTFALL);
     let holds = excess <= 1.0 && !is_short;
-    let spreads = excess.max(f64::MIN_POSITIVE).ln().abs() / SCATTER;
-    let trust = if is_short { TRUST_MAX } else { normal(spreads).clamp(TRUST_MIN, TRUST_MAX) };
-    Some(Answer { holds, trust, ceiling_iops: is_short.then_some(headline.iops) })
+    // How far it came from deciding the other way.
+    let ratio = if is_short && excess <= 1.0 { rate_iops / headline.iops.max(1.0) } else { excess };
+    let spreads = ratio.max(f64::MIN_POSITIVE).ln().abs() / SCATTER;
+    let trust = normal(spreads).clamp(TRUST_MIN, TRUST_MAX);
+    // Another run may reach this much more.
+    let ceiling_iops = is_short.then_some(headline.iops * (2.0 * SCATTER).exp());
+    Some(Answer { holds, trust, ceiling_iops })
 }
 
 /// The probability of a standard normal value below `z`.
@@ -113,7 +117,9 @@ mod tests {
         assert!(!holds(headline(1000.0, 1.01, 1.0), &[p99]));
         assert!(!holds(headline(1000.0, 0.5, 26.0), &[p99, cpu]));
         assert!(!holds(headline(970.0, 0.5, 1.0), &[p99]));
-        assert_eq!(answer(&headline(970.0, 0.5, 1.0), 1000.0, &[p99]).unwrap().ceiling_iops, Some(970.0));
+        let short = answer(&headline(500.0, 0.5, 1.0), 1000.0, &[p99]).unwrap();
+        assert!((600.0..620.0).contains(&short.ceiling_iops.unwrap()) && short.trust > 0.97);
+        assert!(answer(&headline(970.0, 0.5, 1.0), 1000.0, &[p99]).unwrap().trust < 0.7);
         assert_eq!(answer(&Headline::default(), 1000.0, &[p99]), None);
         let trust = |p99_ms| answer(&headline(1000.0, p99_ms, 0.0), 1000.0, &[p99]).unwrap().trust;
         assert!(trust(1.01) < trust(1.2) && trust(1.2) < trust(3.0) && trust(0.3) > 0.95);

@@ -6,7 +6,7 @@ use model::sweep::{Purpose, Visit};
 use stats::limit::{Answer, Belief};
 
 /// Rates between which the search ends and confirmation begins.
-const CLOSE: usize = 3;
+const CLOSE: usize = 5;
 /// Runs after which it gives up: the target answers differently each time.
 const RUNS_MAX: u32 = 60;
 
@@ -71,11 +71,10 @@ impl Course<'_> {
         let headline = visit.and_then(Visit::headline);
         let answer = headline.and_then(|headline| stats::limit::answer(headline, rates[point], limits));
         if let Some(Answer { holds, trust, ceiling_iops }) = answer {
-            belief.learn(point, holds, trust);
-            if let Some(ceiling_iops) = ceiling_iops {
-                let above = rates.partition_point(|&rate| rate <= ceiling_iops);
-                belief.learn(above.min(point), false, trust);
-            }
+            let above = |ceiling_iops| rates.partition_point(|&rate| rate <= ceiling_iops);
+            // The lower of the two rates that cannot be kept says more.
+            let fails_from = ceiling_iops.map_or(point, above).min(point);
+            belief.learn(if holds { point } else { fails_from }, holds, trust);
         }
         Ok(answer)
     }

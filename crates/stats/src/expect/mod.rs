@@ -2,9 +2,6 @@
 
 mod ceilings;
 mod course;
-mod latency_band;
-
-pub use latency_band::{LatencyBand, latency_band};
 
 use ceilings::Load;
 use model::expectation::{Ceiling, Expectation, Stated};
