@@ -1,6 +1,6 @@
 //! Whether targets and their machine are fit to be measured: facts to findings.
 //!
-//! Each question of [`Check`] is answered at least once for all targets together; what cannot be told
+//! Each question of [`model::check::Check`] is answered at least once for all targets together; what cannot be told
 //! is a finding too.
 
 mod background;
