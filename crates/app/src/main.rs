@@ -22,6 +22,7 @@ mod status;
 mod surroundings;
 mod sweep;
 
+use crate::sweep::folder::Kind;
 use spec::{Command, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
@@ -52,10 +53,10 @@ fn main() -> Status {
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
         Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
         Command::Subcommand(Subcommand::Preset, words) => preset::run(&invocation, &words),
-        Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words),
+        Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words, Kind::Sweep),
         Command::Subcommand(Subcommand::Check, words) => check::run(&words),
         Command::Subcommand(Subcommand::Compare, words) => compare::run(&words),
-        Command::Subcommand(Subcommand::Repeat, words) => sweep::repeat(&invocation, &words),
+        Command::Subcommand(Subcommand::Repeat, words) => sweep::run(&invocation, &words, Kind::Repeat),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::Invocation;
 use crate::load;
 use crate::output::{print, say};
+use crate::profile_file;
 use crate::status::{Status, printed, refuse};
 use crate::surroundings::Here;
 use host::Root;
@@ -11,8 +12,6 @@ use model::profile::ResultFormat;
 use spec::preset::{self, BUILTIN, Builtin, Preset, PresetCommand, PresetRequest, Shown};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 /// Does what the words behind `diskspd preset` ask for.
@@ -57,13 +56,8 @@ fn text_of(name: &str) -> Result<String, String> {
     if !is_path {
         return Err(format!("there is no preset '{name}'; diskspd preset list shows all, and files end in .toml"));
     }
-    let read = || {
-        let mut bytes = Vec::new();
-        // Not more than shows that it is too much.
-        File::open(name)?.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().map_err(|error: std::io::Error| format!("cannot read the preset '{name}': {error}"))?;
+    let bytes =
+        profile_file::read(Path::new(name)).map_err(|error| format!("cannot read the preset '{name}': {error}"))?;
     if bytes.len() > PROFILE_BYTES_MAX {
         return Err(format!("the preset '{name}' has more than {PROFILE_BYTES_MAX} bytes"));
     }

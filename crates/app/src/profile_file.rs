@@ -32,7 +32,7 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
 }
 
 /// Not more than shows that it is too much.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -4,6 +4,7 @@ use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, document, write_document};
 use crate::picture;
 use crate::status::{Status, fail, printed, refuse};
+use crate::sweep::folder::Kind;
 use model::result::{Measured, RunResult};
 use spec::Form;
 use spec::report_command::{self, PartAsked, ReportCommand};
@@ -145,8 +146,7 @@ fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
     for entry in fs::read_dir(folder).map_err(error)? {
         let path = entry.map_err(error)?.path();
         let is_json = path.extension().is_some_and(|suffix| suffix == "json");
-        let is_index = ["sweep.json", "repeat.json"].iter().any(|name| path.ends_with(name));
-        if is_json && !is_index {
+        if is_json && !Kind::is_no_run(&path) {
             files.push(path);
         }
     }

@@ -16,7 +16,8 @@ use model::result::RunResult;
 use model::runner::RunFailure;
 use model::sweep::{DeviceCount, Extent, SWEEP_FORM, Setting, Sweep, Visit};
 use model::units::Bytes;
-use spec::sweep::{PlannedPoint, RepeatCommand, SweepCommand, SweepOptions, SweepRequest};
+use spec::ParseFailure;
+use spec::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -26,23 +27,27 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tune::{Attendant, Design, Ending, Step};
 
-/// Does what the words behind `diskspd sweep` ask for.
-pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
-    match spec::sweep::parse(words, &Here) {
+/// Does what the words behind `diskspd sweep` or `diskspd repeat` ask for.
+pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> Status {
+    match parse(words, kind) {
         Err(failure) => refuse(&failure),
-        Ok(SweepCommand::Help) => printed(print(spec::sweep::HELP.as_bytes()), Status::Success),
-        Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder, Kind::Sweep),
-        Ok(SweepCommand::Resume(path)) => resume(invocation, path, Kind::Sweep),
+        Ok(SweepCommand::Help) => printed(print(help(kind).as_bytes()), Status::Success),
+        Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder, kind),
+        Ok(SweepCommand::Resume(path)) => resume(invocation, path, kind),
     }
 }
 
-/// Does what the words behind `diskspd repeat` ask for.
-pub(crate) fn repeat(invocation: &Invocation, words: &[OsString]) -> Status {
-    match spec::sweep::parse_repeat(words, &Here) {
-        Err(failure) => refuse(&failure),
-        Ok(RepeatCommand::Help) => printed(print(spec::sweep::REPEAT_HELP.as_bytes()), Status::Success),
-        Ok(RepeatCommand::Run { request, folder }) => begin(invocation, &request, folder, Kind::Repeat),
-        Ok(RepeatCommand::Resume(path)) => resume(invocation, path, Kind::Repeat),
+fn parse(words: &[OsString], kind: Kind) -> Result<SweepCommand, ParseFailure> {
+    match kind {
+        Kind::Sweep => spec::sweep::parse(words, &Here),
+        Kind::Repeat => spec::sweep::parse_repeat(words, &Here),
+    }
+}
+
+const fn help(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sweep => spec::sweep::HELP,
+        Kind::Repeat => spec::sweep::REPEAT_HELP,
     }
 }
 
@@ -74,12 +79,13 @@ fn resume(invocation: &Invocation, path: PathBuf, kind: Kind) -> Status {
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
-    let request = match kind {
-        Kind::Sweep => spec::sweep::resume(&sweep.words, &Here),
-        Kind::Repeat => spec::sweep::resume_repeat(&sweep.words, &Here),
-    };
-    let request = match request {
-        Ok(request) => request,
+    let words: Vec<OsString> = sweep.words.iter().map(OsString::from).collect();
+    let request = match parse(&words, kind) {
+        Ok(SweepCommand::Run { request, .. }) => request,
+        Ok(_) => {
+            say(&format!("ERROR: the words of the {0} are not those of a {0}", kind.name()));
+            return Status::Invalid;
+        }
         Err(failure) => return refuse(&failure),
     };
     if let Some(difference) = folder::difference(&sweep, &request) {
@@ -312,7 +318,7 @@ impl Attendant for Keeper<'_> {
         let words = std::iter::once(self.program.clone()).chain(point.words.iter().cloned());
         let command_line = words.collect::<Vec<_>>().join(" ");
         let labels = point.request.options.labels.clone();
-        self.folder.keep(&RunResult { command_line, labels, ..result })
+        self.folder.keep(&RunResult { command_line, labels, ..result }, step.purpose)
     }
 
     fn visited(&mut self, visit: &Visit, sweep: &Sweep) -> Result<(), String> {

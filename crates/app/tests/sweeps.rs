@@ -231,6 +231,11 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
     assert_eq!(visits[0]["purpose"], "precondition");
     let written = json(&place, &format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
     assert_eq!(written["time_spans"][0]["measured"]["total"]["write"]["bytes"], 8 << 20);
+    // It is no run: not to whoever compares, nor on a page.
+    place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["a side with a single run"]);
+    place.diskspd("report p --output p.html").run().expect_status(0);
+    let page = String::from_utf8(place.content("p.html")).expect("it is text");
+    assert!(page.contains("The median of 1 runs"), "one run was made");
     let content = place.content("a.dat");
     assert!(content.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block is as it was");
     // Somebody else's file is only read by the load, but preconditioning would write it.

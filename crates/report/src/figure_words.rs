@@ -1,7 +1,7 @@
 //! Headline figures as words.
 
 use crate::numbers::ms;
-use model::headline::Figure;
+use model::headline::{Figure, Headline};
 
 /// The name of a figure in tables, with its unit.
 pub(crate) fn label(figure: Figure) -> &'static str {
@@ -14,6 +14,11 @@ pub(crate) fn label(figure: Figure) -> &'static str {
         Figure::P999 => "p99.9 ms",
         Figure::Cpu => "CPU %",
     }
+}
+
+/// A figure as a cell of a table; `-` if it was not measured.
+pub(crate) fn cell(figure: Figure, headline: &Headline) -> String {
+    figure.of(headline).map_or_else(|| "-".to_owned(), |value| shown_figure(figure, value, 3))
 }
 
 /// A value in that unit; latencies with so many decimals of a millisecond.

@@ -1,14 +1,17 @@
 //! The highest rate that keeps limits, in words.
 
 use crate::numbers::ms;
-use model::limit::{Limit, LimitFigure, LimitFound};
+use model::limit::{LimitFigure, LimitFound};
 use model::sweep::Sweep;
 use std::io::{self, Write};
 
 /// What was found and at which runs.
 pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    let limits: Vec<String> =
-        found.limits.iter().map(|limit| format!("{} <= {}", words(limit.figure), value(*limit))).collect();
+    let limits: Vec<String> = found
+        .limits
+        .iter()
+        .map(|limit| format!("{} <= {}", words(limit.figure), value(limit.figure, limit.at_most)))
+        .collect();
     let limits = limits.join(" and ");
     let Some(holds) = found.holds else {
         writeln!(out, "no rate keeps {limits}")?;
@@ -29,10 +32,8 @@ pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> 
 /// The limited figures at a rate.
 fn at(sweep: &Sweep, found: &LimitFound, point: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(headline) = stats::sweep::figures(sweep, point) else { return Ok(()) };
-    let figures = found.limits.iter().filter_map(|limit| {
-        let at_most = limit.figure.of(headline)?;
-        Some(format!("{} {}", words(limit.figure), value(Limit { at_most, ..*limit })))
-    });
+    let figures = found.limits.iter().map(|limit| limit.figure);
+    let figures = figures.filter_map(|of| Some(format!("{} {}", words(of), value(of, of.of(headline)?))));
     let figures: Vec<String> = figures.collect();
     writeln!(out, "  at {}: {:.2} I/Os per s, {}", rate(sweep, point), headline.iops, figures.join(", "))
 }
@@ -52,9 +53,10 @@ fn words(figure: LimitFigure) -> &'static str {
     }
 }
 
-fn value(Limit { figure, at_most }: Limit) -> String {
+/// With its unit.
+fn value(figure: LimitFigure, value: f64) -> String {
     match figure {
-        LimitFigure::Cpu => format!("{at_most:.2} %"),
-        _ => format!("{:.3} ms", ms(at_most)),
+        LimitFigure::Cpu => format!("{value:.2} %"),
+        _ => format!("{:.3} ms", ms(value)),
     }
 }

@@ -1,7 +1,9 @@
 //! The loads of a preset as a table.
 
+use crate::figure_words::{cell, label};
+use crate::numbers::ms;
 use crate::plain_table::PlainTable;
-use model::headline::Headline;
+use model::headline::{Figure, Headline};
 use model::preset::{PresetRun, PresetTable};
 use model::result::{RunResult, TimeSpanResult};
 use model::verdict::{Finding, Severity};
@@ -19,8 +21,13 @@ pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     findings(preset, result, out)
 }
 
+/// Figures of each load.
+const FIGURES: [Figure; 6] =
+    [Figure::Iops, Figure::MibPerS, Figure::MeanLatency, Figure::P99, Figure::P999, Figure::Cpu];
+
 fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
-    let mut header = vec!["load", "IOPS", "MiB/s", "mean ms", "p99 ms", "p99.9 ms", "CPU %"];
+    let mut header = vec!["load"];
+    header.extend(FIGURES.map(label));
     let has_flushes = result.time_spans.iter().any(|span| span.measured.as_ref().is_some_and(|m| m.flushes.is_some()));
     if has_flushes {
         header.extend(["fdatasync/s", "fdatasync ms"]);
@@ -48,20 +55,13 @@ fn figures(
     has_bands: bool,
     cells: &mut Vec<String>,
 ) {
-    let ms = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
-    let whole_ms = |ns: Option<u64>| ms(ns.map(|ns| ns as f64));
-    cells.extend([
-        format!("{:.2}", headline.iops),
-        format!("{:.2}", headline.mib_per_s),
-        ms(headline.mean_ns),
-        whole_ms(headline.p99_ns),
-        whole_ms(headline.p999_ns),
-        format!("{:.2}", headline.cpu_percent),
-    ]);
+    cells.extend(FIGURES.map(|figure| cell(figure, headline)));
     if has_flushes {
         let flushes = happened.measured.as_ref().and_then(|measured| measured.flushes);
-        cells.push(flushes.map_or_else(|| "-".to_owned(), |flushes| format!("{:.2}", flushes.per_s)));
-        cells.push(ms(flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns)));
+        let mean_ns = flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns);
+        let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        cells.push(known(flushes.map(|flushes| format!("{:.2}", flushes.per_s))));
+        cells.push(known(mean_ns.map(|ns| format!("{:.3}", ms(ns)))));
     }
     if has_bands {
         let band = headline.mean_ns.map(stats::latency_band::LatencyBand::of);

@@ -1,9 +1,10 @@
 //! A sweep as lines, as a table and as comma-separated values.
 
+use crate::figure_words::{cell, label};
 use crate::limit;
 use crate::plain_table::PlainTable;
 use csv::{Terminator, WriterBuilder};
-use model::headline::Headline;
+use model::headline::{Figure, Headline};
 use model::profile::Profile;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Point, Purpose, Saturation, Setting, Sweep, Visit, VisitOutcome};
 use std::io::{self, Write};
@@ -87,9 +88,13 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Figures of the table.
+const FIGURES: [Figure; 5] = [Figure::Iops, Figure::MibPerS, Figure::MeanLatency, Figure::P99, Figure::Cpu];
+
 fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
-    header.extend(["depth", "IOPS", "MiB/s", "mean ms", "p99 ms", "CPU %"].map(str::to_owned));
+    header.push("depth".to_owned());
+    header.extend(FIGURES.map(|figure| label(figure).to_owned()));
     if sweep.devices.is_some() {
         header.extend(["amplification", "depth/SSD", "IOPS/SSD"].map(str::to_owned));
     }
@@ -110,16 +115,9 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
         cells.push("failed".to_owned());
         return cells;
     };
-    let Headline { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, depth, severity, .. } = figures;
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    cells.extend([
-        known(depth.map(|depth| depth.to_string())),
-        format!("{iops:.2}"),
-        format!("{mib_per_s:.2}"),
-        known(mean_ns.map(|ns| format!("{:.3}", ns / 1e6))),
-        known(p99_ns.map(|ns| format!("{:.3}", ns as f64 / 1e6))),
-        format!("{cpu_percent:.2}"),
-    ]);
+    cells.push(known(figures.depth.map(|depth| depth.to_string())));
+    cells.extend(FIGURES.map(|figure| cell(figure, figures)));
     if let Some(devices) = sweep.devices {
         let each = stats::sweep::per_device(figures, devices);
         cells.extend([
@@ -128,7 +126,7 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
             format!("{:.2}", each.iops),
         ]);
     }
-    cells.push(severity.map_or("", |severity| severity.word()).to_owned());
+    cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
     cells
 }
 

@@ -6,6 +6,6 @@ mod points;
 mod repeat;
 
 pub use axis::Axis;
-pub use command::{HELP, SweepCommand, SweepOptions, SweepRequest, parse, resume};
+pub use command::{HELP, SweepCommand, SweepOptions, SweepRequest, parse};
 pub use points::PlannedPoint;
-pub use repeat::{REPEAT_HELP, RepeatCommand, parse_repeat, resume_repeat};
+pub use repeat::{REPEAT_HELP, parse_repeat};

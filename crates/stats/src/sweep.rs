@@ -27,14 +27,14 @@ pub fn median_run(sweep: &Sweep, point: usize) -> Option<&Visit> {
     runs.get(runs.len().saturating_sub(1) / 2).copied()
 }
 
-/// The runs of a point that count: confirmed ones, or else all that have figures.
+/// The runs of a point that count: confirmed ones, or else all that have figures and measured the load.
 fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
     let of = |wanted: fn(&Visit) -> bool| {
         let visits = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
         visits.filter(|visit| visit.headline().is_some()).collect::<Vec<_>>()
     };
     let confirmed = of(|visit| visit.purpose == Purpose::Confirm);
-    if confirmed.is_empty() { of(|_| true) } else { confirmed }
+    if confirmed.is_empty() { of(|visit| visit.purpose != Purpose::Precondition) } else { confirmed }
 }
 
 /// The depth series of a sweep without their knees: points of equal settings but for those that make depth.

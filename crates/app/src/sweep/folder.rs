@@ -4,7 +4,7 @@ use crate::outputs::{OutputFile, write_document};
 use flate2::Crc;
 use jiff::Zoned;
 use model::result::RunResult;
-use model::sweep::{SWEEP_FORM, Sweep};
+use model::sweep::{Purpose, SWEEP_FORM, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use spec::Form;
 use spec::sweep::SweepRequest;
@@ -13,6 +13,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 const TABLE_FILE: &str = "table.csv";
+const PRECONDITION_FILE: &str = "precondition.json";
 
 /// What is kept in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,12 @@ impl Kind {
             Self::Sweep => "sweep",
             Self::Repeat => "repeat",
         }
+    }
+
+    /// True if a file of its directory is none of its runs' results.
+    pub(crate) fn is_no_run(file: &Path) -> bool {
+        let own = [Self::Sweep.file(), Self::Repeat.file(), PRECONDITION_FILE.to_owned()];
+        own.iter().any(|name| file.ends_with(name))
     }
 
     /// The file that says how far it has come.
@@ -138,8 +145,12 @@ impl Folder {
         fs::create_dir_all(&self.path).map_err(|error| format!("cannot make '{}': {error}", self.path.display()))
     }
 
-    /// Keeps a result under the next free number.
-    pub(super) fn keep(&self, result: &RunResult) -> Result<String, String> {
+    /// Keeps a result under the next free number; that of preconditioning, which is no run, under a name of its own.
+    pub(super) fn keep(&self, result: &RunResult, purpose: Purpose) -> Result<String, String> {
+        if purpose == Purpose::Precondition {
+            self.write(PRECONDITION_FILE, |out| write_document(Form::Json, result, out))?;
+            return Ok(PRECONDITION_FILE.to_owned());
+        }
         let mut number = 1;
         let name = loop {
             let name = format!("point-{number:04}.json");

@@ -134,7 +134,7 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         }
         Subject::Sweep { sweep, .. } => sweep::shown(sweep),
         Subject::Repeat { sweep, .. } => {
-            let headlines = repeat::headlines(sweep);
+            let headlines: Vec<_> = sweep.measured().collect();
             stats::repeats::repeats(&headlines).map(|found| Ok(charts::runs(&headlines, &found))).into_iter().collect()
         }
         Subject::Comparison { sides: [first, second, ..] } => {

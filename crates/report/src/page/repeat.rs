@@ -9,13 +9,13 @@ use super::sweep::{command, verdicts};
 use crate::figure_words::label;
 use model::headline::{Figure, Headline};
 use model::result::RunResult;
-use model::sweep::{Sweep, Visit};
+use model::sweep::Sweep;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
 
 /// The page; `example` is the result of one of the runs.
 pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io::Result<Page> {
-    let headlines = headlines(sweep);
+    let headlines: Vec<&Headline> = sweep.measured().collect();
     let mut first = Vec::new();
     let mut sections = Vec::new();
     let found = repeats(&headlines);
@@ -31,11 +31,6 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io
     sections.push(command("repeat", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
     Ok(Page::new(name.to_owned(), subtitle, sections))
-}
-
-/// Figures of the runs that have any, in their order.
-pub(super) fn headlines(sweep: &Sweep) -> Vec<&Headline> {
-    sweep.visits.iter().filter_map(Visit::headline).collect()
 }
 
 fn answer(found: Option<&Repeats>, runs: usize) -> Answer {

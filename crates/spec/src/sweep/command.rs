@@ -61,10 +61,10 @@ Ends with 0, also after Ctrl+C; with 1 if a point failed.
 A file called sweep is measured as ./sweep.
 ";
 
-/// What follows `diskspd sweep`.
+/// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SweepCommand {
-    /// Print [`HELP`].
+    /// Print the help of the subcommand.
     Help,
     /// A new sweep.
     Run {
@@ -80,7 +80,7 @@ pub enum SweepCommand {
 /// A sweep to be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepRequest {
-    /// The words that it was read from, without `--dir`; [`resume`] reads them again.
+    /// The words that it was read from, without `--dir`; who goes on with it reads them again.
     pub words: Vec<String>,
     /// All points, in the order given.
     pub points: Vec<PlannedPoint>,
@@ -123,15 +123,6 @@ pub struct SweepOptions {
 pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, ParseFailure> {
     read(args, surroundings)
         .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd sweep --help tells more")))
-}
-
-/// Reads the words of a sweep that was begun before.
-pub fn resume(words: &[String], surroundings: &dyn Surroundings) -> Result<SweepRequest, ParseFailure> {
-    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
-    match parse(&args, surroundings)? {
-        SweepCommand::Run { request, .. } => Ok(*request),
-        _ => Err(ParseFailure::because("the words of the sweep are not those of a sweep")),
-    }
 }
 
 #[derive(Default)]
@@ -357,7 +348,8 @@ mod tests {
         let Ok(SweepCommand::Run { request, folder }) = parsed(line) else { panic!() };
         assert_eq!((request.options.clone(), folder), (options, Some("here".into())));
         assert_eq!(request.points.len(), 4);
-        assert_eq!(resume(&request.words, &Nothing), Ok(*request), "its words say all of it");
+        let words: Vec<OsString> = request.words.iter().map(OsString::from).collect();
+        assert_eq!(parse(&words, &Nothing), Ok(SweepCommand::Run { request, folder: None }), "its words say all of it");
     }
 
     #[test]

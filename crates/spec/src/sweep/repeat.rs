@@ -1,6 +1,6 @@
 //! The words behind `diskspd repeat`: a sweep of one point.
 
-use super::command::{SweepOptions, SweepRequest, count, misplaced, split_load, text};
+use super::command::{SweepCommand, SweepOptions, SweepRequest, count, misplaced, split_load, text};
 use super::points::{Variation, points};
 use crate::command::{ParseFailure, Surroundings};
 use crate::duration;
@@ -62,38 +62,13 @@ Ends with 0, also after Ctrl+C; with 1 if a run failed.
 A file called repeat is measured as ./repeat.
 ";
 
-/// What follows `diskspd repeat`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RepeatCommand {
-    /// Print [`REPEAT_HELP`].
-    Help,
-    /// Run the one point of a sweep, many times.
-    Run {
-        /// What to run.
-        request: Box<SweepRequest>,
-        /// Where its results go, if that was said.
-        folder: Option<PathBuf>,
-    },
-    /// Go on with the runs in this directory.
-    Resume(PathBuf),
-}
-
 /// Reads the words behind `diskspd repeat`.
-pub fn parse_repeat(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatCommand, ParseFailure> {
+pub fn parse_repeat(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, ParseFailure> {
     read(args, surroundings)
         .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd repeat --help tells more")))
 }
 
-/// Reads the words of runs that were begun before.
-pub fn resume_repeat(words: &[String], surroundings: &dyn Surroundings) -> Result<SweepRequest, ParseFailure> {
-    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
-    match parse_repeat(&args, surroundings)? {
-        RepeatCommand::Run { request, .. } => Ok(*request),
-        _ => Err(ParseFailure::because("the words of the runs are not those of runs")),
-    }
-}
-
-fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatCommand, String> {
+fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
     let (own, load) = split_load(args)?;
     let mut options = SweepOptions::default();
     let (mut runs, mut folder) = (None, None);
@@ -102,13 +77,13 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
     let mut parser = lexopt::Parser::from_args(own);
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
-            Short('h') | Long("help") => return Ok(RepeatCommand::Help),
+            Short('h') | Long("help") => return Ok(SweepCommand::Help),
             Long("resume") => {
                 let path = PathBuf::from(parser.value().map_err(|error| error.to_string())?);
                 if args.len() > 2 {
                     return Err("--resume stands alone: the runs know what they were asked".to_owned());
                 }
-                return Ok(RepeatCommand::Resume(path));
+                return Ok(SweepCommand::Resume(path));
             }
             Long(name @ ("steady" | "precondition" | "purged")) => {
                 words.push(format!("--{name}"));
@@ -150,7 +125,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<RepeatComm
     let points = points(&with_defaults(round, &load), &Variation::default(), surroundings)?;
     words.push("--".to_owned());
     words.extend(load);
-    Ok(RepeatCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder })
+    Ok(SweepCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder })
 }
 
 /// A load with options that it does not have.
@@ -185,14 +160,14 @@ mod tests {
     use crate::command::Nothing;
     use std::time::Duration;
 
-    fn parsed(line: &str) -> Result<RepeatCommand, String> {
+    fn parsed(line: &str) -> Result<SweepCommand, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         parse_repeat(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
     }
 
     fn options(line: &str) -> SweepOptions {
         match parsed(line) {
-            Ok(RepeatCommand::Run { request, .. }) => request.options,
+            Ok(SweepCommand::Run { request, .. }) => request.options,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -204,14 +179,14 @@ mod tests {
         let until = options("--until p99=2.5% -- a.dat");
         assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Figure::P99, share: 0.025 }, 64));
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
-        assert_eq!(parsed("--help"), Ok(RepeatCommand::Help));
-        assert_eq!(parsed("--resume d"), Ok(RepeatCommand::Resume("d".into())));
+        assert_eq!(parsed("--help"), Ok(SweepCommand::Help));
+        assert_eq!(parsed("--resume d"), Ok(SweepCommand::Resume("d".into())));
     }
 
     #[test]
     fn rounds_last_a_minute_unless_the_load_says_otherwise() {
         let request = |line: &str| match parsed(line) {
-            Ok(RepeatCommand::Run { request, .. }) => request,
+            Ok(SweepCommand::Run { request, .. }) => request,
             other => panic!("{line}: {other:?}"),
         };
         let times = |line: &str| {
@@ -229,14 +204,14 @@ mod tests {
 
     #[test]
     fn its_words_ask_for_the_same_again() {
-        let Ok(RepeatCommand::Run { request, folder }) = parsed("--runs 3 --dir d --until=p99=2% -- -r a.dat") else {
+        let Ok(SweepCommand::Run { request, folder }) = parsed("--runs 3 --dir d --until=p99=2% -- -r a.dat") else {
             panic!("it is a repeat");
         };
         assert_eq!(
             (request.words.join(" "), folder),
             ("--runs=3 --until=p99=2% -- -r a.dat".to_owned(), Some("d".into()))
         );
-        let Ok(RepeatCommand::Run { request: again, .. }) = parsed(&request.words.join(" ")) else {
+        let Ok(SweepCommand::Run { request: again, .. }) = parsed(&request.words.join(" ")) else {
             panic!("they can be read");
         };
         assert_eq!(again, request);

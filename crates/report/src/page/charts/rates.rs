@@ -13,35 +13,35 @@ const STEPS_MAX: usize = 300;
 
 pub(super) fn iops(span: Option<&TimeSpan>, measured: &Measured) -> Shown {
     const TITLE: &str = "I/Os per second";
-    let moments = timeline(&measured.series, STEPS_MAX);
-    if moments.is_empty() {
-        return of_intervals(span, measured).ok_or_else(|| Absent::because(TITLE, NO_SERIES));
-    }
-    let series = lines_of_directions(measured, |side| steps(&moments, |moment| side(&moment.iops)));
-    Ok(Chart {
-        name: "iops",
-        title: TITLE.to_owned(),
-        caption: each(&moments),
-        x: time(&moments),
-        y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
-        series,
-        markers: Vec::new(),
-    })
+    let chart = of_series(measured, "iops", TITLE, ("IOPS", Quantity::Iops), |moment| &moment.iops);
+    chart.or_else(|| of_intervals(span, measured)).ok_or_else(|| Absent::because(TITLE, NO_SERIES))
 }
 
 pub(super) fn throughput(measured: &Measured) -> Shown {
     const TITLE: &str = "Throughput";
+    let chart = of_series(measured, "throughput", TITLE, ("MiB/s", Quantity::MibPerS), |moment| &moment.mib_per_s);
+    chart.ok_or_else(|| Absent::because(TITLE, NO_SERIES))
+}
+
+/// A rate over the series of the run; `None` if the result keeps none.
+fn of_series(
+    measured: &Measured,
+    name: &'static str,
+    title: &str,
+    (unit, quantity): (&str, Quantity),
+    rate: fn(&Moment) -> &Directions<f64>,
+) -> Option<Chart> {
     let moments = timeline(&measured.series, STEPS_MAX);
     if moments.is_empty() {
-        return Err(Absent::because(TITLE, NO_SERIES));
+        return None;
     }
-    let series = lines_of_directions(measured, |side| steps(&moments, |moment| side(&moment.mib_per_s)));
-    Ok(Chart {
-        name: "throughput",
-        title: TITLE.to_owned(),
+    let series = lines_of_directions(measured, |side| steps(&moments, |moment| side(rate(moment))));
+    Some(Chart {
+        name,
+        title: title.to_owned(),
         caption: each(&moments),
         x: time(&moments),
-        y: Axis::from_zero("MiB/s", Quantity::MibPerS, values(&series).map(|(_, y)| y)),
+        y: Axis::from_zero(unit, quantity, values(&series).map(|(_, y)| y)),
         series,
         markers: Vec::new(),
     })

@@ -136,15 +136,14 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
 }
 
 fn flushes(element: Element<'_, '_>) -> Result<FlushFigures, ReadError> {
-    let ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::ns));
-    let whole_ns = |name: &str| Ok::<_, ReadError>(ns(name)?.map(|ns| ns.round() as u64));
+    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
     let max_ns = whole_ns("MaxMilliseconds")?;
     let figures = |mean_ns| LatencyFigures { mean_ns, max_ns, ..LatencyFigures::default() };
     Ok(FlushFigures {
         after_writes: element.whole_attribute("AfterWrites")?.unwrap_or(0),
         count: element.whole_attribute("Flushes")?.unwrap_or(0),
         per_s: element.real_attribute("FlushesPerSecond")?.unwrap_or(0.0),
-        latency: ns("AvgMilliseconds")?.map(figures),
+        latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
         p50_ns: whole_ns("P50Milliseconds")?,
         p99_ns: whole_ns("P99Milliseconds")?,
     })
