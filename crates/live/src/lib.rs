@@ -1,0 +1,4 @@
+//! What is seen while it goes on: counters of devices, figures of a run, and the streams and sockets on
+//! which programs read them.
+//!
+//! Nothing here keeps a run waiting: what a reader does not take in time is dropped, counted and told.
