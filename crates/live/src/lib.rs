@@ -2,3 +2,5 @@
 //! which programs read them.
 //!
 //! Nothing here keeps a run waiting: what a reader does not take in time is dropped, counted and told.
+
+pub mod terminal;

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod mapping;
 pub mod nvme;
 pub mod page_cache;
+pub mod readiness;
 pub mod signal;
 pub mod thread;
 pub mod tsc;

@@ -1,0 +1,282 @@
+//! A terminal as a screen: taken over when a view begins, and given back however the view ends.
+//!
+//! It is given back when the [`Screen`] is dropped and, before its message is printed, at a panic of any
+//! thread. Signals set flags elsewhere; whoever draws looks at them and drops the screen.
+
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::panic;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use sys::readiness::{Readiness, readable};
+
+/// A whole screen of wide cells with attributes goes to the terminal in one write.
+const FRAME_BYTES: usize = 64 << 10;
+
+/// How long to leave alone what is there to read and cannot be read as a key.
+const UNREAD_PAUSE: Duration = Duration::from_millis(20);
+
+/// Which of our streams is the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error: stdout may be a file meanwhile.
+    Stderr,
+}
+
+impl Stream {
+    /// True if a person may be looking at it.
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Stdout => io::stdout().is_terminal(),
+            Self::Stderr => io::stderr().is_terminal(),
+        }
+    }
+
+    fn writer(self) -> Box<dyn Write + Send> {
+        match self {
+            Self::Stdout => Box::new(io::stdout()),
+            Self::Stderr => Box::new(io::stderr()),
+        }
+    }
+}
+
+/// What came from the keyboard's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A key was pressed.
+    Key(Key),
+    /// The terminal is gone; nobody looks any more.
+    Gone,
+}
+
+/// A key, as far as views tell keys apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// It stands for this character.
+    Character(char),
+    /// Return.
+    Enter,
+    /// Escape.
+    Escape,
+    /// Deletes the character before.
+    Backspace,
+    /// Tabulator.
+    Tab,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// Arrow to the left.
+    Left,
+    /// Arrow to the right.
+    Right,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// Ctrl+C, which is a key and no signal while the screen is ours.
+    Interrupt,
+}
+
+impl Key {
+    fn of(event: &event::Event) -> Option<Self> {
+        let event::Event::Key(key) = event else { return None };
+        if key.kind == KeyEventKind::Release {
+            return None;
+        }
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return (key.code == KeyCode::Char('c')).then_some(Self::Interrupt);
+        }
+        Some(match key.code {
+            KeyCode::Char(character) => Self::Character(character),
+            KeyCode::Enter => Self::Enter,
+            KeyCode::Esc => Self::Escape,
+            KeyCode::Backspace => Self::Backspace,
+            KeyCode::Tab => Self::Tab,
+            KeyCode::Up => Self::Up,
+            KeyCode::Down => Self::Down,
+            KeyCode::Left => Self::Left,
+            KeyCode::Right => Self::Right,
+            KeyCode::PageUp => Self::PageUp,
+            KeyCode::PageDown => Self::PageDown,
+            KeyCode::Home => Self::Home,
+            KeyCode::End => Self::End,
+            _ => return None,
+        })
+    }
+}
+
+/// Where keys come from.
+enum Keyboard {
+    Stdin,
+    /// Standard input is something else.
+    Terminal(File),
+}
+
+impl Keyboard {
+    fn find() -> io::Result<Self> {
+        if io::stdin().is_terminal() { Ok(Self::Stdin) } else { File::open("/dev/tty").map(Self::Terminal) }
+    }
+
+    fn wait(&self, timeout: Duration) -> io::Result<Readiness> {
+        let stdin = io::stdin();
+        let source: BorrowedFd<'_> = match self {
+            Self::Stdin => stdin.as_fd(),
+            Self::Terminal(file) => file.as_fd(),
+        };
+        readable(source, timeout)
+    }
+}
+
+/// The terminal while it is ours. There can be one at a time.
+pub struct Screen {
+    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>,
+    keyboard: Keyboard,
+    /// Keys that were read and not told of yet.
+    typed: VecDeque<Key>,
+}
+
+/// Whether a screen is to be given back, and on which stream.
+static ON_STDOUT: AtomicBool = AtomicBool::new(false);
+static ON_STDERR: AtomicBool = AtomicBool::new(false);
+
+impl Screen {
+    /// Takes the terminal over: what was on it comes back at the end.
+    ///
+    /// # Errors
+    ///
+    /// If the stream is no terminal, or the terminal's settings cannot be changed.
+    pub fn enter(stream: Stream) -> io::Result<Self> {
+        if !stream.is_terminal() {
+            return Err(io::Error::other("it is no terminal"));
+        }
+        give_back_at_panics();
+        let keyboard = Keyboard::find()?;
+        flag(stream).store(true, Ordering::SeqCst);
+        let begun = enable_raw_mode().and_then(|()| execute!(stream.writer(), EnterAlternateScreen, Hide));
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stream.writer()));
+        match begun.and_then(|()| ratatui::Terminal::new(backend)) {
+            Ok(terminal) => Ok(Self { terminal, keyboard, typed: VecDeque::new() }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws one picture, in the size that the terminal has now; what did not change is not sent again.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal takes nothing more.
+    pub fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(picture).map(|_| ())
+    }
+
+    /// True if the terminal has another size than the last picture.
+    pub fn was_resized(&mut self) -> bool {
+        let drawn = self.terminal.get_frame().area().as_size();
+        self.terminal.size().is_ok_and(|size| size != drawn)
+    }
+
+    /// Waits for a key, at most `timeout`. A signal ends the wait early, that of a new size too: draw again
+    /// and look at your flags whenever it returns.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be read.
+    pub fn event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+        if let Some(key) = self.typed.pop_front() {
+            return Ok(Some(Event::Key(key)));
+        }
+        // Asked here and not of crossterm, which reads a terminal that is gone again and again for ever.
+        match self.keyboard.wait(timeout)? {
+            Readiness::Nothing => return Ok(None),
+            Readiness::HungUp => return Ok(Some(Event::Gone)),
+            Readiness::Readable => {}
+        }
+        // One read may bring several keys. What it did not take, crossterm tells of with the next key only.
+        if !event::poll(Duration::ZERO)? {
+            std::thread::sleep(timeout.min(UNREAD_PAUSE));
+        }
+        while event::poll(Duration::ZERO)? {
+            self.typed.extend(Key::of(&event::read()?));
+        }
+        Ok(self.typed.pop_front().map(Event::Key))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn flag(stream: Stream) -> &'static AtomicBool {
+    match stream {
+        Stream::Stdout => &ON_STDOUT,
+        Stream::Stderr => &ON_STDERR,
+    }
+}
+
+/// Gives the terminal back, once. Nobody can be told if that fails.
+fn give_back() {
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        if flag(stream).swap(false, Ordering::SeqCst) {
+            let _ = execute!(stream.writer(), LeaveAlternateScreen, Show);
+            let _ = disable_raw_mode();
+        }
+    }
+}
+
+/// A panic's message would go to the screen that is about to vanish.
+fn give_back_at_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            give_back();
+            print(panic);
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::crossterm::event::KeyEvent;
+
+    #[test]
+    fn keys_are_told_apart() {
+        let key = |code, modifiers| Key::of(&event::Event::Key(KeyEvent::new(code, modifiers)));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Interrupt));
+        assert_eq!(key(KeyCode::Char('z'), KeyModifiers::CONTROL), None);
+        assert_eq!(key(KeyCode::Char('?'), KeyModifiers::SHIFT), Some(Key::Character('?')));
+        assert_eq!(key(KeyCode::F(1), KeyModifiers::NONE), None);
+        assert_eq!(Key::of(&event::Event::FocusGained), None);
+        let released = KeyEvent::new_with_kind(KeyCode::Enter, KeyModifiers::NONE, KeyEventKind::Release);
+        assert_eq!(Key::of(&event::Event::Key(released)), None);
+    }
+
+    #[test]
+    fn what_is_no_terminal_is_not_taken_over() {
+        if !Stream::Stdout.is_terminal() {
+            assert!(Screen::enter(Stream::Stdout).is_err());
+        }
+    }
+}
