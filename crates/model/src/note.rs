@@ -247,6 +247,7 @@ pub enum Note {
 }
 
 impl fmt::Display for Note {
+    #[expect(clippy::too_many_lines, reason = "a list: one sentence for each note")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuffersNotRegistered { reason } => {

@@ -75,6 +75,7 @@ Input parameters:
 
 /// Every line that a profile can have, in order.
 #[test]
+#[expect(clippy::too_many_lines, reason = "what it expects is a whole profile")]
 fn everything_at_once() {
     let target = Target {
         block_size: Bytes(1536),

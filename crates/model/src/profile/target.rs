@@ -1,0 +1,268 @@
+//! One target of a profile, and the settings that each target has of its own.
+
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One target with its own settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Target {
+    /// Path as the user wrote it; may be a template (`*1`).
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// `-b`.
+    #[serde(rename = "block_size_bytes")]
+    pub block_size: Bytes,
+    /// `-B`.
+    #[serde(rename = "base_offset_bytes")]
+    pub base_offset: Bytes,
+    /// `-f<size>` or `-B<base>:<length>`: exclusive end, from the start of the target; 0 = none.
+    #[serde(rename = "max_offset_bytes")]
+    pub max_offset: Bytes,
+    /// `-c`: create with this size; `Some(0)` was said and creates nothing.
+    #[serde(rename = "create_size_bytes")]
+    pub create_size: Option<Bytes>,
+    /// Percent of I/Os at random offsets: 0 sequential, 100 random (`-r`), else mixed (`-rs`).
+    pub random_percent: u32,
+    /// `-r<align>` or `-s<stride>`; `None` or 0 = block size.
+    #[serde(rename = "alignment_bytes")]
+    pub alignment: Option<Bytes>,
+    /// `-si`.
+    pub interlocked: bool,
+    /// `-p`.
+    pub parallel: bool,
+    /// `-rd`.
+    pub distribution: Option<Distribution>,
+    /// `-o`.
+    pub outstanding: u32,
+    /// `-t`.
+    pub threads: u32,
+    /// `-T`.
+    #[serde(rename = "thread_stride_bytes")]
+    pub thread_stride: Bytes,
+    /// `-w`, 0..=100.
+    pub write_percent: u32,
+    /// `-i`, if given.
+    pub burst_ios: Option<u32>,
+    /// `-j`, if given.
+    pub think_time_ms: Option<u32>,
+    /// `-g`.
+    pub throughput: Throughput,
+    /// `-Sb`, `-Su`, `-Sr`.
+    pub cache_mode: CacheMode,
+    /// `-Sw`.
+    pub write_through: bool,
+    /// `-Sm`.
+    pub memory_mapped: bool,
+    /// `-N`.
+    pub flush: Option<FlushMode>,
+    /// `-Sy`, `-SY`.
+    pub bypass_io: Option<BypassIo>,
+    /// `-fs`.
+    pub sequential_scan_hint: bool,
+    /// `-fr`.
+    pub random_access_hint: bool,
+    /// `-ft`.
+    pub temporary_hint: bool,
+    /// `-l`.
+    pub large_pages: bool,
+    /// `-Z`: zero write buffers.
+    pub zero_write_buffers: bool,
+    /// `-Z<size>[,file]`.
+    pub write_source: Option<WriteSource>,
+    /// `-I`.
+    pub io_priority: IoPriority,
+    /// XML `Weight`.
+    pub weight: u32,
+    /// XML `ThreadTargets`; empty = on all threads.
+    pub thread_targets: Vec<ThreadTarget>,
+}
+
+impl Target {
+    /// A target with every default of the command line.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            block_size: Bytes::from_kib(64),
+            base_offset: Bytes(0),
+            max_offset: Bytes(0),
+            create_size: None,
+            random_percent: 0,
+            alignment: None,
+            interlocked: false,
+            parallel: false,
+            distribution: None,
+            outstanding: 2,
+            threads: 1,
+            thread_stride: Bytes(0),
+            write_percent: 0,
+            burst_ios: None,
+            think_time_ms: None,
+            throughput: Throughput::Unlimited,
+            cache_mode: CacheMode::Cached,
+            write_through: false,
+            memory_mapped: false,
+            flush: None,
+            bypass_io: None,
+            sequential_scan_hint: false,
+            random_access_hint: false,
+            temporary_hint: false,
+            large_pages: false,
+            zero_write_buffers: false,
+            write_source: None,
+            io_priority: IoPriority::Normal,
+            weight: 1,
+            thread_targets: Vec::new(),
+        }
+    }
+
+    /// Alignment of random offsets, or stride of sequential ones; an unset or zero one is the
+    /// block size.
+    pub fn effective_alignment(&self) -> Bytes {
+        match self.alignment {
+            Some(alignment) if alignment.get() > 0 => alignment,
+            _ => self.block_size,
+        }
+    }
+
+    /// True if any I/O of this target writes.
+    pub fn writes(&self) -> bool {
+        self.write_percent > 0
+    }
+
+    /// True if any I/O of this target reads.
+    pub fn reads(&self) -> bool {
+        self.write_percent < 100
+    }
+
+    /// The size that `-c` asks for, if it creates anything.
+    pub fn size_to_create(&self) -> Option<Bytes> {
+        self.create_size.filter(|size| size.get() > 0)
+    }
+
+    /// True if the path is a template (`*1`), which only a profile may hold.
+    pub fn is_template(&self) -> bool {
+        self.path.as_os_str().as_encoded_bytes().starts_with(b"*")
+    }
+}
+
+/// `-rd`: where random I/Os fall.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// `-rdpct`: lengths in percent of the target.
+    Percent(Vec<DistributionRange>),
+    /// `-rdabs`: lengths in bytes; 0 in the last place = to the end of the target.
+    Absolute(Vec<DistributionRange>),
+}
+
+impl Distribution {
+    /// The ranges, in order.
+    pub fn ranges(&self) -> &[DistributionRange] {
+        match self {
+            Self::Percent(ranges) | Self::Absolute(ranges) => ranges,
+        }
+    }
+}
+
+/// One range of a distribution; it starts where the one before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DistributionRange {
+    /// Percent of the I/Os that fall here; 0 = a hole.
+    pub io_percent: u32,
+    /// Length in percent or bytes, by the kind of the list.
+    pub length: u64,
+}
+
+/// `-g`: limit per thread and target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Throughput {
+    /// No limit.
+    #[default]
+    Unlimited,
+    /// Bytes per millisecond.
+    BytesPerMs(u32),
+    /// I/Os per second.
+    Iops(u32),
+}
+
+/// Which caches stand between the tool and the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMode {
+    /// Through the file system's cache.
+    #[default]
+    Cached,
+    /// `-Sr`: the client's cache of a network file system is off.
+    NoLocalCache,
+    /// `-Su`: no software cache.
+    Unbuffered,
+}
+
+/// `-N`: what follows each memory mapped write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FlushMode {
+    /// `-Nv`
+    ViewOfFile,
+    /// `-Nn`
+    NonVolatileMemory,
+    /// `-Ni`
+    NonVolatileMemoryNoDrain,
+}
+
+/// `-Sy`, `-SY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BypassIo {
+    /// `-Sy`: as far as possible.
+    Partial,
+    /// `-SY`: or fail.
+    Full,
+}
+
+/// `-Z<size>[,file]`: where write data is taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WriteSource {
+    /// Size of the source buffer.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Its content, repeated if shorter; `None` = random.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
+    pub file: Option<PathBuf>,
+}
+
+/// `-I`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum IoPriority {
+    /// 1
+    VeryLow,
+    /// 2
+    Low,
+    /// 3
+    #[default]
+    Normal,
+}
+
+/// XML `ThreadTarget`: a thread that serves the target, and with which weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadTarget {
+    /// Thread number, from 0.
+    pub thread: u32,
+    /// 0 = the target's own weight.
+    pub weight: u32,
+}
