@@ -1,7 +1,7 @@
 //! Documents that are made from the program. Tests compare what is committed with what would be
 //! made.
 
-use crate::schema_page;
+use crate::{reference_page, schema_page};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -41,7 +41,11 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         // Before it is made for the first time there is none.
         Ok::<_, io::Error>(Document { path, committed: committed(path).unwrap_or_default(), made })
     };
+    // As a schema: before it is made for the first time there is none.
+    let whole = |path: &'static str, made| Document { path, committed: committed(path).unwrap_or_default(), made };
     Ok(vec![
+        whole("docs/reference/options.md", reference_page::options_page()),
+        whole("docs/reference/subcommands.md", reference_page::subcommands_page()),
         page("docs/formats/json.md", &report::json::schema_of_written())?,
         schema("docs/formats/diskspd-result.schema.json", &report::json::schema())?,
         page("docs/formats/sweep.md", &report::json::schema_of_written_sweep())?,
@@ -57,7 +61,9 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
 pub fn write(root: &Path) -> io::Result<()> {
     for document in all(root)? {
         if document.made != document.committed {
-            std::fs::write(root.join(document.path), document.made)?;
+            let path = root.join(document.path);
+            std::fs::create_dir_all(path.parent().unwrap_or(root))?;
+            std::fs::write(path, document.made)?;
         }
     }
     Ok(())

@@ -8,10 +8,12 @@ use xtask::vm::Request;
 const USAGE: &str = "\
 Usage: cargo xtask docs
        cargo xtask cost
+       cargo xtask tidy
        cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
 
   docs      write the documents that are made from the program
   cost      count the instructions of an I/O, which must stay within bounds (needs valgrind)
+  tidy      look for what breaks the project's own rules: imports, sizes, dead files, links
   vm-test   run the tests that need disks of their own in a virtual machine: those with FILTER in
             their name, on the kernel below TREE (Debian's without it); --only-with-kvm skips them
             where the CPU would have to be emulated";
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
         },
+        ["tidy"] => ended("tidy", xtask::tidy::check(root)),
         ["cost"] => ended("cost", xtask::cost::check(root)),
         ["vm-test", ref words @ ..] => match request(words) {
             Some(request) => ended("vm-test", xtask::vm::test(root, &request)),

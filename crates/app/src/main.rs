@@ -21,6 +21,7 @@ mod spectator;
 mod status;
 mod surroundings;
 mod sweep;
+mod version;
 
 use crate::sweep::folder::Kind;
 use spec::{Command, Loaded, Subcommand};
@@ -41,6 +42,8 @@ fn main() -> Status {
         Command::UsageWithoutArguments => show::usage(&invocation, Status::Invalid),
         Command::Help(topic) => show::help(topic.as_deref()),
         Command::Version => show::version(),
+        Command::Man(subcommand) => show::text(&spec::man::page(subcommand)),
+        Command::Completions(shell) => show::text(&spec::completions::script(shell)),
         Command::SystemInformation(format) => show::system(format),
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),

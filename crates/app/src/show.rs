@@ -20,9 +20,14 @@ pub(crate) fn help(topic: Option<&str>) -> Status {
     printed(print(text.as_bytes()), Status::Success)
 }
 
+/// `--man` and `--completions`.
+pub(crate) fn text(text: &str) -> Status {
+    printed(print(text.as_bytes()), Status::Success)
+}
+
 /// `--version`.
 pub(crate) fn version() -> Status {
-    printed(print(spec::help::version().as_bytes()), Status::Success)
+    text(&crate::version::text())
 }
 
 /// `-Rs`.

@@ -41,6 +41,29 @@ fn what_only_shows_something_succeeds() {
 }
 
 #[test]
+fn the_version_names_the_commit_and_what_the_kernel_offers() {
+    let place = workplace!();
+    let run = place.diskspd("--version").run();
+    run.expect_status(0).expect_stdout(&[
+        "behaves like DiskSpd 2.3.0",
+        "\ncommit: ",
+        "\nbuild:  ",
+        "io_uring: ",
+        "Linux AIO: ",
+    ]);
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("proc is mounted");
+    run.expect_stdout(&[&format!("\nkernel: {}", release.trim())]);
+    let git = or_skip!(tool("git"));
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let head = place.tool(git).args("-c safe.directory=* -C").arg(root).args("rev-parse HEAD").run();
+    let commit = run.stdout.lines().find_map(|line| line.strip_prefix("commit: ")).expect("a commit");
+    // An unpacked archive has none; a packager may say another.
+    if head.code() == Some(0) && std::env::var_os("DISKSPD_COMMIT").is_none() {
+        assert!(head.stdout.starts_with(commit) && commit.len() >= 12, "{run}{head}");
+    }
+}
+
+#[test]
 fn no_arguments_give_the_usage_and_status_3() {
     let run = workplace!().diskspd("").run();
     run.expect_status(3).expect_stdout(&["Usage:"]);

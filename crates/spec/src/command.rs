@@ -1,5 +1,6 @@
 //! What a command line asks for.
 
+use crate::completions::Shell;
 use crate::outputs::Outputs;
 use model::expectation::Stated;
 use model::plan::EngineKind;
@@ -42,6 +43,10 @@ pub enum Command {
     Help(Option<String>),
     /// `--version`.
     Version,
+    /// `--man`: the man page of the command, or of a subcommand.
+    Man(Option<Subcommand>),
+    /// `--completions`.
+    Completions(Shell),
     /// `-Rs`: print the system block and stop.
     SystemInformation(ResultFormat),
     /// `-Rp`: print the profile and stop.
@@ -108,6 +113,19 @@ impl Subcommand {
             Self::Preset => "run loads with a name: SQL Server, virtual machines, desktops",
             Self::Check => "tell before a run what would move its figures or keep it from running",
             Self::Repeat => "run the same load several times, and tell average, median and spread",
+        }
+    }
+
+    /// What its `--help` prints.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::Report => crate::report_command::HELP,
+            Self::Devices => crate::devices_command::HELP,
+            Self::Sweep => crate::sweep::HELP,
+            Self::Repeat => crate::sweep::REPEAT_HELP,
+            Self::Compare => crate::compare_command::HELP,
+            Self::Preset => crate::preset::HELP,
+            Self::Check => crate::check_command::HELP,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The usage text, `--help` and `--version`: views of the table of options.
 
+pub(crate) mod parts;
+
 use crate::command::Subcommand;
 use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
@@ -11,14 +13,27 @@ const LINE_WIDTH: usize = 100;
 /// Column where the second column of a list starts.
 const TEXT_COLUMN: usize = 30;
 
-const TARGETS: &str = "\
+/// What a command line does, and its words behind the program's name.
+pub(crate) const EXAMPLES: [(&str, &str); 3] = [
+    ("Create a file of 8192 KiB and read it for one second:", "-c8192K -d1 testfile.dat"),
+    (
+        "Random uncached reads of 4 KiB with 2 threads and 32 outstanding I/Os each:",
+        "-b4K -r -Su -t2 -o32 -d10 testfile.dat",
+    ),
+    (
+        "Two files of 1 GiB, read by two threads each on CPUs 0 and 1:",
+        "-c1G -b4K -r -t2 -a0,1 -d10 testfile1.dat testfile2.dat",
+    ),
+];
+
+pub(crate) const TARGETS: &str = "\
 Targets:
   path           a regular file; it must exist unless -c creates it
   /dev/...       a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)
   *<n>           a template for an XML profile; only with -Rp
 ";
 
-const SIZES: &str = "\
+pub(crate) const SIZES: &str = "\
 Sizes are whole numbers of bytes, or with K, M, G or T of KiB, MiB, GiB or TiB, or with b of blocks:
 with -b64K, -T2b is 128 KiB.
 ";
@@ -72,14 +87,8 @@ pub fn help() -> String {
 }
 
 fn examples(program: &str) -> String {
-    format!(
-        "\nExamples:\n\
-         Create a file of 8192 KiB and read it for one second:\n  {program} -c8192K -d1 testfile.dat\n\n\
-         Random uncached reads of 4 KiB with 2 threads and 32 outstanding I/Os each:\n  \
-         {program} -b4K -r -Su -t2 -o32 -d10 testfile.dat\n\n\
-         Two files of 1 GiB, read by two threads each on CPUs 0 and 1:\n  \
-         {program} -c1G -b4K -r -t2 -a0,1 -d10 testfile1.dat testfile2.dat\n"
-    )
+    let examples = EXAMPLES.map(|(what, words)| format!("{what}\n  {program} {words}\n"));
+    format!("\nExamples:\n{}", examples.join("\n"))
 }
 
 /// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`.
@@ -136,6 +145,14 @@ fn describe(row: &OptionRow) -> String {
         paragraph(&mut text, "On Linux: ", row.on_linux);
     }
     text.push('\n');
+    for (name, value) in facts(row) {
+        let _ = writeln!(text, "    {:<13}{value}", format!("{name}:"));
+    }
+    text
+}
+
+/// What there is to know about an option beside its text.
+pub fn facts(row: &OptionRow) -> Vec<(&'static str, String)> {
     let scope = match row.scope {
         Scope::Invocation => "this invocation, not the profile",
         Scope::Profile => "the whole profile",
@@ -148,28 +165,24 @@ fn describe(row: &OptionRow) -> String {
         Repeat::Accumulates => "adds up",
         Repeat::Error => "is an error",
     };
-    fact(&mut text, "Applies to", scope);
-    fact(&mut text, "Given again", repeat);
+    let since = match row.since {
+        Since::DiskSpd(version) => format!("DiskSpd {version}"),
+        Since::Own => "not in DiskSpd".to_owned(),
+    };
+    let mut facts = vec![("Applies to", scope.to_owned()), ("Given again", repeat.to_owned())];
     if !row.xml.is_empty() {
-        fact(&mut text, "In XML", &row.xml.join(", "));
+        facts.push(("In XML", row.xml.join(", ")));
     }
-    fact(&mut text, "Beside -X", if row.with_profile { "allowed" } else { "refused" });
-    match row.since {
-        Since::DiskSpd(version) => fact(&mut text, "Since", &format!("DiskSpd {version}")),
-        Since::Own => fact(&mut text, "Since", "not in DiskSpd"),
-    }
-    fact(&mut text, "Example", row.example);
-    text
+    facts.push(("Beside -X", if row.with_profile { "allowed" } else { "refused" }.to_owned()));
+    facts.push(("Since", since));
+    facts.push(("Example", row.example.to_owned()));
+    facts
 }
 
 fn paragraph(text: &mut String, lead: &str, body: &str) {
     for line in wrap(&format!("{lead}{body}"), LINE_WIDTH - 4) {
         let _ = writeln!(text, "    {line}");
     }
-}
-
-fn fact(text: &mut String, name: &str, value: &str) {
-    let _ = writeln!(text, "    {:<13}{value}", format!("{name}:"));
 }
 
 /// Breaks a text into lines of at most `width` characters, between words.

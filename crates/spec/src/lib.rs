@@ -1,5 +1,5 @@
 //! Words to nouns and back: the one table of options ([`options`]), the command line ([`argv`]),
-//! help ([`help`]) and profiles as XML ([`xml_read`], [`xml_write`]).
+//! help ([`help`], [`man`], [`completions`]) and profiles as XML ([`xml_read`], [`xml_write`]).
 //!
 //! Nothing is opened, printed or read from the environment here; what parsing must know of its
 //! [`Surroundings`] is an argument.
@@ -10,6 +10,7 @@ mod builder;
 pub mod check_command;
 mod command;
 pub mod compare_command;
+pub mod completions;
 mod decimal;
 pub mod devices_command;
 mod distribution;
@@ -17,6 +18,7 @@ mod duration;
 mod expect;
 pub mod help;
 mod loaded;
+pub mod man;
 mod nearness;
 mod number;
 pub mod options;

@@ -3,6 +3,7 @@
 //! Nothing here knows what a profile is or decides anything; errors are `std::io::Error` and the
 //! caller says what they mean. `unsafe` lives here and in `engine` only.
 
+pub mod aio_probe;
 pub mod block;
 pub mod cache_lines;
 pub mod clock;

@@ -1,7 +1,8 @@
 //! The first pass: options, our own options, targets.
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Overrides, ParseFailure, RunOptions, Surroundings};
+use crate::command::{Command, Overrides, ParseFailure, RunOptions, Subcommand, Surroundings};
+use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
 use crate::{help, targets};
 use std::ffi::{OsStr, OsString};
@@ -12,7 +13,7 @@ const TYPOGRAPHIC_DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
 
 /// What the first pass found.
 pub(super) enum Scanned {
-    /// `--help` or `--version`: nothing else counts.
+    /// `--help`, `--version` and their kind: nothing else counts.
     Answer(Command),
     Line(Line),
 }
@@ -93,6 +94,8 @@ pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result
         };
         match name {
             "--help" => return answer_help(value),
+            "--man" => return answer_man(value.as_deref()),
+            "--completions" => return answer_completions(&value.unwrap_or_default()),
             "--version" => return Ok(Scanned::Answer(Command::Version)),
             _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, surroundings)?,
         }
@@ -114,6 +117,28 @@ fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
         return Err(ParseFailure::because(format!("no help on '{word}': there is no such option; --help lists all")));
     }
     Ok(Scanned::Answer(Command::Help(topic)))
+}
+
+fn answer_man(subcommand: Option<&str>) -> Result<Scanned, ParseFailure> {
+    let Some(name) = subcommand else { return Ok(Scanned::Answer(Command::Man(None))) };
+    let found = Subcommand::from_name(OsStr::new(name));
+    let all = || Subcommand::ALL.map(Subcommand::name).join(", ");
+    let found = found.ok_or_else(|| {
+        ParseFailure::because(format!(
+            "no man page of '{name}': there is that of diskspd itself (--man), and of {}",
+            all()
+        ))
+    })?;
+    Ok(Scanned::Answer(Command::Man(Some(found))))
+}
+
+fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
+    let found = Shell::ALL.into_iter().find(|known| known.name() == shell);
+    let all = Shell::ALL.map(Shell::name).join(", ");
+    let found = found.ok_or_else(|| {
+        ParseFailure::because(format!("no completions for the shell '{shell}'; there are those of {all}"))
+    })?;
+    Ok(Scanned::Answer(Command::Completions(found)))
 }
 
 fn apply_own(

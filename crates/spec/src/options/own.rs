@@ -317,9 +317,30 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--man",
+        value: "[=<subcommand>]",
+        kind: Kind::OptionalValue,
+        short: "print the man page of diskspd, or of a subcommand, and stop",
+        long: "Prints a page for man(1), made from the same table as this help: diskspd --man >diskspd.1. With the name \
+               of a subcommand it is the page of that one. Packages bring them all.",
+        example: "--man=sweep",
+        ..OWN
+    },
+    OptionRow {
+        name: "--completions",
+        value: "=<bash|zsh|fish>",
+        kind: Kind::Value,
+        short: "print a script that completes the words of diskspd in this shell, and stop",
+        long: "Prints the completions of options, of their values and of subcommands. For the shell at hand: \
+               source <(diskspd --completions=bash). Packages bring them for all three.",
+        example: "--completions=bash",
+        ..OWN
+    },
+    OptionRow {
         name: "--version",
-        short: "print the version and stop",
-        long: "Prints the version of this program and of the DiskSpd that it behaves like.",
+        short: "print version, commit, build and what the kernel offers, and stop",
+        long: "Prints the version of this program and of the DiskSpd that it behaves like, the commit and the machine type \
+               that it was built for, and what it can use of this kernel.",
         example: "--version",
         ..OWN
     },

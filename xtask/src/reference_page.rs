@@ -1,0 +1,65 @@
+//! The reference: pages of all options and of all subcommands, made from what the program's help is made
+//! of.
+
+use spec::Subcommand;
+use spec::options::{self, Group, OptionRow};
+use std::fmt::Write as _;
+
+/// `docs/reference/options.md`
+pub(crate) fn options_page() -> String {
+    let mut page =
+        "# Options\n\nMade by `cargo xtask docs` from the table that the program reads its command line by. \
+                    [What each switch does on Linux](../switches.md) names the system calls behind them.\n"
+            .to_owned();
+    for group in Group::ALL {
+        let _ = writeln!(page, "\n## {}", group.title());
+        for row in options::all().filter(|row| row.group == group) {
+            option(&mut page, row);
+        }
+    }
+    page
+}
+
+fn option(page: &mut String, row: &OptionRow) {
+    let _ = writeln!(page, "\n### `{}`\n\n{}", row.synopsis(), escaped(row.long));
+    if !row.on_linux.is_empty() {
+        let _ = writeln!(page, "\nOn Linux: {}", escaped(row.on_linux));
+    }
+    let facts = spec::help::facts(row).into_iter();
+    let facts = facts.map(|(name, value)| match name {
+        "Example" => format!("{name}: `{value}`"),
+        _ => format!("{name}: {value}"),
+    });
+    let _ = writeln!(page, "\n{}", facts.collect::<Vec<_>>().join(" · "));
+}
+
+/// `docs/reference/subcommands.md`
+pub(crate) fn subcommands_page() -> String {
+    let mut page = "# Subcommands\n\nMade by `cargo xtask docs`: what `diskspd SUBCOMMAND --help` prints.\n".to_owned();
+    for subcommand in Subcommand::ALL {
+        let _ = write!(page, "\n## {}\n\n```text\n{}```\n", subcommand.name(), subcommand.help());
+    }
+    page
+}
+
+/// Signs that a page would take for its own, as plain signs.
+fn escaped(text: &str) -> String {
+    let mut plain = String::new();
+    for sign in text.chars() {
+        if matches!(sign, '*' | '_' | '<' | '[' | ']' | '\\') {
+            plain.push('\\');
+        }
+        plain.push(sign);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_of_pages_are_escaped() {
+        assert_eq!(escaped("a_b <n> *1"), "a\\_b \\<n> \\*1");
+    }
+}

@@ -1,0 +1,73 @@
+//! What a page says about itself and where it leads.
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use std::collections::BTreeMap;
+
+/// A page, as far as rules ask.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Lines of its headings of the first level.
+    pub(super) titles: Vec<usize>,
+    /// What a link behind `#` may say to lead to a heading.
+    pub(super) anchors: Vec<String>,
+    /// Line and destination of each link and image.
+    pub(super) links: Vec<(usize, String)>,
+}
+
+/// Reads a page.
+pub(super) fn read(text: &str) -> Page {
+    let mut page = Page::default();
+    let mut seen = BTreeMap::<String, usize>::new();
+    // The text of the heading that is being read.
+    let mut heading: Option<String> = None;
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        let line = text[..range.start].matches('\n').count() + 1;
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                heading = Some(String::new());
+                if level == HeadingLevel::H1 {
+                    page.titles.push(line);
+                }
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                let anchor = anchor(&heading.take().unwrap_or_default());
+                let count = seen.entry(anchor.clone()).or_default();
+                page.anchors.push(if *count == 0 { anchor } else { format!("{anchor}-{count}") });
+                *count += 1;
+            }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                page.links.push((line, dest_url.into_string()));
+            }
+            Event::Text(words) | Event::Code(words) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&words);
+                }
+            }
+            _ => {}
+        }
+    }
+    page
+}
+
+/// How the places that show these pages name a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_anchors_and_links_are_read() {
+        let page = read(
+            "# One `-x`, two\n\n[a](b.md#c) and ![d](e.png)\n\n## Part\n\n```\n# no title [f](g.md)\n```\n\n## Part\n\n\
+             | h |\n|---|\n| [i](j.md) |\n",
+        );
+        assert_eq!(page.titles, [1]);
+        assert_eq!(page.anchors, ["one--x-two", "part", "part-1"]);
+        assert_eq!(page.links, [(3, "b.md#c".to_owned()), (3, "e.png".to_owned()), (15, "j.md".to_owned())]);
+    }
+}

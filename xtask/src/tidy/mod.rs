@@ -1,0 +1,92 @@
+//! `cargo xtask tidy`: what must hold of the project's own files, and no compiler tells.
+//!
+//! Each rule is a module that reads the tree and finds what breaks it; nothing is changed. The tests
+//! of `app` run the same rules.
+
+mod edges;
+mod markdown;
+mod pages;
+mod reach;
+mod sizes;
+mod snapshots;
+mod text;
+mod tree;
+
+use crate::stop::Stop;
+use std::fmt;
+use std::path::Path;
+use tree::Tree;
+
+/// Something that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Below the root of the project.
+    pub path: String,
+    /// Counted from one; 0 = the file as a whole.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+impl Finding {
+    fn of_file(path: &str, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: 0, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// A rule: its name, and what looks for files that break it.
+type Rule = (&'static str, fn(&Tree) -> Result<Vec<Finding>, Stop>);
+
+/// All rules.
+const RULES: [Rule; 7] = [
+    ("crates import what the architecture allows", edges::imports),
+    ("unsafe stands in sys and engine alone", edges::lints),
+    ("files are of a size that one reads", |tree| Ok(sizes::check(tree))),
+    ("every Rust file is part of a program", reach::check),
+    ("every snapshot has a test", |tree| Ok(snapshots::check(tree))),
+    ("pages have a title, and links lead somewhere", |tree| Ok(pages::check(tree))),
+    ("lines end where their text ends", |tree| Ok(text::check(tree))),
+];
+
+/// Applies all rules to the project at `root`.
+///
+/// # Errors
+///
+/// [`Stop::Failed`] if the project cannot be read.
+pub fn findings(root: &Path) -> Result<Vec<Finding>, Stop> {
+    let tree = Tree::read(root).map_err(|error| Stop::Failed(format!("cannot read the project: {error}")))?;
+    let mut findings = Vec::new();
+    for (_, rule) in RULES {
+        findings.extend(rule(&tree)?);
+    }
+    findings.sort();
+    Ok(findings)
+}
+
+/// Applies all rules, and prints those that are kept and what breaks the others.
+///
+/// # Errors
+///
+/// [`Stop::Failed`] if a rule is broken or the project cannot be read.
+pub fn check(root: &Path) -> Result<(), Stop> {
+    let tree = Tree::read(root).map_err(|error| Stop::Failed(format!("cannot read the project: {error}")))?;
+    let mut broken = 0;
+    for (name, rule) in RULES {
+        let findings = rule(&tree)?;
+        println!("{} {name}", if findings.is_empty() { "ok    " } else { "BROKEN" });
+        for finding in &findings {
+            println!("       {finding}");
+        }
+        broken += usize::from(!findings.is_empty());
+    }
+    if broken == 0 { Ok(()) } else { Err(Stop::Failed(format!("{broken} of {} rules are broken", RULES.len()))) }
+}
