@@ -12,7 +12,7 @@ const ENOMEM: i32 = 12;
 const CAPABILITY_IPC_LOCK: u32 = 14;
 
 /// Host name.
-pub(crate) fn computer_name(root: &Root) -> String {
+pub fn computer_name(root: &Root) -> String {
     root.word("/proc/sys/kernel/hostname").or_else(|| root.word("/etc/hostname")).unwrap_or_default()
 }
 

@@ -36,7 +36,7 @@ pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str> +
 
 /// The line of a `stat` file: 11 numbers, since Linux 4.18 four more for discards, since 5.5 two
 /// more for flushes. Numbers that later kernels may add are passed over.
-fn device(text: &str) -> Option<DeviceCounters> {
+pub(crate) fn device(text: &str) -> Option<DeviceCounters> {
     let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let requests = |at: usize| match numbers.get(at..at + 4)? {
         [count, merged_count, sectors, time_ms] => Some(RequestCounters {

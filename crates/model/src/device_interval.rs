@@ -1,0 +1,175 @@
+//! What block devices did in an interval.
+
+use crate::block_device::DeviceNumber;
+use crate::kernel_counters::DeviceCounters;
+use crate::units::UnixTime;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The counters of all devices, read at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceReading {
+    /// When, by a clock that nobody sets, in nanoseconds since some moment.
+    pub monotonic_ns: u64,
+    /// When, by the clock on the wall.
+    pub at: UnixTime,
+    /// What each device counted, by the kernel's name.
+    pub devices: BTreeMap<String, CountedDevice>,
+}
+
+/// A device and its counters. A device that comes in place of another may have its name or its number, but
+/// seldom both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountedDevice {
+    /// Its number.
+    pub number: DeviceNumber,
+    /// What it counted since it was found.
+    pub counters: DeviceCounters,
+}
+
+/// An interval and what devices did in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceInterval {
+    /// Its number, from 1. Numbers that are missing are those of intervals that could not be read in time.
+    pub number: u64,
+    /// When it ended, in nanoseconds since 1970 in UTC.
+    pub ended_at_unix_ns: i64,
+    /// When it ended, in nanoseconds since the first reading.
+    pub end_ns: u64,
+    /// How long it was, as measured, in nanoseconds.
+    pub interval_ns: u64,
+    /// What each device did, by the kernel's name. Those that came or went meanwhile, or whose counters
+    /// went backwards, are missing.
+    pub devices: BTreeMap<String, DeviceRates>,
+}
+
+/// What a device did in an interval, as the kernel counted it.
+///
+/// A mean of nothing is `None`. Rates are per second of the interval as it was measured. The kernel tells sums
+/// of times in whole milliseconds, so a mean is good to a millisecond by the number of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceRates {
+    /// Reads.
+    pub read: RequestRates,
+    /// Writes.
+    pub write: RequestRates,
+    /// Discards; `None` before Linux 4.18.
+    pub discard: Option<RequestRates>,
+    /// Flushes; `None` before Linux 5.5.
+    pub flush: Option<FlushRates>,
+    /// Mean time of reads and writes together, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// Mean number of requests in flight.
+    pub queue_length: f64,
+    /// Requests in flight at the end of the interval.
+    pub in_flight_count: u64,
+    /// Part of the interval with at least one request in flight, in percent.
+    pub busy_percent: f64,
+}
+
+/// Requests of one kind that a device completed in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestRates {
+    /// How many were completed.
+    pub count: u64,
+    /// How many were merged into others before they were passed on.
+    pub merged_count: u64,
+    /// Bytes transferred or discarded.
+    pub bytes: u64,
+    /// Sum of the times that they took, in milliseconds.
+    pub time_ms: u64,
+    /// Completed per second.
+    pub per_s: f64,
+    /// Merged per second.
+    pub merged_per_s: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean size, in bytes.
+    pub size_bytes: Option<f64>,
+    /// Mean time, in nanoseconds.
+    pub latency_ns: Option<f64>,
+    /// Mean number of these requests in flight: the sum of their times by the interval.
+    pub queue_length: f64,
+}
+
+/// Flushes that a device completed in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FlushRates {
+    /// How many were completed.
+    pub count: u64,
+    /// Sum of the times that they took, in milliseconds.
+    pub time_ms: u64,
+    /// Completed per second.
+    pub per_s: f64,
+    /// Mean time, in nanoseconds.
+    pub latency_ns: Option<f64>,
+}
+
+/// A line of a recording, or of what the monitor tells programs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WatchLine {
+    /// The first line of a recording.
+    Begin(WatchBegin),
+    /// An interval.
+    Interval(DeviceInterval),
+    /// The last line of a recording that was ended, not cut off.
+    End(WatchEnd),
+}
+
+/// What `schema` says in every recording.
+pub const WATCH_SCHEMA: &str = "diskspd-monitor";
+
+/// Version of the recordings that are written, and the newest that is read.
+pub const WATCH_SCHEMA_VERSION: u32 = 1;
+
+/// The first line of a recording: what was watched, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WatchBegin {
+    /// Always `diskspd-monitor`.
+    pub schema: String,
+    /// Version of it: 1.
+    pub schema_version: u32,
+    /// Version of the program.
+    pub tool_version: String,
+    /// Name of the machine.
+    pub host: String,
+    /// When the first reading was taken, in nanoseconds since 1970 in UTC.
+    pub started_at_unix_ns: i64,
+    /// The interval that was asked for, in nanoseconds.
+    pub interval_ns: u64,
+    /// The devices that were there and chosen. More may come later.
+    pub devices: Vec<WatchedDevice>,
+}
+
+/// A device of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WatchedDevice {
+    /// The kernel's name.
+    pub name: String,
+    /// What sort of device it is, in a word.
+    pub kind: String,
+    /// The name that its maker gave it: that of a volume of the device mapper.
+    pub mapped_name: Option<String>,
+    /// Vendor and model.
+    pub model: Option<String>,
+    /// Its size in bytes.
+    pub size_bytes: Option<u64>,
+}
+
+/// The last line of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WatchEnd {
+    /// Intervals that were told.
+    pub interval_count: u64,
+    /// Intervals that could not be read in time; what they held is in the one after them.
+    pub missed_count: u64,
+}

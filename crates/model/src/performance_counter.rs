@@ -1,0 +1,201 @@
+//! Performance counters of disks by the names that Windows gives them.
+
+use std::fmt;
+
+/// What a counter is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CounterObject {
+    /// Devices that stand on no other: disks.
+    PhysicalDisk,
+    /// Devices on other devices and files: partitions, volumes, RAIDs, loop devices.
+    LogicalDisk,
+}
+
+impl CounterObject {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::PhysicalDisk, Self::LogicalDisk];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PhysicalDisk => "PhysicalDisk",
+            Self::LogicalDisk => "LogicalDisk",
+        }
+    }
+}
+
+/// The instance that stands for all of an object together.
+pub const TOTAL_INSTANCE: &str = "_Total";
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is what its name says, and docs/monitor.md tells how it is computed")]
+pub enum Counter {
+    ReadsPerSecond,
+    WritesPerSecond,
+    TransfersPerSecond,
+    ReadBytesPerSecond,
+    WriteBytesPerSecond,
+    BytesPerSecond,
+    SecondsPerRead,
+    SecondsPerWrite,
+    SecondsPerTransfer,
+    BytesPerRead,
+    BytesPerWrite,
+    BytesPerTransfer,
+    QueueLength,
+    ReadQueueLength,
+    WriteQueueLength,
+    CurrentQueueLength,
+    DiskTimePercent,
+    ReadTimePercent,
+    WriteTimePercent,
+    IdleTimePercent,
+}
+
+impl Counter {
+    /// All, in the order of columns.
+    pub const ALL: [Self; 20] = [
+        Self::ReadsPerSecond,
+        Self::WritesPerSecond,
+        Self::TransfersPerSecond,
+        Self::ReadBytesPerSecond,
+        Self::WriteBytesPerSecond,
+        Self::BytesPerSecond,
+        Self::SecondsPerRead,
+        Self::SecondsPerWrite,
+        Self::SecondsPerTransfer,
+        Self::BytesPerRead,
+        Self::BytesPerWrite,
+        Self::BytesPerTransfer,
+        Self::QueueLength,
+        Self::ReadQueueLength,
+        Self::WriteQueueLength,
+        Self::CurrentQueueLength,
+        Self::DiskTimePercent,
+        Self::ReadTimePercent,
+        Self::WriteTimePercent,
+        Self::IdleTimePercent,
+    ];
+
+    /// What is shown if no counter is asked for.
+    pub const USUAL: [Self; 10] = [
+        Self::ReadsPerSecond,
+        Self::WritesPerSecond,
+        Self::ReadBytesPerSecond,
+        Self::WriteBytesPerSecond,
+        Self::SecondsPerRead,
+        Self::SecondsPerWrite,
+        Self::SecondsPerTransfer,
+        Self::QueueLength,
+        Self::CurrentQueueLength,
+        Self::IdleTimePercent,
+    ];
+
+    /// Its name on Windows.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadsPerSecond => "Disk Reads/sec",
+            Self::WritesPerSecond => "Disk Writes/sec",
+            Self::TransfersPerSecond => "Disk Transfers/sec",
+            Self::ReadBytesPerSecond => "Disk Read Bytes/sec",
+            Self::WriteBytesPerSecond => "Disk Write Bytes/sec",
+            Self::BytesPerSecond => "Disk Bytes/sec",
+            Self::SecondsPerRead => "Avg. Disk sec/Read",
+            Self::SecondsPerWrite => "Avg. Disk sec/Write",
+            Self::SecondsPerTransfer => "Avg. Disk sec/Transfer",
+            Self::BytesPerRead => "Avg. Disk Bytes/Read",
+            Self::BytesPerWrite => "Avg. Disk Bytes/Write",
+            Self::BytesPerTransfer => "Avg. Disk Bytes/Transfer",
+            Self::QueueLength => "Avg. Disk Queue Length",
+            Self::ReadQueueLength => "Avg. Disk Read Queue Length",
+            Self::WriteQueueLength => "Avg. Disk Write Queue Length",
+            Self::CurrentQueueLength => "Current Disk Queue Length",
+            Self::DiskTimePercent => "% Disk Time",
+            Self::ReadTimePercent => "% Disk Read Time",
+            Self::WriteTimePercent => "% Disk Write Time",
+            Self::IdleTimePercent => "% Idle Time",
+        }
+    }
+}
+
+/// Counters that are asked for: `\LogicalDisk(dm-*)\Avg. Disk sec/Read`. Every part but the object may hold `*`
+/// for any characters, and case does not matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterPattern {
+    /// Of what.
+    pub object: CounterObject,
+    /// Of which instances: names of devices, and [`TOTAL_INSTANCE`].
+    pub instance: String,
+    /// Which, at least one, in the order of columns.
+    pub counters: Vec<Counter>,
+}
+
+impl CounterPattern {
+    /// True if the instance with this name is asked for.
+    pub fn takes_instance(&self, name: &str) -> bool {
+        matches(&self.instance, name)
+    }
+
+    /// True if the instance is named as it is, without a `*`.
+    pub fn names_one_instance(&self) -> bool {
+        !self.instance.contains('*')
+    }
+}
+
+impl fmt::Display for CounterPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\\{}({})", self.object.name(), self.instance)
+    }
+}
+
+/// True if `pattern`, in which `*` stands for any characters, covers all of `text`, whatever their case.
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    // Each part as early as possible leaves the most for those after it; the last one must end the text.
+    for part in parts {
+        if let Some(between) = last.replace(part) {
+            match rest.find(between) {
+                Some(at) => rest = &rest[at + between.len()..],
+                None => return false,
+            }
+        }
+    }
+    last.map_or(rest.is_empty(), |last| rest.ends_with(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text) in [
+            ("*", ""),
+            ("*", "sda"),
+            ("sda", "SDA"),
+            ("nvme*", "nvme0n1"),
+            ("*n1", "nvme0n1n1"),
+            ("n*0*1", "nvme0n1"),
+            ("avg*/read", "Avg. Disk sec/Read"),
+            ("**", "x"),
+        ] {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("", "x"), ("sda", "sda1"), ("*1", "sda"), ("a*a", "a"), ("n*x*1", "nvme0n1")] {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn every_counter_has_a_name_of_its_own() {
+        let mut names: Vec<&str> = Counter::ALL.map(Counter::name).to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Counter::ALL.len());
+    }
+}
