@@ -3,4 +3,12 @@
 //!
 //! Nothing here keeps a run waiting: what a reader does not take in time is dropped, counted and told.
 
+pub mod choice;
+mod counter_value;
+pub mod monitor_screen;
 pub mod terminal;
+#[cfg(test)]
+mod testing;
+pub mod ticks;
+pub mod watch;
+pub mod watch_lines;

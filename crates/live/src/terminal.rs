@@ -11,8 +11,8 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +21,6 @@ use sys::readiness::{Readiness, readable};
 
 /// A whole screen of wide cells with attributes goes to the terminal in one write.
 const FRAME_BYTES: usize = 64 << 10;
-
-/// How long to leave alone what is there to read and cannot be read as a key.
-const UNREAD_PAUSE: Duration = Duration::from_millis(20);
 
 /// Which of our streams is the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,26 +118,57 @@ impl Key {
     }
 }
 
-/// Where keys come from.
-enum Keyboard {
-    Stdin,
-    /// Standard input is something else.
-    Terminal(File),
-}
+/// Where keys come from: standard input, or the terminal where that is something else.
+struct Keyboard(File);
 
 impl Keyboard {
     fn find() -> io::Result<Self> {
-        if io::stdin().is_terminal() { Ok(Self::Stdin) } else { File::open("/dev/tty").map(Self::Terminal) }
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            Ok(Self(File::from(stdin.as_fd().try_clone_to_owned()?)))
+        } else {
+            File::open("/dev/tty").map(Self)
+        }
     }
 
     fn wait(&self, timeout: Duration) -> io::Result<Readiness> {
-        let stdin = io::stdin();
-        let source: BorrowedFd<'_> = match self {
-            Self::Stdin => stdin.as_fd(),
-            Self::Terminal(file) => file.as_fd(),
-        };
-        readable(source, timeout)
+        readable(&self.0, timeout)
     }
+
+    /// Keys that crossterm left lying: when a key and a new size of the terminal come together, it takes the
+    /// size and does not look for the key before the next one.
+    fn left_behind(&self) -> io::Result<Vec<Key>> {
+        let mut bytes = [0; 64];
+        if self.wait(Duration::ZERO)? != Readiness::Readable {
+            return Ok(Vec::new());
+        }
+        let count = (&self.0).read(&mut bytes)?;
+        Ok(plain_keys(&bytes[..count]))
+    }
+}
+
+/// The keys that every terminal sends alike. Others are lost: it happens seldom, and people press again.
+fn plain_keys(bytes: &[u8]) -> Vec<Key> {
+    match bytes {
+        b"\x1b" => vec![Key::Escape],
+        b"\x1b[A" | b"\x1bOA" => vec![Key::Up],
+        b"\x1b[B" | b"\x1bOB" => vec![Key::Down],
+        b"\x1b[C" | b"\x1bOC" => vec![Key::Right],
+        b"\x1b[D" | b"\x1bOD" => vec![Key::Left],
+        [0x1b, ..] => Vec::new(),
+        plain => plain.iter().filter_map(|byte| plain_key(*byte)).collect(),
+    }
+}
+
+fn plain_key(byte: u8) -> Option<Key> {
+    Some(match byte {
+        0x03 => Key::Interrupt,
+        b'\t' => Key::Tab,
+        b'\r' => Key::Enter,
+        0x7f | 0x08 => Key::Backspace,
+        b' '..=b'~' => Key::Character(char::from(byte)),
+        _ => return None,
+    })
 }
 
 /// The terminal while it is ours. There can be one at a time.
@@ -210,12 +238,11 @@ impl Screen {
             Readiness::HungUp => return Ok(Some(Event::Gone)),
             Readiness::Readable => {}
         }
-        // One read may bring several keys. What it did not take, crossterm tells of with the next key only.
-        if !event::poll(Duration::ZERO)? {
-            std::thread::sleep(timeout.min(UNREAD_PAUSE));
-        }
         while event::poll(Duration::ZERO)? {
             self.typed.extend(Key::of(&event::read()?));
+        }
+        if self.typed.is_empty() {
+            self.typed.extend(self.keyboard.left_behind()?);
         }
         Ok(self.typed.pop_front().map(Event::Key))
     }
@@ -271,6 +298,13 @@ mod tests {
         assert_eq!(Key::of(&event::Event::FocusGained), None);
         let released = KeyEvent::new_with_kind(KeyCode::Enter, KeyModifiers::NONE, KeyEventKind::Release);
         assert_eq!(Key::of(&event::Event::Key(released)), None);
+    }
+
+    #[test]
+    fn keys_that_were_left_behind_are_read_plainly() {
+        assert_eq!(plain_keys(b"q\x03"), [Key::Character('q'), Key::Interrupt]);
+        assert_eq!((plain_keys(b"\x1b[B"), plain_keys(b"\x1b")), (vec![Key::Down], vec![Key::Escape]));
+        assert_eq!(plain_keys(b"\x1b[15~"), []);
     }
 
     #[test]

@@ -1,0 +1,378 @@
+//! The picture: a line with the time, the table, charts of one device, and the keys.
+
+use super::{Column, MonitorScreen, Row, words};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::device_interval::DeviceRates;
+use model::units::Bytes;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Sparkline, Table, TableState};
+
+/// The charts need this many lines, and the screen this many for them to be worth it.
+const CHARTS_HEIGHT: u16 = 5;
+const HEIGHT_WITH_CHARTS: u16 = 14;
+
+/// A chart beside each device needs this many characters.
+const TREND_WIDTH: u16 = 16;
+
+/// Above this a device is shown as one that has no more to give.
+const BUSY_PERCENT: f64 = 90.0;
+
+const HELP: [&str; 14] = [
+    "q          end",
+    "p, blank   pause, go on",
+    "s, ← →     sort by another column",
+    "r          turn the order",
+    "↑ ↓        the device of the charts",
+    "/          filter by name; Esc takes it off",
+    "",
+    "r, w ms    mean time of a read, a write",
+    "queue      mean number of requests in flight",
+    "busy%      time with any in flight: a device that",
+    "           serves many at once has more to give at 100",
+    "merg/s     merged into others before they were issued",
+    "disc, flsh discards and flushes",
+    "-          nothing to tell",
+];
+
+/// What things look like. Without colours bold and reverse say the same.
+struct Look {
+    heading: Style,
+    sorted: Style,
+    chart: Style,
+    busy: Style,
+    quiet: Style,
+}
+
+impl Look {
+    fn new(has_colours: bool) -> Self {
+        let (bold, plain) = (Style::new().add_modifier(Modifier::BOLD), Style::new());
+        let coloured = |style: Style, colour| if has_colours { style.fg(colour) } else { style };
+        Self {
+            heading: bold,
+            sorted: coloured(bold.add_modifier(Modifier::UNDERLINED), Color::Cyan),
+            chart: coloured(plain, Color::Cyan),
+            busy: coloured(bold, Color::Yellow),
+            quiet: if has_colours { plain.fg(Color::DarkGray) } else { plain },
+        }
+    }
+}
+
+/// Draws it all into a frame of any size.
+pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zone: &TimeZone) {
+    let look = Look::new(has_colours);
+    let charts_height = if frame.area().height >= HEIGHT_WITH_CHARTS { CHARTS_HEIGHT } else { 0 };
+    let parts = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(charts_height), Constraint::Length(1)];
+    let [top, table, charts, bottom] = Layout::vertical(parts).areas(frame.area());
+    let rows = screen.rows();
+    frame.render_widget(Paragraph::new(title(screen, zone, &look)), top);
+    draw_table(frame, screen, &rows, table, &look);
+    if let Some(row) = rows.get(screen.selected_row(&rows))
+        && charts_height > 0
+    {
+        draw_charts(frame, row, charts, &look);
+    }
+    frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
+    if screen.shows_help {
+        draw_help(frame, &look);
+    }
+}
+
+fn title<'a>(screen: &'a MonitorScreen, zone: &TimeZone, look: &Look) -> Line<'a> {
+    let mut parts = vec![Span::styled("diskspd monitor  ", look.heading), Span::raw(screen.host.as_str())];
+    if let Some(last) = &screen.seen().last {
+        let time = Timestamp::from_nanosecond(last.ended_at_unix_ns.into()).unwrap_or(Timestamp::UNIX_EPOCH);
+        let time = time.to_zoned(zone.clone()).strftime("%H:%M:%S");
+        parts.push(Span::raw(format!("  {time}  {:.3} s", last.interval_ns as f64 / 1e9)));
+    }
+    if screen.frozen.is_some() {
+        parts.push(Span::styled("  PAUSED", look.busy));
+    }
+    Line::from(parts)
+}
+
+fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
+    if screen.is_typing_filter {
+        return Line::from(vec![
+            Span::styled("filter: ", look.heading),
+            Span::raw(screen.filter.as_str()),
+            Span::styled("_", look.heading),
+            Span::styled("   Enter keeps it, Esc takes it off", look.quiet),
+        ]);
+    }
+    let mut parts = Vec::new();
+    if !screen.filter.is_empty() {
+        parts.push(Span::styled(format!("filter: {}   ", screen.filter), look.heading));
+    }
+    parts.push(Span::styled("q end  p pause  s sort  r reverse  ↑↓ device  / filter  ? help", look.quiet));
+    Line::from(parts)
+}
+
+fn draw_table(frame: &mut Frame<'_>, screen: &MonitorScreen, rows: &[Row<'_>], area: Rect, look: &Look) {
+    if rows.is_empty() {
+        let text = if screen.filter.is_empty() { "no device to show yet" } else { "no device has such a name" };
+        frame.render_widget(Paragraph::new(text), area);
+        return;
+    }
+    let columns = Column::fitting(area.width);
+    let taken: u16 = columns.iter().map(|column| column.width() + 1).sum();
+    let spare = area.width.saturating_sub(taken);
+    // What is left over goes to names that are longer than their column, then to a chart of each device.
+    let longest = rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
+    let wanted = u16::try_from(longest).unwrap_or(u16::MAX).saturating_sub(Column::Device.width());
+    let name_width = Column::Device.width() + wanted.min(spare);
+    let trend_width = Some(spare.saturating_sub(wanted.min(spare))).filter(|width| *width > TREND_WIDTH);
+    let header = columns.iter().map(|column| heading(*column, screen, look));
+    let lines = rows.iter().map(|row| {
+        let cells = columns.iter().map(|column| cell(*column, row, usize::from(name_width), look));
+        ratatui::widgets::Row::new(cells)
+    });
+    let widths = columns.iter().map(|column| match column {
+        Column::Device => Constraint::Length(name_width),
+        other => Constraint::Length(other.width()),
+    });
+    let [table, trends] =
+        Layout::horizontal([Constraint::Min(0), Constraint::Length(trend_width.unwrap_or(0))]).areas(area);
+    let widget = Table::new(lines, widths)
+        .header(ratatui::widgets::Row::new(header))
+        .column_spacing(1)
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::new().with_selected(Some(screen.selected_row(rows)));
+    frame.render_stateful_widget(widget, table, &mut state);
+    if trend_width.is_some() {
+        draw_trends(frame, rows, state.offset(), trends, look);
+    }
+}
+
+fn heading(column: Column, screen: &MonitorScreen, look: &Look) -> Cell<'static> {
+    let style = if column == screen.sort { look.sorted } else { look.heading };
+    let width = usize::from(column.width());
+    let text = match column {
+        Column::Device => column.heading().to_owned(),
+        _ => format!("{:>width$}", column.heading()),
+    };
+    Cell::new(text).style(style)
+}
+
+fn cell(column: Column, row: &Row<'_>, name_width: usize, look: &Look) -> Cell<'static> {
+    if column == Column::Device {
+        return Cell::new(shortened(&label(row), name_width));
+    }
+    let is_busy = column == Column::Busy && row.rates.is_some_and(|rates| rates.busy_percent >= BUSY_PERCENT);
+    let width = usize::from(column.width());
+    let text = format!("{:>width$}", column.cell(row.rates));
+    Cell::new(text).style(if is_busy { look.busy } else { Style::new() })
+}
+
+/// The name, and the one that people gave it.
+fn label(row: &Row<'_>) -> String {
+    match &row.facts.mapped_name {
+        Some(mapped) => format!("{} {mapped}", row.name),
+        None => row.name.to_owned(),
+    }
+}
+
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Reads and writes of each device over the last intervals, beside its row.
+fn draw_trends(frame: &mut Frame<'_>, rows: &[Row<'_>], offset: usize, area: Rect, look: &Look) {
+    let lines = area.rows();
+    for (index, line) in lines.enumerate() {
+        let line = Rect { x: line.x + 1, width: line.width - 1, ..line };
+        if index == 0 {
+            frame.render_widget(Paragraph::new(Span::styled("I/Os per second", look.heading)), line);
+        } else if let Some(row) = rows.get(offset + index - 1) {
+            draw_line_chart(frame, row, line, look, |rates| rates.read.per_s + rates.write.per_s);
+        }
+    }
+}
+
+/// The last values that fit, the newest at the right edge; the highest bar is the largest of them.
+fn draw_line_chart(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look, value: impl Fn(&DeviceRates) -> f64) {
+    let Some(history) = row.history else { return };
+    let width = usize::from(area.width);
+    let values: Vec<f64> = history.iter().rev().take(width).rev().map(value).collect();
+    let max = values.iter().copied().fold(0.0, f64::max);
+    if max <= 0.0 {
+        return;
+    }
+    // Eighths of a line are all that can be seen; more digits keep small figures from becoming nothing.
+    let bars: Vec<u64> = values.iter().map(|value| (value / max * 1000.0) as u64).collect();
+    let left = area.width - u16::try_from(bars.len()).unwrap_or(area.width).min(area.width);
+    let area = Rect { x: area.x + left, width: area.width - left, ..area };
+    frame.render_widget(Sparkline::default().data(bars).max(1000).style(look.chart), area);
+}
+
+/// A chart's name, its unit's word, and where it comes from.
+type Chart = (&'static str, fn(&DeviceRates) -> f64, fn(f64) -> String);
+
+const CHARTS: [Chart; 4] = [
+    ("I/Os per s", |rates| rates.read.per_s + rates.write.per_s, words::amount),
+    ("MiB/s", |rates| (rates.read.bytes_per_s + rates.write.bytes_per_s) / 1_048_576.0, words::amount),
+    ("latency ms", |rates| rates.latency_ns.unwrap_or(0.0) / 1e6, words::milliseconds),
+    ("queue", |rates| rates.queue_length, words::with_two_decimals),
+];
+
+fn draw_charts(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look) {
+    let facts = row.facts;
+    let mut title = format!(" {} ", label(row));
+    let size = facts.size_bytes.map(|bytes| Bytes(bytes).to_string());
+    for part in [Some(facts.kind.clone()), facts.model.clone(), size].into_iter().flatten() {
+        title = format!("{title}{part} ");
+    }
+    let block = Block::new().borders(Borders::TOP).title(Span::styled(title, look.heading));
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    for ((name, value, in_words), line) in CHARTS.into_iter().zip(inside.rows()) {
+        let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
+        let [left, middle, right] = Layout::horizontal(parts).areas(line);
+        let now = row.rates.map_or_else(|| "-".to_owned(), |rates| in_words(value(rates)));
+        frame.render_widget(Paragraph::new(format!("{name:<10} {now:>8}")), left);
+        draw_line_chart(frame, row, middle, look, value);
+        let seen = row.history.into_iter().flatten().rev().take(usize::from(middle.width));
+        let max = seen.map(value).fold(0.0, f64::max);
+        frame.render_widget(Paragraph::new(Span::styled(format!(" max {:>8}", in_words(max)), look.quiet)), right);
+    }
+}
+
+fn draw_help(frame: &mut Frame<'_>, look: &Look) {
+    let screen = frame.area();
+    let (width, height) = (screen.width.min(62), screen.height.min(HELP.len() as u16 + 2));
+    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
+    let text: Vec<Line<'_>> = HELP.into_iter().map(Line::from).collect();
+    let block = Block::bordered().title(Span::styled(" Keys and columns: any key goes back ", look.heading));
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(text).block(block), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests_support::{filled, picture};
+    use crate::terminal::Key;
+
+    #[test]
+    fn at_80_by_24() {
+        insta::assert_snapshot!(picture(&filled(), 80, 24), @r###"
+        "diskspd monitor  db-server  08:01:00  1.000 s                                   "
+        "Device            r/s      w/s  rMiB/s  wMiB/s     r ms     w ms   queue  busy% "
+        "dm-0 vg-data      3.0      1.5       0     0.1    0.123    2.500    0.03    0.3 "
+        "nvme0n1        250.0k   125.0k   976.6    7812    0.123    2.500    2500  100.0 "
+        "sda             500.0    250.0     2.0    15.6    0.123    2.500    5.00   50.0 "
+        "sdb                 0        0       0       0    0.123    2.500    0.00    0.0 "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        "                                                                                "
+        " sda disk ACME 9000 1TiB ───────────────────────────────────────────────────────"
+        "I/Os per s    750.0 ▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max     1650"
+        "MiB/s          17.6 ▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max     38.7"
+        "latency ms    0.916 ███████████████████████████████████████████████ max    0.916"
+        "queue          5.00 ▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max    11.00"
+        "q end  p pause  s sort  r reverse  ↑↓ device  / filter  ? help                  "
+        "###);
+    }
+
+    #[test]
+    fn at_120_columns_with_everything() {
+        insta::assert_snapshot!(picture(&filled(), 120, 20), @r###"
+        "diskspd monitor  db-server  08:01:00  1.000 s                                                                           "
+        "Device            r/s      w/s  rMiB/s  wMiB/s     r ms     w ms   queue  busy%  merg/s  disc/s  flsh/s                 "
+        "dm-0 vg-data      3.0      1.5       0     0.1    0.123    2.500    0.03    0.3     2.0       0     3.0                 "
+        "nvme0n1        250.0k   125.0k   976.6    7812    0.123    2.500    2500  100.0     2.0       0     3.0                 "
+        "sda             500.0    250.0     2.0    15.6    0.123    2.500    5.00   50.0     2.0       0     3.0                 "
+        "sdb                 0        0       0       0    0.123    2.500    0.00    0.0     2.0       0     3.0                 "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        "                                                                                                                        "
+        " sda disk ACME 9000 1TiB ───────────────────────────────────────────────────────────────────────────────────────────────"
+        "I/Os per s    750.0                            ▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max     1650"
+        "MiB/s          17.6                            ▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max     38.7"
+        "latency ms    0.916                            ████████████████████████████████████████████████████████████ max    0.916"
+        "queue          5.00                            ▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max    11.00"
+        "q end  p pause  s sort  r reverse  ↑↓ device  / filter  ? help                                                          "
+        "###);
+    }
+
+    #[test]
+    fn at_160_columns_with_a_chart_of_each_device() {
+        insta::assert_snapshot!(picture(&filled(), 160, 13), @r###"
+        "diskspd monitor  db-server  08:01:00  1.000 s                                                                                                                   "
+        "Device            r/s      w/s  rMiB/s  wMiB/s     r ms     w ms   queue  busy%  merg/s  disc/s  flsh/s  I/Os per second                                        "
+        "dm-0 vg-data      3.0      1.5       0     0.1    0.123    2.500    0.03    0.3     2.0       0     3.0  ███████████████████████████████████████████████████████"
+        "nvme0n1        250.0k   125.0k   976.6    7812    0.123    2.500    2500  100.0     2.0       0     3.0  ███████████████████████████████████████████████████████"
+        "sda             500.0    250.0     2.0    15.6    0.123    2.500    5.00   50.0     2.0       0     3.0  █  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃"
+        "sdb                 0        0       0       0    0.123    2.500    0.00    0.0     2.0       0     3.0                                                         "
+        "                                                                                                                                                                "
+        "                                                                                                                                                                "
+        "                                                                                                                                                                "
+        "                                                                                                                                                                "
+        "                                                                                                                                                                "
+        "                                                                                                                                                                "
+        "q end  p pause  s sort  r reverse  ↑↓ device  / filter  ? help                                                                                                  "
+        "###);
+    }
+
+    #[test]
+    fn at_20_by_5() {
+        insta::assert_snapshot!(picture(&filled(), 20, 5), @r###"
+        "diskspd monitor  db-"
+        "Device              "
+        "nvme0n1             "
+        "sda                 "
+        "q end  p pause  s so"
+        "###);
+    }
+
+    #[test]
+    fn help_lies_above() {
+        let mut screen = filled();
+        screen.press(Key::Character('?'));
+        insta::assert_snapshot!(picture(&screen, 80, 24), @r###"
+        "diskspd monitor  db-server  08:01:00  1.000 s                                   "
+        "Device            r/s      w/s  rMiB/s  wMiB/s     r ms     w ms   queue  busy% "
+        "dm-0 vg-data      3.0      1.5       0     0.1    0.123    2.500    0.03    0.3 "
+        "nvme0n1        250.0k   125.0k   976.6    7812    0.123    2.500    2500  100.0 "
+        "sda      ┌ Keys and columns: any key goes back ───────────────────────┐0   50.0 "
+        "sdb      │q          end                                              │0    0.0 "
+        "         │p, blank   pause, go on                                     │         "
+        "         │s, ← →     sort by another column                           │         "
+        "         │r          turn the order                                   │         "
+        "         │↑ ↓        the device of the charts                         │         "
+        "         │/          filter by name; Esc takes it off                 │         "
+        "         │                                                            │         "
+        "         │r, w ms    mean time of a read, a write                     │         "
+        "         │queue      mean number of requests in flight                │         "
+        "         │busy%      time with any in flight: a device that           │         "
+        "         │           serves many at once has more to give at 100      │         "
+        "         │merg/s     merged into others before they were issued       │         "
+        "         │disc, flsh discards and flushes                             │         "
+        " sda disk│-          nothing to tell                                  │─────────"
+        "I/Os per └────────────────────────────────────────────────────────────┘     1650"
+        "MiB/s          17.6 ▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max     38.7"
+        "latency ms    0.916 ███████████████████████████████████████████████ max    0.916"
+        "queue          5.00 ▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max    11.00"
+        "q end  p pause  s sort  r reverse  ↑↓ device  / filter  ? help                  "
+        "###);
+    }
+}

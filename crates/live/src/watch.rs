@@ -1,0 +1,193 @@
+//! The devices of a machine, watched from one reading to the next.
+
+use crate::choice::{Choice, object_of};
+use host::Root;
+use model::block_device::{DeviceKind, DeviceRow};
+use model::device_interval::{
+    CountedDevice, DeviceInterval, DeviceReading, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchedDevice,
+};
+use model::performance_counter::CounterObject;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Devices that are watched, and their counters at the last reading.
+#[derive(Debug)]
+pub struct Watch {
+    root: Root,
+    choice: Choice,
+    begun: DeviceReading,
+    before: DeviceReading,
+    /// Names and numbers at the last look at what devices are; another look when they change.
+    seen: BTreeSet<(String, u32, u32)>,
+    devices: BTreeMap<String, Device>,
+}
+
+/// A device as far as the kernel describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// For people.
+    pub facts: WatchedDevice,
+    /// What Windows would call it.
+    pub object: CounterObject,
+    /// Whether it is watched.
+    is_chosen: bool,
+}
+
+#[cfg(test)]
+impl Device {
+    pub(crate) fn watched(facts: WatchedDevice, object: CounterObject) -> Self {
+        Self { facts, object, is_chosen: true }
+    }
+}
+
+impl Watch {
+    /// Reads the counters for the first time; `None` if the kernel shows none.
+    pub fn begin(root: Root, choice: Choice) -> Option<Self> {
+        let reading = host::device_reading(&root)?;
+        let mut watch = Self {
+            root,
+            choice,
+            begun: reading.clone(),
+            before: reading.clone(),
+            seen: BTreeSet::new(),
+            devices: BTreeMap::new(),
+        };
+        watch.look(&reading);
+        Some(watch)
+    }
+
+    /// When it began, on the clock that nobody sets.
+    pub fn begun_ns(&self) -> u64 {
+        self.begun.monotonic_ns
+    }
+
+    /// The devices that are watched at this moment, by name.
+    pub fn devices(&self) -> impl Iterator<Item = (&str, &Device)> {
+        self.devices.iter().filter(|(_, device)| device.is_chosen).map(|(name, device)| (name.as_str(), device))
+    }
+
+    /// What a recording begins with.
+    pub fn facts(&self, host: String, interval_ns: u64) -> WatchBegin {
+        WatchBegin {
+            schema: WATCH_SCHEMA.to_owned(),
+            schema_version: WATCH_SCHEMA_VERSION,
+            tool_version: model::version::IMPLEMENTATION_VERSION.to_owned(),
+            host,
+            started_at_unix_ns: i64::try_from(self.begun.at.0).unwrap_or(i64::MAX),
+            interval_ns,
+            devices: self.devices().map(|(_, device)| device.facts.clone()).collect(),
+        }
+    }
+
+    /// Reads the counters again: what the watched devices did since the last time. `None` if no time passed or
+    /// the kernel showed nothing; what happened is in the next interval then.
+    pub fn read(&mut self, number: u64) -> Option<DeviceInterval> {
+        let after = host::device_reading(&self.root)?;
+        self.look(&after);
+        let mut interval = stats::device_rates::interval(&self.before, &after, number, self.begun.monotonic_ns)?;
+        self.before = after;
+        interval.devices.retain(|name, _| self.devices.get(name).is_some_and(|device| device.is_chosen));
+        Some(interval)
+    }
+
+    /// Finds out what the devices of a reading are. Only what is new is worth the many files; a device that
+    /// lay idle may begin to be of interest, too.
+    fn look(&mut self, reading: &DeviceReading) {
+        let seen: BTreeSet<_> = reading
+            .devices
+            .iter()
+            .map(|(name, device)| (name.clone(), device.number.major, device.number.minor))
+            .collect();
+        let is_used = |device: &CountedDevice| device.counters.read.count > 0 || device.counters.write.count > 0;
+        let is_waiting = |name: &String| self.devices.get(name).is_some_and(|device| !device.is_chosen);
+        let begins = |(name, now): (&String, &CountedDevice)| {
+            is_used(now) && is_waiting(name) && self.before.devices.get(name).is_some_and(|then| !is_used(then))
+        };
+        if seen == self.seen && !reading.devices.iter().any(begins) {
+            return;
+        }
+        let rows = host::devices(&self.root);
+        let described = |row: DeviceRow| {
+            let counters = reading.devices.get(&row.name)?.counters;
+            let device = Device {
+                is_chosen: self.choice.takes(&row, &counters),
+                object: object_of(&row.kind),
+                facts: facts(&row),
+            };
+            Some((row.name, device))
+        };
+        self.devices = rows.into_iter().filter_map(described).collect();
+        self.seen = seen;
+    }
+}
+
+fn facts(row: &DeviceRow) -> WatchedDevice {
+    let mapped_name = match &row.kind {
+        DeviceKind::Mapper { name, .. } => name.clone(),
+        _ => None,
+    };
+    WatchedDevice {
+        name: row.name.clone(),
+        kind: row.kind.word(),
+        mapped_name,
+        model: row.model.clone(),
+        size_bytes: row.size_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    fn line(name: &str, minor: u32, reads: u64) -> String {
+        format!(" 8 {minor} {name} {reads} 0 {} {reads} 0 0 0 0 0 {reads} {reads} 0 0 0 0 0 0\n", reads * 8)
+    }
+
+    fn device(root: &Path, name: &str, minor: u32) {
+        let place = root.join("sys/class/block").join(name);
+        fs::create_dir_all(place.join("device")).unwrap();
+        fs::write(place.join("dev"), format!("8:{minor}\n")).unwrap();
+        fs::write(place.join("size"), "2048\n").unwrap();
+    }
+
+    fn counters(root: &Path, lines: &[String]) {
+        fs::create_dir_all(root.join("proc")).unwrap();
+        fs::write(root.join("proc/diskstats"), lines.concat()).unwrap();
+    }
+
+    #[test]
+    fn devices_that_come_are_watched_and_those_that_go_are_not_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        device(root, "sda", 0);
+        device(root, "sdb", 16);
+        counters(root, &[line("sda", 0, 10), line("sdb", 16, 5)]);
+        let mut watch = Watch::begin(Root::recorded(root), Choice::Usual).expect("two devices");
+        assert_eq!(watch.facts("host".to_owned(), 1).devices.len(), 2);
+        // sdb goes, sdc comes.
+        fs::remove_dir_all(root.join("sys/class/block/sdb")).unwrap();
+        device(root, "sdc", 32);
+        counters(root, &[line("sda", 0, 17), line("sdc", 32, 900)]);
+        let first = watch.read(1).expect("time passed");
+        assert_eq!(first.devices.keys().collect::<Vec<_>>(), ["sda"]);
+        assert_eq!((first.devices["sda"].read.count, first.devices["sda"].read.bytes), (7, 7 * 4096));
+        // sdc has two readings now; sda was made anew meanwhile.
+        counters(root, &[line("sda", 0, 3), line("sdc", 32, 905)]);
+        let second = watch.read(2).expect("time passed");
+        assert_eq!(second.devices.keys().collect::<Vec<_>>(), ["sdc"]);
+        assert_eq!(second.devices["sdc"].read.count, 5);
+        // Nothing to read once; the next interval has what happened.
+        fs::remove_file(root.join("proc/diskstats")).unwrap();
+        assert_eq!(watch.read(3), None);
+        counters(root, &[line("sda", 0, 4), line("sdc", 32, 906)]);
+        let fourth = watch.read(4).expect("time passed");
+        assert_eq!((fourth.number, fourth.devices.len()), (4, 2));
+    }
+
+    #[test]
+    fn a_machine_without_devices_cannot_be_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Watch::begin(Root::recorded(folder.path()), Choice::All).is_none());
+    }
+}
