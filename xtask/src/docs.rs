@@ -50,6 +50,8 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         schema("docs/formats/diskspd-result.schema.json", &report::json::schema())?,
         page("docs/formats/sweep.md", &report::json::schema_of_written_sweep())?,
         schema("docs/formats/diskspd-sweep.schema.json", &report::json::schema_of_sweep())?,
+        page("docs/formats/monitor.md", &report::json::schema_of_written_monitor())?,
+        schema("docs/formats/diskspd-monitor.schema.json", &report::json::schema_of_monitor())?,
     ])
 }
 

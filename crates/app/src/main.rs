@@ -9,6 +9,7 @@ mod kernel_view;
 mod load;
 mod machine_runner;
 mod measure;
+mod monitor;
 mod output;
 mod outputs;
 mod picture;
@@ -55,6 +56,7 @@ fn main() -> Status {
         },
         Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
         Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
+        Command::Subcommand(Subcommand::Monitor, words) => monitor::run(&words),
         Command::Subcommand(Subcommand::Preset, words) => preset::run(&invocation, &words),
         Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words, Kind::Sweep),
         Command::Subcommand(Subcommand::Check, words) => check::run(&words),

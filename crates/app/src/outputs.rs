@@ -139,6 +139,16 @@ impl OutputFile {
         Ok(Self { name: path.to_owned(), place })
     }
 
+    /// Empties it, or makes it, for lines that somebody reads as they are written.
+    pub(crate) fn begin(&self) -> Result<File, String> {
+        File::create(&self.place.path).map_err(|error| format!("cannot write '{}': {error}", self.name.display()))
+    }
+
+    /// As the user wrote it.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
     /// Writes the whole file under another name and renames it. It is written as it is made: that of a
     /// long run may be larger than the memory there is.
     pub(crate) fn write(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -83,12 +83,22 @@ pub enum Subcommand {
     Preset,
     /// `check`: [`crate::check_command`].
     Check,
+    /// `monitor`: [`crate::monitor_command`].
+    Monitor,
 }
 
 impl Subcommand {
     /// All.
-    pub const ALL: [Self; 7] =
-        [Self::Check, Self::Preset, Self::Sweep, Self::Repeat, Self::Compare, Self::Report, Self::Devices];
+    pub const ALL: [Self; 8] = [
+        Self::Check,
+        Self::Preset,
+        Self::Sweep,
+        Self::Repeat,
+        Self::Compare,
+        Self::Report,
+        Self::Monitor,
+        Self::Devices,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -100,6 +110,7 @@ impl Subcommand {
             Self::Compare => "compare",
             Self::Preset => "preset",
             Self::Check => "check",
+            Self::Monitor => "monitor",
         }
     }
 
@@ -112,6 +123,7 @@ impl Subcommand {
             Self::Compare => "compare saved results: what differs, and whether that can be chance",
             Self::Preset => "run loads with a name: SQL Server, virtual machines, desktops",
             Self::Check => "tell before a run what would move its figures or keep it from running",
+            Self::Monitor => "show what devices do: a live table, CSV, JSON lines",
             Self::Repeat => "run the same load several times, and tell average, median and spread",
         }
     }
@@ -126,6 +138,7 @@ impl Subcommand {
             Self::Compare => crate::compare_command::HELP,
             Self::Preset => crate::preset::HELP,
             Self::Check => crate::check_command::HELP,
+            Self::Monitor => crate::monitor_command::HELP,
         }
     }
 

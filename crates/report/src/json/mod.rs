@@ -12,7 +12,9 @@ mod schema;
 mod to_document;
 
 #[cfg(feature = "schema")]
-pub use schema::{schema, schema_of_sweep, schema_of_written, schema_of_written_sweep};
+pub use schema::{
+    schema, schema_of_monitor, schema_of_sweep, schema_of_written, schema_of_written_monitor, schema_of_written_sweep,
+};
 
 use document::Document;
 use layout::Layout;

@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::{SCHEMA, SCHEMA_VERSION};
+use model::device_interval::WatchLine;
 use model::sweep::{SWEEP_FORM, Sweep};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -25,6 +26,16 @@ pub fn schema_of_sweep() -> Value {
 /// The same as they are written. Here `required` lists every field, in the order of the file.
 pub fn schema_of_written_sweep() -> Value {
     of_sweep(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// A line of the monitor, as JSON Schema (draft 2020-12): as it is read.
+pub fn schema_of_monitor() -> Value {
+    generate::<WatchLine>(SchemaSettings::draft2020_12(), "Line of diskspd monitor")
+}
+
+/// The same as it is written.
+pub fn schema_of_written_monitor() -> Value {
+    generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd monitor")
 }
 
 fn of_document(settings: SchemaSettings) -> Value {

@@ -1,0 +1,167 @@
+//! `diskspd monitor`: what block devices do, as a live table, as comma-separated values or as JSON lines.
+
+mod faces;
+
+use crate::interrupt::{self, Signals};
+use crate::output::{print, say_each};
+use crate::outputs::{OutputFile, Protected};
+use crate::status::{Status, fail, printed, refuse};
+use faces::{Ended, Faces};
+use host::{NamedDevice, Root};
+use live::choice::Choice;
+use live::ticks::Ticks;
+use live::watch::Watch;
+use live::watch_lines::{self, Column};
+use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
+use spec::monitor_command::{self, DevicesAsked, LineForm, MonitorCommand, WatchRequest};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// Does what the words behind `diskspd monitor` ask for.
+pub(crate) fn run(words: &[OsString]) -> Status {
+    match monitor_command::parse(words) {
+        Err(failure) => refuse(&failure),
+        Ok(MonitorCommand::Help) => printed(print(monitor_command::HELP.as_bytes()), Status::Success),
+        Ok(MonitorCommand::Watch(request)) => match begin(&request) {
+            Ok(monitor) => monitor.go_on(&request),
+            Err(status) => status,
+        },
+    }
+}
+
+/// A monitor that is about to begin.
+struct Monitor {
+    watch: Watch,
+    faces: Faces,
+    signals: Signals,
+}
+
+/// Checks everything and opens what is written to.
+fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
+    let root = Root::machine();
+    let choice = choice(&root, request).map_err(|reasons| invalid(&reasons))?;
+    let (output, record) = files(request).map_err(|reasons| invalid(&reasons))?;
+    let host = host::computer_name(&root);
+    let watch = Watch::begin(root, choice).ok_or_else(|| {
+        fail("the kernel shows no block devices: neither /proc/diskstats nor /sys/class/block tells of any")
+    })?;
+    let form = request.lines.or_else(|| (!faces::fits_a_screen()).then_some(LineForm::Csv));
+    let columns = match form {
+        Some(LineForm::Csv) => columns(request, &watch).map_err(|reason| invalid(&[reason]))?,
+        _ => Vec::new(),
+    };
+    let signals = interrupt::watch().map_err(|error| fail(&format!("cannot watch for signals: {error}")))?;
+    let begin = watch.facts(host, request.interval.as_nanos() as u64);
+    let faces = Faces::begin(form, columns, &begin, output, record).map_err(Ended::status)?;
+    Ok(Monitor { watch, faces, signals })
+}
+
+impl Monitor {
+    fn go_on(mut self, request: &WatchRequest) -> Status {
+        let mut ticks = Ticks::new(self.watch.begun_ns(), request.interval.as_nanos() as u64);
+        let outcome = self.tell(&mut ticks, request.sample_count);
+        let finished = outcome.and_then(|()| self.faces.end(ticks.missed_count()));
+        // The terminal is given back before anything is said.
+        drop(self.faces);
+        match finished {
+            Ok(()) => Status::Success,
+            Err(ended) => ended.status(),
+        }
+    }
+
+    /// Tells of intervals until enough are told, or the user or a reader has enough.
+    fn tell(&mut self, ticks: &mut Ticks, sample_count: Option<u64>) -> Result<(), Ended> {
+        while !self.signals.interrupted.load(Ordering::Relaxed) {
+            let due = ticks.due(sys::clock::monotonic_ns());
+            if let Some(interval) = due.and_then(|number| self.watch.read(number)) {
+                self.faces.take(&interval, &self.watch)?;
+                if sample_count.is_some_and(|count| self.faces.told_count() >= count) {
+                    break;
+                }
+            }
+            if self.faces.wait(ticks.next_ns())? == live::monitor_screen::After::Quit {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn invalid(reasons: &[String]) -> Status {
+    say_each("ERROR", reasons);
+    Status::Invalid
+}
+
+/// Which devices to watch; all that is wrong with those that were named.
+fn choice(root: &Root, request: &WatchRequest) -> Result<Choice, Vec<String>> {
+    let paths = match &request.devices {
+        DevicesAsked::All => return Ok(Choice::All),
+        DevicesAsked::Usual if request.counters.is_empty() => return Ok(Choice::Usual),
+        DevicesAsked::Usual => {
+            let named = request.counters.iter().filter(|pattern| pattern.names_one_instance());
+            return Ok(Choice::Used(named.map(|pattern| pattern.instance.clone()).collect()));
+        }
+        DevicesAsked::These(paths) => paths,
+    };
+    let (mut names, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        match host::named_device(root, path) {
+            NamedDevice::Device(name) => names.push(name),
+            NamedDevice::Missing => errors.push(missing(path)),
+            NamedDevice::NoDevice { stands_on } => errors.push(no_device(path, &stands_on)),
+        }
+    }
+    if errors.is_empty() { Ok(Choice::Named(names)) } else { Err(errors) }
+}
+
+fn missing(path: &Path) -> String {
+    format!("there is no device '{}'; diskspd devices lists those that there are", path.display())
+}
+
+fn no_device(path: &Path, stands_on: &[String]) -> String {
+    let shown = path.display();
+    match stands_on {
+        [] => format!("'{shown}' is no block device; diskspd devices lists those that there are"),
+        names => {
+            format!("'{shown}' is no block device; what is there lies on {}, which can be watched", names.join(", "))
+        }
+    }
+}
+
+/// The files to write, checked.
+fn files(request: &WatchRequest) -> Result<(Option<OutputFile>, Option<OutputFile>), Vec<String>> {
+    let mut errors = Vec::new();
+    let mut checked = |option: &str, path: Option<&PathBuf>, protected: &[Protected]| {
+        let path = path?;
+        match OutputFile::check(path, protected) {
+            Ok(file) => Some(file),
+            Err(reason) => {
+                errors.push(format!("{option} '{}': {reason}", path.display()));
+                None
+            }
+        }
+    };
+    let output = checked("--output", request.output.as_ref(), &[]);
+    let taken = request.output.iter().map(|path| Protected { path: path.clone(), role: "that of --output" });
+    let record = checked("--record", request.record.as_ref(), &taken.collect::<Vec<_>>());
+    if errors.is_empty() { Ok((output, record)) } else { Err(errors) }
+}
+
+/// The columns of comma-separated values.
+fn columns(request: &WatchRequest, watch: &Watch) -> Result<Vec<Column>, String> {
+    if watch.devices().next().is_none() {
+        return Err("there is no device to watch; diskspd monitor all takes every one".to_owned());
+    }
+    if request.counters.is_empty() {
+        return Ok(watch_lines::usual_columns(watch.devices()));
+    }
+    watch_lines::columns(&request.counters, watch.devices()).map_err(|unfit| nothing_fits(&unfit, watch))
+}
+
+fn nothing_fits(unfit: &[CounterPattern], watch: &Watch) -> String {
+    let unfit: Vec<String> = unfit.iter().map(ToString::to_string).collect();
+    let there = watch.devices().map(|(name, device)| format!("{}({name})", device.object.name()));
+    let there: Vec<String> = there.collect();
+    format!("no device fits {}; there are {} and {TOTAL_INSTANCE} of each", unfit.join(", "), there.join(", "))
+}

@@ -1,0 +1,213 @@
+//! Where the monitor shows what it sees: a screen, lines on stdout or in a file, a recording.
+
+use crate::outputs::OutputFile;
+use crate::status::{Status, fail};
+use jiff::tz::TimeZone;
+use live::monitor_screen::{self, After, MonitorScreen};
+use live::terminal::{Event, Screen, Stream};
+use live::watch::Watch;
+use live::watch_lines::{self, Column, TypeperfCsv};
+use model::device_interval::{DeviceInterval, WatchBegin, WatchEnd, WatchLine};
+use spec::monitor_command::LineForm;
+use std::env;
+use std::fs::File;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// How long to wait before looking at signals again: one that comes just before a sleep does not end it.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Why it went no further.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// Whoever read stdout went away: that is an end like any other.
+    ReaderGone,
+    /// Something could not be written.
+    Failed(String),
+}
+
+impl Ended {
+    pub(super) fn status(self) -> Status {
+        match self {
+            Self::ReaderGone => Status::Success,
+            Self::Failed(reason) => fail(&reason),
+        }
+    }
+
+    fn of_stdout(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ReaderGone
+        } else {
+            Self::Failed(format!("cannot write to stdout: {error}"))
+        }
+    }
+}
+
+/// True if stdout is a terminal that can show a table that moves.
+pub(super) fn fits_a_screen() -> bool {
+    let is_able = env::var_os("TERM").is_some_and(|kind| kind != "dumb" && !kind.is_empty());
+    is_able && Stream::Stdout.is_terminal()
+}
+
+/// Lines and where they go.
+struct Lines {
+    form: Form,
+    /// `None` = stdout.
+    file: Option<OutputFile>,
+}
+
+enum Form {
+    Csv(Box<TypeperfCsv<Box<dyn Write>>>),
+    Json(Box<dyn Write>),
+}
+
+impl Lines {
+    fn begin(
+        form: LineForm,
+        columns: Vec<Column>,
+        facts: &WatchBegin,
+        file: Option<OutputFile>,
+    ) -> Result<Self, Ended> {
+        let out: Box<dyn Write> = match &file {
+            Some(file) => Box::new(file.begin().map_err(Ended::Failed)?),
+            None => Box::new(io::stdout()),
+        };
+        let form = match form {
+            LineForm::Json => Form::Json(out),
+            LineForm::Csv => {
+                let csv = TypeperfCsv::begin(out, &facts.host, columns, TimeZone::system(), facts.started_at_unix_ns);
+                Form::Csv(Box::new(csv.map_err(|error| ended(file.as_ref(), &error))?))
+            }
+        };
+        Ok(Self { form, file })
+    }
+
+    fn take(&mut self, interval: &DeviceInterval) -> Result<(), Ended> {
+        let written = match &mut self.form {
+            Form::Csv(csv) => csv.interval(interval),
+            Form::Json(out) => watch_lines::json(&WatchLine::Interval(interval.clone()), out),
+        };
+        written.map_err(|error| ended(self.file.as_ref(), &error))
+    }
+}
+
+fn ended(file: Option<&OutputFile>, error: &io::Error) -> Ended {
+    match file {
+        Some(file) => Ended::Failed(format!("cannot write '{}': {error}", file.name().display())),
+        None => Ended::of_stdout(error),
+    }
+}
+
+/// The live table.
+struct Picture {
+    screen: Screen,
+    state: MonitorScreen,
+    has_colours: bool,
+    zone: TimeZone,
+}
+
+impl Picture {
+    fn begin(facts: &WatchBegin) -> Result<Self, Ended> {
+        let screen = Screen::enter(Stream::Stdout)
+            .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv needs none")))?;
+        // https://no-color.org
+        let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let state = MonitorScreen::new(facts.host.clone());
+        let mut picture = Self { screen, state, has_colours, zone: TimeZone::system() };
+        picture.draw()?;
+        Ok(picture)
+    }
+
+    fn draw(&mut self) -> Result<(), Ended> {
+        let Self { screen, state, has_colours, zone } = self;
+        let drawn = screen.draw(|frame| monitor_screen::draw(frame, state, *has_colours, zone));
+        drawn.map_err(|error| Ended::of_stdout(&error))
+    }
+
+    /// Does what one key says, if one comes in time.
+    fn wait(&mut self, timeout: Duration) -> Result<After, Ended> {
+        let after = match self.screen.event(timeout).map_err(|error| Ended::Failed(format!("no keys: {error}")))? {
+            Some(Event::Gone) => return Err(Ended::ReaderGone),
+            Some(Event::Key(key)) => self.state.press(key),
+            None if self.screen.was_resized() => After::Continue,
+            None => return Ok(After::Continue),
+        };
+        self.draw()?;
+        Ok(after)
+    }
+}
+
+/// All places where it is shown.
+pub(super) struct Faces {
+    lines: Option<Lines>,
+    picture: Option<Picture>,
+    recording: Option<(File, OutputFile)>,
+    told_count: u64,
+}
+
+impl Faces {
+    /// Begins them: `form` are lines, `None` is the live table.
+    pub(super) fn begin(
+        form: Option<LineForm>,
+        columns: Vec<Column>,
+        facts: &WatchBegin,
+        output: Option<OutputFile>,
+        record: Option<OutputFile>,
+    ) -> Result<Self, Ended> {
+        let recording = match record {
+            Some(file) => Some((file.begin().map_err(Ended::Failed)?, file)),
+            None => None,
+        };
+        let lines = form.map(|form| Lines::begin(form, columns, facts, output)).transpose()?;
+        let mut all = Self { lines, picture: None, recording, told_count: 0 };
+        all.record(&WatchLine::Begin(facts.clone()))?;
+        // Last, so that whatever goes wrong before is said on the terminal as it was.
+        if form.is_none() {
+            all.picture = Some(Picture::begin(facts)?);
+        }
+        Ok(all)
+    }
+
+    /// Shows an interval.
+    pub(super) fn take(&mut self, interval: &DeviceInterval, watch: &Watch) -> Result<(), Ended> {
+        self.told_count += 1;
+        self.record(&WatchLine::Interval(interval.clone()))?;
+        if let Some(lines) = &mut self.lines {
+            lines.take(interval)?;
+        }
+        if let Some(picture) = &mut self.picture {
+            picture.state.take(interval, watch.devices());
+            picture.draw()?;
+        }
+        Ok(())
+    }
+
+    /// Intervals that were shown.
+    pub(super) fn told_count(&self) -> u64 {
+        self.told_count
+    }
+
+    /// Waits until `until_ns` on the clock that nobody sets, or a little less: what came meanwhile is to be
+    /// looked at in between.
+    pub(super) fn wait(&mut self, until_ns: u64) -> Result<After, Ended> {
+        let now_ns = sys::clock::monotonic_ns();
+        let time = Duration::from_nanos(until_ns.saturating_sub(now_ns)).min(PATIENCE);
+        if let Some(picture) = &mut self.picture {
+            return picture.wait(time);
+        }
+        sys::clock::sleep_until_ns(now_ns.saturating_add(time.as_nanos() as u64));
+        Ok(After::Continue)
+    }
+
+    /// Writes the last line of a recording.
+    pub(super) fn end(&mut self, missed_count: u64) -> Result<(), Ended> {
+        self.record(&WatchLine::End(WatchEnd { interval_count: self.told_count, missed_count }))
+    }
+
+    fn record(&mut self, line: &WatchLine) -> Result<(), Ended> {
+        match &mut self.recording {
+            Some((out, file)) => watch_lines::json(line, out).map_err(|error| ended(Some(file), &error)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! `diskspd monitor`: the words behind it.
+
+use crate::command::ParseFailure;
+use crate::{duration, performance_counter};
+use lexopt::prelude::*;
+use model::performance_counter::CounterPattern;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The shortest interval: the kernel counts times in milliseconds, so that of a shorter one would be coarse.
+pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
+
+/// The longest interval: a day.
+pub const INTERVAL_MAX: Duration = Duration::from_hours(24);
+
+/// What `diskspd monitor --help` prints.
+pub const HELP: &str = "\
+Usage: diskspd monitor [DEVICE... | all] [--interval TIME] [--samples N]
+       diskspd monitor [DEVICE...] --csv | --jsonl [--output FILE] [--counters LIST]...
+       diskspd monitor [DEVICE...] --record FILE
+
+Shows what block devices do, interval by interval: reads and writes per second, MiB/s, mean latencies,
+queue length, merges, discards, flushes and how much of the time they are busy, as the kernel counts them.
+In a terminal it is a live table; everywhere else comma-separated values in the form of typeperf.
+
+  DEVICE          the kernel's name of a device, or a path that leads to it: sda, /dev/nvme0n1p2,
+                  /dev/disk/by-id/..., /dev/mapper/...; whole disks, RAIDs and volumes if none is given,
+                  and loop devices and RAM disks that were used
+  all             every device, partitions too
+  -i, --interval TIME
+                  1s if not given; 100ms and more
+  -n, --samples N
+                  end after so many intervals; at Ctrl+C if not given
+      --csv       comma-separated values in the form of typeperf, in a terminal too
+      --jsonl     JSON lines: one object per interval with all devices (docs/formats/monitor.md)
+  -o, --output FILE
+                  write to this file instead of stdout; its suffix .jsonl or .json stands for --jsonl.
+                  A file that is there is replaced
+  -c, --counters LIST
+                  counters by the names that Windows gives them, with * for any characters, separated
+                  by commas or given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk has the
+                  disks, LogicalDisk partitions, volumes, RAIDs and loop devices, and _Total of either
+                  all of them together
+      --record FILE
+                  keep the intervals in a file; the live table or the lines go on meanwhile
+  -h, --help      this text
+
+As typeperf has them, also -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y, and a
+counter as a word that begins with \\.
+
+In the table: q ends, p or a blank pauses, arrows or s choose the column to sort by, r turns the order,
+/ filters by name, ? explains.
+
+A file called monitor is measured as ./monitor.
+";
+
+/// What follows `diskspd monitor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MonitorCommand {
+    /// Print [`HELP`].
+    Help,
+    /// Watch devices.
+    Watch(Box<WatchRequest>),
+}
+
+/// What to watch and how to show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchRequest {
+    /// Which devices.
+    pub devices: DevicesAsked,
+    /// How long an interval is.
+    pub interval: Duration,
+    /// After how many intervals to end.
+    pub sample_count: Option<u64>,
+    /// `--csv` or `--jsonl`; `None` = as it fits what stdout is.
+    pub lines: Option<LineForm>,
+    /// `--output`
+    pub output: Option<PathBuf>,
+    /// `--counters`; none = the usual ones.
+    pub counters: Vec<CounterPattern>,
+    /// `--record`
+    pub record: Option<PathBuf>,
+}
+
+/// Which devices are to be watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DevicesAsked {
+    /// Those that are of interest.
+    Usual,
+    /// Every one.
+    All,
+    /// These: names and paths, at least one.
+    These(Vec<PathBuf>),
+}
+
+/// A form for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineForm {
+    /// Comma-separated values in the form of typeperf.
+    Csv,
+    /// JSON lines.
+    Json,
+}
+
+/// Reads the words behind `diskspd monitor`.
+pub fn parse(args: &[OsString]) -> Result<MonitorCommand, ParseFailure> {
+    read(args).map_err(|reason| {
+        // After a list the hint has a line of its own.
+        let joint = if reason.ends_with('\n') { "" } else { "; " };
+        ParseFailure::because(format!("{reason}{joint}diskspd monitor --help tells more"))
+    })
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Words {
+    devices: Vec<PathBuf>,
+    interval: Option<Duration>,
+    sample_count: Option<u64>,
+    lines: Option<LineForm>,
+    output: Option<PathBuf>,
+    counters: Vec<CounterPattern>,
+    record: Option<PathBuf>,
+}
+
+fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut words = Words::default();
+    loop {
+        if typeperf_option(&mut parser, &mut words)? {
+            continue;
+        }
+        let Some(word) = parser.next().map_err(|error| error.to_string())? else { break };
+        match word {
+            Short('h') | Long("help") => return Ok(MonitorCommand::Help),
+            Short('i') | Long("interval") => {
+                once(&mut words.interval, "--interval", interval(duration::parse(&text(&mut parser)?)?)?)?;
+            }
+            Short('n') | Long("samples") => once(&mut words.sample_count, "--samples", count(&text(&mut parser)?)?)?,
+            Long("csv") => once(&mut words.lines, "--csv or --jsonl", LineForm::Csv)?,
+            Long("jsonl") => once(&mut words.lines, "--csv or --jsonl", LineForm::Json)?,
+            Short('o') | Long("output") => once(&mut words.output, "--output", path(&mut parser)?)?,
+            Long("record") => once(&mut words.record, "--record", path(&mut parser)?)?,
+            Short('c') | Long("counters") => words.counters.extend(counters(&text(&mut parser)?)?),
+            Value(word) => match word.to_str().filter(|word| word.starts_with('\\')) {
+                Some(counter) => words.counters.push(performance_counter::parse(counter)?),
+                None => words.devices.push(PathBuf::from(word)),
+            },
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    words.request().map(|request| MonitorCommand::Watch(Box::new(request)))
+}
+
+/// Takes an option of typeperf if one is next. They have several letters behind one dash, so that the usual
+/// rules would read them as several options.
+fn typeperf_option(parser: &mut lexopt::Parser, words: &mut Words) -> Result<bool, String> {
+    let Some(mut raw) = parser.try_raw_args() else { return Ok(false) };
+    let is_ours = |word: &OsStr| ["-si", "-sc", "-y", "-f"].iter().any(|option| word == *option);
+    let Some(option) = raw.next_if(is_ours) else { return Ok(false) };
+    if option == "-y" {
+        return Ok(true);
+    }
+    let option = option.to_string_lossy().into_owned();
+    let value = raw.next().ok_or_else(|| format!("missing argument for option '{option}'"))?;
+    let value = value.into_string().map_err(|value| format!("{option} '{}' is no text", value.display()))?;
+    match option.as_str() {
+        "-si" => once(&mut words.interval, "the interval", interval(clock_time(&value)?)?)?,
+        "-sc" => once(&mut words.sample_count, "the number of samples", count(&value)?)?,
+        _ if value.eq_ignore_ascii_case("csv") => once(&mut words.lines, "the form", LineForm::Csv)?,
+        _ => return Err(format!("-f {value} is not made here; -f CSV is, and --jsonl for programs")),
+    }
+    Ok(true)
+}
+
+impl Words {
+    fn request(self) -> Result<WatchRequest, String> {
+        let suffix = self.output.as_deref().and_then(|path| path.extension()).and_then(OsStr::to_str);
+        let is_json = suffix.is_some_and(|suffix| ["jsonl", "json", "ndjson"].contains(&suffix));
+        let by_output = self.output.as_ref().map(|_| if is_json { LineForm::Json } else { LineForm::Csv });
+        let lines = self.lines.or(by_output).or((!self.counters.is_empty()).then_some(LineForm::Csv));
+        if lines == Some(LineForm::Json) && !self.counters.is_empty() {
+            return Err("--counters chooses columns of --csv; JSON lines have everything".to_owned());
+        }
+        if self.record.is_some() && self.record == self.output {
+            return Err("--record and --output cannot be one file".to_owned());
+        }
+        let is_all = self.devices.iter().any(|device| device.as_os_str() == "all");
+        let devices = match self.devices {
+            devices if devices.is_empty() => DevicesAsked::Usual,
+            devices if is_all && devices.len() > 1 => {
+                return Err(format!("'all' is every device, so {} others mean nothing", devices.len() - 1));
+            }
+            _ if is_all => DevicesAsked::All,
+            devices => DevicesAsked::These(devices),
+        };
+        Ok(WatchRequest {
+            devices,
+            interval: self.interval.unwrap_or(Duration::from_secs(1)),
+            sample_count: self.sample_count,
+            lines,
+            output: self.output,
+            counters: self.counters,
+            record: self.record,
+        })
+    }
+}
+
+/// Counters separated by commas; names of counters have none.
+fn counters(list: &str) -> Result<Vec<CounterPattern>, String> {
+    list.split(',').map(|counter| performance_counter::parse(counter.trim())).collect()
+}
+
+/// `[[HH:]MM:]SS`
+fn clock_time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("-si '{text}' is no time; it takes seconds, minutes:seconds or hours:minutes:seconds");
+    let mut seconds = 0u64;
+    if text.split(':').count() > 3 {
+        return Err(wrong());
+    }
+    for part in text.split(':') {
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let number: u64 = part.parse().ok().filter(|_| is_number).ok_or_else(wrong)?;
+        seconds = seconds.checked_mul(60).and_then(|seconds| seconds.checked_add(number)).ok_or_else(wrong)?;
+    }
+    Ok(Duration::from_secs(seconds))
+}
+
+fn interval(interval: Duration) -> Result<Duration, String> {
+    match interval {
+        short if short < INTERVAL_MIN => Err("an interval has 100ms at least".to_owned()),
+        long if long > INTERVAL_MAX => Err("an interval has 24h at most".to_owned()),
+        fitting => Ok(fitting),
+    }
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|count| *count > 0);
+    number.ok_or_else(|| format!("'{text}' is no number of samples; 1 and more are"))
+}
+
+/// Keeps a value that may be given once.
+fn once<T>(place: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
+    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was given before")))
+}
+
+fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, String> {
+    parser.value().map(PathBuf::from).map_err(|error| error.to_string())
+}
+
+fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
+    parser.value().and_then(ValueExt::string).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<WatchRequest, String> {
+        let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+        match parse(&args).map_err(|failure| failure.messages.join("\n"))? {
+            MonitorCommand::Watch(request) => Ok(*request),
+            MonitorCommand::Help => Err("help".to_owned()),
+        }
+    }
+
+    fn line(line: &str) -> Result<WatchRequest, String> {
+        parsed(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn words_are_read() {
+        let usual = line("").expect("nothing is needed");
+        assert_eq!((usual.devices, usual.interval), (DevicesAsked::Usual, Duration::from_secs(1)));
+        assert_eq!((usual.sample_count, usual.lines, usual.output), (None, None, None));
+        assert_eq!(line("all").expect("all").devices, DevicesAsked::All);
+        let several = line("sda /dev/sdb -n3 --interval=250ms --jsonl --record r").expect("several");
+        assert_eq!(several.devices, DevicesAsked::These(vec!["sda".into(), "/dev/sdb".into()]));
+        assert_eq!((several.interval, several.sample_count), (Duration::from_millis(250), Some(3)));
+        assert_eq!((several.lines, several.record), (Some(LineForm::Json), Some("r".into())));
+        assert_eq!(line("-o a.jsonl").expect("a file").lines, Some(LineForm::Json));
+        assert_eq!(line("-o a.csv").expect("a file").lines, Some(LineForm::Csv));
+        assert_eq!(line("--help --csv"), Err("help".to_owned()));
+    }
+
+    #[test]
+    fn typeperfs_own_options_are_read() {
+        let request =
+            parsed(&[r"\PhysicalDisk(*)\% Idle Time", "-si", "1:02:03", "-sc", "7", "-o", "a.csv", "-y", "-f", "CSV"]);
+        let request = request.expect("a line that works on Windows");
+        assert_eq!((request.interval, request.sample_count), (Duration::from_secs(3723), Some(7)));
+        assert_eq!((request.counters.len(), request.lines), (1, Some(LineForm::Csv)));
+        let twice = parsed(&["-c", r"\PhysicalDisk(*)\*/Read,\LogicalDisk(*)\% Idle Time", r"\PhysicalDisk\%*"]);
+        assert_eq!(twice.expect("three").counters.len(), 3);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (words, expected) in [
+            ("--interval 99ms", "an interval has 100ms at least"),
+            ("--interval 25h", "an interval has 24h at most"),
+            ("--interval x", "'x' is no length of time"),
+            ("-i 1s -si 2", "the interval was given before"),
+            ("-si 1:2:3:4", "-si '1:2:3:4' is no time"),
+            ("-si 1s", "-si '1s' is no time"),
+            ("-si", "missing argument for option '-si'"),
+            ("-sc 0", "'0' is no number of samples"),
+            ("-n -1", "'-1' is no number of samples"),
+            ("-f TSV", "-f TSV is not made here; -f CSV is"),
+            ("--csv --jsonl", "--csv or --jsonl was given before"),
+            ("--jsonl -c \\PhysicalDisk\\*", "--counters chooses columns of --csv"),
+            ("-o a --record a", "cannot be one file"),
+            ("all sda", "'all' is every device"),
+            ("-c x", "'x' is no counter"),
+            ("--jason", "invalid option '--jason'"),
+        ] {
+            let failure = line(words).expect_err(words);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{words}: {failure}");
+            assert!(failure.ends_with("diskspd monitor --help tells more"), "{words}: {failure}");
+        }
+    }
+}
