@@ -1,7 +1,9 @@
 //! The project's own scripts.
 
 pub mod cost;
+pub mod dist;
 pub mod docs;
+pub mod fuzz;
 mod metadata;
 mod reference_page;
 mod schema_page;

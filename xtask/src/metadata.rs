@@ -2,7 +2,8 @@
 
 use crate::stop::Stop;
 use serde_json::Value;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages of the workspace, as `cargo metadata` describes them.
@@ -46,4 +47,58 @@ pub(crate) fn below(root: &Path, path: &str) -> Option<String> {
     let root = root.canonicalize().ok()?;
     let path = Path::new(path).canonicalize().ok()?;
     path.strip_prefix(root).ok()?.to_str().map(str::to_owned)
+}
+
+/// A crate that is not the project's own.
+pub(crate) struct Package {
+    /// As it is published.
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// As an SPDX expression.
+    pub(crate) licence: String,
+    /// Where it comes from; may be empty.
+    pub(crate) repository: String,
+    /// Its unpacked source.
+    pub(crate) folder: PathBuf,
+}
+
+/// The crates of others that a package of the workspace is linked with on a target, by name: not those
+/// that only its tests or build scripts use.
+pub(crate) fn linked(root: &Path, package: &str, target: &str) -> Result<Vec<Package>, Stop> {
+    let mut metadata = read(root, &["--filter-platform", target])?;
+    let packages = list(&mut metadata, "packages");
+    let nodes = list(&mut metadata["resolve"], "nodes");
+    let node = |id: &str| nodes.iter().find(|node| text(node, "id") == id);
+    let described = |id: &str| packages.iter().find(|package| text(package, "id") == id);
+    let start = packages.iter().find(|other| text(other, "name") == package);
+    let mut open: Vec<&str> = start.map(|start| text(start, "id")).into_iter().collect();
+    let mut linked = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if !linked.insert(id) {
+            continue;
+        }
+        let dependencies = node(id).and_then(|node| node["deps"].as_array());
+        for dependency in dependencies.into_iter().flatten() {
+            let kinds = dependency["dep_kinds"].as_array().map(Vec::as_slice).unwrap_or_default();
+            // null = neither "dev" nor "build".
+            if kinds.iter().any(|kind| kind["kind"].is_null()) {
+                open.push(text(dependency, "pkg"));
+            }
+        }
+    }
+    let others = linked.into_iter().filter_map(described).filter(|package| !package["source"].is_null());
+    let mut others: Vec<Package> = others.map(package_of).collect();
+    others.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+    Ok(others)
+}
+
+fn package_of(described: &Value) -> Package {
+    let owned = |name| text(described, name).to_owned();
+    Package {
+        name: owned("name"),
+        version: owned("version"),
+        licence: owned("license"),
+        repository: owned("repository"),
+        folder: Path::new(text(described, "manifest_path")).parent().map(Path::to_owned).unwrap_or_default(),
+    }
 }

@@ -1,0 +1,28 @@
+//! What foreign bytes do to the readers: each function takes any bytes and must not panic.
+//!
+//! The fuzzer calls them, and a test of `app` with the bytes of the corpus, so they hold whether or not
+//! somebody fuzzes.
+
+mod machine;
+mod readers;
+
+pub use machine::machine;
+pub use readers::{command_line, decoded_result, page, planned, preset, profile, result, size, subcommand, sweep};
+
+/// A reader that is tried.
+pub type Target = fn(&[u8]);
+
+/// All, by the names of their corpora and of the programs in `targets`.
+pub const TARGETS: [(&str, Target); 11] = [
+    ("command_line", command_line),
+    ("decoded_result", decoded_result),
+    ("machine", machine),
+    ("page", page),
+    ("planned", planned),
+    ("preset", preset),
+    ("profile", profile),
+    ("result", result),
+    ("size", size),
+    ("subcommand", subcommand),
+    ("sweep", sweep),
+];

@@ -1,0 +1,195 @@
+//! Readers of words and documents.
+
+use model::facts::{Facts, MissingFacts, RegularFacts, SystemFacts, TargetFacts, TargetKind};
+use model::profile::Profile;
+use model::result::RunResult;
+use model::topology::{Cpu, Topology};
+use model::validate::{Purpose, validate};
+use plan::Choices;
+use report::page::{Subject, html};
+use spec::preset::{Preset, PresetRequest};
+use spec::{Command, Surroundings};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+/// A place with every second file.
+struct Place;
+
+impl Surroundings for Place {
+    fn milliseconds_since_boot(&self) -> u32 {
+        4711
+    }
+
+    fn file_exists(&self, path: &Path) -> bool {
+        path.as_os_str().len().is_multiple_of(2)
+    }
+}
+
+/// Words, as they are parted by line ends.
+fn words(bytes: &[u8]) -> Vec<OsString> {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .filter(|word| !word.is_empty())
+        .map(|word| OsString::from_vec(word.to_vec()))
+        .collect()
+}
+
+/// The command line. A profile that it makes is written as XML, and what is written can be read.
+pub fn command_line(bytes: &[u8]) {
+    match spec::parse(&words(bytes), &Place) {
+        Ok(Command::ShowProfile(request)) => written(&request.profile),
+        Ok(Command::Run(request)) => written(&request.profile),
+        Ok(Command::Help(Some(topic))) => {
+            assert!(spec::help::topic(&topic).is_some(), "help has every topic that is let through");
+        }
+        Ok(Command::Subcommand(subcommand, rest)) => assert!(rest.len() < words(bytes).len(), "{subcommand:?}"),
+        Ok(_) => {}
+        Err(failure) => assert!(failure.exit_status == 3 && !failure.messages.is_empty(), "{failure:?}"),
+    }
+}
+
+fn written(profile: &Profile) {
+    let text = spec::write_profile(profile, profile.result_format);
+    // Validation may refuse more than the command line does.
+    let _ = spec::read_profile(text.as_bytes(), "written.xml");
+}
+
+/// The words behind each subcommand.
+pub fn subcommand(bytes: &[u8]) {
+    let words = words(bytes);
+    let _ = spec::check_command::parse(&words);
+    let _ = spec::compare_command::parse(&words);
+    let _ = spec::devices_command::parse(&words);
+    let _ = spec::preset::parse(&words);
+    let _ = spec::report_command::parse(&words);
+    let _ = spec::sweep::parse(&words, &Place);
+    let _ = spec::sweep::parse_repeat(&words, &Place);
+}
+
+/// XML profiles.
+pub fn profile(bytes: &[u8]) {
+    match spec::read_profile(bytes, "fuzzed.xml") {
+        Ok(profile) => {
+            let _ = validate(&profile, Purpose::Run);
+            written(&profile);
+        }
+        Err(faults) => assert!(!faults.is_empty(), "a refusal has a reason"),
+    }
+}
+
+/// A command line or a profile up to the plan, on a machine of four CPUs.
+pub fn planned(bytes: &[u8]) {
+    let profile = match spec::parse(&words(bytes), &Place) {
+        Ok(Command::Run(request)) => request.profile,
+        _ => match spec::read_profile(bytes, "fuzzed.xml") {
+            Ok(profile) => profile,
+            Err(_) => return,
+        },
+    };
+    let questions = plan::questions(&profile);
+    // A million of threads or targets is refused, but takes its time.
+    if questions.len() > 64 || !validate(&profile, Purpose::Run).errors.is_empty() {
+        return;
+    }
+    let facts = facts(questions.into_iter().map(|question| question.path));
+    match plan::plan(&profile, &facts, &Choices::default()) {
+        Ok(plan) => assert_eq!(plan.time_spans.len(), profile.time_spans.len()),
+        Err(refusals) => assert!(!refusals.is_empty(), "a refusal has a reason"),
+    }
+}
+
+fn facts(paths: impl Iterator<Item = std::path::PathBuf>) -> Facts {
+    let cpu = |id| Cpu { id, core: id / 2, socket: 0, node: 0, class: 0, allowed: true };
+    let mut system = SystemFacts {
+        topology: Topology { cpus: (0..4).map(cpu).collect(), possible_cpus: 4, ..Topology::default() },
+        page_size_bytes: 4096,
+        open_files_max: 1024,
+        ..SystemFacts::default()
+    };
+    system.memory.available_bytes = 64 << 20;
+    let fact = |path: &std::path::PathBuf| {
+        let kind = match path.as_os_str().len() % 3 {
+            0 => TargetKind::Missing(MissingFacts { parent_exists: true, ..MissingFacts::default() }),
+            _ => TargetKind::Regular(RegularFacts {
+                size_bytes: 1 << 30,
+                allocated_bytes: 1 << 30,
+                ..RegularFacts::default()
+            }),
+        };
+        TargetFacts { resolved: None, kind }
+    };
+    let targets = paths.map(|path| (path.clone(), fact(&path))).collect();
+    Facts { system, targets, ..Facts::default() }
+}
+
+/// Presets.
+pub fn preset(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(preset) = Preset::read(text) else { return };
+    let request = PresetRequest {
+        name: "fuzzed".to_owned(),
+        max_degree: None,
+        words: vec!["-d1".to_owned(), "target".to_owned()],
+    };
+    let _ = spec::preset::command_lines(&preset, &request, 4);
+    let _ = spec::preset::profile(&preset, &request, 4, &Place);
+    let _ = spec::preset::run_request(&preset, &request, 4, &Place);
+}
+
+/// Results of DiskSpd and of this program, as XML or text.
+pub fn decoded_result(bytes: &[u8]) {
+    if let Ok(result) = report::read(bytes) {
+        shown(&result);
+    }
+}
+
+/// Results as JSON.
+pub fn result(bytes: &[u8]) {
+    if let Ok(result) = report::json::read(bytes) {
+        shown(&result);
+    }
+}
+
+fn shown(result: &RunResult) {
+    let mut out = Vec::new();
+    let profile = spec::write_profile(&result.profile, result.profile.result_format);
+    // Nothing can go wrong with writing to memory, but a result may hold what a form cannot say.
+    let _ = report::text(result, &mut out);
+    let _ = report::xml(result, &profile, &mut out);
+    let _ = report::csv(result, &mut out);
+    let _ = report::json::write(result, &mut out);
+    for (index, happened) in result.time_spans.iter().enumerate() {
+        let Some(measured) = &happened.measured else { continue };
+        let _ = report::slowest(Some(index + 1), measured, &mut out);
+        if let Ok(part) = stats::part(measured, 1, None, &[500_000_000, 999_000_000]) {
+            let _ = report::part(None, &part, &mut out);
+        }
+    }
+}
+
+/// A result of any form as a page with charts.
+pub fn page(bytes: &[u8]) {
+    let result = report::json::read(bytes).or_else(|_| report::read(bytes));
+    if let Ok(result) = result {
+        let _ = html(&Subject::Run { name: "fuzzed", result: &result });
+    }
+}
+
+/// What `sweep` and `repeat` keep.
+pub fn sweep(bytes: &[u8]) {
+    let Ok(sweep) = serde_json::from_slice::<model::sweep::Sweep>(bytes) else { return };
+    let mut out = Vec::new();
+    let _ = report::sweep::summary(&sweep, &mut out);
+    let _ = report::sweep::csv(&sweep, &mut out);
+}
+
+/// Sizes.
+pub fn size(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for block_bytes in [1, 4096, u64::MAX] {
+        if let Err(fault) = spec::size::parse(text, block_bytes) {
+            assert!(!fault.to_string().is_empty(), "a fault has words");
+        }
+    }
+}

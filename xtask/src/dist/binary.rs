@@ -1,0 +1,89 @@
+//! The static binary: for musl where its target is installed, else with glibc linked in.
+
+use super::{failed, mebibytes, run};
+use crate::stop::Stop;
+use crate::surroundings::target_directory;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// It shall stay below this.
+const BYTES_MAX: u64 = 12 << 20;
+
+/// A built program.
+pub(super) struct Binary {
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// The target that it is for.
+    pub(super) target: &'static str,
+    /// Why it is not for musl, if it is not.
+    instead_of_musl: Option<String>,
+}
+
+/// Builds it with the profile `dist`.
+pub(super) fn build(root: &Path) -> Result<Binary, Stop> {
+    let (target, instead_of_musl) = match musl() {
+        Ok(()) => ("x86_64-unknown-linux-musl", None),
+        Err(reason) => ("x86_64-unknown-linux-gnu", Some(reason)),
+    };
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root).args(["build", "--profile", "dist", "--locked", "--package", "app", "--target", target]);
+    // musl's start files are static unless said otherwise; glibc's have to be asked.
+    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
+    let status = cargo.status().map_err(|error| Stop::Failed(format!("cannot run cargo: {error}")))?;
+    if !status.success() {
+        return Err(Stop::Failed(format!("{cargo:?}: {status}")));
+    }
+    let path = target_directory(root).join(target).join("dist/diskspd");
+    Ok(Binary { path, target, instead_of_musl })
+}
+
+/// Whether the standard library for musl is installed.
+fn musl() -> Result<(), String> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", "x86_64-unknown-linux-musl"]);
+    let folder = run(&mut rustc).map_err(|_| "rustc does not know musl".to_owned())?;
+    if Path::new(folder.trim()).is_dir() {
+        return Ok(());
+    }
+    Err("rustup target add x86_64-unknown-linux-musl was not done".to_owned())
+}
+
+impl Binary {
+    /// Its size, or that it is too large or not static.
+    pub(super) fn describe(&self) -> Result<String, Stop> {
+        let bytes = std::fs::read(&self.path).map_err(failed("read", &self.path))?;
+        if has_interpreter(&bytes) {
+            return Err(Stop::Failed(format!("{} asks for a dynamic loader", self.path.display())));
+        }
+        let size = bytes.len() as u64;
+        if size > BYTES_MAX {
+            return Err(Stop::Failed(format!("{} are more than {}", mebibytes(size), mebibytes(BYTES_MAX))));
+        }
+        let reason = self.instead_of_musl.as_ref().map_or(String::new(), |reason| format!("; not musl: {reason}"));
+        Ok(format!("{}, {}{reason}", mebibytes(size), self.target))
+    }
+}
+
+/// True if an ELF file of 64 bits, little-endian, has a program header that names an interpreter.
+fn has_interpreter(elf: &[u8]) -> bool {
+    const PT_INTERP: u32 = 3;
+    let word = |at: usize, bytes: usize| -> Option<u64> {
+        let field = elf.get(at..at + bytes)?;
+        Some(field.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    };
+    let header = || Some((word(32, 8)? as usize, word(54, 2)? as usize, word(56, 2)? as usize));
+    let Some((start, size, count)) = header() else { return false };
+    (0..count).any(|index| word(start + index * size, 4) == Some(u64::from(PT_INTERP)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_test_asks_for_a_loader_unless_it_is_static() {
+        let this = std::fs::read("/proc/self/exe").expect("it runs");
+        assert_eq!(has_interpreter(&this), !cfg!(target_feature = "crt-static"));
+        assert!(!has_interpreter(b"no ELF file"));
+    }
+}

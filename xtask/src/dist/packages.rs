@@ -1,0 +1,82 @@
+//! Packages for Debian and for RPM, from what `crates/app/Cargo.toml` says about them.
+
+use super::{mebibytes, run};
+use crate::stop::Stop;
+use crate::surroundings::installed;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Makes the package for Debian.
+pub(super) fn debian(root: &Path) -> Result<PathBuf, Stop> {
+    let tool = needed("cargo-deb", "cargo install cargo-deb")?;
+    needed("dpkg-deb", "apt-get install dpkg")?;
+    let output = root.join(format!("target/dist/diskspd_{}_amd64.deb", env!("CARGO_PKG_VERSION")));
+    let mut command = Command::new(tool);
+    // As `cargo deb` calls it.
+    command.current_dir(root).args(["deb", "--no-build", "--no-strip", "--package", "app", "--output"]).arg(&output);
+    run(&mut command)?;
+    let list = run(Command::new("dpkg-deb").arg("--contents").arg(&output))?;
+    expect_files(&list, &output)
+}
+
+/// Makes the package for RPM.
+pub(super) fn rpm(root: &Path) -> Result<PathBuf, Stop> {
+    let tool = needed("cargo-generate-rpm", "cargo install cargo-generate-rpm")?;
+    let output = root.join(format!("target/dist/diskspd-{}-1.x86_64.rpm", env!("CARGO_PKG_VERSION")));
+    let mut command = Command::new(tool);
+    command
+        .current_dir(root)
+        .args(["generate-rpm", "--package", "crates/app", "--auto-req", "disabled", "--output"])
+        .arg(&output);
+    run(&mut command)?;
+    Ok(output)
+}
+
+/// What rpm reads in a package.
+pub(super) fn ask_rpm(package: &Path) -> Result<String, Stop> {
+    let rpm = needed("rpm", "apt-get install rpm")?;
+    let ask = |what: &str| run(Command::new(&rpm).arg(what).arg(package));
+    let (facts, list) = (ask("-qip")?, ask("-qlp")?);
+    expect_files(&list, package)?;
+    for part in ["Name        : diskspd", "License     : MIT OR Apache-2.0"] {
+        if !facts.contains(part) {
+            return Err(Stop::Failed(format!("rpm -qip does not say '{part}':\n{facts}")));
+        }
+    }
+    let needs = ask("-qRp")?;
+    // cargo-generate-rpm always asks for a shell.
+    let is_library = |line: &&str| !line.starts_with("rpmlib(") && *line != "/bin/sh";
+    let libraries: Vec<&str> = needs.lines().filter(is_library).collect();
+    if !libraries.is_empty() {
+        return Err(Stop::Failed(format!("it needs {}", libraries.join(", "))));
+    }
+    Ok(format!("{} files, no library needed", list.lines().count()))
+}
+
+/// The size of a package.
+pub(super) fn size(package: &Path) -> String {
+    let bytes = package.metadata().map_or(0, |metadata| metadata.len());
+    format!("target/dist/{}, {}", package.file_name().unwrap_or_default().to_string_lossy(), mebibytes(bytes))
+}
+
+/// That a package has what a package of this program has.
+fn expect_files(list: &str, package: &Path) -> Result<PathBuf, Stop> {
+    for file in [
+        "/usr/bin/diskspd",
+        "/usr/share/man/man1/diskspd.1",
+        "/usr/share/man/man1/diskspd-sweep.1",
+        "/usr/share/bash-completion/completions/diskspd",
+        "/usr/share/fish/vendor_completions.d/diskspd.fish",
+        "/_diskspd",
+        "/THIRD-PARTY.md",
+    ] {
+        if !list.contains(file) {
+            return Err(Stop::Failed(format!("{} lacks {file}:\n{list}", package.display())));
+        }
+    }
+    Ok(package.to_owned())
+}
+
+fn needed(tool: &str, how: &str) -> Result<PathBuf, Stop> {
+    installed(tool).ok_or_else(|| Stop::Skipped(format!("{tool} is not installed: {how}")))
+}
