@@ -13,14 +13,19 @@ pub(crate) fn packages(root: &Path) -> Result<Vec<Value>, Stop> {
 
 /// Runs `cargo metadata`.
 fn read(root: &Path, options: &[&str]) -> Result<Value, Stop> {
+    let text = cargo(root, &[&["metadata", "--format-version", "1", "--offline"], options].concat())?;
+    serde_json::from_str(&text).map_err(|error| Stop::Failed(format!("cargo metadata: {error}")))
+}
+
+/// What cargo prints.
+fn cargo(root: &Path, words: &[&str]) -> Result<String, Stop> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["metadata", "--format-version", "1", "--offline"]).args(options).current_dir(root);
-    let output = command.output().map_err(|error| Stop::Failed(format!("cannot run cargo metadata: {error}")))?;
+    let output = Command::new(cargo).args(words).current_dir(root).output();
+    let output = output.map_err(|error| Stop::Failed(format!("cannot run cargo: {error}")))?;
     if !output.status.success() {
-        return Err(Stop::Failed(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr))));
+        return Err(Stop::Failed(format!("cargo {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr))));
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| Stop::Failed(format!("cargo metadata: {error}")))
+    String::from_utf8(output.stdout).map_err(|error| Stop::Failed(format!("cargo {}: {error}", words.join(" "))))
 }
 
 /// Takes a list out of a document; an empty one if there is none.
@@ -49,6 +54,11 @@ pub(crate) fn below(root: &Path, path: &str) -> Option<String> {
     path.strip_prefix(root).ok()?.to_str().map(str::to_owned)
 }
 
+/// All packages that anything of the workspace is built with on a target, its own included.
+pub(crate) fn all(root: &Path, target: &str) -> Result<Vec<Value>, Stop> {
+    used(root, target, &["--workspace"])
+}
+
 /// A crate that is not the project's own.
 pub(crate) struct Package {
     /// As it is published.
@@ -65,31 +75,28 @@ pub(crate) struct Package {
 /// The crates of others that a package of the workspace is linked with on a target, by name: not those
 /// that only its tests or build scripts use.
 pub(crate) fn linked(root: &Path, package: &str, target: &str) -> Result<Vec<Package>, Stop> {
-    let mut metadata = read(root, &["--filter-platform", target])?;
-    let packages = list(&mut metadata, "packages");
-    let nodes = list(&mut metadata["resolve"], "nodes");
-    let node = |id: &str| nodes.iter().find(|node| text(node, "id") == id);
-    let described = |id: &str| packages.iter().find(|package| text(package, "id") == id);
-    let start = packages.iter().find(|other| text(other, "name") == package);
-    let mut open: Vec<&str> = start.map(|start| text(start, "id")).into_iter().collect();
-    let mut linked = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if !linked.insert(id) {
-            continue;
-        }
-        let dependencies = node(id).and_then(|node| node["deps"].as_array());
-        for dependency in dependencies.into_iter().flatten() {
-            let kinds = dependency["dep_kinds"].as_array().map(Vec::as_slice).unwrap_or_default();
-            // null = neither "dev" nor "build".
-            if kinds.iter().any(|kind| kind["kind"].is_null()) {
-                open.push(text(dependency, "pkg"));
-            }
-        }
-    }
-    let others = linked.into_iter().filter_map(described).filter(|package| !package["source"].is_null());
+    let packages = used(root, target, &["--package", package, "--edges", "normal"])?;
+    let others = packages.iter().filter(|package| !package["source"].is_null());
     let mut others: Vec<Package> = others.map(package_of).collect();
     others.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
     Ok(others)
+}
+
+/// The packages that `cargo tree` shows with these options. The metadata alone also have those that no
+/// feature which is on asks for.
+fn used(root: &Path, target: &str, options: &[&str]) -> Result<Vec<Value>, Stop> {
+    let tree = cargo(root, &[&["tree", "--offline", "--prefix", "none", "--target", target], options].concat())?;
+    // A line begins with a name and a version: libc v0.2.180
+    let shown: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            Some((words.next()?, words.next()?.strip_prefix('v')?))
+        })
+        .collect();
+    let mut metadata = read(root, &["--filter-platform", target])?;
+    let packages = list(&mut metadata, "packages").into_iter();
+    Ok(packages.filter(|package| shown.contains(&(text(package, "name"), text(package, "version")))).collect())
 }
 
 fn package_of(described: &Value) -> Package {

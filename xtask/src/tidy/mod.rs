@@ -3,6 +3,7 @@
 //! Each rule is a module that reads the tree and finds what breaks it; nothing is changed. The tests
 //! of `app` run the same rules.
 
+mod dependencies;
 mod edges;
 mod markdown;
 mod pages;
@@ -47,9 +48,10 @@ impl fmt::Display for Finding {
 type Rule = (&'static str, fn(&Tree) -> Result<Vec<Finding>, Stop>);
 
 /// All rules.
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     ("crates import what the architecture allows", edges::imports),
     ("unsafe stands in sys and engine alone", edges::lints),
+    ("dependencies have reasons, licences and one version", dependencies::check),
     ("files are of a size that one reads", |tree| Ok(sizes::check(tree))),
     ("every Rust file is part of a program", reach::check),
     ("every snapshot has a test", |tree| Ok(snapshots::check(tree))),
