@@ -7,13 +7,15 @@ mod machine;
 mod readers;
 
 pub use machine::machine;
-pub use readers::{command_line, decoded_result, page, planned, preset, profile, result, size, subcommand, sweep};
+pub use readers::{
+    command_line, decoded_result, page, planned, preset, profile, recording, result, size, subcommand, sweep,
+};
 
 /// A reader that is tried.
 pub type Target = fn(&[u8]);
 
 /// All, by the names of their corpora and of the programs in `targets`.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("command_line", command_line),
     ("decoded_result", decoded_result),
     ("machine", machine),
@@ -21,6 +23,7 @@ pub const TARGETS: [(&str, Target); 11] = [
     ("planned", planned),
     ("preset", preset),
     ("profile", profile),
+    ("recording", recording),
     ("result", result),
     ("size", size),
     ("subcommand", subcommand),

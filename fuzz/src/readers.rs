@@ -61,6 +61,7 @@ pub fn subcommand(bytes: &[u8]) {
     let _ = spec::check_command::parse(&words);
     let _ = spec::compare_command::parse(&words);
     let _ = spec::devices_command::parse(&words);
+    let _ = spec::monitor_command::parse(&words);
     let _ = spec::preset::parse(&words);
     let _ = spec::report_command::parse(&words);
     let _ = spec::sweep::parse(&words, &Place);
@@ -172,7 +173,15 @@ fn shown(result: &RunResult) {
 pub fn page(bytes: &[u8]) {
     let result = report::json::read(bytes).or_else(|_| report::read(bytes));
     if let Ok(result) = result {
-        let _ = html(&Subject::Run { name: "fuzzed", result: &result });
+        let _ = html(&Subject::Run { name: "fuzzed", result: &result, devices: None });
+    }
+}
+
+/// What the monitor keeps, as a page with charts.
+pub fn recording(bytes: &[u8]) {
+    if let Ok(recording) = report::recording::read(bytes) {
+        assert!(report::recording::is_recording(bytes), "what can be read is known for what it is");
+        let _ = html(&Subject::Recording { name: "fuzzed", recording: &recording });
     }
 }
 

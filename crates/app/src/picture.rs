@@ -2,19 +2,21 @@
 
 use crate::output::say;
 use crate::outputs::{OutputFile, Protected};
-use crate::saved_results::{read, read_all};
+use crate::saved_results::{read, read_all, read_if_recording, read_recording};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
 use report::page::{ChartFormat, Side, Subject, chart, html};
+use report::recording::Recording;
 use spec::report_command::PictureForm;
 use std::path::{Path, PathBuf};
 
-/// Makes one of some files and directories.
-pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm) -> Status {
-    let protected: Vec<Protected> =
-        sources.iter().map(|path| Protected { path: path.clone(), role: "the result that is read" }).collect();
+/// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
+pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm, monitor: Option<&Path>) -> Status {
+    let results = sources.iter().map(|path| Protected { path: path.clone(), role: "the result that is read" });
+    let recording = monitor.map(|path| Protected { path: path.to_owned(), role: "the recording that is read" });
+    let protected: Vec<Protected> = results.chain(recording).collect();
     let place = match OutputFile::check(output, &protected) {
         Ok(place) => place,
         Err(reason) => {
@@ -22,7 +24,7 @@ pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm) -> St
             return Status::Invalid;
         }
     };
-    let found = match Found::at(sources) {
+    let found = match Found::at(sources).and_then(|found| found.with(monitor)) {
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
@@ -44,7 +46,8 @@ pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm) -> St
 
 /// What was found at the places that were given.
 enum Found {
-    Run { name: String, result: Box<RunResult> },
+    Run { name: String, result: Box<RunResult>, devices: Option<Box<Recording>> },
+    Recording { name: String, recording: Box<Recording> },
     Folder { name: String, kind: Kind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
     Sides(Vec<Side>),
 }
@@ -66,13 +69,28 @@ impl Found {
                 "'{}': it is a directory that neither sweep nor repeat made; name the results in it",
                 source.display()
             )),
-            None => Ok(Self::Run { name, result: Box::new(read(source)?) }),
+            None => match read_if_recording(source)? {
+                Some(recording) => Ok(Self::Recording { name, recording: Box::new(recording) }),
+                None => Ok(Self::Run { name, result: Box::new(read(source)?), devices: None }),
+            },
+        }
+    }
+
+    /// The same with what devices did meanwhile.
+    fn with(self, monitor: Option<&Path>) -> Result<Self, String> {
+        match (self, monitor) {
+            (found, None) => Ok(found),
+            (Self::Run { name, result, .. }, Some(path)) => {
+                Ok(Self::Run { name, result, devices: Some(Box::new(read_recording(path)?)) })
+            }
+            (_, Some(_)) => Err("--monitor goes with the result of one run".to_owned()),
         }
     }
 
     fn subject(&self) -> Subject<'_> {
         match self {
-            Self::Run { name, result } => Subject::Run { name, result },
+            Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
+            Self::Recording { name, recording } => Subject::Recording { name, recording },
             Self::Folder { name, kind: Kind::Sweep, sweep, result } => {
                 Subject::Sweep { name, sweep, chosen: result.as_deref() }
             }

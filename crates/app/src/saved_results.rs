@@ -6,6 +6,7 @@ use crate::picture;
 use crate::status::{Status, fail, printed, refuse};
 use crate::sweep::folder::Kind;
 use model::result::{Measured, RunResult};
+use report::recording::Recording;
 use spec::Form;
 use spec::report_command::{self, PartAsked, ReportCommand};
 use stats::{NAMED_PERCENTILES, NoPart, Part};
@@ -24,7 +25,9 @@ pub(crate) fn report(words: &[OsString]) -> Status {
         }
         Ok(ReportCommand::Look { files, part, slowest }) => each(&files, |result| look(result, part.as_ref(), slowest)),
         Ok(ReportCommand::Convert { file, output, form }) => convert(&file, &output, form),
-        Ok(ReportCommand::Picture { sources, output, form }) => picture::make(&sources, &output, &form),
+        Ok(ReportCommand::Picture { sources, output, form, monitor }) => {
+            picture::make(&sources, &output, &form, monitor.as_deref())
+        }
     }
 }
 
@@ -114,12 +117,37 @@ fn convert(file: &Path, output: &Path, form: Form) -> Status {
 pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
     let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
+    if report::recording::is_recording(&bytes) {
+        return Err(format!(
+            "'{}': it is a recording of diskspd monitor; --output with a name that ends with .html draws it",
+            file.display()
+        ));
+    }
     let result = if is_json {
         report::json::read(&bytes).map_err(|error| error.to_string())
     } else {
         report::read(&bytes).map_err(|error| error.to_string())
     };
     result.map_err(|reason| format!("'{}': {reason}", file.display()))
+}
+
+/// A recording of the monitor; `None` if the file is none, or cannot be read twice.
+pub(crate) fn read_if_recording(file: &Path) -> Result<Option<Recording>, String> {
+    if file == Path::new("-") || file.is_dir() {
+        return Ok(None);
+    }
+    let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
+    if report::recording::is_recording(&bytes) { recording_in(file, &bytes).map(Some) } else { Ok(None) }
+}
+
+/// A recording of the monitor; why it cannot be had, as a sentence.
+pub(crate) fn read_recording(file: &Path) -> Result<Recording, String> {
+    let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
+    recording_in(file, &bytes)
+}
+
+fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
+    report::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
 }
 
 /// Not more than shows that it is too much.

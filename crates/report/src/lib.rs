@@ -30,6 +30,7 @@ mod part_table;
 pub mod plain_table;
 pub mod preset;
 mod read;
+pub mod recording;
 pub mod repeat;
 mod slowest_table;
 pub mod sweep;

@@ -43,7 +43,8 @@ In a terminal it is a live table; everywhere else comma-separated values in the 
                   disks, LogicalDisk partitions, volumes, RAIDs and loop devices, and _Total of either
                   all of them together
       --record FILE
-                  keep the intervals in a file; the live table or the lines go on meanwhile
+                  keep the intervals in a file, from which diskspd report FILE --output x.html draws
+                  charts; the live table or the lines go on meanwhile
   -h, --help      this text
 
 As typeperf has them, also -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y, and a

@@ -12,6 +12,7 @@ pub const HELP: &str = "\
 Usage: diskspd report FILE... [--output OUT]
        diskspd report FILE|DIR... --output PAGE.html
        diskspd report FILE|DIR... --output CHART.svg|CHART.png [--chart NAME]
+       diskspd report RESULT.json --output PAGE.html --monitor RECORDING
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]
 
 Prints the report of a saved result. From a file that --json wrote it is, byte for byte, the report
@@ -19,7 +20,9 @@ that the run printed.
 
   FILE            a result: JSON of --json, or what DiskSpd printed on Windows (-Rxml or text, of
                   versions 2.0 to 2.3, also in UTF-16); - = stdin. Of several files every report
-                  follows a line with the file's name.
+                  follows a line with the file's name. Of what diskspd monitor --record kept, pages
+                  and charts are made: device-iops, device-throughput, device-latency, device-queue
+                  and device-busy of the device that did most
   DIR             what sweep or repeat made, or any directory with results of the same load
   -o, --output OUT
                   write it to this file instead. Its suffix says in which form: .txt, .xml, .csv or
@@ -30,6 +33,9 @@ that the run printed.
                   heat, cpu or slowest of a result; depth-throughput, depth-latency, grid-throughput,
                   grid-latency, settings-throughput or settings-latency of a sweep. The first that there
                   is if not given
+  --monitor RECORDING
+                  what diskspd monitor --record kept during the run: its devices stand under the
+                  run's charts, on the same time axis
   --from TIME     instead of the report, the figures of a part of the measurement (JSON of runs with -D
                   or -L): where it begins, as 30s, 1.5m or 250ms. It is widened to whole intervals of
                   -D, or to twentieths of the measurement
@@ -41,6 +47,8 @@ that the run printed.
 
 A file called report is measured as ./report.
 ";
+
+const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs one result and an --output that ends with .html";
 
 /// What follows `diskspd report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +86,8 @@ pub enum ReportCommand {
         output: PathBuf,
         /// Its form.
         form: PictureForm,
+        /// `--monitor`: a recording of what devices did meanwhile.
+        monitor: Option<PathBuf>,
     },
 }
 
@@ -120,12 +130,17 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     let mut output: Option<PathBuf> = None;
     let (mut from_ns, mut to_ns, mut percentiles_ppb, mut slowest) = (None, None, Vec::new(), false);
     let mut chart: Option<String> = None;
+    let mut monitor: Option<PathBuf> = None;
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
             Short('h') | Long("help") => return Ok(ReportCommand::Help),
             Short('o') | Long("output") => {
                 let path = parser.value().map_err(|error| error.to_string())?;
                 once(&mut output, "--output", PathBuf::from(path))?;
+            }
+            Long("monitor") => {
+                let path = parser.value().map_err(|error| error.to_string())?;
+                once(&mut monitor, "--monitor", PathBuf::from(path))?;
             }
             Long("from") => once(&mut from_ns, "--from", time(&mut parser)?)?,
             Long("to") => once(&mut to_ns, "--to", time(&mut parser)?)?,
@@ -148,19 +163,35 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
         if chart.is_some() {
             return Err("--chart needs an --output that ends with .svg or .png".to_owned());
         }
+        if monitor.is_some() {
+            return Err(MONITOR_NEEDS_A_PAGE.to_owned());
+        }
         let looks = slowest || is_part;
         return Ok(if looks { ReportCommand::Look { files, part, slowest } } else { ReportCommand::Print { files } });
     };
     if is_part || slowest {
         return Err("--output takes whole results, not a part of one or its slowest I/Os".to_owned());
     }
-    let form = match form_of(&output)? {
+    written(files, output, chart, monitor)
+}
+
+/// What is made of whole results.
+fn written(
+    files: Vec<PathBuf>,
+    output: PathBuf,
+    chart: Option<String>,
+    monitor: Option<PathBuf>,
+) -> Result<ReportCommand, String> {
+    let form = form_of(&output)?;
+    if monitor.is_some() && (!matches!(form, Output::Page) || files.len() > 1) {
+        return Err(MONITOR_NEEDS_A_PAGE.to_owned());
+    }
+    let picture = |files, output, form| ReportCommand::Picture { sources: files, output, form, monitor };
+    let form = match form {
         Output::Document(form) if chart.is_none() => form,
-        Output::Svg => return Ok(ReportCommand::Picture { sources: files, output, form: PictureForm::Svg { chart } }),
-        Output::Png => return Ok(ReportCommand::Picture { sources: files, output, form: PictureForm::Png { chart } }),
-        Output::Page if chart.is_none() => {
-            return Ok(ReportCommand::Picture { sources: files, output, form: PictureForm::Page });
-        }
+        Output::Svg => return Ok(picture(files, output, PictureForm::Svg { chart })),
+        Output::Png => return Ok(picture(files, output, PictureForm::Png { chart })),
+        Output::Page if chart.is_none() => return Ok(picture(files, output, PictureForm::Page)),
         Output::Document(_) | Output::Page => {
             return Err("--chart needs an --output that ends with .svg or .png".to_owned());
         }
@@ -240,11 +271,14 @@ mod tests {
     fn pages_and_charts_are_made_of_any_number_of_results() {
         let picture = |sources: &[&str], output: &str, form| {
             let sources = sources.iter().map(PathBuf::from).collect();
-            Ok(ReportCommand::Picture { sources, output: output.into(), form })
+            Ok(ReportCommand::Picture { sources, output: output.into(), form, monitor: None })
         };
         assert_eq!(parsed("a.json -o b.html"), picture(&["a.json"], "b.html", PictureForm::Page));
         assert_eq!(parsed("-o b.HTM a dir"), picture(&["a", "dir"], "b.HTM", PictureForm::Page));
         assert_eq!(parsed("a -o b.svg"), picture(&["a"], "b.svg", PictureForm::Svg { chart: None }));
+        let with_devices = parsed("a.json -o b.html --monitor m.jsonl");
+        let is_it = matches!(&with_devices, Ok(ReportCommand::Picture { monitor: Some(path), .. }) if path == Path::new("m.jsonl"));
+        assert!(is_it, "{with_devices:?}");
         let chart = Some("heat".to_owned());
         assert_eq!(parsed("a -o b.png --chart heat"), picture(&["a"], "b.png", PictureForm::Png { chart }));
     }
@@ -292,6 +326,9 @@ mod tests {
             ("a --percentile 100.1", "'100.1' is no percentile"),
             ("a --slowest --output b.txt", "--output takes whole results"),
             ("a --from 1 --output b.txt", "--output takes whole results"),
+            ("a --monitor m", "--monitor needs one result and an --output that ends with .html"),
+            ("a --monitor m -o b.svg", "--monitor needs one result and an --output"),
+            ("a b --monitor m -o b.html", "--monitor needs one result and an --output"),
             ("a -x", "invalid option '-x'"),
         ] {
             let failure = parsed(line).expect_err(line);

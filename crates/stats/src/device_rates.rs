@@ -83,6 +83,45 @@ pub fn sum<'a>(devices: impl IntoIterator<Item = &'a DeviceRates>) -> DeviceRate
     sum
 }
 
+/// One device's intervals with their lengths in nanoseconds, as if they were one; `None` of none. Requests in
+/// flight are those of the last.
+pub fn merged<'a>(intervals: impl IntoIterator<Item = (&'a DeviceRates, u64)>) -> Option<DeviceRates> {
+    let mut total = DeviceCounters::default();
+    let (mut total_ns, mut queue_ns, mut busy_ns) = (0u64, 0.0, 0.0);
+    let mut is_any = false;
+    for (rates, interval_ns) in intervals {
+        is_any = true;
+        total_ns = total_ns.saturating_add(interval_ns);
+        queue_ns += rates.queue_length * interval_ns as f64;
+        busy_ns += rates.busy_percent * interval_ns as f64;
+        count_in(&mut total.read, &rates.read);
+        count_in(&mut total.write, &rates.write);
+        if let Some(discard) = &rates.discard {
+            count_in(total.discard.get_or_insert_default(), discard);
+        }
+        if let Some(flush) = &rates.flush {
+            let flushes = total.flush.get_or_insert_default();
+            flushes.count = flushes.count.saturating_add(flush.count);
+            flushes.time_ms = flushes.time_ms.saturating_add(flush.time_ms);
+        }
+        total.in_flight_count = rates.in_flight_count;
+    }
+    if !is_any {
+        return None;
+    }
+    let whole = rates(&DeviceCounters::default(), &total, total_ns)?;
+    // These two are no counts, and the kernel's own sums of them are not kept.
+    let length_ns = total_ns as f64;
+    Some(DeviceRates { queue_length: queue_ns / length_ns, busy_percent: busy_ns / length_ns, ..whole })
+}
+
+fn count_in(total: &mut RequestCounters, requests: &RequestRates) {
+    total.count = total.count.saturating_add(requests.count);
+    total.merged_count = total.merged_count.saturating_add(requests.merged_count);
+    total.bytes = total.bytes.saturating_add(requests.bytes);
+    total.time_ms = total.time_ms.saturating_add(requests.time_ms);
+}
+
 fn add(sum: &mut RequestRates, requests: &RequestRates) {
     sum.count = sum.count.saturating_add(requests.count);
     sum.merged_count = sum.merged_count.saturating_add(requests.merged_count);

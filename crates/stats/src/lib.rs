@@ -10,6 +10,7 @@ pub mod compare;
 mod confidence;
 mod course;
 mod cpu;
+pub mod device_course;
 pub mod device_rates;
 mod distribution;
 mod durability;

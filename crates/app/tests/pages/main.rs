@@ -3,6 +3,7 @@
 mod browser;
 mod charts;
 mod comparisons;
+mod recordings;
 mod runs;
 mod sweeps;
 

@@ -15,11 +15,13 @@ mod foreign_text;
 mod image;
 mod palette;
 mod quantity;
+mod recording;
 mod repeat;
 mod ruler;
 mod run;
 mod sweep;
 
+use crate::recording::Recording;
 use block::Page;
 use chart::Chart;
 use minijinja::Environment;
@@ -38,6 +40,15 @@ pub enum Subject<'a> {
         name: &'a str,
         /// The result.
         result: &'a RunResult,
+        /// What devices did meanwhile, if it was recorded.
+        devices: Option<&'a Recording>,
+    },
+    /// What devices did.
+    Recording {
+        /// The name of its file.
+        name: &'a str,
+        /// The recording.
+        recording: &'a Recording,
     },
     /// A sweep.
     Sweep {
@@ -104,7 +115,8 @@ pub enum NoChart {
 /// A page as HTML.
 pub fn html(subject: &Subject<'_>) -> io::Result<String> {
     let page = match *subject {
-        Subject::Run { name, result } => run::page(result, name),
+        Subject::Run { name, result, devices } => run::page(result, name, devices),
+        Subject::Recording { name, recording } => recording::page(recording, name),
         Subject::Sweep { name, sweep, chosen } => sweep::page(sweep, chosen, name),
         Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name),
         Subject::Comparison { sides } => comparison::page(sides),
@@ -132,6 +144,7 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
             let mut shown = measured.filter_map(|(happened, span)| Some((span, happened.measured.as_ref()?)));
             shown.next().map(|(span, measured)| charts::of_time_span(span, measured)).unwrap_or_default()
         }
+        Subject::Recording { recording, .. } => recording::shown(recording),
         Subject::Sweep { sweep, .. } => sweep::shown(sweep),
         Subject::Repeat { sweep, .. } => {
             let headlines: Vec<_> = sweep.measured().collect();

@@ -5,6 +5,8 @@ use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
 use super::quantity::{Quantity, grouped, latency, significant};
+use super::recording;
+use crate::recording::Recording;
 use crate::verdict_block::SOUND;
 use model::confidence::HalfWidths;
 use model::profile::TimeSpan;
@@ -17,7 +19,7 @@ use std::io;
 const SLOWEST_ROWS: usize = 20;
 
 /// Everything about a result.
-pub(super) fn page(result: &RunResult, name: &str) -> io::Result<Page> {
+pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) -> io::Result<Page> {
     let mut sections = Vec::new();
     if !result.errors.is_empty() {
         sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
@@ -26,6 +28,11 @@ pub(super) fn page(result: &RunResult, name: &str) -> io::Result<Page> {
     for (index, happened) in result.time_spans.iter().enumerate() {
         let heading = if several { format!("Timespan {}", index + 1) } else { String::new() };
         sections.extend(time_span(result.profile.time_spans.get(index), happened, &heading)?);
+    }
+    // Only the first timespan's beginning is known.
+    let first = result.time_spans.first().and_then(|happened| happened.measured.as_ref());
+    if let Some((recording, measured)) = devices.zip(first) {
+        sections.extend(recording::during(recording, result, measured)?);
     }
     sections.extend(remarks(result));
     sections.push(environment(result));

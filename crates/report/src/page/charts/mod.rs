@@ -3,6 +3,7 @@
 mod cpu;
 mod density;
 mod depth;
+pub(super) mod device;
 mod differences;
 mod grid;
 mod heat_map;

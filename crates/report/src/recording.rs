@@ -1,0 +1,140 @@
+//! Recordings of `diskspd monitor`: JSON lines.
+
+use model::device_interval::{DeviceInterval, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchEnd, WatchLine};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// What a monitor kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Its first line.
+    pub begin: WatchBegin,
+    /// What it saw, in order.
+    pub intervals: Vec<DeviceInterval>,
+    /// Its last line; `None` if it was cut off.
+    pub end: Option<WatchEnd>,
+}
+
+/// Why a text is no recording.
+#[derive(Debug, Error)]
+pub enum NoRecording {
+    /// A line is none of a recording.
+    #[error("line {line}: it is no line of a recording of diskspd monitor: {reason}")]
+    Malformed {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A newer program wrote it.
+    #[error("it has version {version} of recordings; this program knows versions up to {WATCH_SCHEMA_VERSION}")]
+    TooNew {
+        /// Its version.
+        version: u32,
+    },
+    /// Only what `--jsonl` prints, or nothing.
+    #[error("it does not begin as a recording does; diskspd monitor --record makes one")]
+    NoBeginning,
+}
+
+/// All that is asked of a first line before it is read.
+#[derive(Deserialize)]
+struct Marks {
+    schema: Option<String>,
+    kind: Option<String>,
+}
+
+/// True if a text begins like something that the monitor wrote, whether all of it is a recording or not.
+pub fn is_recording(text: &[u8]) -> bool {
+    let first = text.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let marks: Option<Marks> = first.and_then(|line| serde_json::from_slice(line).ok());
+    // What --jsonl prints has a kind alone; it is told what it lacks.
+    marks.is_some_and(|marks| marks.schema.map_or(marks.kind.is_some(), |schema| schema == WATCH_SCHEMA))
+}
+
+/// Reads a recording. A last line that is not whole, as after a crash, is left out.
+pub fn read(text: &[u8]) -> Result<Recording, NoRecording> {
+    let mut lines = text.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
+    let (_, first) = lines.next().ok_or(NoRecording::NoBeginning)?;
+    let begin = beginning(first)?;
+    let (mut intervals, mut end) = (Vec::new(), None);
+    for (index, line) in lines {
+        match serde_json::from_slice(line) {
+            Ok(WatchLine::Interval(interval)) => intervals.push(interval),
+            Ok(WatchLine::End(told)) => end = Some(told),
+            Ok(WatchLine::Begin(_)) => {
+                return Err(NoRecording::Malformed { line: index + 1, reason: "another one begins here".to_owned() });
+            }
+            Err(error) if error.is_eof() && !text.ends_with(b"\n") && text.ends_with(line) => break,
+            Err(error) => return Err(NoRecording::Malformed { line: index + 1, reason: error.to_string() }),
+        }
+    }
+    Ok(Recording { begin, intervals, end })
+}
+
+fn beginning(first: &[u8]) -> Result<WatchBegin, NoRecording> {
+    let value: serde_json::Value =
+        serde_json::from_slice(first).map_err(|error| NoRecording::Malformed { line: 1, reason: error.to_string() })?;
+    let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+    if let Some(version) = version.filter(|version| *version > WATCH_SCHEMA_VERSION.into()) {
+        return Err(NoRecording::TooNew { version: u32::try_from(version).unwrap_or(u32::MAX) });
+    }
+    match serde_json::from_value(value) {
+        Ok(WatchLine::Begin(begin)) if begin.schema == WATCH_SCHEMA => Ok(begin),
+        Ok(_) => Err(NoRecording::NoBeginning),
+        Err(error) => Err(NoRecording::Malformed { line: 1, reason: error.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BEGIN: &str = r#"{"kind":"begin","schema":"diskspd-monitor","schema_version":1,"tool_version":"0.1.0","host":"h","started_at_unix_ns":5,"interval_ns":1000000000,"devices":[]}"#;
+    const INTERVAL: &str =
+        r#"{"kind":"interval","number":1,"ended_at_unix_ns":6,"end_ns":1,"interval_ns":1,"devices":{}}"#;
+    const END: &str = r#"{"kind":"end","interval_count":1,"missed_count":0}"#;
+
+    fn read_lines(lines: &[&str]) -> Result<Recording, String> {
+        read((lines.join("\n") + "\n").as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn whole_and_cut_recordings_are_read() {
+        let whole = read_lines(&[BEGIN, INTERVAL, INTERVAL, END]).expect("whole");
+        assert_eq!((whole.intervals.len(), whole.end.map(|end| end.interval_count)), (2, Some(1)));
+        let text = format!("{BEGIN}\n{INTERVAL}\n{}", &INTERVAL[..40]);
+        let cut = read(text.as_bytes()).expect("as far as it goes");
+        assert_eq!((cut.intervals.len(), cut.end), (1, None));
+        assert!(is_recording(text.as_bytes()) && !is_recording(b"{\"schema\":\"diskspd-result\"}"));
+    }
+
+    #[test]
+    fn what_is_none_says_why() {
+        for (lines, expected) in [
+            (&[INTERVAL][..], "it does not begin as a recording does"),
+            (&[""], "it does not begin"),
+            (&[BEGIN, "{}", END], "line 2: it is no line of a recording"),
+            (&[BEGIN, "x"], "line 2: "),
+            (&[BEGIN, INTERVAL, BEGIN], "line 3: it is no line of a recording of diskspd monitor: another one"),
+            (&[&BEGIN.replace("version\":1", "version\":9")], "it has version 9 of recordings"),
+        ] {
+            let failure = read_lines(lines).expect_err(expected);
+            assert!(failure.contains(expected), "{failure}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_odd(
+            cut in 0usize..400, bytes in prop::collection::vec(any::<u8>(), 0..60), at in 0usize..400,
+        ) {
+            let mut text = format!("{BEGIN}\n{INTERVAL}\n{END}\n").into_bytes();
+            let at = at.min(text.len());
+            text.splice(at..at, bytes);
+            text.truncate(cut.max(1));
+            let _ = (is_recording(&text), read(&text));
+        }
+    }
+}
