@@ -61,10 +61,11 @@ impl Monitor {
     fn go_on(mut self, request: &WatchRequest) -> Status {
         let mut ticks = Ticks::new(self.watch.begun_ns(), request.interval.as_nanos() as u64);
         let outcome = self.tell(&mut ticks, request.sample_count);
-        let finished = outcome.and_then(|()| self.faces.end(ticks.missed_count()));
+        // A recording ends well too if whoever looked on went away.
+        let ended = self.faces.end(ticks.missed_count());
         // The terminal is given back before anything is said.
         drop(self.faces);
-        match finished {
+        match outcome.and(ended) {
             Ok(()) => Status::Success,
             Err(ended) => ended.status(),
         }

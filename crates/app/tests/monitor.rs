@@ -282,3 +282,46 @@ fn beside_iostat(place: &Workplace, iostat: &Path, device: &LoopDevice<'_>) -> (
     let (theirs, ours) = (iostat.finish(), monitor.finish());
     (Figures::of_iostat(&theirs, &device.name()), Figures::of_monitor(&ours, &device.name()))
 }
+
+/// What a terminal gets of a command, and what the command's status is.
+fn in_a_terminal(place: &Workplace, size: &str, words: &str) -> Result<String, String> {
+    let script = tool("script")?;
+    // The shell that script starts has a terminal of no size.
+    let line = format!("stty {size}; {words}; echo STATUS $?; stty -a");
+    let run =
+        place.tool(script).env("TERM", "xterm").env("SHELL", "/bin/sh").arg("-qec").arg(line).arg("/dev/null").run();
+    run.expect_status(0);
+    Ok(run.stdout)
+}
+
+#[test]
+fn a_terminal_shows_a_table_and_is_given_back() {
+    let place = workplace!();
+    or_skip!(has_devices());
+    let program = place.program().display().to_string();
+    let ends = [
+        format!("{program} monitor all -n3 -i 100ms"),
+        format!(
+            "(rm -f r.jsonl; {program} monitor all -i 100ms --record r.jsonl & p=$!; while ! grep -qs number r.jsonl; do sleep 0.1; done; kill $p; wait $p)"
+        ),
+    ];
+    for words in ends {
+        for size in ["cols 80 rows 24", "cols 20 rows 5", "cols 0 rows 0"] {
+            let seen = or_skip!(in_a_terminal(&place, size, &words));
+            let (before, after) = seen.rsplit_once("\x1b[?1049l").unwrap_or_else(|| panic!("never left: {seen:?}"));
+            assert!(before.contains("\x1b[?1049h\x1b[?25l"), "{before:?}");
+            assert!(size.contains(" 0") || before.contains("diskspd monitor"), "{before:?}");
+            assert!(after.starts_with("\x1b[?25h") && after.contains("STATUS 0"), "{after:?}");
+            let settings: Vec<&str> = after.split_whitespace().collect();
+            assert!(settings.contains(&"icanon") && settings.contains(&"echo"), "{after:?}");
+        }
+    }
+    let dumb = or_skip!(in_a_terminal(&place, "cols 80", &format!("TERM=dumb {program} monitor all -n1 -i 100ms")));
+    assert!(dumb.starts_with("\"(PDH-CSV 4.0) (UTC)(0)\"") && !dumb.contains('\x1b'), "{dumb:?}");
+    let plain = format!("NO_COLOR=1 {program} monitor all -n2 -i 100ms");
+    let plain = or_skip!(in_a_terminal(&place, "cols 80 rows 24", &plain));
+    // 39 and 49 are the terminal's own colours.
+    for colour in plain.split("\x1b[").skip(1).filter_map(|rest| rest.split_once('m').map(|(codes, _)| codes)) {
+        assert!(!colour.contains("38;") && !colour.contains("48;"), "{colour}");
+    }
+}

@@ -171,9 +171,26 @@ fn plain_key(byte: u8) -> Option<Key> {
     })
 }
 
+/// The way to the terminal while it is ours. Afterwards nothing passes: ratatui gives the cursor back once more,
+/// and panics if that fails and stderr is gone with the terminal.
+struct Output {
+    stream: Stream,
+    writer: Box<dyn Write + Send>,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if flag(self.stream).load(Ordering::SeqCst) { self.writer.write(bytes) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if flag(self.stream).load(Ordering::SeqCst) { self.writer.flush() } else { Ok(()) }
+    }
+}
+
 /// The terminal while it is ours. There can be one at a time.
 pub struct Screen {
-    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>,
+    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Output>>>,
     keyboard: Keyboard,
     /// Keys that were read and not told of yet.
     typed: VecDeque<Key>,
@@ -197,7 +214,8 @@ impl Screen {
         let keyboard = Keyboard::find()?;
         flag(stream).store(true, Ordering::SeqCst);
         let begun = enable_raw_mode().and_then(|()| execute!(stream.writer(), EnterAlternateScreen, Hide));
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stream.writer()));
+        let backend =
+            CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, Output { stream, writer: stream.writer() }));
         match begun.and_then(|()| ratatui::Terminal::new(backend)) {
             Ok(terminal) => Ok(Self { terminal, keyboard, typed: VecDeque::new() }),
             Err(error) => {

@@ -158,6 +158,13 @@ fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
 /// rules would read them as several options.
 fn typeperf_option(parser: &mut lexopt::Parser, words: &mut Words) -> Result<bool, String> {
     let Some(mut raw) = parser.try_raw_args() else { return Ok(false) };
+    let is_theirs = |word: &OsStr| ["-cf", "-q", "-qx", "-s", "-config"].iter().any(|option| word == *option);
+    if let Some(option) = raw.next_if(is_theirs) {
+        let option = option.to_string_lossy();
+        return Err(format!(
+            "{option} is one of typeperf's options that are not taken here; --counters names counters"
+        ));
+    }
     let is_ours = |word: &OsStr| ["-si", "-sc", "-y", "-f"].iter().any(|option| word == *option);
     let Some(option) = raw.next_if(is_ours) else { return Ok(false) };
     if option == "-y" {
@@ -314,6 +321,7 @@ mod tests {
             ("-o a --record a", "cannot be one file"),
             ("all sda", "'all' is every device"),
             ("-c x", "'x' is no counter"),
+            ("-qx", "-qx is one of typeperf's options that are not taken here"),
             ("--jason", "invalid option '--jason'"),
         ] {
             let failure = line(words).expect_err(words);
