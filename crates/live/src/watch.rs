@@ -185,6 +185,59 @@ mod tests {
         assert_eq!((fourth.number, fourth.devices.len()), (4, 2));
     }
 
+    /// Every kind of device, as the kernel lists them; sda1 and loop0 were used.
+    fn all_kinds(root: &Path) {
+        let names = ["sda", "sda1", "nvme0n1", "dm-0", "md0", "loop0", "loop1", "ram0"];
+        let mut lines = Vec::new();
+        for (minor, name) in (0u32..).zip(names) {
+            device(root, name, minor);
+            lines.push(line(name, minor, u64::from(["sda1", "loop0"].contains(&name))));
+        }
+        let at = |name: &str| root.join("sys/class/block").join(name);
+        fs::write(at("sda1").join("partition"), "1\n").unwrap();
+        fs::create_dir_all(at("dm-0").join("dm")).unwrap();
+        fs::write(at("dm-0").join("dm/name"), "vg-data\n").unwrap();
+        fs::create_dir_all(at("md0").join("md")).unwrap();
+        fs::write(at("md0").join("md/level"), "raid1\n").unwrap();
+        counters(root, &lines);
+    }
+
+    #[test]
+    fn every_kind_of_device_has_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        all_kinds(folder.path());
+        let watched = |choice| {
+            let watch = Watch::begin(Root::recorded(folder.path()), choice).expect("devices");
+            watch.devices().map(|(name, device)| (name.to_owned(), device.object)).collect::<Vec<_>>()
+        };
+        let names = |choice| watched(choice).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names(Choice::Usual), ["dm-0", "loop0", "md0", "nvme0n1", "sda"]);
+        assert_eq!(
+            names(Choice::Used(vec!["RAM0".to_owned()])),
+            ["dm-0", "loop0", "md0", "nvme0n1", "ram0", "sda", "sda1"]
+        );
+        assert_eq!(names(Choice::All).len(), 8);
+        let logical = watched(Choice::All).into_iter().filter(|(_, object)| *object == CounterObject::LogicalDisk);
+        assert_eq!(logical.map(|(name, _)| name).collect::<Vec<_>>(), ["dm-0", "loop0", "loop1", "md0", "sda1"]);
+        let mut watch =
+            Watch::begin(Root::recorded(folder.path()), Choice::Named(vec!["dm-0".to_owned()])).expect("it");
+        assert_eq!(watch.facts(String::new(), 1).devices[0].mapped_name.as_deref(), Some("vg-data"));
+        assert_eq!(watch.read(1).map(|interval| interval.devices.len()), Some(1));
+    }
+
+    #[test]
+    fn what_lay_idle_is_watched_once_it_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        device(root, "loop1", 1);
+        counters(root, &[line("loop1", 1, 0)]);
+        let mut watch = Watch::begin(Root::recorded(root), Choice::Usual).expect("a device");
+        assert_eq!(watch.devices().count(), 0);
+        counters(root, &[line("loop1", 1, 30)]);
+        let interval = watch.read(1).expect("time passed");
+        assert_eq!(interval.devices["loop1"].read.count, 30);
+    }
+
     #[test]
     fn a_machine_without_devices_cannot_be_watched() {
         let folder = tempfile::tempdir().unwrap();
