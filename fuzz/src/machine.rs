@@ -9,7 +9,7 @@ use std::{fs, io};
 const DISK: &str = "sys/devices/pci0000:00/0000:00:01.0/host0/target0:0:0/0:0:0:0/block/sda";
 
 /// Files that the fuzzer fills; those that begin with `@` are below [`DISK`].
-const FILES: [&str; 64] = [
+const FILES: [&str; 66] = [
     "proc/stat",
     "proc/cpuinfo",
     "proc/meminfo",
@@ -74,6 +74,8 @@ const FILES: [&str; 64] = [
     "@/queue/logical_block_size",
     "@/../../model",
     "@/../../wwid",
+    "proc/diskstats",
+    "@/start",
 ];
 
 /// Everything that is read of a machine. The bytes are files one after the other: a byte for which, two for
@@ -127,6 +129,7 @@ fn read(root: &Root) {
     let _ = host::io_counters(root, names.iter().copied()).since(&before);
     let _ = host::cpu_counters(root, system.topology.cpus.iter().map(|cpu| cpu.id));
     let _ = host::machine_counters(root);
+    let _ = host::device_reading(root);
     let _ = host::processor_state(root, &system.topology);
     let _ = host::housekeeping(root);
     let mut watch = HealthWatch::begin(root, names.iter().copied(), 0);
