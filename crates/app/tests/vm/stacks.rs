@@ -74,6 +74,45 @@ fn encryption_on_a_raid_of_nvme() {
     assert_eq!(names, ["dm-0 mapper".to_owned(), "md0 raid".to_owned(), first, second], "{storage:#}");
 }
 
+#[test]
+fn the_monitor_sees_every_level_of_a_stack() {
+    let place = machine!();
+    let disks = [Disk::plain(0).blank(), Disk::plain(1).blank()];
+    let _encrypted = or_skip!(encrypted_raid(&place, &disks));
+    or_skip!(ext4(&place, &Disk::named("dm-0").path));
+    let point = place.path("mounted");
+    std::fs::create_dir(&point).expect("a folder");
+    let mount = format!("mount /dev/dm-0 {}", point.display());
+    let _mounted = or_skip!(Made::by(&place, &mount, &format!("umount {}", point.display())));
+    let [first, second] = disks.each_ref().map(|disk| disk.name.clone());
+
+    let watched = format!("monitor /dev/mapper/row md0 {first} {second} --record r.jsonl -i 100ms");
+    let mut monitor = place.diskspd(&watched).start();
+    monitor.wait_for_stdout("\n\"");
+    let words = "-c2M -d30 -W0 -C0 -b64K -w100 -Su -o2 --max-ios=200";
+    place.diskspd(words).arg(point.join("a.dat")).run().expect_status(0);
+    place.tool("sleep").args("0.3").run().expect_status(0);
+    let shown = monitor.end();
+    let header = shown.stdout.lines().next().unwrap_or_default();
+    for instance in ["LogicalDisk(dm-0)", "LogicalDisk(md0)"] {
+        assert!(header.contains(&format!("\\{instance}\\Disk Writes/sec")), "{instance} in {header}");
+    }
+    assert!(header.contains(&format!("\\PhysicalDisk({first})\\Avg. Disk sec/Write")), "{header}");
+
+    let text = String::from_utf8(place.content("r.jsonl")).expect("it is text");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let written =
+        |name: &str| -> u64 { lines.iter().filter_map(|line| line["devices"][name]["write"]["bytes"].as_u64()).sum() };
+    assert_eq!(lines[0]["devices"][0]["mapped_name"], "row");
+    // The file is made, then written again; the journal is small beside it.
+    let least = (2 << 20) + 200 * (64 << 10);
+    for name in ["dm-0", "md0", &first, &second] {
+        assert!(written(name) >= least, "{name}: {} of {least}", written(name));
+    }
+    let (top, below) = (written("dm-0"), written("md0"));
+    assert!(top.abs_diff(below) * 50 <= top, "{top} bytes came to dm-0 and {below} to md0");
+}
+
 /// The outermost object with this key.
 fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
