@@ -81,7 +81,10 @@ const FILES: [&str; 66] = [
 /// Everything that is read of a machine. The bytes are files one after the other: a byte for which, two for
 /// its length, its content.
 pub fn machine(bytes: &[u8]) {
-    let directory = std::env::temp_dir().join(format!("diskspd-fuzz-{}", std::process::id()));
+    // Tests of one process call this side by side.
+    let thread = format!("{:?}", std::thread::current().id());
+    let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
+    let directory = std::env::temp_dir().join(format!("diskspd-fuzz-{}-{thread}", std::process::id()));
     let made = make(&directory, bytes);
     if made.is_ok() {
         read(&Root::recorded(&directory));
