@@ -5,6 +5,7 @@ pub(crate) mod parts;
 use crate::command::Subcommand;
 use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 /// Columns of a line.
@@ -91,11 +92,12 @@ fn examples(program: &str) -> String {
     format!("\nExamples:\n{}", examples.join("\n"))
 }
 
-/// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`.
+/// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`; or about a
+/// subcommand.
 pub fn topic(word: &str) -> Option<String> {
     let rows = rows_named(word);
     if rows.is_empty() {
-        return None;
+        return Subcommand::from_name(OsStr::new(word)).map(|subcommand| subcommand.help().to_owned());
     }
     let sections: Vec<String> = rows.into_iter().map(describe).collect();
     Some(sections.join("\n"))

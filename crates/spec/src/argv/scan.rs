@@ -114,7 +114,9 @@ fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
     if let Some(word) = &topic
         && help::topic(word).is_none()
     {
-        return Err(ParseFailure::because(format!("no help on '{word}': there is no such option; --help lists all")));
+        return Err(ParseFailure::because(format!(
+            "no help on '{word}': there is no such option or subcommand; --help lists all"
+        )));
     }
     Ok(Scanned::Answer(Command::Help(topic)))
 }

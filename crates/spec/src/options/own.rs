@@ -312,7 +312,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[=<option>]",
         kind: Kind::OptionalValue,
         short: "this help, or all about one option, e.g. --help -rd",
-        long: "Lists all options, one line each. With an option it prints all that is known about that one.",
+        long: "Lists all options, one line each. With an option, or the name of a subcommand, it prints all that is known \
+               about that one.",
         example: "--help",
         ..OWN
     },
