@@ -256,6 +256,11 @@ impl Running {
         self.wait_until(&format!("stderr to show '{text}'"), |running| running.stderr.so_far().contains(text));
     }
 
+    /// What it has written to stderr so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.so_far()
+    }
+
     /// Waits until stdout has shown this text.
     pub fn wait_for_stdout(&mut self, text: &str) {
         self.wait_until(&format!("stdout to show '{text}'"), |running| running.stdout.so_far().contains(text));

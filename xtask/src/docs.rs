@@ -52,6 +52,8 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         schema("docs/formats/diskspd-sweep.schema.json", &report::json::schema_of_sweep())?,
         page("docs/formats/monitor.md", &report::json::schema_of_written_monitor())?,
         schema("docs/formats/diskspd-monitor.schema.json", &report::json::schema_of_monitor())?,
+        page("docs/formats/live.md", &report::json::schema_of_live_interval())?,
+        schema("docs/formats/diskspd-live.schema.json", &report::json::schema_of_live())?,
     ])
 }
 

@@ -43,9 +43,8 @@ impl<'a, O: Observer> KernelView<'a, O> {
         plan: &'a Plan,
         tracing: Option<Tracing>,
         environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+        devices: BTreeSet<String>,
     ) -> Self {
-        let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
-        let devices: BTreeSet<String> = devices.map(|device| device.name.clone()).collect();
         let health = HealthWatch::begin(machine, devices.iter().map(String::as_str), sys::clock::monotonic_ns());
         Self { inner, machine, plan, tracing, environments, devices, health, current: 0, seen: BTreeMap::new() }
     }
@@ -139,5 +138,8 @@ impl<O: Observer> Observer for KernelView<'_, O> {
             _ => {}
         }
         self.inner.observe(event);
+    }
+    fn counts_every_ns(&self) -> Option<u64> {
+        self.inner.counts_every_ns()
     }
 }

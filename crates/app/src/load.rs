@@ -1,12 +1,15 @@
 //! Running a load: check everything, plan, run, report.
 
+use crate::live::{CheckedStream, Outlets};
 use crate::measure::Measurement;
 use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
 use crate::spectator::Spectator;
 use crate::status::{Status, fail, printed};
+use crate::terminal_settings::can_draw;
 use crate::{Invocation, events, interrupt};
 use host::Root;
+use live::terminal::Stream;
 use model::facts::SystemFacts;
 use model::plan::Plan;
 use model::record::Record;
@@ -25,16 +28,24 @@ const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
 struct Job<'a> {
     measurement: Measurement<'a>,
     destinations: Destinations,
+    stream: Option<CheckedStream>,
+}
+
+/// What a request needs beside its targets, checked.
+struct Checked {
+    warnings: Vec<String>,
+    destinations: Destinations,
+    stream: Option<CheckedStream>,
 }
 
 /// Runs what a command line asks for.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let system = host::system(&Root::machine());
-    let Some((warnings, destinations)) = check(request, &system) else {
+    let Some(Checked { warnings, destinations, stream }) = check(request, &system) else {
         return Status::Invalid;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
-    let mut job = Job { measurement, destinations };
+    let mut job = Job { measurement, destinations, stream };
     let too_large = plan::check_size(&request.profile, &job.measurement.facts.system);
     if !too_large.is_empty() {
         return job.refused(&too_large);
@@ -59,13 +70,22 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
 
 /// Says everything that is wrong with the profile and with where its results shall go, and
 /// everything the user should know. `None` = it cannot be run.
-fn check(request: &RunRequest, system: &SystemFacts) -> Option<(Vec<String>, Destinations)> {
+fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let Findings { mut errors, warnings } = check_profile(request, system);
-    let destinations = destinations(request).map_err(|reasons| errors.extend(reasons));
+    let destinations = destinations(request).map_err(|reasons| errors.extend(reasons)).ok();
+    let stream = stream(request).map_err(|reason| errors.push(reason)).ok();
+    if request.options.live.screen && !request.options.plan_only && !can_draw(Stream::Stderr) {
+        let reason = "--live draws on stderr, which is no terminal that it could draw on; --live-json is for programs";
+        errors.push(reason.to_owned());
+    }
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
     say_each("WARNING", &warnings);
-    destinations.ok().filter(|_| errors.is_empty()).map(|destinations| (warnings, destinations))
+    destinations.zip(stream).filter(|_| errors.is_empty()).map(|(destinations, stream)| Checked {
+        warnings,
+        destinations,
+        stream,
+    })
 }
 
 /// What is wrong with a profile, on this machine.
@@ -81,6 +101,24 @@ fn destinations(request: &RunRequest) -> Result<Destinations, Vec<String>> {
     if request.options.plan_only {
         return Destinations::check(&Outputs::default(), request.profile.result_format, &[]);
     }
+    let protected = protected(request);
+    let outputs = &request.options.outputs;
+    let destinations = Destinations::check(outputs, request.profile.result_format, &protected)?;
+    Ok(if request.options.is_brief { destinations.brief(outputs) } else { destinations })
+}
+
+/// Where the live stream shall go: nowhere that this run reads or writes, results included.
+fn stream(request: &RunRequest) -> Result<Option<CheckedStream>, String> {
+    let Some(target) = request.options.live.stream.as_ref().filter(|_| !request.options.plan_only) else {
+        return Ok(None);
+    };
+    let results = request.options.outputs.files();
+    let results = results.map(|(_, path)| Protected { path: path.clone(), role: "a result of this run" });
+    CheckedStream::check(target, &protected(request).into_iter().chain(results).collect::<Vec<_>>()).map(Some)
+}
+
+/// The files that this run reads or writes.
+fn protected(request: &RunRequest) -> Vec<Protected> {
     let mut protected = Vec::new();
     for target in request.profile.time_spans.iter().flat_map(|span| &span.targets) {
         protected.push(Protected { path: target.path.clone(), role: "a target of this run" });
@@ -88,9 +126,7 @@ fn destinations(request: &RunRequest) -> Result<Destinations, Vec<String>> {
             protected.push(Protected { path, role: "the file that write data is taken from (-Z)" });
         }
     }
-    let outputs = &request.options.outputs;
-    let destinations = Destinations::check(outputs, request.profile.result_format, &protected)?;
-    Ok(if request.options.is_brief { destinations.brief(outputs) } else { destinations })
+    protected
 }
 
 pub(crate) fn choices(request: &RunRequest) -> Choices {
@@ -132,8 +168,12 @@ impl Job<'_> {
             Err(error) => return fail(&format!("cannot watch for signals: {error}")),
         };
         let request = self.measurement.request;
+        let outlets = match Outlets::open(&request.options.live, self.stream.take()) {
+            Ok(outlets) => outlets,
+            Err(reason) => return fail(&reason),
+        };
         let spectator = Spectator::new(request.profile.verbose);
-        let (result, errors) = self.measurement.carry_out(plan, events, &signals, spectator);
+        let (result, errors) = self.measurement.carry_out(plan, events, &signals, spectator, outlets);
         say_each("ERROR", &errors);
         let status = match () {
             () if !errors.is_empty() => Status::Failure,

@@ -1,6 +1,7 @@
 //! Runs profiles on this machine, one after the other, for whoever needs many.
 
 use crate::interrupt::Signals;
+use crate::live::Outlets;
 use crate::load::{check_profile, choices};
 use crate::measure::{Measurement, outside};
 use crate::spectator::Spectator;
@@ -97,7 +98,8 @@ impl Runner for MachineRunner<'_> {
         let warnings = request.warnings.iter().cloned().chain(check_profile(&request, &self.system).warnings).collect();
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
         let plan = measurement.plan(&choices).map_err(|refusals| failed(&refusals))?;
-        let (result, errors) = measurement.carry_out(&plan, &Events::default(), self.signals, self.spectator());
+        let (result, errors) =
+            measurement.carry_out(&plan, &Events::default(), self.signals, self.spectator(), Outlets::default());
         if !errors.is_empty() {
             return Err(RunFailure::Failed(errors));
         }

@@ -6,6 +6,7 @@ mod devices;
 mod events;
 mod interrupt;
 mod kernel_view;
+mod live;
 mod load;
 mod machine_runner;
 mod measure;
@@ -22,6 +23,7 @@ mod spectator;
 mod status;
 mod surroundings;
 mod sweep;
+mod terminal_settings;
 mod version;
 
 use crate::sweep::folder::Kind;

@@ -2,6 +2,7 @@
 
 use crate::interrupt::Signals;
 use crate::kernel_view::KernelView;
+use crate::live::{self, LiveView, Naming, Outlets};
 use crate::spectator::Spectator;
 use host::Root;
 use model::environment::TargetEnvironment;
@@ -9,7 +10,7 @@ use model::facts::{Facts, SystemFacts, TargetKind};
 use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record};
-use model::result::RunResult;
+use model::result::{RunResult, Tool};
 use plan::{Choices, Refusal};
 use run::event::{Events, Outside};
 use spec::RunRequest;
@@ -71,14 +72,25 @@ impl<'a> Measurement<'a> {
         events: &Events,
         signals: &Signals,
         spectator: Spectator,
+        outlets: Outlets,
     ) -> (RunResult, Vec<String>) {
         self.sample_devices(plan);
         let environments = self.environments();
         let profile = &self.request.profile;
-        let mut observer = KernelView::new(spectator, &self.machine, plan, profile.tracing, environments);
+        let devices = devices(environments);
+        let naming = Naming {
+            tool: &Tool::default(),
+            command_line: &self.command_line,
+            labels: &self.request.options.labels,
+            profile,
+            devices: devices.clone(),
+            interrupt: &signals.interrupted,
+        };
+        let view = LiveView::begin(spectator, plan, outlets, &naming);
+        let mut observer = KernelView::new(view, &self.machine, plan, profile.tracing, environments, devices);
         let hold = self.request.options.hold_latency.then(LatencyHold::acquire);
         let record = run::run(plan, outside(signals, events), &mut observer);
-        observer.inner.finish();
+        let stream = observer.inner.finish();
         let mut errors = Vec::new();
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors: reasons } = &time_span.outcome {
@@ -88,9 +100,13 @@ impl<'a> Measurement<'a> {
         let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
         observer.tell(&record, &mut result);
         result.notes.extend(hold.as_ref().map(latency_note));
+        result.notes.extend(stream.as_ref().and_then(live::dropped));
         stats::verdict::judge(&mut result);
         if let Some(stated) = &self.request.options.expect {
             stats::expect::judge(&mut result, stated);
+        }
+        if let Some(stream) = stream {
+            live::end(stream, &result);
         }
         (result, errors)
     }
@@ -145,6 +161,12 @@ fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
 /// What a run heeds.
 pub(crate) fn outside<'a>(signals: &'a Signals, events: &'a Events) -> Outside<'a> {
     Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events }
+}
+
+/// The devices that the targets stand on, and those below, by the kernel's names.
+fn devices(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
+    let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
+    devices.map(|device| device.name.clone()).collect()
 }
 
 /// The NUMA nodes that the kernel says the disks of each target belong to.

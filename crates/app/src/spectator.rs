@@ -16,12 +16,14 @@ pub(crate) struct Spectator {
     terminal: bool,
     bar: Option<ProgressBar>,
     dots: bool,
+    /// Lines that wait until the screen is free; `None` while it is.
+    held: Option<Vec<String>>,
 }
 
 impl Spectator {
     /// `verbose`: with the lines of `-v`.
     pub(crate) fn new(verbose: bool) -> Self {
-        Self { verbose, part: None, terminal: io::stderr().is_terminal(), bar: None, dots: false }
+        Self { verbose, part: None, terminal: io::stderr().is_terminal(), bar: None, dots: false, held: None }
     }
 
     /// Of one run of many, which `part` tells from the others.
@@ -29,8 +31,22 @@ impl Spectator {
         Self { part: Some(part), ..Self::new(false) }
     }
 
-    /// Takes the live line off the screen.
+    /// Keeps its lines until [`finish`](Self::finish): something else has the screen.
+    pub(crate) fn hold_back(&mut self) {
+        self.end_live_line();
+        self.terminal = false;
+        self.held.get_or_insert_default();
+    }
+
+    /// The run is over: takes the live line off the screen, and says what was held back.
     pub(crate) fn finish(&mut self) {
+        self.end_live_line();
+        for line in self.held.take().unwrap_or_default() {
+            crate::output::say(&line);
+        }
+    }
+
+    fn end_live_line(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -46,6 +62,10 @@ impl Spectator {
 
     /// A line that stays on the screen, above a bar if there is one.
     fn say(&mut self, line: &str) {
+        if let Some(held) = &mut self.held {
+            held.push(line.to_owned());
+            return;
+        }
         self.end_dots();
         match &self.bar {
             Some(bar) => bar.suspend(|| crate::output::say(line)),
@@ -74,7 +94,7 @@ impl Spectator {
         });
         bar.set_position(written_bytes);
         if written_bytes == size_bytes {
-            self.finish();
+            self.end_live_line();
         }
     }
 
@@ -149,11 +169,13 @@ impl Observer for Spectator {
                 self.verbose(&format!("stopped measurements, total measured time {seconds:.2}s..."));
             }
             Event::Finished => {
-                self.finish();
+                self.end_live_line();
                 self.verbose("finished test...");
             }
+            Event::Counts(_) => {}
             Event::Live(live) => self.live(live_line(live)),
             Event::Status(live) => self.say(&live_line(live)),
+            Event::Dots { .. } if self.held.is_some() => {}
             Event::Dots { count } => {
                 self.dots = true;
                 let dots = ".".repeat(usize::try_from(*count).unwrap_or(usize::MAX).min(10_000));

@@ -98,6 +98,15 @@ impl Buckets {
         cell.store(cell.load(Relaxed) + 1, Relaxed);
     }
 
+    /// The coarse buckets that are not empty, ascending, of latencies from `min_ns` to `max_ns`.
+    pub fn coarse_non_empty(&self, min_ns: u64, max_ns: u64) -> Vec<(u32, u64)> {
+        let (first, last) = (coarse(index(min_ns)), coarse(index(max_ns)));
+        let cells = self.cells.get(first << COARSE_BITS..(last + 1) << COARSE_BITS).unwrap_or_default();
+        let counts =
+            cells.chunks_exact(1 << COARSE_BITS).map(|cells| cells.iter().map(|cell| cell.load(Relaxed)).sum());
+        (first as u32..).zip(counts).filter(|&(_, count)| count > 0).collect()
+    }
+
     /// The buckets that are not empty, ascending.
     pub fn non_empty(&self) -> Vec<(u32, u64)> {
         let count = |(index, cell): (usize, &AtomicU64)| (index as u32, cell.load(Relaxed));
@@ -144,6 +153,19 @@ mod tests {
         buckets.record(5);
         buckets.record(1_000_000);
         assert_eq!(buckets.non_empty(), [(5, 2), (index(1_000_000) as u32, 1)]);
+    }
+
+    #[test]
+    fn coarse_counts_come_back_within_bounds() {
+        let buckets = empty();
+        for latency_ns in [0, 7, 8, 5_000, 5_001, 1 << 40, u64::MAX] {
+            buckets.record(latency_ns);
+        }
+        let at = |ns| coarse(index(ns)) as u32;
+        let all = [(0, 2), (1, 1), (at(5_000), 2), (at(1 << 40), 1), (at(u64::MAX), 1)];
+        assert_eq!(buckets.coarse_non_empty(0, u64::MAX), all);
+        assert_eq!(buckets.coarse_non_empty(8, 1 << 40), all[1..4]);
+        assert_eq!(buckets.coarse_non_empty(9_000, 8), []);
     }
 
     #[test]

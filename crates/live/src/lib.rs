@@ -5,10 +5,15 @@
 
 pub mod choice;
 mod counter_value;
+mod look;
+pub mod metrics;
 pub mod monitor_screen;
+pub mod run_screen;
+pub mod stream;
 pub mod terminal;
 #[cfg(test)]
 mod testing;
 pub mod ticks;
 pub mod watch;
 pub mod watch_lines;
+mod words;

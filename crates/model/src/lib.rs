@@ -24,6 +24,7 @@ pub mod kernel_events;
 pub mod kernel_message;
 pub mod limit;
 pub mod limits;
+pub mod live;
 pub mod machine_counters;
 pub mod mark;
 pub mod note;

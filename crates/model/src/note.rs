@@ -93,6 +93,11 @@ pub enum Note {
         /// Why.
         reason: String,
     },
+    /// A program that read along did not get all lines (`--live-json`).
+    LiveLinesDropped {
+        /// How many it did not get.
+        lines: u64,
+    },
     /// The process was kept from running during the measurement: stopped by a signal, most likely.
     ProcessPaused {
         /// For how long, in nanoseconds.
@@ -288,6 +293,9 @@ impl fmt::Display for Note {
             }
             Self::CpuLatencyNotHeld { reason } => {
                 write!(f, "CPUs could not be kept from sleeping states (--hold-latency): {reason}")
+            }
+            Self::LiveLinesDropped { lines } => {
+                write!(f, "--live-json: {lines} lines were dropped, because their reader did not take them in time")
             }
             Self::ProcessPaused { pause_ns } => process_paused(f, *pause_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),

@@ -7,10 +7,12 @@ use crate::event::{self, Outside, TICK_NS};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
 use crate::io_workers;
+use crate::live_counts::{self, CountsClock};
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
 use crate::prepare::Preparer;
 use crate::section_sums::SectionSums;
+use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use model::record::{CpuTimes, Outcome, TimeSpanRecord};
@@ -58,9 +60,10 @@ pub(crate) fn run_time_span(
     }
     let mut control = Control::new(plan, &crew, outside, observer);
     control.keep_phases();
+    let all_ended = crew.wait_for_end();
+    control.tell_last_counts();
     let Control { phases, cpu_before, cpu_after, sections, pause_ns, io_worker_threads, .. } = control;
     let deviation_ns = clock.0.deviation_ns();
-    let all_ended = crew.wait_for_end();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &crew, observer);
     warn_of_stuck(&crew, observer);
@@ -185,8 +188,9 @@ impl<'a> Control<'a> {
         self.tell(&Event::Phase(phase));
         let begin = self.look(phase);
         self.seen = begin;
+        let mut counts = CountsClock::new(phase, &self.phases, self.observer.counts_every_ns());
         let mut count_io_workers_ns = begin.at_ns + TICK_NS / 2;
-        while self.sleep_until(until_ns.min(sys::clock::monotonic_ns() + TICK_NS)) {
+        while self.sleep_until(until_ns.min(counts.due_ns).min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
             if let Some(sections) = &mut self.sections {
                 for recorder in &self.crew.recorders {
@@ -198,6 +202,9 @@ impl<'a> Control<'a> {
                 break;
             }
             let left_ns = until_ns.saturating_sub(now);
+            if counts.is_due(now) {
+                self.tell_counts(&counts, left_ns);
+            }
             if now >= count_io_workers_ns {
                 self.io_worker_threads = self.io_worker_threads.max(io_workers::count());
                 count_io_workers_ns = now + LIVE_NS;
@@ -245,6 +252,23 @@ impl<'a> Control<'a> {
     fn tell(&mut self, event: &Event<'_>) {
         self.observer.observe(event);
         self.due_ns = sys::clock::monotonic_ns() + TICK_NS;
+    }
+
+    /// Tells what was counted in the phase up to now.
+    fn tell_counts(&mut self, clock: &CountsClock, left_ns: u64) {
+        let elapsed_ns = sys::clock::monotonic_ns().saturating_sub(clock.begin_ns);
+        let rows = live_counts::rows(self.crew, clock.phase);
+        self.tell(&Event::Counts(&LiveCounts { phase: clock.phase, elapsed_ns, left_ns, rows }));
+    }
+
+    /// Tells what was counted in the whole measurement, once nothing more is counted.
+    fn tell_last_counts(&mut self) {
+        let elapsed_ns = elapsed_ns(&self.phases, self.crew.stop.at_ns());
+        if self.observer.counts_every_ns().is_some() && elapsed_ns > 0 {
+            let phase = LivePhase::Measurement;
+            let rows = live_counts::rows(self.crew, phase);
+            self.tell(&Event::Counts(&LiveCounts { phase, elapsed_ns, left_ns: 0, rows }));
+        }
     }
 
     fn tell_dots(&mut self) {

@@ -22,6 +22,7 @@ mod gather;
 mod io_workers;
 mod issue;
 mod life;
+mod live_counts;
 pub mod observer;
 mod open_loop;
 pub mod phase;
@@ -33,6 +34,7 @@ mod sections;
 mod setup;
 mod submission;
 mod times;
+mod turns;
 mod work;
 pub mod worker;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a run tells while it goes on. Events come from the control thread only.
 
+use model::live::LiveCounts;
 use model::plan::{TimeSpanPlan, WorkerPlan};
 use std::path::Path;
 
@@ -7,6 +8,11 @@ use std::path::Path;
 pub trait Observer {
     /// Something happened.
     fn observe(&mut self, event: &Event<'_>);
+
+    /// How often it wants [`Event::Counts`], in nanoseconds; `None` = never.
+    fn counts_every_ns(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What happened.
@@ -63,6 +69,9 @@ pub enum Event<'a> {
     Finished,
     /// The last second.
     Live(Live),
+    /// What all threads did in the phase so far, as often as the observer wants it, and once more when all
+    /// threads have ended.
+    Counts(&'a LiveCounts),
     /// The phase so far, because somebody asked.
     Status(Live),
     /// So many dots of `-P` are due.

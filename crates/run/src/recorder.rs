@@ -9,11 +9,13 @@ use crate::open_loop::OpenLoopCells;
 use crate::row::Row;
 use crate::sections::{SectionCells, SectionPart};
 use crate::times::Times;
+use crate::turns::Turns;
 use crate::worker::Slot;
 use hot::buckets::{self, Buckets};
 use hot::counters::{Counter, TallyValues};
 use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
+use model::live::{LivePhase, LiveRow, LiveTally};
 use model::plan::{TimeSpanPlan, WorkerPlan};
 use model::record::{CpuWait, RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
 use model::series::CellCounts;
@@ -31,6 +33,7 @@ pub struct Recorder {
     pub measuring: Counter,
     course: Arc<Course>,
     place: PlaceCells,
+    turns: Turns,
     /// `-L` or `-D`.
     pub(crate) latencies: Option<LatencyCells>,
     /// Completions in all phases.
@@ -112,6 +115,7 @@ impl Recorder {
             rows: worker.targets.iter().map(|target| Row::new(plan, target)).collect(),
             measuring: Counter::default(),
             place: PlaceCells::default(),
+            turns: Turns::default(),
             latencies: course
                 .sections()
                 .map(|_| LatencyCells { sections: SectionCells::new(), slowest: Slowest::new(SLOWEST_IOS) }),
@@ -144,6 +148,7 @@ impl Recorder {
     /// The measurement begins; I/Os of the warm-up are forgotten. Gives when the next part of it begins, in
     /// nanoseconds since its start. Only the worker may.
     pub(crate) fn start_measuring(&self, at_ns: u64) -> u64 {
+        self.turns.begin();
         for row in &self.rows {
             row.forget();
         }
@@ -151,14 +156,23 @@ impl Recorder {
         if let Some(latencies) = &self.latencies {
             latencies.slowest.open();
         }
-        let next_ns = self.turn(at_ns);
+        let next_ns = self.carry_over(at_ns);
         self.measuring.set(1);
+        self.turns.end();
         next_ns
     }
 
     /// I/Os are counted in another part of the measurement from now on. Gives when the next one begins, in
     /// nanoseconds since its start. Only the worker may.
     pub(crate) fn turn(&self, at_ns: u64) -> u64 {
+        self.turns.begin();
+        let next_ns = self.carry_over(at_ns);
+        self.turns.end();
+        next_ns
+    }
+
+    /// Adds what is current to the sums, and goes to the part of `at_ns`.
+    fn carry_over(&self, at_ns: u64) -> u64 {
         let from = self.place();
         let (place, next_ns) = self.course.find(at_ns);
         let counts = [false, true].map(|write| {
@@ -253,6 +267,20 @@ impl Recorder {
             totals = (totals.0 + ios, totals.1 + bytes, totals.2.wrapping_add(latency_sum_ns));
         }
         totals
+    }
+
+    /// What was counted in a phase up to now, row by row: nothing of a measurement, as long as the worker has
+    /// not forgotten the warm-up.
+    pub(crate) fn live(&self, phase: LivePhase) -> Vec<LiveRow> {
+        self.turns.between(|| {
+            let counts = (phase == LivePhase::Measurement) == (self.measuring.get() == 1);
+            let row = |row: &Row| {
+                let [read, write] =
+                    [false, true].map(|write| if counts { row.live(write) } else { LiveTally::default() });
+                LiveRow { thread: self.thread, target: row.target(), read, write }
+            };
+            self.rows.iter().map(row).collect()
+        })
     }
 
     /// The slowest I/Os of the measurement, which began at `measure_ns`, in no order.

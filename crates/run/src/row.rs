@@ -4,6 +4,7 @@ use crate::open_loop::OpenLoopCells;
 use crate::recorder::tally;
 use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
+use model::live::LiveTally;
 use model::plan::{TimeSpanPlan, WorkerTarget};
 use model::record::{DirectionRecord, IntervalRecord};
 use std::sync::atomic::AtomicU64;
@@ -156,6 +157,19 @@ impl Row {
         let whole = values.count.saturating_mul(self.block_bytes);
         let bytes = whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get());
         (values.count, bytes, values.sum_ns)
+    }
+
+    /// What was counted up to now; in the warm-up no latency is counted by bucket.
+    pub(crate) fn live(&self, write: bool) -> LiveTally {
+        let (values, buckets) = (self.values(write), &self.buckets[usize::from(write)]);
+        let filled = buckets.as_ref().filter(|_| values.count > 0);
+        LiveTally {
+            ios: values.count,
+            bytes: self.totals(write).1,
+            latency_sum_ns: values.sum_ns,
+            latency_max_ns: values.max_ns,
+            buckets: filled.map(|it| it.coarse_non_empty(values.min_ns, values.max_ns)).unwrap_or_default(),
+        }
     }
 
     pub(crate) fn direction_record(&self, write: bool) -> DirectionRecord {

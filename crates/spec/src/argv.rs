@@ -77,8 +77,12 @@ fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
     }
     if builder.show || options.plan_only {
         let instead = if builder.show { "-Rp" } else { "--plan" };
-        let warnings: Vec<String> =
-            options.outputs.options().map(|o| format!("{o} has no effect with {instead}")).collect();
+        let warnings: Vec<String> = options
+            .outputs
+            .options()
+            .chain(options.live.asked())
+            .map(|o| format!("{o} has no effect with {instead}"))
+            .collect();
         builder.warnings.extend(warnings);
     }
     Ok(())

@@ -3,6 +3,7 @@
 use crate::completions::Shell;
 use crate::outputs::Outputs;
 use model::expectation::Stated;
+use model::live::LiveOptions;
 use model::plan::EngineKind;
 use model::preset::PresetRun;
 use model::profile::{EndAfter, Profile, RateProcess, ResultFormat};
@@ -235,6 +236,8 @@ pub struct Overrides {
     pub rate_process: Option<RateProcess>,
     /// `--fdatasync-every`
     pub flush_after_writes: Option<u32>,
+    /// `--live`, `--live-json` and `--metrics`, which show latencies: as `-L`.
+    pub measure_latency: bool,
 }
 
 impl Overrides {
@@ -261,6 +264,7 @@ impl Overrides {
             span.end_after = self.end_after.or(span.end_after);
             span.rate_iops = self.rate_iops.or(span.rate_iops);
             span.rate_process = self.rate_process.or(span.rate_process);
+            span.measure_latency |= self.measure_latency;
             span.flush_after_writes = self.flush_after_writes.or(span.flush_after_writes);
         }
     }
@@ -300,6 +304,8 @@ pub struct RunOptions {
     pub plan_only: bool,
     /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.
     pub outputs: Outputs,
+    /// `--live --live-json --metrics --live-interval`
+    pub live: Box<LiveOptions>,
     /// `--label`: name and value, in the order given, each name once.
     pub labels: Vec<(String, String)>,
     /// The preset that the profile was made from, if it was one.

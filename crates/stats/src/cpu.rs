@@ -5,7 +5,7 @@ use model::record::{CpuTimes, CpuWait, ThreadRecord};
 use model::result::CpuUsage;
 
 /// Usage of each CPU. Stolen time is in no column and not in the whole.
-pub(crate) fn usages(times: &[CpuTimes]) -> Vec<CpuUsage> {
+pub fn usages(times: &[CpuTimes]) -> Vec<CpuUsage> {
     times.iter().map(usage).collect()
 }
 

@@ -24,6 +24,7 @@ mod knee;
 mod latency;
 pub mod latency_band;
 pub mod limit;
+pub mod live;
 mod load_loop;
 pub mod overview;
 mod part;
@@ -40,6 +41,7 @@ pub mod verdict;
 
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled};
+pub use cpu::usages;
 pub use durability::durability_notes;
 pub use headline::headline;
 pub use kernel_events::{EventSources, kernel_events, level_figures};

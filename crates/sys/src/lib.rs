@@ -9,6 +9,7 @@ pub mod cache_lines;
 pub mod clock;
 pub mod cpu_latency;
 pub mod create;
+pub mod descriptor;
 pub mod device_mapper;
 pub mod direct_io;
 pub mod event;

@@ -1,4 +1,4 @@
-//! Waiting until something can be read, without reading it.
+//! Waiting until something can be read or written, without doing so.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -23,10 +23,7 @@ pub enum Readiness {
 ///
 /// What the kernel says of the descriptor.
 pub fn readable(source: impl AsFd, timeout: Duration) -> io::Result<Readiness> {
-    let timeout = Timespec {
-        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: timeout.subsec_nanos().into(),
-    };
+    let timeout = timespec(timeout);
     let mut watched = [PollFd::new(&source, PollFlags::IN)];
     match poll(&mut watched, Some(&timeout)) {
         Err(Errno::INTR) => return Ok(Readiness::Nothing),
@@ -42,6 +39,22 @@ pub fn readable(source: impl AsFd, timeout: Duration) -> io::Result<Readiness> {
     })
 }
 
+/// Waits until `sink` takes more bytes or its reader is gone, at most `timeout`. A signal ends the wait early.
+///
+/// # Errors
+///
+/// What the kernel says of the descriptor.
+pub fn writable(sink: impl AsFd, timeout: Duration) -> io::Result<()> {
+    match poll(&mut [PollFd::new(&sink, PollFlags::OUT)], Some(&timespec(timeout))) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn timespec(timeout: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +65,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let now = Duration::ZERO;
         assert_eq!(readable(&reader, now).unwrap(), Readiness::Nothing);
+        writable(&writer, Duration::MAX).unwrap();
         writer.write_all(b"x").unwrap();
         assert_eq!(readable(&reader, now).unwrap(), Readiness::Readable);
         drop(writer);

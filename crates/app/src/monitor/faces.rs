@@ -2,6 +2,7 @@
 
 use crate::outputs::OutputFile;
 use crate::status::{Status, fail};
+use crate::terminal_settings::{can_draw, has_colours};
 use jiff::tz::TimeZone;
 use live::monitor_screen::{self, After, MonitorScreen};
 use live::terminal::{Event, Screen, Stream};
@@ -9,7 +10,6 @@ use live::watch::Watch;
 use live::watch_lines::{self, Column, TypeperfCsv};
 use model::device_interval::{DeviceInterval, WatchBegin, WatchEnd, WatchLine};
 use spec::monitor_command::LineForm;
-use std::env;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -45,8 +45,7 @@ impl Ended {
 
 /// True if stdout is a terminal that can show a table that moves.
 pub(super) fn fits_a_screen() -> bool {
-    let is_able = env::var_os("TERM").is_some_and(|kind| kind != "dumb" && !kind.is_empty());
-    is_able && Stream::Stdout.is_terminal()
+    can_draw(Stream::Stdout)
 }
 
 /// Lines and where they go.
@@ -111,9 +110,8 @@ impl Picture {
         let screen = Screen::enter(Stream::Stdout)
             .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv needs none")))?;
         // https://no-color.org
-        let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let state = MonitorScreen::new(facts.host.clone());
-        let mut picture = Self { screen, state, has_colours, zone: TimeZone::system() };
+        let mut picture = Self { screen, state, has_colours: has_colours(), zone: TimeZone::system() };
         picture.draw()?;
         Ok(picture)
     }

@@ -1,6 +1,6 @@
 //! The columns of the table: their names, widths, importance and values.
 
-use super::words;
+use crate::words;
 use model::device_interval::{DeviceRates, RequestRates};
 
 /// A column.
@@ -66,7 +66,7 @@ impl Column {
     ];
 
     /// Its heading.
-    pub(super) const fn heading(self) -> &'static str {
+    pub(crate) const fn heading(self) -> &'static str {
         match self {
             Self::Device => "Device",
             Self::Reads => "r/s",
@@ -84,7 +84,7 @@ impl Column {
     }
 
     /// Its width in characters, a blank before it not counted. That of the device is the least.
-    pub(super) const fn width(self) -> u16 {
+    pub(crate) const fn width(self) -> u16 {
         match self {
             Self::Device => 12,
             Self::Busy => 6,
@@ -94,7 +94,7 @@ impl Column {
     }
 
     /// Those that fit into `width`, in the order of the table; there is always the device.
-    pub(super) fn fitting(width: u16) -> Vec<Self> {
+    pub(crate) fn fitting(width: u16) -> Vec<Self> {
         let mut left = width;
         let mut chosen = Vec::new();
         for column in Self::BY_IMPORTANCE {
@@ -128,7 +128,7 @@ impl Column {
     }
 
     /// The value in words.
-    pub(super) fn cell(self, rates: Option<&DeviceRates>) -> String {
+    pub(crate) fn cell(self, rates: Option<&DeviceRates>) -> String {
         let Some(value) = rates.and_then(|rates| self.value(rates)) else { return "-".to_owned() };
         match self {
             Self::ReadLatency | Self::WriteLatency => words::milliseconds(value),

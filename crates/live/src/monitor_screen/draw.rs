@@ -1,15 +1,17 @@
 //! The picture: a line with the time, the table, charts of one device, and the keys.
 
-use super::{Column, MonitorScreen, Row, words};
+use super::{Column, MonitorScreen, Row};
+use crate::look::{Look, draw_trend};
+use crate::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::DeviceRates;
 use model::units::Bytes;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Sparkline, Table, TableState};
+use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Table, TableState};
 
 /// The charts need this many lines, and the screen this many for them to be worth it.
 const CHARTS_HEIGHT: u16 = 5;
@@ -37,29 +39,6 @@ const HELP: [&str; 14] = [
     "disc, flsh discards and flushes",
     "-          nothing to tell",
 ];
-
-/// What things look like. Without colours bold and reverse say the same.
-struct Look {
-    heading: Style,
-    sorted: Style,
-    chart: Style,
-    busy: Style,
-    quiet: Style,
-}
-
-impl Look {
-    fn new(has_colours: bool) -> Self {
-        let (bold, plain) = (Style::new().add_modifier(Modifier::BOLD), Style::new());
-        let coloured = |style: Style, colour| if has_colours { style.fg(colour) } else { style };
-        Self {
-            heading: bold,
-            sorted: coloured(bold.add_modifier(Modifier::UNDERLINED), Color::Cyan),
-            chart: coloured(plain, Color::Cyan),
-            busy: coloured(bold, Color::Yellow),
-            quiet: if has_colours { plain.fg(Color::DarkGray) } else { plain },
-        }
-    }
-}
 
 /// Draws it all into a frame of any size.
 pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zone: &TimeZone) {
@@ -195,20 +174,9 @@ fn draw_trends(frame: &mut Frame<'_>, rows: &[Row<'_>], offset: usize, area: Rec
     }
 }
 
-/// The last values that fit, the newest at the right edge; the highest bar is the largest of them.
 fn draw_line_chart(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look, value: impl Fn(&DeviceRates) -> f64) {
     let Some(history) = row.history else { return };
-    let width = usize::from(area.width);
-    let values: Vec<f64> = history.iter().rev().take(width).rev().map(value).collect();
-    let max = values.iter().copied().fold(0.0, f64::max);
-    if max <= 0.0 {
-        return;
-    }
-    // Eighths of a line are all that can be seen; more digits keep small figures from becoming nothing.
-    let bars: Vec<u64> = values.iter().map(|value| (value / max * 1000.0) as u64).collect();
-    let left = area.width - u16::try_from(bars.len()).unwrap_or(area.width).min(area.width);
-    let area = Rect { x: area.x + left, width: area.width - left, ..area };
-    frame.render_widget(Sparkline::default().data(bars).max(1000).style(look.chart), area);
+    draw_trend(frame, history.iter().map(value), area, look);
 }
 
 /// A chart's name, its unit's word, and where it comes from.

@@ -2,7 +2,6 @@
 
 mod column;
 mod draw;
-mod words;
 
 pub use column::Column;
 pub use draw::draw;

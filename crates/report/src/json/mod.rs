@@ -7,13 +7,15 @@ mod document;
 mod from_document;
 mod histogram;
 mod layout;
+pub mod live;
 #[cfg(feature = "schema")]
 mod schema;
 mod to_document;
 
 #[cfg(feature = "schema")]
 pub use schema::{
-    schema, schema_of_monitor, schema_of_sweep, schema_of_written, schema_of_written_monitor, schema_of_written_sweep,
+    schema, schema_of_live, schema_of_live_interval, schema_of_monitor, schema_of_sweep, schema_of_written,
+    schema_of_written_monitor, schema_of_written_sweep,
 };
 
 use document::Document;

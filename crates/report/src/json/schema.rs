@@ -1,6 +1,7 @@
 //! The form of the document as JSON Schema, made from the types and their comments.
 
 use super::document::Document;
+use super::live::{IntervalLine, LIVE_FORM, Line};
 use super::{SCHEMA, SCHEMA_VERSION};
 use model::device_interval::WatchLine;
 use model::sweep::{SWEEP_FORM, Sweep};
@@ -36,6 +37,19 @@ pub fn schema_of_monitor() -> Value {
 /// The same as it is written.
 pub fn schema_of_written_monitor() -> Value {
     generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd monitor")
+}
+
+/// A line of a live stream, as JSON Schema (draft 2020-12).
+pub fn schema_of_live() -> Value {
+    let mut schema =
+        generate::<Line<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd --live-json");
+    schema["$defs"]["LiveBegin"]["properties"]["form"]["const"] = json!(LIVE_FORM);
+    schema
+}
+
+/// An interval of a live stream, the same.
+pub fn schema_of_live_interval() -> Value {
+    generate::<IntervalLine<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Interval of diskspd --live-json")
 }
 
 fn of_document(settings: SchemaSettings) -> Value {

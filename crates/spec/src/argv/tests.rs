@@ -445,11 +445,13 @@ fn overrides_reach_every_timespan() {
         rate_iops: Some(7),
         rate_process: Some(RateProcess::Poisson),
         flush_after_writes: Some(8),
+        measure_latency: true,
     };
     let mut profile = Profile { time_spans: vec![TimeSpan::default(); 2], verbose_stats: true, ..Profile::default() };
     overrides.apply(&mut profile);
     for span in &profile.time_spans {
         assert_eq!((span.duration_s, span.warm_up_s, span.cool_down_s, span.random_seed), (1, 2, 3, 4));
+        assert!(span.measure_latency);
     }
     assert_eq!((profile.result_format, profile.experiment_flags), (ResultFormat::Xml, 5));
     for span in &profile.time_spans {

@@ -5,6 +5,7 @@ mod access;
 mod affinity;
 mod cache;
 mod content;
+mod live;
 mod outputs;
 mod own;
 mod report;
@@ -29,6 +30,7 @@ pub fn all() -> impl Iterator<Item = &'static OptionRow> {
         report::ROWS,
         sync::ROWS,
         outputs::ROWS,
+        live::ROWS,
         own::ROWS,
     ]
     .into_iter()

@@ -91,6 +91,9 @@ impl Base {
         if let Some(option) = request.options.outputs.options().next() {
             return Err(format!("{option}: every result goes to the directory; leave it out"));
         }
+        if let Some(option) = request.options.live.asked().next() {
+            return Err(format!("{option} shows one run, and here are many; leave it out"));
+        }
         if request.profile.result_format == ResultFormat::Xml {
             return Err("-Rxml: every result goes to the directory as JSON; leave it out".to_owned());
         }

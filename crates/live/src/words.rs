@@ -2,7 +2,7 @@
 
 /// A rate, in seven characters: with decimals while they tell something, then in thousands (`k`), millions
 /// (`M`) and billions (`G`).
-pub(super) fn amount(value: f64) -> String {
+pub(crate) fn amount(value: f64) -> String {
     match value {
         v if v < 0.05 => "0".to_owned(),
         v if v < 1_000.0 => format!("{v:.1}"),
@@ -14,7 +14,7 @@ pub(super) fn amount(value: f64) -> String {
 }
 
 /// Milliseconds with microseconds, in eight characters.
-pub(super) fn milliseconds(ms: f64) -> String {
+pub(crate) fn milliseconds(ms: f64) -> String {
     match ms {
         v if v < 1_000.0 => format!("{v:.3}"),
         v if v < 99_999.0 => format!("{v:.1}"),
@@ -23,7 +23,7 @@ pub(super) fn milliseconds(ms: f64) -> String {
 }
 
 /// A small number, in seven characters.
-pub(super) fn with_two_decimals(value: f64) -> String {
+pub(crate) fn with_two_decimals(value: f64) -> String {
     if value < 1_000.0 { format!("{value:.2}") } else { amount(value) }
 }
 

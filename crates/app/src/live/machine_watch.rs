@@ -1,0 +1,40 @@
+//! What the machine does beside a run: its CPUs, and the devices below the targets.
+
+use host::Root;
+use live::run_screen::MachineLook;
+use model::device_interval::DeviceReading;
+use model::record::CpuTimes;
+use run::cpu;
+use std::collections::BTreeSet;
+
+/// Looks at the machine, and remembers what it saw.
+pub(super) struct MachineWatch {
+    machine: Root,
+    /// By the kernel's names.
+    devices: BTreeSet<String>,
+    reading: Option<DeviceReading>,
+    cpus: Vec<CpuTimes>,
+}
+
+impl MachineWatch {
+    pub(super) fn begin(devices: BTreeSet<String>) -> Self {
+        let machine = Root::machine();
+        let reading = host::device_reading(&machine);
+        Self { machine, devices, reading, cpus: cpu::read().unwrap_or_default() }
+    }
+
+    /// What happened since the last look. What cannot be read is not shown.
+    pub(super) fn look(&mut self) -> MachineLook {
+        let (reading, cpus) = (host::device_reading(&self.machine), cpu::read().unwrap_or_default());
+        let both = self.reading.as_ref().zip(reading.as_ref());
+        let interval =
+            both.and_then(|(before, now)| stats::device_rates::interval(before, now, 1, before.monotonic_ns));
+        let rates = interval.map(|interval| interval.devices).unwrap_or_default();
+        let usages = stats::usages(&cpu::difference(&self.cpus, &cpus));
+        (self.reading, self.cpus) = (reading, cpus);
+        MachineLook {
+            devices: rates.into_iter().filter(|(name, _)| self.devices.contains(name)).collect(),
+            cpus_busy_percent: usages.iter().map(|usage| usage.usage_percent).collect(),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the screens have in common: styles, and bars that show a course.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::widgets::Sparkline;
+
+/// What things look like. Without colours bold and reverse say the same.
+pub(crate) struct Look {
+    pub(crate) heading: Style,
+    pub(crate) sorted: Style,
+    pub(crate) chart: Style,
+    pub(crate) busy: Style,
+    pub(crate) quiet: Style,
+}
+
+impl Look {
+    pub(crate) fn new(has_colours: bool) -> Self {
+        let (bold, plain) = (Style::new().add_modifier(Modifier::BOLD), Style::new());
+        let coloured = |style: Style, colour| if has_colours { style.fg(colour) } else { style };
+        Self {
+            heading: bold,
+            sorted: coloured(bold.add_modifier(Modifier::UNDERLINED), Color::Cyan),
+            chart: coloured(plain, Color::Cyan),
+            busy: coloured(bold, Color::Yellow),
+            quiet: if has_colours { plain.fg(Color::DarkGray) } else { plain },
+        }
+    }
+}
+
+/// The last values that fit, the newest at the right edge; the highest bar is the largest of them.
+pub(crate) fn draw_trend(frame: &mut Frame<'_>, values: impl DoubleEndedIterator<Item = f64>, area: Rect, look: &Look) {
+    let mut values: Vec<f64> = values.rev().take(usize::from(area.width)).collect();
+    values.reverse();
+    let max = values.iter().copied().fold(0.0, f64::max);
+    if max > 0.0 {
+        draw_bars(frame, &values, max, area, look);
+    }
+}
+
+/// One bar for each value, at the right edge; one of `max` has the whole height.
+pub(crate) fn draw_bars(frame: &mut Frame<'_>, values: &[f64], max: f64, area: Rect, look: &Look) {
+    // Eighths of a line are all that can be seen; more digits keep small figures from becoming nothing.
+    let bars: Vec<u64> = values.iter().map(|value| (value / max * 1000.0) as u64).collect();
+    let left = area.width - u16::try_from(bars.len()).unwrap_or(area.width).min(area.width);
+    let area = Rect { x: area.x + left, width: area.width - left, ..area };
+    frame.render_widget(Sparkline::default().data(bars).max(1000).style(look.chart), area);
+}

@@ -1,0 +1,197 @@
+//! What was counted since the program began, as `OpenMetrics` text.
+
+use hot::buckets::{COARSE_COUNT, coarse_upper_edge_ns};
+use model::live::{LivePhase, LiveTally};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Upper edges of the buckets in microseconds: 1, 2 and 5 of each decade from 1 µs to 10 s.
+const EDGES_US: [u64; 22] = [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
+    1_000_000, 2_000_000, 5_000_000, 10_000_000,
+];
+
+/// Reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+impl Direction {
+    /// Reads, then writes.
+    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// Everything that is served.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunMetrics {
+    /// The program's version.
+    pub version: String,
+    /// Number of the timespan, from 1; 0 before the first.
+    pub time_span: u64,
+    /// The phase; `None` between timespans.
+    pub phase: Option<LivePhase>,
+    /// What is left of it, in seconds.
+    pub left_s: f64,
+    /// By path and direction.
+    pub targets: BTreeMap<(String, Direction), TargetMetrics>,
+}
+
+/// What was done to one target in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TargetMetrics {
+    ios: u64,
+    bytes: u64,
+    measured_ios: u64,
+    measured_sum_ns: u64,
+    /// One for each of [`EDGES_US`], and one for what is above; not cumulative.
+    buckets: [u64; EDGES_US.len() + 1],
+}
+
+impl TargetMetrics {
+    /// Adds what was counted since the last time.
+    pub fn add(&mut self, phase: LivePhase, counted: &LiveTally) {
+        self.ios += counted.ios;
+        self.bytes += counted.bytes;
+        if phase != LivePhase::Measurement {
+            return;
+        }
+        self.measured_sum_ns = self.measured_sum_ns.wrapping_add(counted.latency_sum_ns);
+        for &(index, count) in &counted.buckets {
+            let upper_ns = coarse_upper_edge_ns((index as usize).min(COARSE_COUNT - 1));
+            let at = EDGES_US.partition_point(|&edge_us| edge_us * 1000 < upper_ns);
+            self.buckets[at] += count;
+            self.measured_ios += count;
+        }
+    }
+}
+
+impl RunMetrics {
+    /// As `OpenMetrics` text.
+    pub fn text(&self) -> String {
+        let mut registry = Registry::with_prefix("diskspd");
+        registry.register_collector(Box::new(self.clone()));
+        let mut text = String::new();
+        // A string takes everything.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+
+    /// As Prometheus' older text, which has no units, no end, and counters by the names of their samples.
+    pub fn plain_text(&self) -> String {
+        let mut plain = String::new();
+        let text = self.text();
+        let mut help = "";
+        for line in text.lines().filter(|line| !line.starts_with("# UNIT ") && *line != "# EOF") {
+            if line.starts_with("# HELP ") {
+                help = line;
+                continue;
+            }
+            let counter = line.strip_prefix("# TYPE ").and_then(|line| line.strip_suffix(" counter"));
+            for line in [std::mem::take(&mut help), line].into_iter().filter(|line| !line.is_empty()) {
+                let line = match counter {
+                    Some(name) => line.replacen(name, &format!("{name}_total"), 1),
+                    None => line.to_owned(),
+                };
+                plain.extend([line.as_str(), "\n"]);
+            }
+        }
+        plain
+    }
+
+    fn each_target(&self, family: &mut impl FnMut(&[(&str, &str); 2], &TargetMetrics) -> fmt::Result) -> fmt::Result {
+        let labelled = |((path, direction), metrics): (&(String, Direction), &TargetMetrics)| {
+            family(&[("target", &escaped(path)), ("direction", direction.name())], metrics)
+        };
+        self.targets.iter().try_for_each(labelled)
+    }
+}
+
+/// The crate writes the values of labels as they are.
+fn escaped(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+impl Collector for RunMetrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        // A gauge, as is usual: what reads the older text knows no type for it.
+        let mut build =
+            encoder.encode_descriptor("build_info", "1, with the program's version", None, MetricType::Gauge)?;
+        ConstGauge::new(1).encode(build.encode_family(&[("version", self.version.as_str())])?)?;
+        let time_span = encoder.encode_descriptor("time_span", "Number of the timespan", None, MetricType::Gauge)?;
+        ConstGauge::new(self.time_span.cast_signed()).encode(time_span)?;
+        let mut phase =
+            encoder.encode_descriptor("phase", "1 for the phase that the run is in", None, MetricType::Gauge)?;
+        for (name, of) in [("warm_up", LivePhase::WarmUp), ("measurement", LivePhase::Measurement)] {
+            ConstGauge::new(i64::from(self.phase == Some(of))).encode(phase.encode_family(&[("phase", name)])?)?;
+        }
+        let left = "Time that is left of the phase";
+        let left = encoder.encode_descriptor("phase_left", left, Some(&Unit::Seconds), MetricType::Gauge)?;
+        ConstGauge::new(self.left_s).encode(left)?;
+        let mut ios = encoder.encode_descriptor("ios", "I/Os completed in all phases", None, MetricType::Counter)?;
+        self.each_target(&mut |labels, metrics| ConstCounter::new(metrics.ios).encode(ios.encode_family(labels)?))?;
+        let bytes = "Bytes transferred in all phases";
+        let mut bytes = encoder.encode_descriptor("transferred", bytes, Some(&Unit::Bytes), MetricType::Counter)?;
+        self.each_target(&mut |labels, metrics| ConstCounter::new(metrics.bytes).encode(bytes.encode_family(labels)?))?;
+        let latency = "Latencies of measured I/Os, each at the upper edge of a bucket at most 0.8 % wide";
+        let mut latency =
+            encoder.encode_descriptor("io_latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
+        self.each_target(&mut |labels, metrics| {
+            let edges = EDGES_US.iter().map(|&edge_us| edge_us as f64 / 1e6).chain([f64::INFINITY]);
+            let buckets: Vec<(f64, u64)> = edges.zip(metrics.buckets).collect();
+            let sum_s = metrics.measured_sum_ns as f64 / 1e9;
+            let mut of_target = latency.encode_family(labels)?;
+            of_target.encode_histogram::<[(&str, &str); 0]>(sum_s, metrics.measured_ios, &buckets, None)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hot::buckets::{coarse, index};
+
+    fn metrics() -> RunMetrics {
+        let tally = |ns: u64, count: u64| LiveTally {
+            ios: count,
+            bytes: count * 4096,
+            latency_sum_ns: count * ns,
+            latency_max_ns: ns,
+            buckets: vec![(coarse(index(ns)) as u32, count)],
+        };
+        let mut read = TargetMetrics::default();
+        read.add(LivePhase::WarmUp, &LiveTally { buckets: Vec::new(), ..tally(7_000, 5) });
+        read.add(LivePhase::Measurement, &tally(150_000, 3));
+        read.add(LivePhase::Measurement, &tally(60_000_000_000, 1));
+        RunMetrics {
+            version: "1.2.3".to_owned(),
+            time_span: 1,
+            phase: Some(LivePhase::Measurement),
+            left_s: 7.5,
+            targets: BTreeMap::from([(("/a \"b\"\n\\.dat".to_owned(), Direction::Read), read)]),
+        }
+    }
+
+    #[test]
+    fn the_text_is_what_prometheus_reads() {
+        insta::assert_snapshot!(metrics().text());
+        insta::assert_snapshot!("plain", metrics().plain_text());
+    }
+}

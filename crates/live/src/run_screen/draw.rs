@@ -1,0 +1,323 @@
+//! The picture: phase and time, charts, latencies, what is below, messages, and the keys.
+
+use super::{Below, RunScreen};
+use crate::look::{Look, draw_bars, draw_trend};
+use crate::monitor_screen::Column;
+use crate::words;
+use model::live::{LiveLoad, LiveSide};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+/// Height of the charts, and of a screen on which they have room.
+const CHARTS_HEIGHT: u16 = 4;
+const HEIGHT_WITH_CHARTS: u16 = 18;
+
+/// Height of the table of latencies: its heading, and three lines for each stretch of time.
+const LATENCIES_HEIGHT: u16 = 7;
+
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+
+const HELP: [&str; 12] = [
+    "q, Ctrl+C  end the run; the report follows",
+    "m          devices below the targets, and CPUs",
+    "t          figures by target",
+    "h          figures by thread",
+    "Tab        the next of these",
+    "↑ ↓        scroll them",
+    "",
+    "last       the last interval",
+    "so far     the measurement so far",
+    "p50 ...    percentiles, from buckets 0.8 % wide",
+    "busy%      time with any request in flight: a device",
+    "           that serves many at once has more to give",
+];
+
+/// Draws it all into a frame of any size.
+pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
+    let look = Look::new(has_colours);
+    let charts = if frame.area().height >= HEIGHT_WITH_CHARTS { CHARTS_HEIGHT } else { 0 };
+    let messages = screen.messages.len().min(2) as u16;
+    let heights = [1, charts, LATENCIES_HEIGHT].map(Constraint::Length);
+    let [first, second, third] = heights;
+    let parts = [first, second, third, Constraint::Min(0), Constraint::Length(messages), Constraint::Length(1)];
+    let [top, charts, latencies, below, messages, bottom] = Layout::vertical(parts).areas(frame.area());
+    frame.render_widget(Paragraph::new(title(screen, &look)), top);
+    draw_charts(frame, screen, charts, &look);
+    frame.render_widget(Paragraph::new(latency_lines(screen, &look)), latencies);
+    draw_below(frame, screen, below, &look);
+    let shown = usize::from(messages.height);
+    let last: Vec<Line<'_>> =
+        screen.messages.iter().rev().take(shown).rev().map(|text| Line::raw(text.as_str())).collect();
+    frame.render_widget(Paragraph::new(last).style(look.busy), messages);
+    frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
+    if screen.shows_help {
+        draw_help(frame, &look);
+    }
+}
+
+fn title<'a>(screen: &'a RunScreen, look: &Look) -> Line<'a> {
+    let mut parts = vec![Span::styled(format!("{}  ", screen.status), look.busy)];
+    if let Some(last) = &screen.last {
+        let (elapsed, left) = (seconds(last.elapsed_ns), seconds(last.left_ns));
+        parts.push(Span::styled(format!("{elapsed} s, {left} s left  "), look.heading));
+    }
+    if let (number @ 1.., count @ 2..) = screen.time_span {
+        parts.push(Span::raw(format!("timespan {number} of {count}  ")));
+    }
+    parts.push(Span::styled(screen.command_line.as_str(), look.quiet));
+    Line::from(parts)
+}
+
+/// Whole seconds, to the nearest.
+fn seconds(ns: u64) -> u64 {
+    ns.saturating_add(500_000_000) / 1_000_000_000
+}
+
+fn keys(screen: &RunScreen, look: &Look) -> Line<'static> {
+    if screen.is_ending {
+        return Line::styled("the run is ending ...", look.busy);
+    }
+    Line::styled("q end the run  m machine  t targets  h threads  ↑↓ scroll  ? help", look.quiet)
+}
+
+/// A chart's name, the place of its values in the history, and how they are written.
+type Chart = (&'static str, usize, fn(f64) -> String);
+
+const CHARTS: [Chart; CHARTS_HEIGHT as usize] = [
+    ("I/Os per s", 0, words::amount),
+    ("MiB/s", 1, |bytes| words::amount(bytes / BYTES_PER_MIB)),
+    ("mean ms", 2, |ns| words::milliseconds(ns / 1e6)),
+    ("p99 ms", 3, |ns| words::milliseconds(ns / 1e6)),
+];
+
+fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
+    for ((name, at, in_words), line) in CHARTS.into_iter().zip(area.rows()) {
+        let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
+        let [left, middle, right] = Layout::horizontal(parts).areas(line);
+        let values = screen.history.iter().map(|values| values[at]);
+        let now = values.clone().next_back().map_or_else(|| "-".to_owned(), in_words);
+        frame.render_widget(Paragraph::new(format!("{name:<10} {now:>8}")), left);
+        draw_trend(frame, values.clone(), middle, look);
+        let max = values.rev().take(usize::from(middle.width)).fold(0.0, f64::max);
+        frame.render_widget(Paragraph::new(Span::styled(format!(" max {:>8}", in_words(max)), look.quiet)), right);
+    }
+}
+
+const FIGURES: [&str; 7] = ["I/Os per s", "MiB/s", "mean ms", "p50 ms", "p99 ms", "p99.9 ms", "max ms"];
+
+fn figures_heading(first: &str, width: usize, look: &Look) -> Line<'static> {
+    Line::styled(format!("{first:<width$}{}", in_columns(&FIGURES)), look.heading)
+}
+
+/// What was done in a stretch of time, in the columns of [`FIGURES`].
+fn figures(side: &LiveSide) -> String {
+    let ms = |ns: f64| words::milliseconds(ns / 1e6);
+    let unknown = || "-".to_owned();
+    let at = |value: Option<u64>| value.map_or_else(unknown, |ns| ms(ns as f64));
+    let latency = side.latency;
+    let cells = [
+        words::amount(side.iops),
+        words::amount(side.bytes_per_second / BYTES_PER_MIB),
+        side.latency_mean_ns.map_or_else(unknown, ms),
+        at(latency.map(|latency| latency.p50_ns)),
+        at(latency.map(|latency| latency.p99_ns)),
+        at(latency.map(|latency| latency.p999_ns)),
+        at(latency.map(|latency| latency.max_ns)),
+    ];
+    in_columns(&cells)
+}
+
+fn in_columns(cells: &[impl AsRef<str>]) -> String {
+    cells.iter().fold(String::new(), |line, cell| line + &format!("{:>10}", cell.as_ref()))
+}
+
+fn latency_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
+    let mut lines = vec![figures_heading("", 10, look)];
+    let Some(last) = &screen.last else { return lines };
+    for (stretch, load) in [("last", &last.interval.total), ("so far", &last.so_far.total)] {
+        let LiveLoad { read, write, total } = load;
+        for (index, (name, side)) in [("R", read), ("W", write), ("all", total)].into_iter().enumerate() {
+            let stretch = if index == 0 { stretch } else { "" };
+            lines.push(Line::raw(format!("{stretch:<7}{name:<3}{}", figures(side))));
+        }
+    }
+    lines
+}
+
+fn draw_below(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
+    let lines = match screen.below {
+        Below::Machine => return draw_machine(frame, screen, area, look),
+        Below::Targets => target_lines(screen, look),
+        Below::Threads => thread_lines(screen, look),
+    };
+    let Some((heading, rest)) = lines.split_first() else { return };
+    let room = usize::from(area.height).saturating_sub(1);
+    // The last one stays at the bottom, however far one scrolls.
+    let offset = screen.offset.min(rest.len().saturating_sub(room));
+    let shown: Vec<Line<'_>> = [heading].into_iter().chain(rest.iter().skip(offset).take(room)).cloned().collect();
+    frame.render_widget(Paragraph::new(shown), area);
+}
+
+fn target_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
+    let mut lines = vec![figures_heading("Target", 10, look)];
+    let loads = screen.last.iter().flat_map(|last| &last.interval.targets);
+    for (path, load) in screen.targets.iter().zip(loads) {
+        lines.push(Line::raw(format!("{:<10}{}", ending(path, 9), figures(&load.total))));
+    }
+    lines
+}
+
+/// The end of a path, which tells more than its begin.
+fn ending(path: &str, width: usize) -> String {
+    let count = path.chars().count();
+    if count <= width {
+        path.to_owned()
+    } else {
+        ['…'].into_iter().chain(path.chars().skip(count - width + 1)).collect()
+    }
+}
+
+fn thread_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
+    let mut lines = vec![figures_heading("Thread", 10, look)];
+    let loads = screen.last.iter().flat_map(|last| &last.interval.threads);
+    lines.extend(loads.enumerate().map(|(thread, load)| Line::raw(format!("{thread:<10}{}", figures(&load.total)))));
+    lines
+}
+
+fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
+    let [cpus, devices] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    let busy = &screen.machine.cpus_busy_percent;
+    if !busy.is_empty() {
+        let mean = busy.iter().sum::<f64>() / busy.len() as f64;
+        let max = busy.iter().copied().fold(0.0, f64::max);
+        let [left, right] = Layout::horizontal([Constraint::Length(34), Constraint::Min(0)]).areas(cpus);
+        let text = format!("CPU busy   {mean:>3.0} % mean, {max:>3.0} % most");
+        frame.render_widget(Paragraph::new(text), left);
+        let width = u16::try_from(busy.len()).unwrap_or(u16::MAX).min(right.width);
+        draw_bars(frame, busy, 100.0, Rect { width, ..right }, look);
+    }
+    let columns = Column::fitting(devices.width);
+    let in_line = |cell: &dyn Fn(Column) -> String| -> String {
+        let padded = columns.iter().map(|&column| {
+            let width = usize::from(column.width());
+            if column == Column::Device {
+                format!("{:<width$} ", cell(column))
+            } else {
+                format!("{:>width$} ", cell(column))
+            }
+        });
+        padded.collect()
+    };
+    let mut lines = vec![Line::styled(in_line(&|column| column.heading().to_owned()), look.heading)];
+    for (name, rates) in
+        screen.machine.devices.iter().skip(screen.offset.min(screen.machine.devices.len().saturating_sub(1)))
+    {
+        let cell = |column: Column| if column == Column::Device { name.clone() } else { column.cell(Some(rates)) };
+        lines.push(Line::raw(in_line(&cell)));
+    }
+    frame.render_widget(Paragraph::new(lines), devices);
+}
+
+fn draw_help(frame: &mut Frame<'_>, look: &Look) {
+    let screen = frame.area();
+    let (width, height) = (screen.width.min(60), screen.height.min(HELP.len() as u16 + 2));
+    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
+    let text: Vec<Line<'_>> = HELP.into_iter().map(Line::from).collect();
+    let block = Block::bordered().title(Span::styled(" Keys and words: any key goes back ", look.heading));
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(text).block(block), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::MachineLook;
+    use super::*;
+    use crate::terminal::Key;
+    use crate::testing;
+    use model::live::{LiveFigures, LiveInterval, LiveLatency, LivePhase};
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    fn picture(screen: &RunScreen, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
+        terminal.draw(|frame| draw(frame, screen, false)).expect("it is in memory");
+        terminal.backend().to_string()
+    }
+
+    fn load(iops: f64) -> LiveLoad {
+        let side = |iops: f64, scale: u64| LiveSide {
+            ios: iops as u64,
+            bytes: iops as u64 * 4096,
+            iops,
+            bytes_per_second: iops * 4096.0,
+            latency_mean_ns: Some(123_456.0 * scale as f64),
+            latency: Some(LiveLatency {
+                p50_ns: 111_000 * scale,
+                p99_ns: 456_000 * scale,
+                p999_ns: 2_345_000 * scale,
+                max_ns: 98_765_000 * scale,
+            }),
+        };
+        LiveLoad { read: side(iops * 0.7, 1), write: side(iops * 0.3, 2), total: side(iops, 1) }
+    }
+
+    fn filled() -> RunScreen {
+        let mut screen = RunScreen::new("diskspd -b4K -o32 -t2 -w30 -r -Sh /data/one.dat /data/two.dat".to_owned(), 2);
+        screen.begin(1, vec!["/data/one.dat".to_owned(), "/data/two.dat".to_owned()]);
+        for second in 1..=7 {
+            let iops = 10_000.0 + 1_000.0 * second as f64;
+            let figures = LiveFigures {
+                total: load(iops),
+                targets: vec![load(iops / 2.0); 2],
+                threads: vec![load(iops / 2.0); 2],
+            };
+            let interval = LiveInterval {
+                phase: LivePhase::Measurement,
+                elapsed_ns: second * 1_000_000_000,
+                left_ns: (10 - second) * 1_000_000_000,
+                interval_ns: 1_000_000_000,
+                interval: figures.clone(),
+                so_far: figures,
+            };
+            let rates = testing::interval(1, &[("sda", 5_000.0)]).devices.remove("sda").expect("it is there");
+            let devices = vec![("dm-0".to_owned(), rates), ("sda".to_owned(), rates)];
+            screen.take(interval, MachineLook { devices, cpus_busy_percent: vec![12.0, 100.0, 0.0, 50.0] });
+        }
+        screen
+    }
+
+    #[test]
+    fn at_80_by_24() {
+        insta::assert_snapshot!(picture(&filled(), 80, 24));
+    }
+
+    #[test]
+    fn targets_and_threads_at_80_by_24() {
+        let mut screen = filled();
+        screen.message("WARNING: thread 1: 3 transfers were shorter than the block size".to_owned());
+        screen.press(Key::Character('t'));
+        insta::assert_snapshot!("targets", picture(&screen, 80, 24));
+        screen.press(Key::Character('h'));
+        screen.press(Key::PageDown);
+        insta::assert_snapshot!("threads", picture(&screen, 80, 24));
+    }
+
+    #[test]
+    fn at_140_columns() {
+        insta::assert_snapshot!(picture(&filled(), 140, 26));
+    }
+
+    #[test]
+    fn in_little_room_and_with_nothing_to_tell() {
+        insta::assert_snapshot!("little", picture(&filled(), 40, 12));
+        let mut screen = RunScreen::default();
+        screen.press(Key::Character('?'));
+        for (width, height) in [(1, 1), (20, 5), (80, 24), (300, 100)] {
+            picture(&screen, width, height);
+            picture(&filled(), width, height);
+        }
+        insta::assert_snapshot!("help", picture(&screen, 80, 24));
+    }
+}

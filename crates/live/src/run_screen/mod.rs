@@ -1,0 +1,179 @@
+//! The screen of a run: what it shows and what keys do to it. Drawing is in [`draw`].
+
+mod draw;
+
+pub use draw::draw;
+
+use crate::terminal::Key;
+use model::device_interval::DeviceRates;
+use model::live::LiveInterval;
+use std::collections::VecDeque;
+
+/// Intervals that the charts go back.
+const HISTORY_MAX: usize = 600;
+
+/// Messages that are kept to be shown.
+const MESSAGES_MAX: usize = 50;
+
+/// What the lower part of the screen shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Below {
+    /// The devices that the targets stand on, and the CPUs.
+    #[default]
+    Machine,
+    /// Figures by target.
+    Targets,
+    /// Figures by thread.
+    Threads,
+}
+
+impl Below {
+    const fn next(self) -> Self {
+        match self {
+            Self::Machine => Self::Targets,
+            Self::Targets => Self::Threads,
+            Self::Threads => Self::Machine,
+        }
+    }
+}
+
+/// What the kernel counted beside the run in the last interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineLook {
+    /// Devices below the targets, by the kernel's names.
+    pub devices: Vec<(String, DeviceRates)>,
+    /// Busy time of each CPU, in percent.
+    pub cpus_busy_percent: Vec<f64>,
+}
+
+/// What the screen knows, and how it shows it.
+#[derive(Clone, Debug, Default)]
+pub struct RunScreen {
+    /// As reports show it.
+    command_line: String,
+    /// Number of the timespan, from 1, and how many there are.
+    time_span: (u64, u64),
+    targets: Vec<String>,
+    /// What goes on outside of intervals: files being made, threads being started.
+    status: String,
+    last: Option<LiveInterval>,
+    /// I/Os per second, bytes per second, mean and 99th percentile of latencies in nanoseconds.
+    history: VecDeque<[f64; 4]>,
+    machine: MachineLook,
+    messages: VecDeque<String>,
+    below: Below,
+    shows_help: bool,
+    /// The user wants the run to end.
+    is_ending: bool,
+    /// First line of the lower part that is shown.
+    offset: usize,
+}
+
+/// What is to be done after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Go on.
+    Continue,
+    /// End the run.
+    End,
+}
+
+impl RunScreen {
+    /// Nothing seen yet of a run with so many timespans.
+    pub fn new(command_line: String, time_spans: u64) -> Self {
+        Self { command_line, time_span: (0, time_spans), ..Self::default() }
+    }
+
+    /// A timespan begins.
+    pub fn begin(&mut self, number: u64, targets: Vec<String>) {
+        self.time_span.0 = number;
+        self.targets = targets;
+        self.last = None;
+    }
+
+    /// Something goes on that has no figures.
+    pub fn status(&mut self, status: String) {
+        self.status = status;
+    }
+
+    /// Something that the user should see.
+    pub fn message(&mut self, message: String) {
+        if self.messages.len() == MESSAGES_MAX {
+            self.messages.pop_front();
+        }
+        self.messages.push_back(message);
+    }
+
+    /// Takes in an interval, and what the machine did in it.
+    pub fn take(&mut self, interval: LiveInterval, machine: MachineLook) {
+        if self.history.len() == HISTORY_MAX {
+            self.history.pop_front();
+        }
+        let side = &interval.interval.total.total;
+        let p99_ns = side.latency.map_or(0.0, |latency| latency.p99_ns as f64);
+        self.history.push_back([side.iops, side.bytes_per_second, side.latency_mean_ns.unwrap_or(0.0), p99_ns]);
+        interval.phase.name().clone_into(&mut self.status);
+        self.last = Some(interval);
+        self.machine = machine;
+    }
+
+    /// Does what a key asks for.
+    pub fn press(&mut self, key: Key) -> After {
+        if std::mem::take(&mut self.shows_help) {
+            return After::Continue;
+        }
+        match key {
+            Key::Interrupt | Key::Character('q') => {
+                self.is_ending = true;
+                return After::End;
+            }
+            Key::Character('m') => self.show(Below::Machine),
+            Key::Character('t') => self.show(Below::Targets),
+            Key::Character('h') => self.show(Below::Threads),
+            Key::Tab => self.show(self.below.next()),
+            Key::Character('?') => self.shows_help = true,
+            Key::Up => self.offset = self.offset.saturating_sub(1),
+            Key::Down => self.offset += 1,
+            Key::PageUp => self.offset = self.offset.saturating_sub(10),
+            Key::PageDown => self.offset += 10,
+            Key::Home => self.offset = 0,
+            _ => {}
+        }
+        After::Continue
+    }
+
+    fn show(&mut self, below: Below) {
+        self.below = below;
+        self.offset = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_choose_what_is_below_and_end_the_run() {
+        let mut screen = RunScreen::new("diskspd a.dat".to_owned(), 1);
+        for (key, below) in [('t', Below::Targets), ('h', Below::Threads), ('m', Below::Machine), ('x', Below::Machine)]
+        {
+            assert_eq!((screen.press(Key::Character(key)), screen.below), (After::Continue, below), "{key}");
+        }
+        screen.press(Key::Tab);
+        screen.press(Key::Down);
+        assert_eq!((screen.below, screen.offset), (Below::Targets, 1));
+        screen.press(Key::Character('?'));
+        assert_eq!(screen.press(Key::Character('q')), After::Continue, "any key leaves the help");
+        assert_eq!(screen.press(Key::Interrupt), After::End);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut screen = RunScreen::default();
+        for number in 0..2000 {
+            screen.take(LiveInterval::default(), MachineLook::default());
+            screen.message(number.to_string());
+        }
+        assert_eq!((screen.history.len(), screen.messages.len()), (HISTORY_MAX, MESSAGES_MAX));
+    }
+}

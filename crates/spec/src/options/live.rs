@@ -1,0 +1,176 @@
+//! Options that show a run while it goes on.
+
+use super::own::OWN;
+use super::row::{Kind, OptionRow, Repeat};
+use crate::builder::{Builder, Fault, Given};
+use model::live::StreamTarget;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Intervals from the tenth of a second to an hour.
+const INTERVAL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
+
+pub(super) const ROWS: &[OptionRow] = &[
+    OptionRow {
+        name: "--live",
+        short: "show the run on a full screen while it goes on",
+        long: "Phase and time left, I/Os per second and MiB/s over the last minutes, latencies of the last interval and so \
+               far for reads and writes, CPUs, and the devices below the targets beside it; t and h show targets and \
+               threads, q ends the run. Drawn on stderr, which must be a terminal; the report follows on stdout. \
+               Latencies are measured as with -L.",
+        example: "--live",
+        apply: |builder, _| {
+            builder.options.live.screen = true;
+            builder.overrides.measure_latency = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--live-json",
+        value: "=<file|fd:n|unix:path>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        short: "write one line of JSON per interval for programs, to a file, a descriptor or a socket",
+        long: "The first line holds the plan, each interval has a line with its counters and percentiles, the last line \
+               is the result (docs/formats/live.md). A reader that is slow or gone does not slow the run: lines that it \
+               does not take are dropped, and the next one says how many. fd:<n> is a descriptor that the program was \
+               started with, unix:<path> a socket on which somebody listens. Latencies are measured as with -L.",
+        example: "--live-json=live.jsonl",
+        apply: stream,
+        ..OWN
+    },
+    OptionRow {
+        name: "--metrics",
+        value: "=<[address:]port>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        short: "serve metrics for Prometheus at http://127.0.0.1:<port>/metrics for as long as the run goes on",
+        long: "Counters of I/Os and bytes and histograms of latencies by target and direction, as OpenMetrics text. \
+               Without an address only this machine can ask; with one, whoever reaches it can. Port 0 takes a free \
+               one, which is told on stderr. Latencies are measured as with -L.",
+        example: "--metrics=9101",
+        apply: metrics,
+        ..OWN
+    },
+    OptionRow {
+        name: "--live-interval",
+        value: "=<ms>",
+        kind: Kind::Value,
+        repeat: Repeat::LastWins,
+        short: "length of the intervals of --live, --live-json and --metrics (default 1000)",
+        long: "From 100 to 3600000 milliseconds. Each interval says how long it was: where there are very many threads \
+               and targets, looking at them takes time of its own.",
+        example: "--live-interval=500",
+        apply: interval,
+        ..OWN
+    },
+];
+
+fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    builder.options.live.stream = Some(stream_target(given.value)?);
+    builder.overrides.measure_latency = true;
+    Ok(())
+}
+
+fn stream_target(text: &str) -> Result<StreamTarget, Fault> {
+    if let Some(number) = text.strip_prefix("fd:") {
+        return match number.parse() {
+            Ok(0) => Err(Fault::new("fd:0 is the standard input; lines go to fd:2 or above")),
+            Ok(1) => Err(Fault::new("fd:1 is stdout, where the report goes; lines go to fd:2 or above")),
+            Ok(number) => Ok(StreamTarget::Descriptor(number)),
+            Err(_) => Err(Fault(format!("'{number}' is no number of a descriptor; fd:3 would be one"))),
+        };
+    }
+    match (text, text.strip_prefix("unix:")) {
+        ("", _) => Err(Fault::new("the name of a file is missing, or fd:<n> or unix:<path>")),
+        ("-", _) => Err(Fault::new("stdout is for the report; lines go to a file, fd:<n> or unix:<path>")),
+        (_, Some("")) => Err(Fault::new("the path of the socket is missing behind unix:")),
+        (_, Some(path)) => Ok(StreamTarget::Socket(path.into())),
+        (path, None) => Ok(StreamTarget::File(path.into())),
+    }
+}
+
+fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let text = given.value.trim();
+    let port = text.strip_prefix(':').unwrap_or(text);
+    let on_loopback = port.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    let address = on_loopback.or_else(|_| text.parse()).map_err(|_| {
+        Fault(format!("'{text}' is no port, nor an address with one, as in 9101, 127.0.0.1:9101 or [::1]:9101"))
+    })?;
+    builder.options.live.metrics = Some(address);
+    builder.overrides.measure_latency = true;
+    Ok(())
+}
+
+fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+    let text = given.value.trim();
+    let interval = text.parse().ok().filter(|interval| INTERVAL_MS.contains(interval));
+    builder.options.live.interval_ms = interval.ok_or_else(|| {
+        let (least, most) = INTERVAL_MS.into_inner();
+        Fault(format!("'{text}' is not a number of milliseconds from {least} to {most}"))
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Command, Nothing, RunRequest};
+    use std::ffi::OsString;
+
+    fn parsed(line: &str) -> Result<RunRequest, String> {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        match crate::parse(&args, &Nothing) {
+            Ok(Command::Run(request)) => Ok(request),
+            Ok(other) => Err(format!("{other:?}")),
+            Err(failure) => Err(failure.messages.join("\n")),
+        }
+    }
+
+    #[test]
+    fn each_way_of_showing_measures_latencies() {
+        for option in ["--live", "--live-json=a", "--metrics=9101"] {
+            let request = parsed(&format!("{option} f")).expect(option);
+            assert!(request.profile.time_spans[0].measure_latency, "{option}");
+            assert_eq!(request.options.live.asked().count(), 1, "{option}");
+        }
+        assert!(!parsed("--live-interval=100 f").expect("it is a run").profile.time_spans[0].measure_latency);
+    }
+
+    #[test]
+    fn streams_go_to_files_descriptors_and_sockets() {
+        let target = |line: &str| parsed(line).expect(line).options.live.stream.expect("a stream");
+        assert_eq!(target("--live-json=./fd:3 f"), StreamTarget::File("./fd:3".into()));
+        assert_eq!(target("--live-json fd:3 f"), StreamTarget::Descriptor(3));
+        assert_eq!(target("--live-json=unix:/tmp/s f"), StreamTarget::Socket("/tmp/s".into()));
+    }
+
+    #[test]
+    fn metrics_stay_on_this_machine_unless_an_address_is_given() {
+        let address = |line: &str| parsed(line).expect(line).options.live.metrics.expect("an address").to_string();
+        assert_eq!(address("--metrics=9101 f"), "127.0.0.1:9101");
+        assert_eq!(address("--metrics=:0 f"), "127.0.0.1:0");
+        assert_eq!(address("--metrics=[::]:9101 f"), "[::]:9101");
+        assert_eq!(address("--metrics=0.0.0.0:80 f"), "0.0.0.0:80");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_what_would() {
+        for (option, expected) in [
+            ("--live-json=fd:0", "the standard input"),
+            ("--live-json=fd:1", "where the report goes"),
+            ("--live-json=fd:x", "fd:3 would be one"),
+            ("--live-json=-", "stdout is for the report"),
+            ("--live-json=", "the name of a file is missing"),
+            ("--live-json=unix:", "the path of the socket is missing"),
+            ("--metrics=localhost", "as in 9101"),
+            ("--metrics=70000", "as in 9101"),
+            ("--metrics=1.2.3.4", "as in 9101"),
+            ("--live-interval=99", "from 100 to 3600000"),
+            ("--live-interval=1s", "from 100 to 3600000"),
+        ] {
+            let failure = parsed(&format!("{option} f")).expect_err(option);
+            assert!(failure.contains(expected), "{option}: {failure}");
+        }
+    }
+}

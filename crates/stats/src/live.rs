@@ -1,0 +1,271 @@
+//! Figures of a run while it goes on: what was counted since the last look, and so far.
+
+use crate::latency::percentiles_of;
+use crate::rate::per_second;
+use hot::buckets::{COARSE_COUNT, coarse_upper_edge_ns};
+use model::live::{
+    LiveCounts, LiveFigures, LiveInterval, LiveLatency, LiveLoad, LivePhase, LiveRow, LiveSide, LiveTally,
+};
+
+/// Median, 99th and 99.9th percentile in parts per billion.
+const RANKS_PPB: [u64; 3] = [500_000_000, 990_000_000, 999_000_000];
+
+/// What a look at a run found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Look {
+    /// The figures since the last look, and so far.
+    pub interval: LiveInterval,
+    /// What was counted since the last look, by target: reads, then writes.
+    pub targets: Vec<[LiveTally; 2]>,
+}
+
+/// Follows one timespan from look to look.
+#[derive(Debug, Default)]
+pub struct Follower {
+    targets: usize,
+    phase: LivePhase,
+    elapsed_ns: u64,
+    before: Groups,
+}
+
+impl Follower {
+    /// Before the first look at a timespan of so many targets.
+    pub fn new(targets: usize) -> Self {
+        Self { targets, ..Self::default() }
+    }
+
+    /// What happened since the last look in the same phase, or since the phase began.
+    pub fn look(&mut self, counts: &LiveCounts) -> Look {
+        if counts.phase != self.phase {
+            *self = Self { phase: counts.phase, ..Self::new(self.targets) };
+        }
+        let now = Groups::of(&counts.rows, self.targets);
+        let interval_ns = counts.elapsed_ns.saturating_sub(self.elapsed_ns);
+        let since = now.since(&self.before);
+        let interval = LiveInterval {
+            phase: counts.phase,
+            elapsed_ns: counts.elapsed_ns,
+            left_ns: counts.left_ns,
+            interval_ns,
+            interval: since.figures(interval_ns),
+            so_far: now.figures(counts.elapsed_ns),
+        };
+        self.before = now;
+        self.elapsed_ns = counts.elapsed_ns;
+        Look { interval, targets: since.targets }
+    }
+}
+
+/// What was counted, put together in the ways that it is shown.
+#[derive(Clone, Debug, Default)]
+struct Groups {
+    total: Sides,
+    targets: Vec<Sides>,
+    threads: Vec<Sides>,
+}
+
+/// Reads, then writes.
+type Sides = [LiveTally; 2];
+
+impl Groups {
+    fn of(rows: &[LiveRow], targets: usize) -> Self {
+        let mut by_target = vec![Vec::new(); targets];
+        for row in rows {
+            if let Some(rows) = by_target.get_mut(row.target) {
+                rows.push(row);
+            }
+        }
+        let mut table = vec![0; COARSE_COUNT];
+        let mut sides = |rows: &[&LiveRow]| -> Sides {
+            let read = together(rows.iter().map(|row| &row.read), &mut table);
+            [read, together(rows.iter().map(|row| &row.write), &mut table)]
+        };
+        Self {
+            total: sides(&rows.iter().collect::<Vec<_>>()),
+            targets: by_target.iter().map(|rows| sides(rows)).collect(),
+            // The rows of a thread follow each other.
+            threads: rows
+                .chunk_by(|one, next| one.thread == next.thread)
+                .map(|rows| sides(&rows.iter().collect::<Vec<_>>()))
+                .collect(),
+        }
+    }
+
+    fn since(&self, before: &Self) -> Self {
+        let none = Sides::default();
+        let sides = |now: &Sides, before: &Sides| [0, 1].map(|side| difference(&now[side], &before[side]));
+        let each = |now: &[Sides], before: &[Sides]| {
+            let earlier = before.iter().chain(std::iter::repeat(&none));
+            now.iter().zip(earlier).map(|(now, before)| sides(now, before)).collect()
+        };
+        Self {
+            total: sides(&self.total, &before.total),
+            targets: each(&self.targets, &before.targets),
+            threads: each(&self.threads, &before.threads),
+        }
+    }
+
+    fn figures(&self, length_ns: u64) -> LiveFigures {
+        let loads = |all: &[Sides]| all.iter().map(|sides| load(sides, length_ns)).collect();
+        LiveFigures {
+            total: load(&self.total, length_ns),
+            targets: loads(&self.targets),
+            threads: loads(&self.threads),
+        }
+    }
+}
+
+/// All of them as one; `table` has a place for every bucket and is all zeros before and after.
+fn together<'a>(tallies: impl Iterator<Item = &'a LiveTally>, table: &mut [u64]) -> LiveTally {
+    let mut all = LiveTally::default();
+    for tally in tallies {
+        all.ios += tally.ios;
+        all.bytes += tally.bytes;
+        all.latency_sum_ns = all.latency_sum_ns.wrapping_add(tally.latency_sum_ns);
+        all.latency_max_ns = all.latency_max_ns.max(tally.latency_max_ns);
+        for &(index, count) in &tally.buckets {
+            if let Some(cell) = table.get_mut(index as usize) {
+                *cell += count;
+            }
+        }
+    }
+    let filled = table.iter_mut().enumerate().filter(|(_, count)| **count > 0);
+    all.buckets = filled.map(|(index, count)| (index as u32, std::mem::take(count))).collect();
+    all
+}
+
+/// What was counted since `before`. The largest latency of all is the bound of those since.
+fn difference(now: &LiveTally, before: &LiveTally) -> LiveTally {
+    let mut earlier = before.buckets.iter().copied().peekable();
+    let since = |&(index, count): &(u32, u64)| {
+        while earlier.next_if(|&(other, _)| other < index).is_some() {}
+        let known = earlier.next_if(|&(other, _)| other == index).map_or(0, |(_, count)| count);
+        Some((index, count.saturating_sub(known))).filter(|&(_, count)| count > 0)
+    };
+    LiveTally {
+        ios: now.ios.saturating_sub(before.ios),
+        bytes: now.bytes.saturating_sub(before.bytes),
+        latency_sum_ns: now.latency_sum_ns.wrapping_sub(before.latency_sum_ns),
+        latency_max_ns: now.latency_max_ns,
+        buckets: now.buckets.iter().filter_map(since).collect(),
+    }
+}
+
+fn load([read, write]: &Sides, length_ns: u64) -> LiveLoad {
+    let mut table = vec![0; COARSE_COUNT];
+    let total = together([read, write].into_iter(), &mut table);
+    let [read, write, total] = [read, write, &total].map(|tally| side(tally, length_ns));
+    LiveLoad { read, write, total }
+}
+
+fn side(tally: &LiveTally, length_ns: u64) -> LiveSide {
+    LiveSide {
+        ios: tally.ios,
+        bytes: tally.bytes,
+        iops: per_second(tally.ios, length_ns),
+        bytes_per_second: per_second(tally.bytes, length_ns),
+        latency_mean_ns: (tally.ios > 0).then(|| tally.latency_sum_ns as f64 / tally.ios as f64),
+        latency: latency(tally),
+    }
+}
+
+fn latency(tally: &LiveTally) -> Option<LiveLatency> {
+    let &(highest, _) = tally.buckets.last()?;
+    let max_ns = coarse_edge_ns(highest).min(tally.latency_max_ns.max(1));
+    let found = percentiles_of(&tally.buckets, coarse_edge_ns, (0, max_ns), RANKS_PPB);
+    let at = |index: usize| found.get(index).map_or(0, |percentile| percentile.value_ns);
+    Some(LiveLatency { p50_ns: at(0), p99_ns: at(1), p999_ns: at(2), max_ns })
+}
+
+fn coarse_edge_ns(index: u32) -> u64 {
+    coarse_upper_edge_ns((index as usize).min(COARSE_COUNT - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hot::buckets::{coarse, index};
+    use proptest::prelude::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn tally(latencies_ns: &[u64]) -> LiveTally {
+        let mut table = vec![0; COARSE_COUNT];
+        let one = |&ns: &u64| LiveTally {
+            ios: 1,
+            bytes: 4096,
+            latency_sum_ns: ns,
+            latency_max_ns: ns,
+            buckets: vec![(coarse(index(ns)) as u32, 1)],
+        };
+        let each: Vec<LiveTally> = latencies_ns.iter().map(one).collect();
+        together(each.iter(), &mut table)
+    }
+
+    fn counts(elapsed_s: u64, rows: &[(u32, usize, &[u64])]) -> LiveCounts {
+        let row = |&(thread, target, reads): &(u32, usize, &[u64])| LiveRow {
+            thread,
+            target,
+            read: tally(reads),
+            write: LiveTally::default(),
+        };
+        LiveCounts {
+            phase: LivePhase::Measurement,
+            elapsed_ns: elapsed_s * SECOND_NS,
+            left_ns: 0,
+            rows: rows.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn an_interval_is_what_came_since_the_last_look() {
+        let mut follower = Follower::new(2);
+        let first = follower.look(&counts(1, &[(0, 0, &[100_000; 4]), (1, 1, &[300_000])])).interval;
+        assert_eq!(first.interval, first.so_far);
+        assert_eq!((first.so_far.total.read.ios, first.so_far.targets[1].read.ios), (5, 1));
+        let longer = [vec![100_000; 4], vec![900_000; 2]].concat();
+        let Look { interval: second, targets } = follower.look(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
+        assert_eq!(targets[0][0].buckets, tally(&[900_000; 2]).buckets);
+        assert_eq!((second.interval_ns, second.interval.total.total.ios), (2 * SECOND_NS, 2));
+        assert!((second.interval.total.total.iops - 1.0).abs() < 1e-9);
+        assert_eq!(second.interval.total.read.latency_mean_ns, Some(900_000.0));
+        assert_eq!(second.interval.threads[1], load(&Sides::default(), SECOND_NS));
+        let latency = second.interval.targets[0].total.latency.expect("there are I/Os");
+        assert_eq!((latency.p50_ns, latency.max_ns), (900_000, 900_000), "clipped to the largest there was");
+        assert_eq!(second.so_far.total.read.ios, 7);
+    }
+
+    #[test]
+    fn a_phase_begins_from_nothing_and_a_warm_up_has_means_only() {
+        let mut follower = Follower::new(1);
+        let mut warm_up = counts(5, &[(0, 0, &[1000; 9])]);
+        warm_up.phase = LivePhase::WarmUp;
+        warm_up.rows[0].read.buckets.clear();
+        let warm = follower.look(&warm_up).interval;
+        assert_eq!((warm.interval.total.read.ios, warm.interval.total.read.latency), (9, None));
+        assert_eq!(warm.interval.total.read.latency_mean_ns, Some(1000.0));
+        let measured = follower.look(&counts(1, &[(0, 0, &[500; 3])])).interval;
+        assert_eq!((measured.interval_ns, measured.interval.total.read.ios), (SECOND_NS, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_add_up_to_what_there_was_so_far(looks in prop::collection::vec(prop::collection::vec(1u64..1 << 40, 0..20), 1..8)) {
+            let mut follower = Follower::new(1);
+            let (mut all, mut ios, mut bytes) = (Vec::new(), 0, 0);
+            for (second, more) in (1..).zip(&looks) {
+                all.extend(more);
+                let seen = follower.look(&counts(second, &[(0, 0, &all)])).interval;
+                ios += seen.interval.total.total.ios;
+                bytes += seen.interval.total.total.bytes;
+                prop_assert_eq!(seen.interval.total.read.ios, more.len() as u64);
+                prop_assert_eq!((ios, bytes), (seen.so_far.total.total.ios, seen.so_far.total.total.bytes));
+                if let Some(latency) = seen.interval.total.read.latency {
+                    let largest = *more.iter().max().expect("there is one") as f64;
+                    prop_assert!((latency.max_ns as f64 - largest).abs() <= 8.0 + largest / 100.0);
+                    prop_assert!(latency.p50_ns <= latency.p99_ns && latency.p999_ns <= latency.max_ns);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Descriptors that the program was started with.
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// A descriptor of our own for what `number` stands for.
+///
+/// # Errors
+///
+/// If the program was started without it (`EBADF`), or it is not open for writing.
+pub fn duplicate_for_writing(number: u32) -> io::Result<OwnedFd> {
+    let number = libc::c_int::try_from(number).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+    // SAFETY: fcntl takes integers and knows whether the descriptor exists.
+    let flags = unsafe { libc::fcntl(number, libc::F_GETFL) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if flags & libc::O_ACCMODE == libc::O_RDONLY {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is open for reading only"));
+    }
+    // SAFETY: as above; the result is a new descriptor, or -1.
+    let duplicate = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if duplicate < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it, so nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(duplicate) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_duplicate_writes_to_the_same_end() {
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let number = writer.as_raw_fd().cast_unsigned();
+        let mut duplicate = File::from(duplicate_for_writing(number).expect("it is open"));
+        drop(writer);
+        duplicate.write_all(b"x").expect("it has room");
+        drop(duplicate);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).expect("it ends");
+        assert_eq!(read, "x");
+        let refused = duplicate_for_writing(reader.as_raw_fd().cast_unsigned());
+        assert_eq!(refused.expect_err("it is for reading").kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn what_is_not_open_is_no_descriptor() {
+        for number in [999_999, u32::MAX] {
+            assert_eq!(duplicate_for_writing(number).expect_err("nothing").raw_os_error(), Some(libc::EBADF));
+        }
+    }
+}
