@@ -1,6 +1,7 @@
 //! `diskspd monitor`: what block devices do, as a live table, as comma-separated values or as JSON lines.
 
 mod faces;
+mod histogram;
 
 use crate::interrupt::{self, Signals};
 use crate::output::{print, say_each};
@@ -23,9 +24,9 @@ pub(crate) fn run(words: &[OsString]) -> Status {
     match monitor_command::parse(words) {
         Err(failure) => refuse(&failure),
         Ok(MonitorCommand::Help) => printed(print(monitor_command::HELP.as_bytes()), Status::Success),
-        Ok(MonitorCommand::Watch(request)) => match begin(&request) {
-            Ok(monitor) => monitor.go_on(&request),
-            Err(status) => status,
+        Ok(MonitorCommand::Watch(request)) => match request.histogram {
+            Some(when) => histogram::run(&request, when),
+            None => begin(&request).map_or_else(|status| status, |monitor| monitor.go_on(&request)),
         },
     }
 }

@@ -43,6 +43,7 @@ mod storage;
 mod syntax;
 mod system;
 mod target;
+mod tracepoint;
 mod zeros;
 mod zpool;
 
@@ -61,4 +62,5 @@ pub use root::Root;
 pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;
+pub use tracepoint::{Tracepoint, tracepoint};
 pub use zeros::sampled_zeros;

@@ -3,6 +3,7 @@
 //!
 //! Nothing here keeps a run waiting: what a reader does not take in time is dropped, counted and told.
 
+pub mod block_latency;
 pub mod choice;
 mod counter_value;
 mod look;

@@ -19,6 +19,7 @@ pub const HELP: &str = "\
 Usage: diskspd monitor [DEVICE... | all] [--interval TIME] [--samples N]
        diskspd monitor [DEVICE...] --csv | --jsonl [--output FILE] [--counters LIST]...
        diskspd monitor [DEVICE...] --record FILE
+       diskspd monitor [DEVICE...] --histogram [--interval TIME] [--samples N]
 
 Shows what block devices do, interval by interval: reads and writes per second, MiB/s, mean latencies,
 queue length, merges, discards, flushes and how much of the time they are busy, as the kernel counts them.
@@ -45,6 +46,9 @@ In a terminal it is a live table; everywhere else comma-separated values in the 
       --record FILE
                   keep the intervals in a file, from which diskspd report FILE --output x.html draws
                   charts; the live table or the lines go on meanwhile
+      --histogram distributions of the latencies of reads and writes, per disk, from issue to completion as
+                  the block layer sees them: one table at the end or, with --interval, after each interval.
+                  Needs eBPF (root, or CAP_BPF and CAP_PERFMON) and tracefs
   -h, --help      this text
 
 As typeperf has them, also -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y, and a
@@ -82,6 +86,17 @@ pub struct WatchRequest {
     pub counters: Vec<CounterPattern>,
     /// `--record`
     pub record: Option<PathBuf>,
+    /// `--histogram`
+    pub histogram: Option<Histograms>,
+}
+
+/// When distributions of latencies are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Histograms {
+    /// After each interval, of what happened in it.
+    EachInterval,
+    /// Once, of everything.
+    AtTheEnd,
 }
 
 /// Which devices are to be watched.
@@ -123,6 +138,7 @@ struct Words {
     output: Option<PathBuf>,
     counters: Vec<CounterPattern>,
     record: Option<PathBuf>,
+    histogram: bool,
 }
 
 fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
@@ -140,6 +156,7 @@ fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
             }
             Short('n') | Long("samples") => once(&mut words.sample_count, "--samples", count(&text(&mut parser)?)?)?,
             Long("csv") => once(&mut words.lines, "--csv or --jsonl", LineForm::Csv)?,
+            Long("histogram") => words.histogram = true,
             Long("jsonl") => once(&mut words.lines, "--csv or --jsonl", LineForm::Json)?,
             Short('o') | Long("output") => once(&mut words.output, "--output", path(&mut parser)?)?,
             Long("record") => once(&mut words.record, "--record", path(&mut parser)?)?,
@@ -194,6 +211,11 @@ impl Words {
         if self.record.is_some() && self.record == self.output {
             return Err("--record and --output cannot be one file".to_owned());
         }
+        if self.histogram && (lines.is_some() || self.record.is_some()) {
+            return Err("--histogram is a table of its own, without --csv, --jsonl, --output, --counters and --record"
+                .to_owned());
+        }
+        let when = if self.interval.is_some() { Histograms::EachInterval } else { Histograms::AtTheEnd };
         let is_all = self.devices.iter().any(|device| device.as_os_str() == "all");
         let devices = match self.devices {
             devices if devices.is_empty() => DevicesAsked::Usual,
@@ -211,6 +233,7 @@ impl Words {
             output: self.output,
             counters: self.counters,
             record: self.record,
+            histogram: self.histogram.then_some(when),
         })
     }
 }

@@ -1,0 +1,155 @@
+//! Latencies as the block layer sees them: two programs in the kernel time each request from its issue to its
+//! completion and count it in a bucket, by disk and direction.
+//!
+//! A request is told by its disk and first sector. Of two with the same that are in flight at once, which only reads
+//! of one place can be, the later one counts.
+
+mod program;
+mod text;
+
+pub use text::table;
+
+use host::{Root, tracepoint};
+use std::collections::BTreeMap;
+use std::io;
+use sys::bpf::{Attached, HashTable, attach};
+
+/// Requests in flight at a time that are followed.
+const REQUESTS_MAX: u32 = 65_536;
+/// Pairs of a disk and a bucket that ever hold something.
+const BUCKETS_MAX: u32 = 65_536;
+
+/// Both keys are two words of 32 bits and more: disk and sector, disk and bucket.
+const REQUEST_KEY_BYTES: usize = 16;
+const BUCKET_KEY_BYTES: usize = 8;
+
+/// How many requests each bucket holds, by the bucket's number.
+pub type Counts = BTreeMap<u32, u64>;
+
+/// Requests of one disk since the watch began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskLatencies {
+    /// Reads.
+    pub reads: Counts,
+    /// Writes.
+    pub writes: Counts,
+}
+
+impl DiskLatencies {
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let difference = |now: &Counts, before: &Counts| -> Counts {
+            let since = |(&bucket, &count): (&u32, &u64)| {
+                (bucket, count.saturating_sub(before.get(&bucket).copied().unwrap_or(0)))
+            };
+            now.iter().map(since).filter(|&(_, count)| count > 0).collect()
+        };
+        Self { reads: difference(&self.reads, &before.reads), writes: difference(&self.writes, &before.writes) }
+    }
+}
+
+/// The programs while they are in the kernel.
+#[derive(Debug)]
+pub struct BlockLatencyWatch {
+    _programs: [Attached; 2],
+    _requests: HashTable<REQUEST_KEY_BYTES>,
+    buckets: HashTable<BUCKET_KEY_BYTES>,
+}
+
+impl BlockLatencyWatch {
+    /// Puts the programs into the kernel.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is missing for it.
+    pub fn begin(root: &Root) -> Result<Self, String> {
+        let (issue, complete) =
+            (tracepoint(root, "block/block_rq_issue")?, tracepoint(root, "block/block_rq_complete")?);
+        let requests = HashTable::create(REQUESTS_MAX).map_err(|error| refused(&error))?;
+        let buckets = HashTable::create(BUCKETS_MAX).map_err(|error| refused(&error))?;
+        let begin = program::at_issue(&issue, requests.number())?;
+        let end = program::at_completion(&complete, requests.number(), buckets.number())?;
+        // The later end first: a request that was not seen to begin is passed over.
+        let end = attach(&end, complete.id).map_err(|error| refused(&error))?;
+        let begin = attach(&begin, issue.id).map_err(|error| refused(&error))?;
+        Ok(Self { _programs: [begin, end], _requests: requests, buckets })
+    }
+
+    /// What was counted since it began, by the disks' numbers: major, minor.
+    ///
+    /// # Errors
+    ///
+    /// Those of bpf(2).
+    pub fn read(&self) -> io::Result<BTreeMap<(u32, u32), DiskLatencies>> {
+        let mut disks: BTreeMap<(u32, u32), DiskLatencies> = BTreeMap::new();
+        for (key, count) in self.buckets.entries()? {
+            let word = |at: usize| u32::from_ne_bytes([key[at], key[at + 1], key[at + 2], key[at + 3]]);
+            let (number, bucket) = (program::disk(word(0)), word(4));
+            let disk = disks.entry(number).or_default();
+            let side = if program::is_write(bucket) { &mut disk.writes } else { &mut disk.reads };
+            side.insert(program::bucket(bucket), count);
+        }
+        Ok(disks)
+    }
+}
+
+fn refused(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "the kernel lets us have no programs (eBPF) at its tracepoints: {error}; root may, or CAP_BPF with CAP_PERFMON"
+            )
+        }
+        _ => format!("the kernel refuses programs (eBPF) at its tracepoints: {error}"),
+    }
+}
+
+/// The largest latency of a bucket in nanoseconds. Four buckets have the width of a power of two together, so each is at
+/// most a quarter wider than the one before; the smallest is below 8 ns.
+pub const fn upper_edge_ns(bucket: u32) -> u64 {
+    let (power, quarter) = (bucket / 4, bucket % 4);
+    if power < 2 {
+        return 3;
+    }
+    if power >= 63 && quarter == 3 {
+        return u64::MAX;
+    }
+    (1u64 << power) + ((quarter as u64 + 1) << (power - 2)) - 1
+}
+
+/// The smallest latency of a bucket in nanoseconds.
+pub const fn lower_edge_ns(bucket: u32) -> u64 {
+    if bucket <= 8 { 0 } else { upper_edge_ns(bucket - 1) + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_tile_the_range_without_gaps() {
+        assert_eq!((lower_edge_ns(8), upper_edge_ns(8)), (0, 4));
+        for bucket in 9..256 {
+            assert_eq!(lower_edge_ns(bucket), upper_edge_ns(bucket - 1) + 1, "at {bucket}");
+            assert!(upper_edge_ns(bucket) > lower_edge_ns(bucket) || bucket < 12, "at {bucket}");
+        }
+        assert_eq!(upper_edge_ns(255), u64::MAX);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = BlockLatencyWatch::begin(&Root::recorded(folder.path())).expect_err("there is no tracefs");
+        assert!(missing.contains("mount -t tracefs"), "{missing}");
+        assert!(refused(&io::Error::from_raw_os_error(1)).contains("CAP_BPF"));
+    }
+
+    #[test]
+    fn the_kernel_takes_the_programs_where_it_may() {
+        match BlockLatencyWatch::begin(&Root::machine()) {
+            Ok(watch) => drop(watch.read().expect("the table can be read")),
+            Err(reason) => eprintln!("SKIPPED: {reason}"),
+        }
+    }
+}
