@@ -9,14 +9,13 @@ const HEAD: &str = "\
 
 # Offers the words that begin as what is typed.
 _diskspd_words() {
-    COMPREPLY=($(compgen -W \"$1\" -- \"$2\"))
+    mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$2\")
 }
 
 # Offers files, behind what the option and its value share a word with.
 _diskspd_files() {
     compopt -o filenames 2>/dev/null
-    local IFS=$'\\n'
-    COMPREPLY=($(compgen -f -P \"$2\" -- \"$1\"))
+    mapfile -t COMPREPLY < <(compgen -f -P \"$2\" -- \"$1\")
 }
 
 _diskspd() {
@@ -79,7 +78,7 @@ fn options(text: &mut String, options: &[Completed], first_words: &str) {
     if !first_words.is_empty() {
         let _ = writeln!(
             text,
-            "        [ \"$COMP_CWORD\" -eq 1 ] && COMPREPLY+=($(compgen -W '{first_words}' -- \"$word\"))"
+            "        [ \"$COMP_CWORD\" -eq 1 ] &&\n            mapfile -t -O \"${{#COMPREPLY[@]}}\" COMPREPLY < <(compgen -W '{first_words}' -- \"$word\")"
         );
     }
 }
