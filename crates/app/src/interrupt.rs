@@ -20,8 +20,8 @@ pub(crate) struct Signals {
     pub(crate) status_asked: Arc<AtomicBool>,
 }
 
-/// Sets a flag at the first SIGINT, SIGTERM or SIGHUP; the second ends the process at once. SIGUSR1
-/// sets another. A SIGHUP that is ignored stays so: that is what `nohup` is for.
+/// Sets a flag at the first SIGINT, SIGTERM or SIGHUP; a SIGINT or SIGTERM after that ends the process at once.
+/// SIGUSR1 sets another. A SIGHUP that is ignored stays so: that is what `nohup` is for.
 ///
 /// # Errors
 ///
@@ -31,11 +31,14 @@ pub(crate) fn watch() -> io::Result<Signals> {
     // Caught, so that a write above the limit on file sizes (ulimit -f) fails instead of killing us
     // with half a file made.
     flag::register(SIGXFSZ, Arc::default())?;
-    let ending = [SIGINT, SIGTERM].into_iter().chain((!sys::signal::is_ignored(SIGHUP)?).then_some(SIGHUP));
-    for signal in ending {
+    for signal in [SIGINT, SIGTERM] {
         // In this order: the second signal finds the flag that the first one set.
         flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&signals.interrupted))?;
         flag::register(signal, Arc::clone(&signals.interrupted))?;
+    }
+    // A terminal that is closed sends it twice, by the kernel and by the shell; the report shall be written all the same.
+    if !sys::signal::is_ignored(SIGHUP)? {
+        flag::register(SIGHUP, Arc::clone(&signals.interrupted))?;
     }
     flag::register(SIGUSR1, Arc::clone(&signals.status_asked))?;
     Ok(signals)

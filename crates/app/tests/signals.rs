@@ -20,6 +20,10 @@ fn signals_that_end_a_program_end_the_run_gracefully() {
         run.wait_for_stderr("starting measurements");
         std::thread::sleep(Duration::from_millis(200));
         send(&run);
+        if name == "HUP" {
+            // The kernel and the shell both send it when a terminal is closed.
+            send(&run);
+        }
         let run = run.finish();
         run.expect_status(0).expect_stderr(&["*** Interrupted by Ctrl-C."]);
         let report = Report::of(&run.stdout);

@@ -1,9 +1,10 @@
 //! What the screens have in common: styles, and bars that show a course.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::widgets::Sparkline;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph, Sparkline};
 
 /// What things look like. Without colours bold and reverse say the same.
 pub(crate) struct Look {
@@ -26,6 +27,35 @@ impl Look {
             quiet: if has_colours { plain.fg(Color::DarkGray) } else { plain },
         }
     }
+}
+
+/// A line with a name, what it is now, its course, and the most of what is seen of that.
+pub(crate) fn draw_chart(
+    frame: &mut Frame<'_>,
+    (name, in_words): (&str, fn(f64) -> String),
+    now: Option<f64>,
+    values: impl DoubleEndedIterator<Item = f64> + Clone,
+    line: Rect,
+    look: &Look,
+) {
+    let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
+    let [left, middle, right] = Layout::horizontal(parts).areas(line);
+    let now = now.map_or_else(|| "-".to_owned(), in_words);
+    frame.render_widget(Paragraph::new(format!("{name:<10} {now:>8}")), left);
+    draw_trend(frame, values.clone(), middle, look);
+    let max = values.rev().take(usize::from(middle.width)).fold(0.0, f64::max);
+    frame.render_widget(Paragraph::new(Span::styled(format!(" max {:>8}", in_words(max)), look.quiet)), right);
+}
+
+/// A box with a title above all else, as wide as it is asked to be if there is room.
+pub(crate) fn draw_help(frame: &mut Frame<'_>, title: &'static str, text: &[&'static str], width: u16, look: &Look) {
+    let screen = frame.area();
+    let (width, height) = (screen.width.min(width), screen.height.min(text.len() as u16 + 2));
+    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
+    let lines: Vec<Line<'_>> = text.iter().copied().map(Line::from).collect();
+    let block = Block::bordered().title(Span::styled(title, look.heading));
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 /// The last values that fit, the newest at the right edge; the highest bar is the largest of them.

@@ -1,7 +1,7 @@
 //! The picture: a line with the time, the table, charts of one device, and the keys.
 
 use super::{Column, MonitorScreen, Row};
-use crate::look::{Look, draw_trend};
+use crate::look::{Look, draw_chart, draw_help, draw_trend};
 use crate::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,7 +11,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Table, TableState};
+use ratatui::widgets::{Block, Borders, Cell, Paragraph, Table, TableState};
 
 /// The charts need this many lines, and the screen this many for them to be worth it.
 const CHARTS_HEIGHT: u16 = 5;
@@ -56,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zo
     }
     frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
     if screen.shows_help {
-        draw_help(frame, &look);
+        draw_help(frame, " Keys and columns: any key goes back ", &HELP, 62, &look);
     }
 }
 
@@ -200,25 +200,9 @@ fn draw_charts(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look) {
     let inside = block.inner(area);
     frame.render_widget(block, area);
     for ((name, value, in_words), line) in CHARTS.into_iter().zip(inside.rows()) {
-        let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
-        let [left, middle, right] = Layout::horizontal(parts).areas(line);
-        let now = row.rates.map_or_else(|| "-".to_owned(), |rates| in_words(value(rates)));
-        frame.render_widget(Paragraph::new(format!("{name:<10} {now:>8}")), left);
-        draw_line_chart(frame, row, middle, look, value);
-        let seen = row.history.into_iter().flatten().rev().take(usize::from(middle.width));
-        let max = seen.map(value).fold(0.0, f64::max);
-        frame.render_widget(Paragraph::new(Span::styled(format!(" max {:>8}", in_words(max)), look.quiet)), right);
+        let history = row.history.into_iter().flatten().map(value);
+        draw_chart(frame, (name, in_words), row.rates.map(value), history, line, look);
     }
-}
-
-fn draw_help(frame: &mut Frame<'_>, look: &Look) {
-    let screen = frame.area();
-    let (width, height) = (screen.width.min(62), screen.height.min(HELP.len() as u16 + 2));
-    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-    let text: Vec<Line<'_>> = HELP.into_iter().map(Line::from).collect();
-    let block = Block::bordered().title(Span::styled(" Keys and columns: any key goes back ", look.heading));
-    frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(text).block(block), area);
 }
 
 #[cfg(test)]

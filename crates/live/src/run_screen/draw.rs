@@ -1,14 +1,14 @@
 //! The picture: phase and time, charts, latencies, what is below, messages, and the keys.
 
 use super::{Below, RunScreen};
-use crate::look::{Look, draw_bars, draw_trend};
+use crate::look::{Look, draw_bars, draw_chart, draw_help};
 use crate::monitor_screen::Column;
 use crate::words;
 use model::live::{LiveLoad, LiveSide};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::Paragraph;
 
 /// Height of the charts, and of a screen on which they have room.
 const CHARTS_HEIGHT: u16 = 4;
@@ -53,7 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     frame.render_widget(Paragraph::new(last).style(look.busy), messages);
     frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
     if screen.shows_help {
-        draw_help(frame, &look);
+        draw_help(frame, " Keys and words: any key goes back ", &HELP, 60, &look);
     }
 }
 
@@ -94,14 +94,8 @@ const CHARTS: [Chart; CHARTS_HEIGHT as usize] = [
 
 fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
     for ((name, at, in_words), line) in CHARTS.into_iter().zip(area.rows()) {
-        let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
-        let [left, middle, right] = Layout::horizontal(parts).areas(line);
         let values = screen.history.iter().map(|values| values[at]);
-        let now = values.clone().next_back().map_or_else(|| "-".to_owned(), in_words);
-        frame.render_widget(Paragraph::new(format!("{name:<10} {now:>8}")), left);
-        draw_trend(frame, values.clone(), middle, look);
-        let max = values.rev().take(usize::from(middle.width)).fold(0.0, f64::max);
-        frame.render_widget(Paragraph::new(Span::styled(format!(" max {:>8}", in_words(max)), look.quiet)), right);
+        draw_chart(frame, (name, in_words), values.clone().next_back(), values, line, look);
     }
 }
 
@@ -218,16 +212,6 @@ fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Lo
         lines.push(Line::raw(in_line(&cell)));
     }
     frame.render_widget(Paragraph::new(lines), devices);
-}
-
-fn draw_help(frame: &mut Frame<'_>, look: &Look) {
-    let screen = frame.area();
-    let (width, height) = (screen.width.min(60), screen.height.min(HELP.len() as u16 + 2));
-    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-    let text: Vec<Line<'_>> = HELP.into_iter().map(Line::from).collect();
-    let block = Block::bordered().title(Span::styled(" Keys and words: any key goes back ", look.heading));
-    frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(text).block(block), area);
 }
 
 #[cfg(test)]
