@@ -1,4 +1,4 @@
-//! The live table of devices: what it shows and what keys do to it. Drawing is in [`draw`].
+//! The live table of devices: what it shows and what keys do to it. Drawing is in [`mod@draw`].
 
 mod column;
 mod draw;

@@ -1,4 +1,4 @@
-//! The screen of a run: what it shows and what keys do to it. Drawing is in [`draw`].
+//! The screen of a run: what it shows and what keys do to it. Drawing is in [`mod@draw`].
 
 mod draw;
 
