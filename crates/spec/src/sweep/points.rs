@@ -239,6 +239,7 @@ mod tests {
             ("--plan a", "o=1", "--plan"),
             ("--json=x a", "o=1", "--json"),
             ("-Rxml a", "o=1", "-Rxml"),
+            ("--live-json=x a", "o=1", "--live-json shows one run"),
             ("a", "o=1..2000", "more than 1024"),
             ("a", "w=50,101", "-w101"),
             ("-q a", "o=1", "-q"),
