@@ -1,0 +1,157 @@
+//! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
+
+use crate::page::Page;
+use spec::{Command, Subcommand, Surroundings, preset, sweep};
+use std::ffi::OsString;
+use std::path::Path;
+use testkit::Workplace;
+
+/// Where nothing exists yet.
+struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn milliseconds_since_boot(&self) -> u32 {
+        1
+    }
+
+    fn file_exists(&self, _: &Path) -> bool {
+        false
+    }
+}
+
+/// The words of each `diskspd` command in a block for the shell, or behind `$ ` in any other.
+pub(crate) fn commands(page: &Page, language: &str) -> Vec<(usize, Vec<String>)> {
+    let mut found = Vec::new();
+    for block in page.blocks(language) {
+        let mut line = String::new();
+        for index in block.first..block.first + block.count {
+            line.push_str(&page.lines[index]);
+            if line.ends_with('\\') {
+                line.pop();
+                continue;
+            }
+            let script = std::mem::take(&mut line);
+            let is_typed = language == "sh" || script.starts_with("$ ");
+            if is_typed {
+                found.extend(of_script(script.trim_start_matches("$ ")).into_iter().map(|words| (index, words)));
+            }
+        }
+    }
+    found
+}
+
+/// The words in lines like `args: [-c1G, /data/a.dat]` of manifests.
+pub(crate) fn arguments_in_manifests(page: &Page) -> Vec<(usize, Vec<String>)> {
+    let blocks = page.blocks("yaml");
+    let lines = blocks.iter().flat_map(|block| block.first..block.first + block.count);
+    let listed = lines.filter_map(|index| {
+        let list = page.lines[index].trim().strip_prefix("args: [")?.strip_suffix(']')?;
+        Some((index, list.split(", ").map(str::to_owned).collect()))
+    });
+    listed.collect()
+}
+
+/// The commands between backquotes in the page's tables.
+pub(crate) fn commands_in_tables(page: &Page) -> Vec<(usize, Vec<String>)> {
+    let rows = page.lines.iter().enumerate().filter(|(_, line)| line.starts_with("| "));
+    let quoted = rows.flat_map(|(index, line)| line.split('`').skip(1).step_by(2).map(move |code| (index, code)));
+    let scripts = quoted.filter(|(_, code)| code.starts_with("diskspd "));
+    scripts.flat_map(|(index, code)| of_script(code).into_iter().map(move |words| (index, words))).collect()
+}
+
+/// The words behind `diskspd` of each such command in a line.
+fn of_script(script: &str) -> Vec<Vec<String>> {
+    let words = shlex::split(script).unwrap_or_else(|| panic!("quotes do not match: {script}"));
+    let ends = |word: &String| ["|", "&&", "||", "&", ";"].contains(&word.as_str());
+    let commands = words.split(ends).map(|command| {
+        let is_before =
+            |word: &String| word == "sudo" || word == "exec" || (word.contains('=') && !word.starts_with('-'));
+        let from = command.iter().position(|word| !is_before(word)).unwrap_or(command.len());
+        // What is behind goes to a file, not to the program.
+        let is_redirection = |word: &String| word.starts_with('>') || word.starts_with("2>") || word.starts_with('<');
+        let to = command.iter().position(is_redirection).unwrap_or(command.len());
+        command.get(from..to).unwrap_or_default().to_vec()
+    });
+    let ours = commands.filter_map(|command| {
+        let is_in_container = command.first().is_some_and(|first| first == "docker");
+        let at =
+            command.iter().take(if is_in_container { usize::MAX } else { 1 }).position(|word| word == "diskspd")?;
+        Some(command[at + 1..].to_vec())
+    });
+    ours.collect()
+}
+
+/// Why the program would refuse these words.
+pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
+    let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let command = match spec::parse(&arguments, &Nowhere) {
+        Ok(command) => command,
+        Err(failure) => return Some(failure.messages.join("; ")),
+    };
+    match command {
+        Command::Subcommand(subcommand, words) => of_subcommand(subcommand, &words).err(),
+        // What is taken with a warning is no example to follow.
+        Command::Run(request) if !request.warnings.is_empty() => Some(request.warnings.join("; ")),
+        Command::Run(_) => {
+            let shown = words.iter().fold(place.diskspd("-Rp"), testkit::Program::arg).run();
+            (!shown.status.success()).then_some(shown.stderr)
+        }
+        // Help needs nothing more; the file of a profile (-X) is the reader's own.
+        _ => None,
+    }
+}
+
+fn of_subcommand(subcommand: Subcommand, words: &[OsString]) -> Result<(), String> {
+    let refused = match subcommand {
+        Subcommand::Check => spec::check_command::parse(words).err(),
+        Subcommand::Compare => spec::compare_command::parse(words).err(),
+        Subcommand::Devices => spec::devices_command::parse(words).err(),
+        Subcommand::Monitor => spec::monitor_command::parse(words).err(),
+        Subcommand::Report => spec::report_command::parse(words).err(),
+        Subcommand::Sweep => sweep::parse(words, &Nowhere).err(),
+        Subcommand::Repeat => sweep::parse_repeat(words, &Nowhere).err(),
+        Subcommand::Preset => match preset::parse(words) {
+            Ok(command) => return of_preset(&command),
+            Err(failure) => Some(failure),
+        },
+    };
+    refused.map_or(Ok(()), |failure| Err(failure.messages.join("; ")))
+}
+
+fn of_preset(command: &preset::PresetCommand) -> Result<(), String> {
+    let (preset::PresetCommand::Run(request) | preset::PresetCommand::Show(request, _)) = command else {
+        return Ok(());
+    };
+    // Files are the reader's own.
+    let is_file = request.name.contains(['/', '.']);
+    let Some(builtin) = preset::Builtin::find(&request.name) else {
+        return if is_file { Ok(()) } else { Err(format!("there is no preset '{}'", request.name)) };
+    };
+    let lines = preset::command_lines(&builtin.preset()?, request, 4);
+    if lines.is_empty() { Err(format!("'{}' has no loads", request.name)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_among_others() {
+        let found = |script| of_script(script).into_iter().map(|words| words.join(" ")).collect::<Vec<_>>();
+        assert_eq!(found("sudo diskspd -c1G 'a b' > r.txt  # why"), ["-c1G a b"]);
+        assert_eq!(found("A=1 diskspd --man | man -l - && diskspd x"), ["--man", "x"]);
+        assert_eq!(found("docker run --rm diskspd -c1G a.dat"), ["-c1G a.dat"]);
+        assert_eq!(found("mount /dev/x /mnt/diskspd"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_program_would_refuse_is_refused() {
+        let place = testkit::workplace!();
+        let refused = |line: &str| refusal(&place, &shlex::split(line).expect("words")).is_some();
+        assert!(
+            !refused("-c1M -d1 a.dat") && refused("-c1M --no-such a.dat") && refused("-c1M") && refused("-d1s a.dat")
+        );
+        assert!(!refused("preset run oltp a.dat") && refused("preset run no-such a.dat"));
+        assert!(!refused("sweep --vary o=1..4 -- -c1M a.dat") && refused("sweep --vary o=1..4 -- -q a.dat"));
+    }
+}

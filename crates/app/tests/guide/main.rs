@@ -1,0 +1,211 @@
+//! The guide is true: what its pages say that a command prints is what it prints, and no command that they, or
+//! other pages, show is refused.
+//!
+//! `GUIDE_REWRITE=/path/to/diskspd cargo test --test guide` writes what that program prints here into the pages,
+//! in place of what they say it printed: after a change of the output, and because every figure in the guide is
+//! to be one that was measured.
+
+mod accepted;
+mod output;
+mod page;
+
+use page::{Page, Step, root};
+use std::path::{Path, PathBuf};
+use testkit::{LoopDevice, Workplace, is_root, or_skip, skip, tool, workplace};
+
+/// Pages whose commands are run, by the names of their files; a test below is called like each of them.
+const REPLAYED: [&str; 10] = [
+    "compare",
+    "containers",
+    "first-test",
+    "from-diskspd",
+    "from-fio",
+    "how-much",
+    "queue-depth",
+    "raw-disks",
+    "reading-the-report",
+    "sql-server",
+];
+
+/// A step that was run, and what came out.
+struct Replayed {
+    step: Step,
+    printed: Vec<String>,
+}
+
+/// Runs the commands of a page in its order, in one folder, and compares what they print.
+fn replay(name: &str, place: &Workplace) {
+    let page = Page::read(&format!("docs/guide/{name}.md"));
+    let rewriter = std::env::var_os("GUIDE_REWRITE").map(PathBuf::from);
+    let steps: Vec<Step> = page.blocks("console").iter().flat_map(|block| page.steps(block)).collect();
+    assert!(!steps.is_empty(), "{name} has commands");
+    let mut replayed = Vec::new();
+    for step in steps {
+        let printed = run(place, rewriter.as_deref().unwrap_or(place.program()), &step, &page);
+        let fits = output::aligned(&step.expected, &printed, &step.varying).is_some();
+        let (at, command) = (page.place(step.index), &step.command);
+        let (expected, got) = (step.expected.join("\n"), printed.join("\n"));
+        assert!(fits || rewriter.is_some(), "{at}: $ {command}\n--- the page says\n{expected}\n--- printed\n{got}");
+        replayed.push(Replayed { step, printed });
+    }
+    if rewriter.is_some() {
+        rewrite(page, &replayed);
+    }
+}
+
+/// What a terminal would show.
+fn run(place: &Workplace, program: &Path, step: &Step, page: &Page) -> Vec<String> {
+    let folder = program.parent().expect("a program is in a folder").display();
+    let path = format!("{folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    let script = format!("exec 2>&1\n{}", step.command);
+    let run = place.tool("/bin/sh").arg("-c").arg(script).env("PATH", path).run();
+    let at = page.place(step.index);
+    assert!(run.status.success(), "{at}: $ {}\n{}\n{}", step.command, run.status, run.stdout);
+    let here = place.folder().display().to_string();
+    run.stdout.lines().map(|line| elsewhere(line, &here).trim_end().to_owned()).collect()
+}
+
+/// A line as it would be in the directory that the guide is in, in tables too.
+fn elsewhere(line: &str, here: &str) -> String {
+    const THERE: &str = "/data";
+    let Some((before, path)) = line.split_once(here) else {
+        return line.to_owned();
+    };
+    let (name, behind) = path.split_at(path.find("  ").unwrap_or(path.len()));
+    let width = if behind.is_empty() { 0 } else { here.len() - THERE.len().min(here.len()) };
+    format!("{before}{THERE}{name}{:width$}{behind}", "")
+}
+
+/// Puts what was printed into the page: where the page's lines stand for printed ones, these alone, else all.
+fn rewrite(page: Page, replayed: &[Replayed]) {
+    let mut lines = page.lines;
+    for Replayed { step, printed } in replayed.iter().rev() {
+        let shown: Vec<String> = match output::aligned(&step.expected, printed, &step.varying) {
+            Some(places) => {
+                let line = |(place, expected): (&Option<usize>, &String)| {
+                    place.map_or_else(|| expected.clone(), |place| printed[place].clone())
+                };
+                places.iter().zip(&step.expected).map(line).collect()
+            }
+            None => printed.clone(),
+        };
+        lines.splice(step.output..step.output + step.expected.len(), shown);
+    }
+    std::fs::write(&page.path, lines.join("\n") + "\n").expect("the page can be written");
+}
+
+/// Why the machine would print other words than the guide's did, if it would.
+fn is_like_the_guides(place: &Workplace) -> Result<(), String> {
+    place.direct_io()?;
+    place.attributes()?;
+    let version = place.diskspd("--version").run();
+    let has_ring = version.stdout.contains("io_uring: yes");
+    has_ring.then_some(()).ok_or_else(|| "the pages were made with io_uring, which this kernel refuses".to_owned())
+}
+
+/// Runs a page that needs files only.
+fn replay_with_files(name: &str) {
+    let place = workplace!();
+    or_skip!(is_like_the_guides(&place));
+    replay(name, &place);
+}
+
+/// A test for each page that needs files only.
+macro_rules! pages {
+    ($($test:ident: $name:literal,)*) => {$(
+        #[test]
+        fn $test() {
+            replay_with_files($name);
+        }
+    )*};
+}
+
+pages! {
+    compare: "compare",
+    containers: "containers",
+    first_test: "first-test",
+    from_diskspd: "from-diskspd",
+    from_fio: "from-fio",
+    how_much: "how-much",
+    queue_depth: "queue-depth",
+    reading_the_report: "reading-the-report",
+}
+
+#[test]
+fn sql_server() {
+    let place = workplace!();
+    or_skip!(is_like_the_guides(&place));
+    if !place.diskspd("--plan -c1M -b512 -Su small.dat").run().status.success() {
+        skip!("the disk of the build has no sectors of 512 bytes, which the preset of the log writes");
+    }
+    replay("sql-server", &place);
+}
+
+#[test]
+fn raw_disks() {
+    if !is_root() {
+        skip!("loop devices are made by root");
+    }
+    or_skip!(tool("losetup"));
+    let place = workplace!();
+    or_skip!(is_like_the_guides(&place));
+    or_skip!(LoopDevice::over(&place, &place.file("probe.img", &[0; 8192])));
+    let _detached = Detached(&place);
+    replay("raw-disks", &place);
+}
+
+/// A page that fails in the middle leaves no loop device behind.
+struct Detached<'a>(&'a Workplace);
+
+impl Drop for Detached<'_> {
+    fn drop(&mut self) {
+        let left = self.0.tool("losetup").args("--noheadings --output NAME --associated disk.img").run();
+        for device in left.stdout.split_whitespace() {
+            self.0.tool("losetup").arg("--detach").arg(device).run();
+        }
+    }
+}
+
+#[test]
+fn every_page_with_commands_to_run_is_run() {
+    let mut with_commands: Vec<String> = pages_in("docs/guide")
+        .into_iter()
+        .filter(|path| !Page::read(path).blocks("console").is_empty())
+        .map(|path| path.trim_start_matches("docs/guide/").trim_end_matches(".md").to_owned())
+        .collect();
+    with_commands.sort();
+    assert_eq!(with_commands, REPLAYED);
+}
+
+#[test]
+fn no_command_on_any_page_is_refused() {
+    let place = workplace!();
+    let mut count = 0;
+    let mut refused = Vec::new();
+    let pages = ["docs", "docs/guide", "docs/concepts"].into_iter().flat_map(pages_in);
+    for path in pages.chain(["README.md".to_owned()]) {
+        let page = Page::read(&path);
+        let mut commands = accepted::commands(&page, "sh");
+        commands.extend(accepted::commands(&page, "text"));
+        commands.extend(accepted::commands_in_tables(&page));
+        commands.extend(accepted::arguments_in_manifests(&page));
+        count += commands.len();
+        for (index, words) in commands {
+            let reason = accepted::refusal(&place, &words);
+            refused.extend(reason.map(|reason| format!("{path}:{}: {}: {reason}", index + 1, words.join(" "))));
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(count > 50, "{count} commands");
+    let left: Vec<_> = std::fs::read_dir(place.folder()).expect("our own folder").collect();
+    assert!(left.is_empty(), "looking at commands made {left:?}");
+}
+
+/// Paths of the pages in a folder of the project, below its root.
+fn pages_in(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let names = pages.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    names.map(|name| format!("{folder}/{name}")).collect()
+}
