@@ -36,6 +36,13 @@ fn the_intervals_of_a_measurement_add_up_to_its_result() {
     let last = lines.last().expect("a last line");
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
     assert_eq!(last["result"], document, "the last line is the result");
+    // So a stream is as good as the result.
+    let of_result = place.diskspd("report r.json").run();
+    assert_eq!(place.diskspd("report live.jsonl").run().stdout, of_result.expect_status(0).stdout);
+    let text = String::from_utf8(place.content("live.jsonl")).expect("it is text");
+    let all_but_last = text.trim_end().rsplit_once('\n').expect("there are lines").0;
+    place.file("cut.jsonl", all_but_last.as_bytes());
+    place.diskspd("report cut.jsonl").run().expect_status(1).expect_stderr(&["its run did not come to its end"]);
     let measured = &document["time_spans"][0]["measured"];
     let intervals: Vec<&Value> = of_kind(&lines, "interval").collect();
     assert_eq!(

@@ -42,6 +42,8 @@ pub enum NoRecording {
 struct Marks {
     schema: Option<String>,
     kind: Option<String>,
+    /// Live streams of runs have it, recordings do not.
+    form: Option<String>,
 }
 
 /// True if a text begins like something that the monitor wrote, whether all of it is a recording or not.
@@ -49,7 +51,8 @@ pub fn is_recording(text: &[u8]) -> bool {
     let first = text.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let marks: Option<Marks> = first.and_then(|line| serde_json::from_slice(line).ok());
     // What --jsonl prints has a kind alone; it is told what it lacks.
-    marks.is_some_and(|marks| marks.schema.map_or(marks.kind.is_some(), |schema| schema == WATCH_SCHEMA))
+    let is_ours = |marks: Marks| marks.schema.map_or(marks.kind.is_some(), |schema| schema == WATCH_SCHEMA);
+    marks.is_some_and(|marks| marks.form.is_none() && is_ours(marks))
 }
 
 /// Reads a recording. A last line that is not whole, as after a crash, is left out.
@@ -108,6 +111,7 @@ mod tests {
         let cut = read(text.as_bytes()).expect("as far as it goes");
         assert_eq!((cut.intervals.len(), cut.end), (1, None));
         assert!(is_recording(text.as_bytes()) && !is_recording(b"{\"schema\":\"diskspd-result\"}"));
+        assert!(!is_recording(b"{\"kind\":\"begin\",\"form\":\"diskspd-live/1\"}\n"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The lines of a live stream. Each is one document of JSON on a line of its own.
 
+use super::ReadError;
 use super::document::{Document, Label};
 use super::to_document::document;
 use model::live::LiveInterval;
 use model::plan::Plan;
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Marks the first line of a stream.
 pub const LIVE_FORM: &str = "diskspd-live/1";
@@ -131,4 +132,29 @@ pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>>
 /// As [`begin_line`].
 pub fn result_line(dropped_lines: u64, result: &RunResult) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Line::Result(Box::new(ResultLine { dropped_lines, result: document(result) })))
+}
+
+/// What is asked of a line before it is read.
+#[derive(Deserialize)]
+struct Marks {
+    form: Option<String>,
+}
+
+/// The result in a live stream, as a document of its own: the last line has it. `None` if a text is no such stream.
+///
+/// # Errors
+///
+/// If the stream has no result, because its run did not come to its end.
+pub(super) fn result_in(text: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let marks: Option<Marks> = lines.next().and_then(|line| serde_json::from_slice(line).ok());
+    if marks.and_then(|marks| marks.form).as_deref() != Some(LIVE_FORM) {
+        return Ok(None);
+    }
+    let mut last: serde_json::Value =
+        lines.next_back().and_then(|line| serde_json::from_slice(line).ok()).unwrap_or_default();
+    match last.get_mut("result").map(serde_json::Value::take) {
+        Some(result) => serde_json::to_vec(&result).map(Some).map_err(ReadError::Malformed),
+        None => Err(ReadError::CutOff),
+    }
 }

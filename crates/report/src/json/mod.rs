@@ -53,6 +53,9 @@ pub enum ReadError {
         /// Its size.
         bytes: usize,
     },
+    /// It is a live stream whose run did not come to its end.
+    #[error("it is a live stream without a result: its run did not come to its end")]
+    CutOff,
     /// A newer program wrote it.
     #[error("it has version {version} of the format; this program knows versions up to {SCHEMA_VERSION}")]
     TooNew {
@@ -68,11 +71,13 @@ pub fn write(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Reads a result that [`write()`] wrote. Fields that it does not know are ignored.
+/// Reads a result that [`write()`] wrote, or that of a live stream. Fields that it does not know are ignored.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if bytes.len() > BYTES_MAX {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
     }
+    let of_stream = live::result_in(bytes)?;
+    let bytes = of_stream.as_deref().unwrap_or(bytes);
     let head: Head = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
     let schema = head.schema.ok_or_else(|| ReadError::Foreign { found: "missing".to_owned() })?;
     if schema != SCHEMA {
