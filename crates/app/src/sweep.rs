@@ -231,6 +231,7 @@ fn announce(
         }
         (Extent::UntilSteady, _) => format!("rounds until they are steady, at most {runs}: at least "),
         (Extent::UntilFlat, _) => "points until throughput no longer grows: at least ".to_owned(),
+        (Extent::Whole, Kind::Repeat) if runs == 1 => "1 run: ".to_owned(),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: "),
         (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: "),
         (Extent::Whole, Kind::Sweep) => format!("{points} points: "),
