@@ -1,13 +1,16 @@
 //! When a worker moves counts from one cell to another, so that a reader does not count them twice or not
 //! at all.
 //!
-//! A sequence lock: the number is odd while the worker moves, which it does every 100 ms at most, and
+//! A sequence lock: the number is odd while the worker moves, which it does as a part of the measurement ends, and
 //! whoever read meanwhile reads again. The worker never waits.
 
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence};
+use std::thread;
+use std::time::Duration;
 
-/// A worker that was preempted in the middle of moving is not waited for longer than this.
-const TRIES_MAX: u32 = 100;
+/// A worker that lost its CPU in the middle of moving is waited for so often: a tenth of a second or so.
+const TRIES_MAX: u32 = 1000;
+const PATIENCE: Duration = Duration::from_micros(50);
 
 /// Begins and ends of moves.
 #[derive(Debug, Default)]
@@ -29,12 +32,15 @@ impl Turns {
     pub(crate) fn between<T>(&self, read: impl Fn() -> T) -> T {
         for _ in 0..TRIES_MAX {
             let before = self.0.load(Acquire);
+            if !before.is_multiple_of(2) {
+                thread::sleep(PATIENCE);
+                continue;
+            }
             let found = read();
             fence(Acquire);
-            if before.is_multiple_of(2) && self.0.load(Relaxed) == before {
+            if self.0.load(Relaxed) == before {
                 return found;
             }
-            std::thread::yield_now();
         }
         read()
     }
@@ -49,7 +55,7 @@ mod tests {
     fn what_moves_is_neither_doubled_nor_lost() {
         let (turns, current, sum, over) =
             (Turns::default(), AtomicU64::new(1000), AtomicU64::new(0), AtomicBool::new(false));
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..200_000 {
                     turns.begin();

@@ -2,6 +2,7 @@
 
 mod course;
 mod pacing;
+mod read_along;
 mod simulated;
 mod truth;
 
