@@ -40,10 +40,11 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("profile", "crates/spec/tests/data/profiles"),
 ];
 
-/// Where examples for a target lie.
+/// Where examples for a target lie. One that takes the inputs of another has no corpus of its own.
 pub fn examples(root: &Path, target: &str) -> Vec<PathBuf> {
     let others = EXAMPLES.iter().filter(|(name, _)| *name == target).map(|(_, folder)| root.join(folder));
-    std::iter::once(root.join("fuzz/corpus").join(target)).chain(others).collect()
+    let own = Some(root.join("fuzz/corpus").join(target)).filter(|folder| folder.is_dir());
+    own.into_iter().chain(others).collect()
 }
 
 /// Fuzzes, one target after the other.
