@@ -4,6 +4,7 @@ mod timers;
 
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected};
+use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use host::Root;
 use model::block_device::BlockDevice;
@@ -26,7 +27,7 @@ const WATCH: Duration = Duration::from_secs(2);
 pub(crate) fn run(words: &[OsString]) -> Status {
     match check_command::parse(words) {
         Err(failure) => refuse(&failure),
-        Ok(CheckCommand::Help) => printed(print(check_command::HELP.as_bytes()), Status::Success),
+        Ok(CheckCommand::Help) => show::text(check_command::HELP),
         Ok(CheckCommand::Check(request)) => check(&request),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
+use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use model::headline::Figure;
 use model::result::RunResult;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(words: &[OsString]) -> Status {
     match compare_command::parse(words) {
         Err(failure) => refuse(&failure),
-        Ok(CompareCommand::Help) => printed(print(compare_command::HELP.as_bytes()), Status::Success),
+        Ok(CompareCommand::Help) => show::text(compare_command::HELP),
         Ok(CompareCommand::Compare { first, second, limits, anyway }) => compare(&first, &second, &limits, anyway),
         Ok(CompareCommand::Scaling { one, many, drives }) => scaling(&one, &many, drives),
     }

@@ -1,9 +1,9 @@
 //! `diskspd devices`: the block devices of this machine, as a table or as JSON; and the list of scratch
 //! disks.
 
-use crate::output::print;
 use crate::scratch;
-use crate::status::{Status, fail, printed, refuse};
+use crate::show;
+use crate::status::{Status, fail, refuse};
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::units::Bytes;
@@ -18,11 +18,11 @@ const UNKNOWN: &str = "-";
 pub(crate) fn run(words: &[OsString]) -> Status {
     match devices_command::parse(words) {
         Err(failure) => refuse(&failure),
-        Ok(DevicesCommand::Help) => printed(print(devices_command::HELP.as_bytes()), Status::Success),
+        Ok(DevicesCommand::Help) => show::text(devices_command::HELP),
         Ok(DevicesCommand::List { all, json }) => {
             let mut devices = host::devices(&Root::machine());
             devices.retain(|device| all || device.size_bytes != Some(0));
-            if json { print_json(&devices) } else { printed(print(table(&devices).as_bytes()), Status::Success) }
+            if json { print_json(&devices) } else { show::text(&table(&devices)) }
         }
         Ok(DevicesCommand::MarkScratch { devices }) => scratch::mark(&devices),
     }
@@ -30,7 +30,7 @@ pub(crate) fn run(words: &[OsString]) -> Status {
 
 fn print_json(devices: &[DeviceRow]) -> Status {
     match serde_json::to_string_pretty(devices) {
-        Ok(text) => printed(print(format!("{text}\n").as_bytes()), Status::Success),
+        Ok(text) => show::text(&format!("{text}\n")),
         Err(error) => fail(&format!("cannot write the devices as JSON: {error}")),
     }
 }

@@ -4,12 +4,15 @@ mod faces;
 mod histogram;
 
 use crate::interrupt::{self, Signals};
-use crate::output::{print, say_each};
+use crate::output::say_each;
 use crate::outputs::{OutputFile, Protected};
-use crate::status::{Status, fail, printed, refuse};
+use crate::show;
+use crate::status::{Status, fail, refuse};
+use crate::terminal_settings::can_draw;
 use faces::{Ended, Faces};
 use host::{NamedDevice, Root};
 use live::choice::Choice;
+use live::terminal::Stream;
 use live::ticks::Ticks;
 use live::watch::Watch;
 use live::watch_lines::{self, Column};
@@ -18,12 +21,16 @@ use spec::monitor_command::{self, DevicesAsked, LineForm, MonitorCommand, WatchR
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long to wait before looking at signals again: one that comes just before a sleep does not end it.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Does what the words behind `diskspd monitor` ask for.
 pub(crate) fn run(words: &[OsString]) -> Status {
     match monitor_command::parse(words) {
         Err(failure) => refuse(&failure),
-        Ok(MonitorCommand::Help) => printed(print(monitor_command::HELP.as_bytes()), Status::Success),
+        Ok(MonitorCommand::Help) => show::text(monitor_command::HELP),
         Ok(MonitorCommand::Watch(request)) => match request.histogram {
             Some(when) => histogram::run(&request, when),
             None => begin(&request).map_or_else(|status| status, |monitor| monitor.go_on(&request)),
@@ -47,12 +54,12 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     let watch = Watch::begin(root, choice).ok_or_else(|| {
         fail("the kernel shows no block devices: neither /proc/diskstats nor /sys/class/block tells of any")
     })?;
-    let form = request.lines.or_else(|| (!faces::fits_a_screen()).then_some(LineForm::Csv));
+    let form = request.lines.or_else(|| (!can_draw(Stream::Stdout)).then_some(LineForm::Csv));
     let columns = match form {
         Some(LineForm::Csv) => columns(request, &watch).map_err(|reason| invalid(&[reason]))?,
         _ => Vec::new(),
     };
-    let signals = interrupt::watch().map_err(|error| fail(&format!("cannot watch for signals: {error}")))?;
+    let signals = signals()?;
     let begin = watch.facts(host, request.interval.as_nanos() as u64);
     let faces = Faces::begin(form, columns, &begin, output, record).map_err(Ended::status)?;
     Ok(Monitor { watch, faces, signals })
@@ -88,6 +95,10 @@ impl Monitor {
         }
         Ok(())
     }
+}
+
+fn signals() -> Result<Signals, Status> {
+    interrupt::watch().map_err(|error| fail(&format!("cannot watch for signals: {error}")))
 }
 
 fn invalid(reasons: &[String]) -> Status {

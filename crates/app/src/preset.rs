@@ -2,9 +2,9 @@
 
 use crate::Invocation;
 use crate::load;
-use crate::output::{print, say};
+use crate::output::say;
 use crate::profile_file;
-use crate::status::{Status, printed, refuse};
+use crate::status::{Status, refuse};
 use crate::surroundings::Here;
 use host::Root;
 use model::limits::PROFILE_BYTES_MAX;
@@ -18,15 +18,11 @@ use std::path::Path;
 pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
     match preset::parse(words) {
         Err(failure) => refuse(&failure),
-        Ok(PresetCommand::Help) => shown(preset::HELP),
+        Ok(PresetCommand::Help) => crate::show::text(preset::HELP),
         Ok(PresetCommand::List) => list(),
-        Ok(PresetCommand::Show(request, form)) => answer(show(&request, form).map(|text| shown(&text))),
+        Ok(PresetCommand::Show(request, form)) => answer(show(&request, form).map(|text| crate::show::text(&text))),
         Ok(PresetCommand::Run(request)) => answer(go(invocation, &request)),
     }
-}
-
-fn shown(text: &str) -> Status {
-    printed(print(text.as_bytes()), Status::Success)
 }
 
 fn answer(outcome: Result<Status, String>) -> Status {
@@ -44,7 +40,7 @@ fn list() -> Status {
         let title = builtin.preset().map_or_else(|reason| reason, |preset| preset.title);
         let _ = writeln!(text, "{:<width$}  {title}", builtin.name);
     }
-    shown(&text)
+    crate::show::text(&text)
 }
 
 /// The text of a preset, of the program's own or of a file.

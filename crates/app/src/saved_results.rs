@@ -3,6 +3,7 @@
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, document, write_document};
 use crate::picture;
+use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use crate::sweep::folder::Kind;
 use model::result::{Measured, RunResult};
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn report(words: &[OsString]) -> Status {
     match report_command::parse(words) {
         Err(failure) => refuse(&failure),
-        Ok(ReportCommand::Help) => printed(print(report_command::HELP.as_bytes()), Status::Success),
+        Ok(ReportCommand::Help) => show::text(report_command::HELP),
         Ok(ReportCommand::Print { files }) => {
             each(&files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
         }

@@ -1,7 +1,8 @@
 //! `diskspd devices --mark-scratch`: this machine's list of disks that tests may write to.
 
-use crate::output::{print, say_each};
-use crate::status::{Status, fail, printed};
+use crate::output::say_each;
+use crate::show;
+use crate::status::{Status, fail};
 use host::Root;
 use model::device_guard::{SCRATCH_LIST, Scratch};
 use model::facts::{TargetFacts, TargetKind, TargetQuestion};
@@ -41,7 +42,7 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
         return Status::Invalid;
     }
     match append(Path::new(SCRATCH_LIST), &lines) {
-        Ok(()) => printed(print(said.concat().as_bytes()), Status::Success),
+        Ok(()) => show::text(&said.concat()),
         Err(error) => fail(&format!("cannot write to {SCRATCH_LIST}: {error}")),
     }
 }

@@ -16,11 +16,10 @@ pub(crate) fn usage(invocation: &Invocation, status: Status) -> Status {
 
 /// `--help`; the parser let only known topics through.
 pub(crate) fn help(topic: Option<&str>) -> Status {
-    let text = topic.map_or_else(|| Some(spec::help::help()), spec::help::topic).unwrap_or_default();
-    printed(print(text.as_bytes()), Status::Success)
+    text(&topic.map_or_else(|| Some(spec::help::help()), spec::help::topic).unwrap_or_default())
 }
 
-/// `--man` and `--completions`.
+/// A text that was asked for, as it is.
 pub(crate) fn text(text: &str) -> Status {
     printed(print(text.as_bytes()), Status::Success)
 }

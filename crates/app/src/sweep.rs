@@ -7,6 +7,7 @@ use crate::interrupt::{self, Signals};
 use crate::load::is_invalid;
 use crate::machine_runner::MachineRunner;
 use crate::output::{print, say, say_each};
+use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use crate::surroundings::Here;
 use folder::{Folder, Kind};
@@ -31,7 +32,7 @@ use tune::{Attendant, Design, Ending, Step};
 pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> Status {
     match parse(words, kind) {
         Err(failure) => refuse(&failure),
-        Ok(SweepCommand::Help) => printed(print(help(kind).as_bytes()), Status::Success),
+        Ok(SweepCommand::Help) => show::text(help(kind)),
         Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder, kind),
         Ok(SweepCommand::Resume(path)) => resume(invocation, path, kind),
     }

@@ -154,9 +154,13 @@ impl Row {
     /// I/Os, bytes and the sum of latencies in nanoseconds up to now.
     pub(crate) fn totals(&self, write: bool) -> (u64, u64, u64) {
         let values = self.values(write);
-        let whole = values.count.saturating_mul(self.block_bytes);
-        let bytes = whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get());
-        (values.count, bytes, values.sum_ns)
+        (values.count, self.bytes_of(write, values.count), values.sum_ns)
+    }
+
+    /// Bytes that so many I/Os transferred, which are all up to now.
+    fn bytes_of(&self, write: bool, count: u64) -> u64 {
+        let whole = count.saturating_mul(self.block_bytes);
+        whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get())
     }
 
     /// What was counted up to now; in the warm-up no latency is counted by bucket.
@@ -165,7 +169,7 @@ impl Row {
         let filled = buckets.as_ref().filter(|_| values.count > 0);
         LiveTally {
             ios: values.count,
-            bytes: self.totals(write).1,
+            bytes: self.bytes_of(write, values.count),
             latency_sum_ns: values.sum_ns,
             latency_max_ns: values.max_ns,
             buckets: filled.map(|it| it.coarse_non_empty(values.min_ns, values.max_ns)).unwrap_or_default(),
@@ -173,9 +177,10 @@ impl Row {
     }
 
     pub(crate) fn direction_record(&self, write: bool) -> DirectionRecord {
+        let values = self.values(write);
         DirectionRecord {
-            tally: tally(self.values(write)),
-            bytes: self.totals(write).1,
+            tally: tally(values),
+            bytes: self.bytes_of(write, values.count),
             buckets: self.buckets[usize::from(write)].as_ref().map(Buckets::non_empty).unwrap_or_default(),
         }
     }

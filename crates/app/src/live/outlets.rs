@@ -4,14 +4,10 @@ use crate::outputs::{OutputFile, Protected};
 use live::metrics::{RunMetrics, Server};
 use live::stream::Stream;
 use model::live::{LiveOptions, StreamTarget};
-use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-
-/// `O_NONBLOCK`: a FIFO that nobody reads is refused instead of waited for.
-const NON_BLOCKING: i32 = 0o4000;
 
 /// Where the stream goes, once it has been checked.
 pub(crate) enum CheckedStream {
@@ -40,7 +36,8 @@ impl CheckedStream {
         let opened = match self {
             Self::Descriptor(descriptor) => Ok(descriptor),
             Self::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
-            Self::Fifo(path) => OpenOptions::new().write(true).custom_flags(NON_BLOCKING).open(path).map(OwnedFd::from),
+            // One that nobody reads is refused instead of waited for.
+            Self::Fifo(path) => sys::file::open_to_try_writing(&path).map(OwnedFd::from),
             Self::File(file) => return file.begin().map(OwnedFd::from),
         };
         opened.map_err(|error| error.to_string())

@@ -119,23 +119,20 @@ impl Telling {
         match news {
             News::TimeSpan { number, targets } => {
                 self.follower = Follower::new(targets.len());
-                if let Some(picture) = &mut self.picture {
-                    picture.state().begin(number, targets.clone());
-                }
+                self.show(|screen| screen.begin(number, targets.clone()));
                 (self.time_span, self.targets) = (number, targets);
             }
             News::Started if self.outlets.screen && self.picture.is_none() => self.take_screen(),
-            News::Status(status) => {
-                if let Some(picture) = &mut self.picture {
-                    picture.state().status(status);
-                }
-            }
-            News::Message(message) => {
-                if let Some(picture) = &mut self.picture {
-                    picture.state().message(message);
-                }
-            }
+            News::Status(status) => self.show(|screen| screen.status(status)),
+            News::Message(message) => self.show(|screen| screen.message(message)),
             News::Started | News::Counts(_) => {}
+        }
+    }
+
+    /// Changes what is on the screen, if there is one.
+    fn show(&mut self, change: impl FnOnce(&mut RunScreen)) {
+        if let Some(picture) = &mut self.picture {
+            change(picture.state());
         }
     }
 

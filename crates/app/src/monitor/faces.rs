@@ -1,8 +1,9 @@
 //! Where the monitor shows what it sees: a screen, lines on stdout or in a file, a recording.
 
+use super::PATIENCE;
 use crate::outputs::OutputFile;
 use crate::status::{Status, fail};
-use crate::terminal_settings::{can_draw, has_colours};
+use crate::terminal_settings::has_colours;
 use jiff::tz::TimeZone;
 use live::monitor_screen::{self, After, MonitorScreen};
 use live::terminal::{Event, Screen, Stream};
@@ -13,9 +14,6 @@ use spec::monitor_command::LineForm;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
-
-/// How long to wait before looking at signals again: one that comes just before a sleep does not end it.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Why it went no further.
 #[derive(Debug)]
@@ -41,11 +39,6 @@ impl Ended {
             Self::Failed(format!("cannot write to stdout: {error}"))
         }
     }
-}
-
-/// True if stdout is a terminal that can show a table that moves.
-pub(super) fn fits_a_screen() -> bool {
-    can_draw(Stream::Stdout)
 }
 
 /// Lines and where they go.
@@ -109,7 +102,6 @@ impl Picture {
     fn begin(facts: &WatchBegin) -> Result<Self, Ended> {
         let screen = Screen::enter(Stream::Stdout)
             .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv needs none")))?;
-        // https://no-color.org
         let state = MonitorScreen::new(facts.host.clone());
         let mut picture = Self { screen, state, has_colours: has_colours(), zone: TimeZone::system() };
         picture.draw()?;

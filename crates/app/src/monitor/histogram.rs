@@ -1,7 +1,6 @@
 //! Distributions of the latencies of disks.
 
-use super::{choice, invalid};
-use crate::interrupt;
+use super::{PATIENCE, choice, invalid, signals};
 use crate::output::print;
 use crate::status::{Status, fail};
 use host::Root;
@@ -12,9 +11,6 @@ use spec::monitor_command::{Histograms, WatchRequest};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How long a sleep lasts before signals are looked at.
-const PATIENCE_NS: u64 = 200_000_000;
-
 /// Counts and tells until enough was told, or the user has enough.
 pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
     let root = Root::machine();
@@ -22,9 +18,9 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
         Ok(choice) => choice,
         Err(reasons) => return invalid(&reasons),
     };
-    let signals = match interrupt::watch() {
+    let signals = match signals() {
         Ok(signals) => signals,
-        Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+        Err(status) => return status,
     };
     let watch = match BlockLatencyWatch::begin(&root) {
         Ok(watch) => watch,
@@ -46,7 +42,7 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
                 return status;
             }
         }
-        sys::clock::sleep_until_ns(ticks.next_ns().min(now_ns + PATIENCE_NS));
+        sys::clock::sleep_until_ns(ticks.next_ns().min(now_ns + PATIENCE.as_nanos() as u64));
     }
     told.tell().map_or_else(|status| status, |()| Status::Success)
 }
