@@ -1,11 +1,14 @@
 //! Who else has a file open.
 //!
 //! The kernel knows and tells by granting a write lease or not; /proc and /sys then tell who it
-//! is. Where no lease can be had, what they tell is all there is.
+//! is. Where no lease can be had, what they tell is all there is. Files are compared by device and
+//! inode number, so that hard links, bind mounts and deleted names are the files they are.
 
 use crate::root::Root;
 use crate::syntax::{labelled, unescape};
+use crate::{exports, loops, mounts, zpool};
 use model::facts::{FileIdentity, Openers};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -29,21 +32,27 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
     if matches!(lease, Ok(WriteLease::Granted)) {
         return Openers::None;
     }
-    let Ok(search) = Search::new(root, file, path) else {
+    let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else {
         return Openers::NoneFoundInProc { reason: "its identity cannot be read".to_owned() };
     };
-    let found = search.everywhere();
-    if !found.who.is_empty() {
-        return Openers::Some { who: shortened(found.who) };
+    let mut found = search(root, &[(path.to_owned(), identity)], &[]);
+    let mut who = found.users.remove(&identity).unwrap_or_default();
+    let own = found.own_descriptors.remove(&identity).unwrap_or_default();
+    who.extend(standard_streams(&own));
+    let by_ourselves = own.iter().any(|&number| number > 2 && number != file.as_raw_fd());
+    if !who.is_empty() {
+        return Openers::Some { who: shortened(who) };
     }
     match lease {
+        Err(_) if !found.unidentified.is_empty() => Openers::Some { who: found.unidentified },
         Err(error) => Openers::NoneFoundInProc { reason: no_lease(&error, found.hidden_processes) },
-        Ok(_) if found.by_ourselves => Openers::NoneFoundInProc {
+        Ok(_) if by_ourselves => Openers::NoneFoundInProc {
             reason: "this process itself has it open once more, so the kernel cannot be asked".to_owned(),
         },
         // Who was there may have left since, or is about to: an indexer, or the kernel itself, which
         // keeps files of a ring open until some time after its process has ended.
         Ok(_) if matches!(sys::lease::write_lease_within(file, PATIENCE), Ok(WriteLease::Granted)) => Openers::None,
+        Ok(_) if !found.unidentified.is_empty() => Openers::Some { who: found.unidentified },
         Ok(_) if found.hidden_processes > 0 => Openers::Some {
             who: vec![format!(
                 "a process that cannot be seen from here (one of the {} that this user may not look into, or one in \
@@ -58,6 +67,32 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
             ],
         },
     }
+}
+
+/// Users of each of these regular files, as phrases: "process 7 (postgres)", "loop device /dev/loop0",
+/// "active swap". Files without users are absent.
+///
+/// No lease is asked for, and descriptors of this process do not count, so this may be called while it
+/// has the files open. Not found are users that /proc does not show: processes of other users if this
+/// is not root, and those in other containers; and loop devices that may not be opened and have another
+/// path to the file.
+pub fn users_of_files(root: &Root, files: &[(PathBuf, FileIdentity)]) -> BTreeMap<FileIdentity, Vec<String>> {
+    search(root, files, &[]).users.into_iter().map(|(identity, who)| (identity, shortened(who))).collect()
+}
+
+pub(crate) fn identity(metadata: &fs::Metadata) -> FileIdentity {
+    FileIdentity { device: metadata.dev(), inode: metadata.ino() }
+}
+
+/// A report must not go into a target, so the standard streams of this process count.
+pub(crate) fn standard_streams(descriptors: &[i32]) -> Vec<String> {
+    let name = |number: &i32| match number {
+        0 => Some("the standard input of this very process"),
+        1 => Some("the standard output of this very process"),
+        2 => Some("the standard error of this very process"),
+        _ => None,
+    };
+    descriptors.iter().filter_map(name).map(str::to_owned).collect()
 }
 
 fn no_lease(error: &io::Error, hidden_processes: usize) -> String {
@@ -81,82 +116,133 @@ fn shortened(mut who: Vec<String>) -> Vec<String> {
     who
 }
 
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// By file, those of others.
+    pub(crate) users: BTreeMap<FileIdentity, Vec<String>>,
+    /// By file, descriptors of this process.
+    pub(crate) own_descriptors: BTreeMap<FileIdentity, Vec<i32>>,
+    /// Processes whose descriptors may not be looked at.
+    pub(crate) hidden_processes: usize,
+    /// Loop devices and swap files that may be any file, as phrases.
+    pub(crate) unidentified: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, file: FileIdentity, user: impl Into<String>) {
+        self.users.entry(file).or_default().push(user.into());
+    }
+}
+
+/// Looks for users of all `files` at once. `own_loops` are loop devices that are no users.
+pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: &[String]) -> Found {
+    // Without symbolic links, as the kernel names it in its lists.
+    let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    let search = Search { root, files: files.iter().map(|(path, file)| (real(path), *file)).collect() };
+    let mut found = Found::default();
+    if !search.files.is_empty() {
+        search.swaps(&mut found);
+        search.loops(own_loops, &mut found);
+        search.named(&mut found);
+        search.processes(&mut found);
+    }
+    found
+}
+
 /// What is looked for.
 struct Search<'a> {
     root: &'a Root,
-    identity: FileIdentity,
-    /// Without symbolic links, as the kernel names it in its lists.
-    path: PathBuf,
-    /// The descriptor that this very search uses.
-    own_descriptor: i32,
+    files: Vec<(PathBuf, FileIdentity)>,
 }
 
-/// What was found.
-#[derive(Default)]
-struct Found {
-    who: Vec<String>,
-    /// This process has further descriptors of it, apart from the standard ones.
-    by_ourselves: bool,
-    /// Processes whose descriptors may not be looked at.
-    hidden_processes: usize,
-}
-
-impl<'a> Search<'a> {
-    fn new(root: &'a Root, file: &File, path: &Path) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        let identity = FileIdentity { device: metadata.dev(), inode: metadata.ino() };
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self { root, identity, path, own_descriptor: file.as_raw_fd() })
+impl Search<'_> {
+    fn wanted(&self, file: FileIdentity) -> Option<FileIdentity> {
+        self.files.iter().any(|(_, other)| *other == file).then_some(file)
     }
 
-    fn everywhere(&self) -> Found {
-        let mut found = Found::default();
-        if self.is_swap() {
-            found.who.push("active swap".to_owned());
+    /// The file that `path` leads to, or that bears its name where this process cannot follow.
+    fn at(&self, path: &Path) -> Option<FileIdentity> {
+        match fs::metadata(path) {
+            Ok(metadata) => self.wanted(identity(&metadata)),
+            Err(_) => self.files.iter().find(|(other, _)| other == path).map(|(_, file)| *file),
         }
-        found.who.extend(self.loop_devices());
-        let own = fs::read_link(self.root.path("/proc/self")).ok();
-        for process in self.root.numbered("/proc", "") {
-            if own.as_deref() == Some(Path::new(&process.to_string())) {
-                self.look_at_ourselves(&mut found);
-            } else {
-                self.look_at(process, &mut found);
+    }
+
+    /// A line is `name type size used priority`, after one with headings.
+    fn swaps(&self, found: &mut Found) {
+        let list = self.root.text("/proc/swaps").unwrap_or_default();
+        for line in list.lines().skip(1) {
+            let mut words = line.split_whitespace();
+            let (Some(name), kind) = (words.next(), words.next()) else { continue };
+            let name = PathBuf::from(OsString::from_vec(unescape(name)));
+            if let Some(file) = self.at(&name) {
+                found.add(file, "active swap");
+            } else if kind != Some("partition")
+                && (name.as_os_str().as_encoded_bytes().ends_with(b" (deleted)") || fs::metadata(&name).is_err())
+            {
+                found
+                    .unidentified
+                    .push(format!("the active swap file '{}', whose identity cannot be determined", name.display()));
             }
         }
-        found
     }
 
-    /// True if `path` leads to the file, or bears its name where this process cannot follow.
-    fn is_it(&self, path: &Path) -> bool {
-        match fs::metadata(path) {
-            Ok(metadata) => metadata.dev() == self.identity.device && metadata.ino() == self.identity.inode,
-            Err(_) => path == self.path,
+    fn loops(&self, own: &[String], found: &mut Found) {
+        let mut unasked = Vec::new();
+        for device in loops::attached(self.root).into_iter().filter(|device| !own.contains(&device.name)) {
+            let file = match &device.backing {
+                Ok(_) => device.file_identity().and_then(|file| self.wanted(file)),
+                Err(_) => self.at(&device.file),
+            };
+            match file {
+                Some(file) => found.add(file, format!("loop device /dev/{}", device.name)),
+                None if device.backing.is_err() => unasked.push(device),
+                None => {}
+            }
+        }
+        found.unidentified.extend(loops::unasked(&unasked).map(|phrase| format!("perhaps {phrase}")));
+    }
+
+    /// Users of whom the kernel only tells the path that they were given.
+    fn named(&self, found: &mut Found) {
+        for (pool, paths) in zpool::all(self.root) {
+            for file in paths.iter().filter_map(|path| self.at(path)) {
+                found.add(file, format!("the ZFS pool '{pool}'"));
+            }
+        }
+        for export in exports::all(self.root) {
+            if let Some(file) = self.at(&export.path) {
+                found.add(file, export.phrase);
+            }
         }
     }
 
-    fn is_swap(&self) -> bool {
-        let list = self.root.text("/proc/swaps").unwrap_or_default();
-        let names = list.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-        names.map(|name| PathBuf::from(OsString::from_vec(unescape(name)))).any(|path| self.is_it(&path))
+    fn processes(&self, found: &mut Found) {
+        let own = fs::read_link(self.root.path("/proc/self")).ok();
+        let mut namespaces = BTreeSet::new();
+        for process in self.root.numbered("/proc", "") {
+            let name = process.to_string();
+            if own.as_deref() == Some(Path::new(&name)) {
+                found.own_descriptors = self.descriptors("self").unwrap_or_default();
+            } else {
+                self.look_at(process, found);
+            }
+            let namespace = fs::read_link(self.root.path(format!("/proc/{name}/ns/mnt")));
+            if namespace.is_ok_and(|namespace| namespaces.insert(namespace)) {
+                self.mounts_of(&name, found);
+            }
+        }
     }
 
-    fn loop_devices(&self) -> Vec<String> {
-        let backs = |number: &u32| {
-            let backing = self.root.word(format!("/sys/block/loop{number}/loop/backing_file"));
-            backing.is_some_and(|path| self.is_it(Path::new(&path)))
-        };
-        let numbers = self.root.numbered("/sys/block", "loop");
-        numbers.into_iter().filter(backs).map(|number| format!("loop device /dev/loop{number}")).collect()
-    }
-
-    /// Numbers of the process's descriptors that are the file; an error if they may not be seen.
-    fn descriptors(&self, process: &str) -> io::Result<Vec<i32>> {
-        let mut numbers = Vec::new();
+    /// The process's descriptors of the files; an error if they may not be seen.
+    fn descriptors(&self, process: &str) -> io::Result<BTreeMap<FileIdentity, Vec<i32>>> {
+        let mut numbers: BTreeMap<FileIdentity, Vec<i32>> = BTreeMap::new();
         for entry in fs::read_dir(self.root.path(format!("/proc/{process}/fd")))?.flatten() {
-            let is_it = fs::metadata(entry.path())
-                .is_ok_and(|file| file.dev() == self.identity.device && file.ino() == self.identity.inode);
-            if is_it && let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
-                numbers.push(number);
+            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if let (Some(file), Some(number)) = (self.wanted(identity(&metadata)), number) {
+                numbers.entry(file).or_default().push(number);
             }
         }
         Ok(numbers)
@@ -165,50 +251,65 @@ impl<'a> Search<'a> {
     fn look_at(&self, process: u32, found: &mut Found) {
         let name = process.to_string();
         let descriptors = self.descriptors(&name);
-        let is_mapped = self.is_mapped(&name);
+        let mapped = self.mapped(&name);
         // A process that has just ended is no hidden one.
         if matches!(&descriptors, Err(error) if error.kind() == io::ErrorKind::PermissionDenied) {
             found.hidden_processes += 1;
         }
-        let mapped = match (descriptors.is_ok_and(|numbers| !numbers.is_empty()), is_mapped) {
-            (true, _) => "",
-            (false, true) => ", which has it mapped",
-            (false, false) => return,
-        };
+        let opened: BTreeSet<FileIdentity> = descriptors.unwrap_or_default().into_keys().collect();
+        if opened.is_empty() && mapped.is_empty() {
+            return;
+        }
         let status = self.root.text(format!("/proc/{process}/status")).unwrap_or_default();
         let command = labelled(&status, "Name").map(|name| format!(" ({name})")).unwrap_or_default();
-        found.who.push(format!("process {process}{command}{mapped}"));
-    }
-
-    /// Our own standard streams count, since a report must not go into a target; other
-    /// descriptors of ours are no stranger's.
-    fn look_at_ourselves(&self, found: &mut Found) {
-        for number in self.descriptors("self").unwrap_or_default() {
-            match number {
-                0 => found.who.push("the standard input of this very process".to_owned()),
-                1 => found.who.push("the standard output of this very process".to_owned()),
-                2 => found.who.push("the standard error of this very process".to_owned()),
-                _ if number == self.own_descriptor => {}
-                _ => found.by_ourselves = true,
-            }
+        for &file in opened.union(&mapped) {
+            let how = if opened.contains(&file) { "" } else { ", which has it mapped" };
+            found.add(file, format!("process {process}{command}{how}"));
         }
     }
 
-    fn is_mapped(&self, process: &str) -> bool {
-        let Ok(maps) = File::open(self.root.path(format!("/proc/{process}/maps"))) else { return false };
-        let mut lines = BufReader::new(maps.take(MAPS_BYTES_MAX)).split(b'\n');
-        lines.any(|line| line.is_ok_and(|line| self.is_mapping_of_it(&String::from_utf8_lossy(&line))))
+    fn mapped(&self, process: &str) -> BTreeSet<FileIdentity> {
+        let Ok(maps) = File::open(self.root.path(format!("/proc/{process}/maps"))) else { return BTreeSet::new() };
+        let lines = BufReader::new(maps.take(MAPS_BYTES_MAX)).split(b'\n').map_while(Result::ok);
+        lines.filter_map(|line| self.mapping(process, &String::from_utf8_lossy(&line))).collect()
     }
 
     /// A line is `start-end flags offset major:minor inode    path`.
-    fn is_mapping_of_it(&self, line: &str) -> bool {
-        let mut words = line.split_ascii_whitespace().skip(3);
-        let (Some(device), Some(inode)) = (words.next(), words.next()) else { return false };
-        if inode.parse() != Ok(self.identity.inode) {
-            return false;
+    fn mapping(&self, process: &str, line: &str) -> Option<FileIdentity> {
+        let mut words = line.split_ascii_whitespace();
+        let range = words.next()?;
+        let (device, inode) = (words.nth(2)?, words.next()?.parse::<u64>().ok()?);
+        let of_inode = || self.files.iter().filter(|(_, file)| file.inode == inode);
+        of_inode().next()?;
+        let has_device = |file: &FileIdentity| {
+            let (major, minor) = sys::file::major_minor(file.device);
+            device == format!("{major:02x}:{minor:02x}")
+        };
+        if let Some((_, file)) = of_inode().find(|(_, file)| has_device(file)) {
+            return Some(*file);
         }
-        let (major, minor) = sys::file::major_minor(self.identity.device);
         // Some file systems (btrfs, overlay) show another device number here than stat does.
-        device == format!("{major:02x}:{minor:02x}") || words.next().is_some_and(|path| Path::new(path) == self.path)
+        let range: Vec<&str> = range.split('-').map(|end| end.trim_start_matches('0')).collect();
+        let entry = self.root.path(format!("/proc/{process}/map_files/{}", range.join("-")));
+        if let Ok(metadata) = fs::metadata(entry) {
+            return self.wanted(identity(&metadata));
+        }
+        let path = Path::new(&line[line.find('/')?..]);
+        of_inode().find(|(other, _)| other == path).map(|(_, file)| *file)
+    }
+
+    /// Files that a process sees mounted as they are, without a loop device.
+    fn mounts_of(&self, process: &str, found: &mut Found) {
+        for mount in mounts::of_process(self.root, process) {
+            let Some(source) = mount.source.strip_prefix('/').filter(|_| mount.file_system == "erofs") else {
+                continue;
+            };
+            let place = self.root.path(format!("/proc/{process}/root")).join(source);
+            if let Ok(metadata) = fs::metadata(place)
+                && let Some(file) = self.wanted(identity(&metadata))
+            {
+                found.add(file, format!("the file system mounted at '{}'", mount.point.display()));
+            }
+        }
     }
 }

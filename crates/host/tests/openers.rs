@@ -4,7 +4,8 @@
 //! kernel would report as users; so the tests here run one after the other.
 
 use host::{Root, TargetQuestion};
-use model::facts::{Openers, TargetKind};
+use model::facts::{FileIdentity, Openers, TargetKind};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -237,15 +238,62 @@ fn recorded_lists_of_the_kernel_name_the_file_by_any_way_to_it() {
     write("proc/10/maps", &format!("7f00-7f01 rw-s 00000000 ff:ff {inode}   /another/file\ngarbage\n"));
     write("proc/swaps", &format!("Filename Type Size\n{name} file 1024\n"));
     write("sys/block/loop3/loop/backing_file", &format!("{name}\n"));
+    write("sys/kernel/config/nvmet/subsystems/a/namespaces/1/device_path", &format!("{name}\n"));
+    fs::create_dir_all(machine.path().join("proc/11/ns")).expect("made");
+    symlink("mnt:[7]", machine.path().join("proc/11/ns/mnt")).expect("linked");
+    symlink("/", machine.path().join("proc/11/root")).expect("linked");
+    write("proc/11/mountinfo", &format!("30 1 0:50 / /image rw - erofs {name} ro\n"));
     // Somebody must really have it open, or the kernel would say so first.
     let child = holder(&["env"], "exec 3<\"$1\"", &subject.path);
     let found = openers_on(&Root::recorded(machine.path()), &subject.path);
     release(child);
     assert_eq!(
         users(found),
-        "active swap, loop device /dev/loop3, process 7 (postgres), process 8 (mapper), which has it mapped, \
-         process 9, which has it mapped"
+        "active swap, loop device /dev/loop3, the NVMe target of subsystem a, process 7 (postgres), process 8 (mapper), \
+         which has it mapped, process 9, which has it mapped, the file system mounted at '/image'"
     );
+}
+
+#[test]
+fn users_of_several_files_are_found_at_once() {
+    let subject = subject();
+    let other = subject.directory.path().join("other");
+    fs::write(&other, [1; 4096]).expect("written");
+    let identity = |path: &Path| {
+        let metadata = fs::metadata(path).expect("exists");
+        FileIdentity { device: metadata.dev(), inode: metadata.ino() }
+    };
+    let files = [(subject.path.clone(), identity(&subject.path)), (other.clone(), identity(&other))];
+    // What this process has open does not count.
+    let _open = File::open(&subject.path).expect("opens");
+    assert_eq!(host::users_of_files(&Root::machine(), &files), BTreeMap::new());
+    let child = holder(&["env"], "exec 3<\"$1\"", &other);
+    let found = host::users_of_files(&Root::machine(), &files);
+    let id = child.id();
+    release(child);
+    assert_eq!(found, BTreeMap::from([(files[1].1, vec![format!("process {id} (sh)")])]));
+    assert_eq!(host::users_of_files(&Root::machine(), &[]), BTreeMap::new());
+}
+
+#[test]
+fn a_loop_device_is_found_whatever_its_file_is_called_now() {
+    let subject = subject();
+    let link = subject.directory.path().join("link");
+    fs::hard_link(&subject.path, &link).expect("linked");
+    let attached = Command::new("losetup").args(["--find", "--show"]).arg(&link).output();
+    let Some(output) = attached.ok().filter(|output| output.status.success()) else {
+        return eprintln!("skipped: losetup is not possible here");
+    };
+    let device = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let by_another_name = openers(&subject.path);
+    fs::remove_file(&link).expect("removed");
+    let by_a_deleted_name = openers(&subject.path);
+    fs::write(&link, "another file").expect("written");
+    let name_of_another = openers(&link);
+    assert!(succeeds("losetup", &[Path::new("--detach"), Path::new(&device)]));
+    assert_eq!(users(by_another_name), format!("loop device {device}"));
+    assert_eq!(users(by_a_deleted_name), format!("loop device {device}"));
+    assert!(!matches!(name_of_another, Openers::Some { .. }), "{name_of_another:?}");
 }
 
 #[test]

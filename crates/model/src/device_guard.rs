@@ -1,6 +1,7 @@
 //! What must be known about a block device before anything is written to it.
 
 use crate::block_device::DeviceKind;
+use crate::facts::FileIdentity;
 use serde::{Deserialize, Serialize};
 
 /// A block device that a profile writes to.
@@ -29,6 +30,20 @@ pub struct DeviceGuard {
     pub scratch: Scratch,
     /// Why this process cannot write to it, if it cannot.
     pub not_writable: Option<String>,
+}
+
+/// What a loop device stands on, as its driver says (`LOOP_GET_STATUS64`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoopBacking {
+    /// The backing file, or the node of the backing device.
+    pub file: FileIdentity,
+    /// Number of the backing device; `None` if the backing is a regular file.
+    pub block_device: Option<u64>,
+    /// Where in it the loop device begins.
+    pub offset_bytes: u64,
+    /// Most bytes of it that the loop device has; 0 = up to its end.
+    pub size_limit_bytes: u64,
 }
 
 /// What the kernel says when it is asked for exclusive use of a device (`O_EXCL`).

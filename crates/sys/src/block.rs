@@ -4,7 +4,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::ioctl::{Getter, ioctl, opcode};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// `BLKGETSIZE64`: despite its declared type the kernel stores 64 bits.
@@ -12,6 +12,70 @@ const BLKGETSIZE64: rustix::ioctl::Opcode = opcode::read::<usize>(0x12, 114);
 
 /// `BLKGETDISKSEQ`, since Linux 5.15.
 const BLKGETDISKSEQ: rustix::ioctl::Opcode = opcode::read::<u64>(0x12, 128);
+
+/// `LOOP_GET_STATUS64`: its number is older than the scheme that encodes sizes.
+const LOOP_GET_STATUS64: rustix::ioctl::Opcode = 0x4c05;
+
+/// Major number of the devices of the loop driver.
+const LOOP_MAJOR: u32 = 7;
+
+/// `struct loop_info64` of linux/loop.h.
+#[repr(C)]
+#[allow(dead_code, reason = "the kernel fills all of it")]
+struct LoopInfo64 {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// What a loop device stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopStatus {
+    /// Device number of the file system that the backing file or node is on, as `stat` shows it.
+    pub device: u64,
+    /// Inode number of the backing file or node.
+    pub inode: u64,
+    /// Device number of a backing device; 0 if the backing is a regular file.
+    pub rdevice: u64,
+    /// Where in it the loop device begins, in bytes.
+    pub offset_bytes: u64,
+    /// Most bytes of it that the loop device has; 0 = up to its end.
+    pub size_limit_bytes: u64,
+    /// `LO_FLAGS_*` of linux/loop.h: 1 read-only, 4 autoclear, 8 partition scan, 16 direct I/O.
+    pub flags: u32,
+}
+
+/// What the open loop device stands on. `ENXIO` if it is free, `ENOTTY` if it is no loop device.
+pub fn loop_status(device: &File) -> io::Result<LoopStatus> {
+    // Other drivers may take the same number for another request.
+    let metadata = device.metadata()?;
+    if !metadata.file_type().is_block_device() || rustix::fs::major(metadata.rdev()) != LOOP_MAJOR {
+        return Err(rustix::io::Errno::NOTTY.into());
+    }
+    // SAFETY: LOOP_GET_STATUS64 writes exactly one loop_info64 through its pointer argument, and Getter
+    // hands it a pointer to one.
+    let getter = unsafe { Getter::<LOOP_GET_STATUS64, LoopInfo64>::new() };
+    // SAFETY: the getter above describes the whole effect of this request on memory.
+    let info = unsafe { ioctl(device, getter) }?;
+    Ok(LoopStatus {
+        device: info.device,
+        inode: info.inode,
+        rdevice: info.rdevice,
+        offset_bytes: info.offset,
+        size_limit_bytes: info.size_limit,
+        flags: info.flags,
+    })
+}
 
 /// Opens a device for reading and claims it: until the descriptor is closed the kernel grants no
 /// other claim. `EBUSY` if a file system (of any mount namespace), swap, another device or
@@ -71,6 +135,39 @@ mod tests {
         assert!(size_bytes(&file).is_err());
         assert!(disk_sequence(&file).is_err());
         assert!(logical_block_bytes(&file).is_err());
+        let refused = loop_status(&file).expect_err("no loop device").raw_os_error();
+        assert_eq!(refused, Some(libc::ENOTTY));
+    }
+
+    #[test]
+    fn a_loop_device_tells_the_identity_of_what_it_stands_on() {
+        // linux/loop.h: five times 64 bits, four times 32, 160 characters, twice 64.
+        assert_eq!(size_of::<LoopInfo64>(), 232);
+        let losetup = |arguments: &[&str]| {
+            let output = std::process::Command::new("losetup").args(arguments).output().ok()?;
+            output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.as_file().set_len(1 << 20).expect("set");
+        let path = file.path().to_str().expect("a plain name");
+        let Some(lower) = losetup(&["--find", "--show", "--read-only", "--offset=4096", "--sizelimit=65536", path])
+        else {
+            return eprintln!("skipped: losetup is not possible here");
+        };
+        let upper = losetup(&["--find", "--show", "--read-only", &lower]);
+        let asked = |name: &str| loop_status(&File::open(name).expect("opens"));
+        let (of_file, of_device) = (asked(&lower), upper.as_deref().map(asked));
+        let number = std::fs::metadata(&lower).expect("a node").rdev();
+        for name in upper.iter().chain([&lower]) {
+            losetup(&["--detach", name]);
+        }
+        let found = of_file.expect("an answer");
+        let metadata = file.as_file().metadata().expect("an answer");
+        assert_eq!((found.device, found.inode, found.rdevice), (metadata.dev(), metadata.ino(), 0));
+        assert_eq!((found.offset_bytes, found.size_limit_bytes, found.flags & 1), (4096, 65536, 1));
+        if let Some(found) = of_device {
+            assert_eq!(found.expect("an answer").rdevice, number);
+        }
     }
 
     #[test]
