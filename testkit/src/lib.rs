@@ -12,6 +12,7 @@
 #![allow(clippy::missing_panics_doc)] // In a test, to panic is to fail.
 #![allow(clippy::must_use_candidate)]
 
+mod coarse_times;
 mod confined;
 mod device_write;
 mod faulty;
@@ -25,6 +26,7 @@ mod snapshot;
 mod trace;
 mod workplace;
 
+pub use coarse_times::{CoarseTimes, Renames};
 pub use confined::{Argument, Cgroup, Denied, io_uring};
 pub use faulty::{Faulty, SlowRead};
 pub use figures::{Report, Row, Table};

@@ -337,6 +337,12 @@ impl Running {
         }
     }
 
+    /// Ends it as `kill -KILL` does, and waits until it is gone.
+    pub fn kill_hard(mut self) {
+        self.kill();
+        self.child.wait().expect("our own child");
+    }
+
     /// Interrupts it and waits for its end, which must be a good one.
     pub fn end(self) -> Finished {
         self.interrupt();

@@ -6,13 +6,13 @@ use crate::live::{self, LiveView, Naming, Outlets};
 use crate::spectator::Spectator;
 use host::Root;
 use model::environment::TargetEnvironment;
-use model::facts::{Facts, SystemFacts, TargetKind};
+use model::facts::{Facts, FileIdentity, SystemFacts, TargetKind};
 use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use plan::{Choices, Refusal};
-use run::event::{Events, Outside};
+use run::event::{Events, Outside, UsersOfFiles};
 use spec::RunRequest;
 use stats::Input;
 use std::cell::OnceCell;
@@ -160,7 +160,11 @@ fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
 
 /// What a run heeds.
 pub(crate) fn outside<'a>(signals: &'a Signals, events: &'a Events) -> Outside<'a> {
-    Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events }
+    Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, users_of_files }
+}
+
+fn users_of_files(files: &[(PathBuf, FileIdentity)]) -> UsersOfFiles {
+    host::users_of_files(&Root::machine(), files)
 }
 
 /// The devices that the targets stand on, and those below, by the kernel's names.

@@ -1,11 +1,12 @@
-//! Who made a file: this tool, by the mark it left, or anybody else.
+//! Who made a file: this tool, by the mark it left, or anybody else. And what is on a device, by samples.
 
 use model::facts::Origin;
-use model::mark::{ATTRIBUTE, Mark};
+use model::mark::{ATTRIBUTE, Mark, Seen};
 use std::fs::File;
 use std::io;
 use std::iter;
 use std::os::unix::fs::FileExt;
+use sys::file_identity::FileState;
 
 /// Bytes per sample.
 const SAMPLE_BYTES: u64 = 4096;
@@ -17,16 +18,18 @@ const SAMPLES_MAX: u64 = 1000;
 /// Most separate stretches of data that are told apart.
 const SEGMENTS_MAX: usize = 10_000;
 
-/// Finds out who made `file`, which is `size_bytes` long.
-pub(crate) fn of(file: &File, size_bytes: u64) -> Origin {
-    if size_bytes == 0 {
-        return Origin::LooksLikeOurs;
+/// Finds out who made `file`, and whether anything has written to it since.
+pub(crate) fn of(file: &File, state: &FileState) -> Origin {
+    if state.size_bytes == 0 {
+        return Origin::Empty;
     }
     match sys::xattr::get(file, ATTRIBUTE) {
-        Ok(Some(value)) => by_mark(&value, size_bytes),
-        Ok(None) => foreign("it carries no mark of diskspd"),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => by_content(file, size_bytes),
-        Err(error) => foreign(format!("its mark cannot be read: {error}")),
+        Ok(Some(value)) => by_mark(file, state, &value),
+        Ok(None) => foreign("it has no diskspd mark"),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            foreign("its file system has no extended attributes, so a file cannot be marked as made by diskspd")
+        }
+        Err(error) => foreign(format!("its diskspd mark cannot be read: {error}")),
     }
 }
 
@@ -34,27 +37,15 @@ fn foreign(evidence: impl Into<String>) -> Origin {
     Origin::Foreign { evidence: evidence.into() }
 }
 
-fn by_mark(value: &[u8], size_bytes: u64) -> Origin {
-    let text = String::from_utf8_lossy(value);
-    match text.parse::<Mark>() {
-        Ok(mark) if mark.size_bytes == size_bytes => Origin::Ours { size_bytes, fill: mark.fill },
-        Ok(mark) => foreign(format!(
-            "its mark names {} bytes but it has {size_bytes}, so something else has changed it since",
-            mark.size_bytes
-        )),
-        Err(why) => foreign(format!("its mark is not understood: {why}")),
-    }
-}
-
-/// Looks at samples spread over all that is not a hole, since a sparse file of somebody's may
-/// be holes nearly everywhere.
-fn by_content(file: &File, size_bytes: u64) -> Origin {
-    match first_foreign_sample(file, size_bytes) {
-        Ok(None) => Origin::LooksLikeOurs,
-        Ok(Some(offset)) => foreign(format!(
-            "its file system keeps no marks, and the data at offset {offset} is not what diskspd fills files with"
-        )),
-        Err(error) => foreign(format!("its file system keeps no marks, and its content cannot be read: {error}")),
+fn by_mark(file: &File, state: &FileState, value: &[u8]) -> Origin {
+    let identity = match sys::file_identity::lasting_identity(file) {
+        Ok(identity) => identity,
+        Err(error) => return foreign(format!("its identity cannot be read: {error}")),
+    };
+    let FileState { size_bytes, modified_ns, .. } = *state;
+    match Mark::fitting(value, Seen { size_bytes, modified_ns, file: &identity }) {
+        Ok(Mark { size_bytes, fill, .. }) => Origin::Ours { size_bytes, fill },
+        Err(why) => foreign(why.to_string()),
     }
 }
 
@@ -138,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_zeros_and_the_ramp_look_like_ours() {
+    fn holes_zeros_and_the_ramp_are_no_foreign_data() {
         for (size, pieces) in [
             (MIB, vec![]),
             (MIB, vec![(0, vec![0; MIB as usize])]),
@@ -146,12 +137,12 @@ mod tests {
             (100 * MIB, vec![(50 * MIB, ramp(MIB)), (0, vec![0; 4096])]),
         ] {
             let pieces: Vec<(u64, &[u8])> = pieces.iter().map(|(offset, bytes)| (*offset, &bytes[..])).collect();
-            assert_eq!(by_content(&file(size, &pieces), size), Origin::LooksLikeOurs);
+            assert_eq!(first_foreign_sample(&file(size, &pieces), size).expect("readable"), None);
         }
     }
 
     #[test]
-    fn any_other_sample_is_foreign_and_says_where() {
+    fn any_other_sample_is_found() {
         let shifted: Vec<u8> = ramp(4097)[1..].to_vec();
         for (size, offset, bytes) in [
             (4096, 0, &b"x"[..]),
@@ -160,11 +151,8 @@ mod tests {
             // One block of data in a sparse file of 1 TiB is found.
             (1 << 40, 123 << 30, b"x"),
         ] {
-            let Origin::Foreign { evidence } = by_content(&file(size, &[(offset, bytes)]), size) else {
-                panic!("not found at {offset} of {size}");
-            };
-            let block = offset / SAMPLE_BYTES * SAMPLE_BYTES;
-            assert!(evidence.contains(&format!("offset {block} ")), "{evidence}");
+            let found = first_foreign_sample(&file(size, &[(offset, bytes)]), size).expect("readable");
+            assert_eq!(found, Some(offset / SAMPLE_BYTES * SAMPLE_BYTES));
         }
     }
 
@@ -175,17 +163,5 @@ mod tests {
         assert_eq!(offsets.len() as u64, SAMPLES_MAX);
         assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&(16 * MIB))));
         assert!(offsets.windows(2).all(|pair| pair[0] < pair[1]));
-    }
-
-    #[test]
-    fn marks_must_fit_the_file() {
-        let ours = Origin::Ours { size_bytes: 100, fill: model::facts::Fill::Zero };
-        assert_eq!(by_mark(b"v1 size=100 fill=zero", 100), ours);
-        for (mark, words) in
-            [(&b"v1 size=100 fill=zero"[..], "names 100 bytes but it has 99"), (b"\xff", "not understood")]
-        {
-            let Origin::Foreign { evidence } = by_mark(mark, 99) else { panic!("taken for ours") };
-            assert!(evidence.contains(words), "{evidence}");
-        }
     }
 }

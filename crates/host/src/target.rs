@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use sys::file_identity::FileState;
 
 /// Looks at each distinct path once; questions about the same path are taken together.
 pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, TargetFacts> {
@@ -141,21 +142,23 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
     // Facts are those of one opened file, whatever happens to its name meanwhile. A file that may
     // only be written can still be a target.
     let opened = sys::file::open_to_look(path).or_else(|error| sys::file::open_to_try_writing(path).map_err(|_| error));
-    let looked = || -> io::Result<(File, Metadata, sys::file::FileSystemStat)> {
+    let looked = || -> io::Result<(File, Metadata, FileState, sys::file::FileSystemStat)> {
         let file = opened?;
         let metadata = file.metadata()?;
+        let state = sys::file_identity::state(&file)?;
         let stat = sys::file::file_system(&file)?;
-        Ok((file, metadata, stat))
+        Ok((file, metadata, state, stat))
     };
-    let (file, metadata, stat) = match looked() {
-        Ok((_, metadata, _)) if !metadata.is_file() => return inaccessible("it was replaced while it was looked at"),
+    let (file, metadata, state, stat) = match looked() {
+        Ok((_, metadata, ..)) if !metadata.is_file() => return inaccessible("it was replaced while it was looked at"),
         Ok(looked) => looked,
         Err(error) => return inaccessible(error.to_string()),
     };
-    let device = metadata.dev();
+    let device = state.device;
     let mut facts = RegularFacts {
-        identity: FileIdentity { device, inode: metadata.ino() },
-        size_bytes: metadata.len(),
+        identity: FileIdentity { device, inode: state.inode },
+        size_bytes: state.size_bytes,
+        modified_ns: state.modified_ns,
         allocated_bytes: metadata.blocks().saturating_mul(512),
         direct_io: file_system::direct_io(root, &file, device),
         file_system: file_system::describe(root, device, stat),
@@ -165,7 +168,7 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
         facts.unwritten = unwritten(&file, facts.size_bytes);
     }
     if question.writes || question.creates.is_some() {
-        look_for_owners(root, &file, path, question.creates.is_some(), &mut facts);
+        look_for_owners(root, &file, path, &state, question.creates.is_some(), &mut facts);
     }
     TargetKind::Regular(facts)
 }
@@ -190,7 +193,14 @@ fn unwritten(file: &File, size_bytes: u64) -> Option<Vec<UnwrittenPart>> {
 }
 
 /// What must be known before anything is written to a file.
-fn look_for_owners(root: &Root, file: &File, path: &Path, is_created: bool, facts: &mut RegularFacts) {
+fn look_for_owners(
+    root: &Root,
+    file: &File,
+    path: &Path,
+    state: &FileState,
+    is_created: bool,
+    facts: &mut RegularFacts,
+) {
     if facts.file_system.is_pseudo {
         let name = &facts.file_system.name;
         facts.origin = Origin::Foreign { evidence: format!("it is on {name}, whose files are no storage") };
@@ -198,9 +208,8 @@ fn look_for_owners(root: &Root, file: &File, path: &Path, is_created: bool, fact
         facts.not_writable = Some(format!("it is on {name}, whose files are no storage"));
         return;
     }
-    facts.origin = origin::of(file, facts.size_bytes);
-    let is_ours = matches!(facts.origin, Origin::Ours { .. } | Origin::LooksLikeOurs);
-    if is_created && is_ours {
+    facts.origin = origin::of(file, state);
+    if is_created && matches!(facts.origin, Origin::Ours { .. }) {
         facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
     }
     facts.openers = openers::of(root, file, path);

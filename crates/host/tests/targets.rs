@@ -7,9 +7,10 @@ use host::{Root, TargetQuestion};
 use model::facts::{
     CharacterDevice, DirectIo, FileIdentity, Fill, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
 };
-use model::mark::{ATTRIBUTE, Mark};
+use model::mark::{ATTRIBUTE, Mark, MarkState};
 use model::units::Bytes;
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -102,20 +103,49 @@ fn an_unmarked_file_is_foreign_and_looking_does_not_touch_it() {
     assert_eq!((before.mtime_nsec(), before.ctime_nsec()), (after.mtime_nsec(), after.ctime_nsec()));
 }
 
+/// The mark of a file as it is now.
+fn fitting_mark(path: &Path, content: Fill) -> Mark {
+    let file = File::open(path).expect("opens");
+    let state = sys::file_identity::state(&file).expect("a state");
+    Mark {
+        state: MarkState::Closed,
+        size_bytes: state.size_bytes,
+        fill: content,
+        modified_ns: state.modified_ns,
+        file: sys::file_identity::lasting_identity(&file).expect("an identity"),
+    }
+}
+
+fn evidence(path: &Path) -> String {
+    let Origin::Foreign { evidence } = regular(writing(path)).origin else { panic!("taken for ours") };
+    evidence
+}
+
 #[test]
-fn a_marked_file_is_ours_while_its_size_is_that_of_the_mark() {
+fn a_marked_file_is_ours_until_it_is_changed() {
     let directory = directory();
     let path = directory.path().join("file");
     fs::write(&path, vec![7; MIB]).expect("written");
-    if !marked(&path, &Mark { size_bytes: MIB as u64, fill: Fill::Random }.to_string()) {
+    let mark = fitting_mark(&path, Fill::Random);
+    if !marked(&path, &mark.to_string()) {
         return;
     }
     assert_eq!(regular(writing(&path)).origin, Origin::Ours { size_bytes: MIB as u64, fill: Fill::Random });
     assert_eq!(regular(writing(&path)).fully_written, None, "only who would create it asks");
     assert_eq!(regular(creating(&path, MIB)).fully_written, Some(true));
+    let copy = directory.path().join("copy");
+    fs::copy(&path, &copy).expect("copied");
+    assert!(marked(&copy, &mark.to_string()));
+    assert!(evidence(&copy).contains("it is a copy"));
+    assert!(marked(&path, &Mark { state: MarkState::Open, ..mark.clone() }.to_string()));
+    assert!(evidence(&path).contains("has not ended"));
+    assert!(marked(&path, &mark.to_string()));
+    File::options().write(true).open(&path).expect("opens").write_all(b"x").expect("written");
+    assert!(evidence(&path).contains("something else has written"));
     File::options().write(true).open(&path).expect("opens").set_len(2 * MIB as u64).expect("set");
-    let Origin::Foreign { evidence } = regular(writing(&path)).origin else { panic!("taken for ours") };
-    assert!(evidence.contains("its mark names 1048576 bytes but it has 2097152"), "{evidence}");
+    assert!(evidence(&path).contains("resized (from 1048576 bytes)"));
+    assert!(marked(&path, "v1 size=2097152 fill=random"));
+    assert!(evidence(&path).contains("older version"));
 }
 
 #[test]
@@ -123,7 +153,7 @@ fn a_marked_file_with_a_hole_is_not_fully_written() {
     let directory = directory();
     let path = directory.path().join("file");
     File::create(&path).expect("created").set_len(MIB as u64).expect("set");
-    if marked(&path, &Mark { size_bytes: MIB as u64, fill: Fill::Zero }.to_string()) {
+    if marked(&path, &fitting_mark(&path, Fill::Zero).to_string()) {
         assert_eq!(regular(creating(&path, MIB)).fully_written, Some(false));
     }
 }
@@ -143,7 +173,7 @@ fn an_empty_file_holds_nothing_to_lose() {
     let directory = directory();
     let path = directory.path().join("file");
     File::create(&path).expect("created");
-    assert_eq!(regular(creating(&path, MIB)).origin, Origin::LooksLikeOurs);
+    assert_eq!(regular(creating(&path, MIB)).origin, Origin::Empty);
 }
 
 #[test]
@@ -283,17 +313,12 @@ impl Drop for Unmarkable {
 }
 
 #[test]
-fn without_marks_the_content_decides() {
+fn without_marks_nothing_is_ours() {
     let Some(place) = Unmarkable::mount() else { return };
     let path = place.0.path().join("file");
     fs::write(&path, (0..MIB).map(|index| index as u8).collect::<Vec<_>>()).expect("written");
-    let facts = regular(creating(&path, MIB));
-    assert_eq!(facts.file_system.name, "ramfs");
-    assert_eq!(facts.origin, Origin::LooksLikeOurs);
-    assert_eq!(facts.fully_written, Some(true));
-    fs::write(&path, vec![b'x'; MIB]).expect("written");
-    let Origin::Foreign { evidence } = regular(writing(&path)).origin else { panic!("taken for ours") };
-    assert!(evidence.contains("keeps no marks"), "{evidence}");
+    assert_eq!(regular(creating(&path, MIB)).file_system.name, "ramfs");
+    assert!(evidence(&path).contains("has no extended attributes"));
 }
 
 #[test]

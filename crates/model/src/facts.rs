@@ -185,6 +185,9 @@ pub struct RegularFacts {
     pub identity: FileIdentity,
     /// Its length.
     pub size_bytes: u64,
+    /// When its content was last changed, in nanoseconds since 1970.
+    #[serde(default)]
+    pub modified_ns: i64,
     /// What is allocated for it: less than its length if it has holes.
     pub allocated_bytes: u64,
     /// What direct I/O on it needs.
@@ -216,7 +219,7 @@ pub struct UnwrittenPart {
     pub unwritten_bytes: u64,
 }
 
-/// Identity of an open file: what must still be the same just before the first write.
+/// Which file it is, whatever its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileIdentity {
@@ -224,6 +227,28 @@ pub struct FileIdentity {
     pub device: u64,
     /// Inode number.
     pub inode: u64,
+}
+
+/// A file and its content at a moment: what must still be the same just before the first write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileStamp {
+    /// Which file it is.
+    #[serde(flatten)]
+    pub identity: FileIdentity,
+    /// Its length.
+    #[serde(default)]
+    pub size_bytes: u64,
+    /// When its content was last changed, in nanoseconds since 1970.
+    #[serde(default)]
+    pub modified_ns: i64,
+}
+
+impl RegularFacts {
+    /// The file as it was looked at.
+    pub const fn stamp(&self) -> FileStamp {
+        FileStamp { identity: self.identity, size_bytes: self.size_bytes, modified_ns: self.modified_ns }
+    }
 }
 
 /// The file system under a path.
@@ -271,19 +296,20 @@ pub enum Origin {
     /// Nothing will be written, so nobody looked.
     #[default]
     NotAsked,
-    /// This tool, by its mark (xattr `user.diskspd`).
+    /// This tool, by its mark (extended attribute `user.diskspd`), and nothing has written to it since.
     Ours {
-        /// Size at creation.
+        /// Its size.
         size_bytes: u64,
-        /// Content at creation.
+        /// Its content.
         fill: Fill,
     },
-    /// No mark is possible here and every sampled block is a hole, zeros or our fill; or the file
-    /// is empty, so that there is nothing to lose.
-    LooksLikeOurs,
-    /// Anybody else.
+    /// The file is empty, so there is nothing to lose.
+    #[serde(alias = "looks_like_ours")]
+    Empty,
+    /// Anybody else, or nobody knows.
     Foreign {
-        /// What tells: "it carries no mark of diskspd", "its mark names another size" ...
+        /// Why it is not taken for ours: "it has no diskspd mark", "its mark belongs to another file, so it is a
+        /// copy" ...
         evidence: String,
     },
 }

@@ -1,7 +1,9 @@
-//! The mark that a file made by this tool carries, as text: `v1 size=1073741824 fill=ramp`.
+//! The mark that a file made by this tool carries, as text:
+//! `v2 state=closed size=1073741824 fill=ramp modified=631152000123456789 file=inode=12,birth=1763851942.012345678`
+//! (one line).
 //!
-//! It is stored in the extended attribute [`ATTRIBUTE`]. Who finds it knows that the file's
-//! content is nobody's data.
+//! It is stored in the extended attribute [`ATTRIBUTE`]. A file whose mark fits holds nobody's data: it is the very
+//! file that was marked, and nothing has written to it since.
 
 use crate::facts::Fill;
 use std::fmt;
@@ -10,48 +12,156 @@ use std::str::FromStr;
 /// Name of the extended attribute.
 pub const ATTRIBUTE: &str = "user.diskspd";
 
-/// What the file was made as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Times of the last change that are given to files, in seconds since 1970: 1985 to 1999. No clock of a machine
+/// that writes to a file gives such a time, so that any later write changes it.
+pub const MODIFIED_SECONDS: std::ops::Range<i64> = 473_385_600..946_684_800;
+
+/// What is known of a file that was made by this tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
+    /// Whether a run writes to it.
+    pub state: MarkState,
     /// Its length.
     pub size_bytes: u64,
     /// Its content.
     pub fill: Fill,
+    /// When its content was last changed, in nanoseconds since 1970: chosen when the run ended.
+    pub modified_ns: i64,
+    /// What no other file has, copies of this one included.
+    pub file: String,
 }
 
-/// The text is no mark of a version that we know.
+/// Whether a run writes to a marked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAMark;
+pub enum MarkState {
+    /// A run began to write to it and has not closed it: it goes on, or was killed.
+    Open,
+    /// The run has ended; any change since then shows.
+    Closed,
+}
 
-impl fmt::Display for NotAMark {
+/// What a marked file is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen<'a> {
+    /// Its length.
+    pub size_bytes: u64,
+    /// When its content was last changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// What no other file has.
+    pub file: &'a str,
+}
+
+/// Why a mark does not prove that a file holds nobody's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// The text is no mark of a version that we know.
+    NotAMark,
+    /// The file was marked by a version that kept too little.
+    OldVersion,
+    /// The mark is that of another file.
+    Copied,
+    /// A run began to write to it and has not closed it.
+    Open,
+    /// It has another length.
+    Resized {
+        /// The length in the mark.
+        size_bytes: u64,
+    },
+    /// It was written to.
+    Changed,
+}
+
+impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it is not of the form 'v1 size=<bytes> fill=<ramp|zero|random|mixed>'")
+        match self {
+            Self::NotAMark => f.write_str("its diskspd mark (extended attribute user.diskspd) is not valid"),
+            Self::OldVersion => f.write_str(
+                "its mark is from an older version of diskspd, which did not record whether the file was changed later",
+            ),
+            Self::Copied => f.write_str("its mark belongs to another file, so it is a copy"),
+            Self::Open => f.write_str(
+                "a run of diskspd that wrote to it has not ended, or was killed, so later changes cannot be detected",
+            ),
+            Self::Resized { size_bytes } => {
+                write!(f, "it has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
+            }
+            Self::Changed => f.write_str("something else has written to it since diskspd did"),
+        }
     }
 }
 
-impl std::error::Error for NotAMark {}
+impl Mark {
+    /// The mark of a file, if it proves that this is the file that was marked, and that nothing has written to it
+    /// since.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not.
+    pub fn fitting(value: &[u8], seen: Seen<'_>) -> Result<Self, Unfit> {
+        let text = std::str::from_utf8(value).map_err(|_| Unfit::NotAMark)?;
+        if text.starts_with("v1 ") {
+            return Err(Unfit::OldVersion);
+        }
+        let mark: Self = text.parse()?;
+        if mark.file != seen.file {
+            return Err(Unfit::Copied);
+        }
+        if mark.state == MarkState::Open {
+            return Err(Unfit::Open);
+        }
+        if mark.size_bytes != seen.size_bytes {
+            return Err(Unfit::Resized { size_bytes: mark.size_bytes });
+        }
+        if mark.modified_ns != seen.modified_ns {
+            return Err(Unfit::Changed);
+        }
+        Ok(mark)
+    }
+}
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "v1 size={} fill={}", self.size_bytes, self.fill.name())
+        let Self { state, size_bytes, fill, modified_ns, file } = self;
+        let state = match state {
+            MarkState::Open => "open",
+            MarkState::Closed => "closed",
+        };
+        let fill = fill.name();
+        write!(f, "v2 state={state} size={size_bytes} fill={fill} modified={modified_ns} file={file}")
     }
 }
 
 impl FromStr for Mark {
-    type Err = NotAMark;
+    type Err = Unfit;
 
-    /// Strict: a text that is not exactly one of ours is somebody else's, and its file is not
-    /// touched.
-    fn from_str(text: &str) -> Result<Self, NotAMark> {
-        let mut words = text.split(' ');
-        let (Some("v1"), Some(size), Some(fill), None) = (words.next(), words.next(), words.next(), words.next())
-        else {
-            return Err(NotAMark);
+    /// Strict: a text that is not exactly one of ours is somebody else's.
+    fn from_str(text: &str) -> Result<Self, Unfit> {
+        let mut parts = text.split(' ');
+        if parts.next() != Some("v2") {
+            return Err(Unfit::NotAMark);
+        }
+        let mut value = |key: &str| {
+            let (found, value) = parts.next()?.split_once('=')?;
+            (found == key).then_some(value)
         };
-        let digits = size.strip_prefix("size=").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        let size_bytes = digits.and_then(|digits| digits.parse().ok()).ok_or(NotAMark)?;
-        let fill = fill.strip_prefix("fill=").and_then(Fill::from_name).ok_or(NotAMark)?;
-        Ok(Self { size_bytes, fill })
+        let state = match value("state") {
+            Some("open") => Some(MarkState::Open),
+            Some("closed") => Some(MarkState::Closed),
+            _ => None,
+        };
+        let mark = state.and_then(|state| {
+            Some(Self {
+                state,
+                size_bytes: value("size")
+                    .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
+                    .parse()
+                    .ok()?,
+                fill: Fill::from_name(value("fill")?)?,
+                modified_ns: value("modified")?.parse().ok()?,
+                file: value("file").filter(|file| !file.is_empty())?.to_owned(),
+            })
+        });
+        mark.filter(|mark| mark.to_string() == text).ok_or(Unfit::NotAMark)
     }
 }
 
@@ -59,32 +169,67 @@ impl FromStr for Mark {
 mod tests {
     use super::*;
 
+    const FILE: &str = "inode=12,birth=1763851942.012345678";
+
+    fn mark() -> Mark {
+        let file = FILE.to_owned();
+        Mark { state: MarkState::Closed, size_bytes: 1 << 30, fill: Fill::Ramp, modified_ns: 631_152_000_123, file }
+    }
+
     #[test]
     fn a_mark_reads_back() {
-        for fill in [Fill::Ramp, Fill::Zero, Fill::Random] {
+        for fill in [Fill::Ramp, Fill::Zero, Fill::Random, Fill::Mixed] {
             for size_bytes in [0, 1 << 30, u64::MAX] {
-                let mark = Mark { size_bytes, fill };
-                assert_eq!(mark.to_string().parse(), Ok(mark));
+                for modified_ns in [0, -1, i64::MAX, i64::MIN] {
+                    for state in [MarkState::Open, MarkState::Closed] {
+                        let mark = Mark { state, size_bytes, fill, modified_ns, ..mark() };
+                        assert_eq!(mark.to_string().parse(), Ok(mark));
+                    }
+                }
             }
         }
-        assert_eq!(Mark { size_bytes: 1 << 30, fill: Fill::Ramp }.to_string(), "v1 size=1073741824 fill=ramp");
+        let text = "v2 state=closed size=1073741824 fill=ramp modified=631152000123 \
+                    file=inode=12,birth=1763851942.012345678";
+        assert_eq!(mark().to_string(), text);
     }
 
     #[test]
     fn anything_else_is_no_mark() {
         for text in [
             "",
-            "v1",
-            "v2 size=1 fill=ramp",
-            "v1 size=1 fill=ramp ",
-            "v1 size=1  fill=ramp",
-            "v1 size=+1 fill=ramp",
-            "v1 size= fill=ramp",
-            "v1 size=18446744073709551616 fill=ramp",
-            "v1 size=1 fill=Ramp",
-            "v1 fill=ramp size=1",
+            "v2",
+            "v3 state=closed size=1 fill=ramp modified=1 file=inode=1",
+            "v2 state=closed size=1 fill=ramp modified=1 file=",
+            "v2 state=closed size=1 fill=ramp modified=1 file=inode=1 ",
+            "v2 state=closed size=1  fill=ramp modified=1 file=inode=1",
+            "v2 state=shut size=1 fill=ramp modified=1 file=inode=1",
+            "v2 state=closed size=+1 fill=ramp modified=1 file=inode=1",
+            "v2 state=closed size=01 fill=ramp modified=1 file=inode=1",
+            "v2 state=closed size= fill=ramp modified=1 file=inode=1",
+            "v2 state=closed size=18446744073709551616 fill=ramp modified=1 file=inode=1",
+            "v2 state=closed size=1 fill=Ramp modified=1 file=inode=1",
+            "v2 state=closed fill=ramp size=1 modified=1 file=inode=1",
+            "v2 state=closed size=1 fill=ramp modified=9223372036854775808 file=inode=1",
         ] {
-            assert_eq!(text.parse::<Mark>(), Err(NotAMark), "{text:?}");
+            assert_eq!(text.parse::<Mark>(), Err(Unfit::NotAMark), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_mark_fits_only_the_file_that_was_marked_and_not_changed_since() {
+        let seen = Seen { size_bytes: 1 << 30, modified_ns: 631_152_000_123, file: FILE };
+        let fitting = |mark: &Mark, seen| Mark::fitting(mark.to_string().as_bytes(), seen);
+        assert_eq!(fitting(&mark(), seen), Ok(mark()));
+        let resized = Unfit::Resized { size_bytes: 1 << 30 };
+        for (other, expected) in [
+            (Seen { size_bytes: 1, ..seen }, resized),
+            (Seen { modified_ns: 631_152_000_124, ..seen }, Unfit::Changed),
+            (Seen { file: "inode=13,birth=1763851942.012345678", ..seen }, Unfit::Copied),
+        ] {
+            assert_eq!(fitting(&mark(), other), Err(expected));
+        }
+        assert_eq!(fitting(&Mark { state: MarkState::Open, ..mark() }, seen), Err(Unfit::Open));
+        assert_eq!(Mark::fitting(b"v1 size=1073741824 fill=ramp", seen), Err(Unfit::OldVersion));
+        assert_eq!(Mark::fitting(b"\xff", seen), Err(Unfit::NotAMark));
     }
 }

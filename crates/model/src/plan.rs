@@ -6,7 +6,7 @@ mod pattern;
 mod used_part;
 
 use crate::affinity::AffinityEntry;
-use crate::facts::{FileIdentity, Fill};
+use crate::facts::{FileStamp, Fill};
 use crate::note::Note;
 use crate::profile::{EndAfter, FlushMode, IoPriority};
 use serde::{Deserialize, Serialize};
@@ -136,8 +136,8 @@ pub struct TargetPlan {
 pub enum Expected {
     /// The file that the preparation left there.
     Prepared,
-    /// This very file, of exactly the planned size.
-    File(FileIdentity),
+    /// This very file, of exactly the planned size once its preparation is over.
+    File(FileStamp),
     /// This block device.
     Block {
         /// Its device number.
@@ -184,7 +184,7 @@ pub struct Creation {
     pub fill: Fill,
     /// The file that may be replaced; `None` = none may exist, unless an earlier entry of this
     /// plan made it.
-    pub replaces: Option<FileIdentity>,
+    pub replaces: Option<FileStamp>,
     /// Make missing directories above it.
     pub make_parents: bool,
     /// Alignment for direct writes in bytes; `None` = through the cache.

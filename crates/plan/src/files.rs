@@ -184,7 +184,7 @@ impl<'a> Files<'a> {
             path: path.to_owned(),
             size_bytes: wanted.size_bytes,
             fill: wanted.fill,
-            replaces: Some(file.identity),
+            replaces: Some(file.stamp()),
             make_parents: false,
             direct_alignment_bytes: alignment::of_creation(file.direct_io),
         }))
@@ -272,10 +272,10 @@ impl<'a> Files<'a> {
             return None;
         }
         Some(match made {
-            Some(made) => made_standing(made, Expected::File(file.identity), file.direct_io, &file.file_system.name),
+            Some(made) => made_standing(made, Expected::File(file.stamp()), file.direct_io, &file.file_system.name),
             None => Standing {
                 size_bytes: file.size_bytes,
-                expect: Expected::File(file.identity),
+                expect: Expected::File(file.stamp()),
                 direct_io: file.direct_io,
                 place: file.file_system.name.clone(),
                 preparation: Preparation::Keep,

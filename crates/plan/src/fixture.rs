@@ -49,6 +49,7 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
     RegularFacts {
         identity: FileIdentity { device: 1, inode },
         size_bytes,
+        modified_ns: 1,
         allocated_bytes: size_bytes,
         direct_io: DIRECT_IO,
         file_system: file_system(),
@@ -62,7 +63,7 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
 
 /// A file of somebody else.
 pub(crate) fn theirs(inode: u64, size_bytes: u64) -> RegularFacts {
-    let origin = Origin::Foreign { evidence: "it carries no mark of diskspd".to_owned() };
+    let origin = Origin::Foreign { evidence: "it has no diskspd mark".to_owned() };
     RegularFacts { origin, ..ours(inode, size_bytes, Fill::Ramp) }
 }
 

@@ -1,7 +1,7 @@
 //! Other people's files: who may be created, replaced and written to.
 //!
-//! `DiskSpd` overwrites silently. Here an existing file is touched only if this tool made it, or
-//! `--overwrite` is given; and never while somebody else has it open.
+//! `DiskSpd` overwrites silently. Here an existing file is touched only if this tool made it and nothing has
+//! written to it since, or `--overwrite` is given; and never while another process that can be seen has it open.
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
@@ -20,18 +20,22 @@ pub(crate) enum Touch {
 
 /// Names that only Windows understands.
 pub(crate) fn check_name(path: &Path, facts: &TargetFacts, findings: &mut Findings) -> bool {
-    let name = path.as_os_str().as_encoded_bytes();
-    let what = match name {
+    let is_missing = matches!(facts.kind, TargetKind::Missing(_) | TargetKind::Inaccessible { .. });
+    let what = match path.as_os_str().as_encoded_bytes() {
         [b'#', _, ..] => "a physical drive",
-        [letter, b':'] if letter.is_ascii_alphabetic() && matches!(facts.kind, TargetKind::Missing(_)) => "a volume",
+        [letter, b':'] if letter.is_ascii_alphabetic() && is_missing => "a volume",
+        [letter, b':', ..] if letter.is_ascii_alphabetic() && is_missing => "a path on a drive",
+        [b'\\', b'\\', b'.' | b'?', b'\\', ..] if is_missing => "a device",
+        [b'\\', b'\\', ..] if is_missing => "a file on a share",
+        [b'\\', ..] if is_missing => "a path",
         _ => return true,
     };
     let path = path.display();
     findings.refuse_file(
         RefusalKind::Invalid,
         format!(
-            "'{path}' is how Windows names {what}; name the device itself, like /dev/sdb or /dev/nvme0n1p1 (lsblk lists \
-             them), or write './{path}' for a file of that name"
+            "'{path}' is how Windows names {what}: name a file of this machine (/mnt/test.dat) or a block device \
+             (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write './{path}' for a file of that name"
         ),
     );
     false
@@ -83,7 +87,7 @@ pub(crate) fn may_touch(
         };
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} was not made by diskspd: {evidence}. {harm}; --overwrite allows that"),
+            format!("{name} may hold data that is not diskspd's: {evidence}. {harm}; --overwrite allows that"),
         );
     }
     if let Some(users) = &users {
@@ -100,7 +104,7 @@ pub(crate) fn may_touch(
 
 fn foreign(origin: &Origin) -> Option<String> {
     match origin {
-        Origin::Ours { .. } | Origin::LooksLikeOurs => None,
+        Origin::Ours { .. } | Origin::Empty => None,
         Origin::Foreign { evidence } => Some(evidence.clone()),
         Origin::NotAsked => Some("it was not looked at".to_owned()),
     }
@@ -169,7 +173,7 @@ mod tests {
     }
 
     fn theirs() -> Origin {
-        Origin::Foreign { evidence: "it carries no mark of diskspd".to_owned() }
+        Origin::Foreign { evidence: "it has no diskspd mark".to_owned() }
     }
 
     fn opened() -> Openers {
@@ -193,7 +197,7 @@ mod tests {
         let invalid = || vec![RefusalKind::Invalid];
         for (origin, openers, without, with) in [
             (ours(), Openers::None, vec![], vec![]),
-            (Origin::LooksLikeOurs, Openers::None, vec![], vec![]),
+            (Origin::Empty, Openers::None, vec![], vec![]),
             (theirs(), Openers::None, invalid(), vec![]),
             (Origin::NotAsked, Openers::None, invalid(), vec![]),
             (ours(), searched(), vec![], vec![]),
@@ -232,9 +236,9 @@ mod tests {
         }
         let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
-            'a' was not made by diskspd: it carries no mark of diskspd. -c would replace its content; --overwrite allows that
+            'a' may hold data that is not diskspd's: it has no diskspd mark. -c would replace its content; --overwrite allows that
             'a' is in use: open in process 7 (postgres) and active swap. It is never written to while others have it open, --overwrite or not
-            'a' was not made by diskspd: it carries no mark of diskspd. Writing (-w) would destroy its content; --overwrite allows that
+            'a' may hold data that is not diskspd's: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows that
             "#);
     }
 
@@ -287,7 +291,13 @@ mod tests {
         let there = TargetFacts { resolved: None, kind: TargetKind::Regular(RegularFacts::default()) };
         let accepted = |path: &str, facts| check_name(Path::new(path), facts, &mut Findings::default());
         assert!(!accepted("#1", &missing) && !accepted("#1", &there));
-        assert!(!accepted("C:", &missing) && accepted("C:", &there));
-        assert!(accepted("#", &missing) && accepted("./#1", &missing) && accepted("C:x", &missing));
+        let windows =
+            ["C:", "F:testfile.dat", r"c:\test.dat", "d:/test.dat", r"\\host\share\x", r"\\.\F:", r"\.PhysicalDrive0"];
+        for path in windows {
+            assert!(!accepted(path, &missing) && accepted(path, &there), "{path}");
+        }
+        for path in ["#", "./#1", "./C:", r"./\x", "dir/C:", "1:", r"a\b", "ab:c"] {
+            assert!(accepted(path, &missing), "{path}");
+        }
     }
 }

@@ -67,13 +67,13 @@ pub(crate) fn may_poll(path: &Path, polling: Option<bool>, findings: &mut Findin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::facts::{DirectIo, FileIdentity};
+    use model::facts::{DirectIo, FileStamp};
     use model::plan::{Plan, Preparation};
 
     fn standing(place: &str) -> Standing {
         Standing {
             size_bytes: 1 << 20,
-            expect: Expected::File(FileIdentity::default()),
+            expect: Expected::File(FileStamp::default()),
             direct_io: DirectIo::Unknown,
             place: place.to_owned(),
             preparation: Preparation::Keep,

@@ -3,7 +3,7 @@
 use crate::clock::RunClock;
 use crate::cpu;
 use crate::crew::Crew;
-use crate::event::{self, Outside, TICK_NS};
+use crate::event::{self, Outside, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
 use crate::io_workers;
@@ -50,8 +50,13 @@ pub(crate) fn run_time_span(
         Err(error) => return failed(error),
     };
     let not_begun = match wait_until_ready(&crew, plan.workers.len(), outside, observer) {
-        Ok(()) if outside.wait_for_start(observer) => None,
-        Ok(()) => Some(Outcome::Stopped),
+        Ok(()) => match outside.wait_for_start(observer) {
+            Wait::EndWanted => Some(Outcome::Stopped),
+            wait => preparer
+                .begin_writing(plan, outside, wait == Wait::Over)
+                .map_err(|error| Outcome::Failed { errors: vec![error] })
+                .err(),
+        },
         Err(outcome) => Some(outcome),
     };
     if let Some(outcome) = not_begun {

@@ -2,26 +2,22 @@
 
 use crate::observer::{Event, Observer};
 use crate::prepare::Unprepared;
+use crate::written_files::{self, WrittenFiles};
 use hot::fill;
 use hot::rng::Rng;
 use model::facts::{FileIdentity, Fill};
-use model::mark::{self, Mark};
 use model::plan::Creation;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use sys::lease::WriteLease;
 use sys::mapping::Mapping;
+use sys::new_file::NewFile;
 
 /// Bytes per write.
 const CHUNK_BYTES: u64 = 1 << 20;
-
-/// How long an unexpected user of a file gets to go away: a program that only had a look at it.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Most symbolic links that are followed, as in the kernel.
 const LINKS_MAX: usize = 40;
@@ -29,38 +25,123 @@ const LINKS_MAX: usize = 40;
 /// Writes in flight: more do not make the devices faster that four keep busy.
 const WRITERS: usize = 4;
 
-/// Writes a file as planned and gives its identity. `made` is what this run has already made at
-/// the path. A file that is new in this run is removed again if anything fails; one that was there
-/// before never is.
+/// Writes a file as planned. A new file appears under its name when it is whole; if anything fails before, nothing
+/// is left of it. One that was there before is written anew in place and never removed.
 ///
 /// # Errors
 ///
 /// A sentence with the path and the reason.
 pub(crate) fn create(
     creation: &Creation,
-    made: Option<FileIdentity>,
+    files: &mut WrittenFiles,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<FileIdentity, Unprepared> {
-    let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
     let path = &end_of_links(&creation.path);
-    if let (true, Some(parent)) = (creation.make_parents, path.parent()) {
-        std::fs::create_dir_all(parent).map_err(|error| at("make the directories above", &error))?;
-    }
-    let file = open(path, creation.replaces.or(made))?;
-    let result = fill_file(creation, &file, interrupt, observer);
-    if result.is_err() && creation.replaces.is_none() {
-        // The reason of the failure matters more than that of a failed removal.
-        let _ = std::fs::remove_file(path);
-    }
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted && interrupt.load(Relaxed) => {
-            return Err(Unprepared::Interrupted);
+    let result = if creation.replaces.is_some() || files.created_at(&creation.path).is_some() {
+        write_anew(creation, path, files, interrupt, observer)
+    } else {
+        write_new(creation, path, files, interrupt, observer)
+    };
+    result.map_err(|failure| match failure {
+        Failure::Io(error) if error.kind() == io::ErrorKind::Interrupted && interrupt.load(Relaxed) => {
+            Unprepared::Interrupted
         }
-        result => result.map_err(|error| at("write", &error))?,
+        Failure::Io(error) => Unprepared::Failed(format!("cannot write '{}': {error}", creation.path.display())),
+        Failure::Told(reason) => Unprepared::Failed(reason),
+    })
+}
+
+/// Why a file was not written.
+enum Failure {
+    /// While it was being filled.
+    Io(io::Error),
+    /// A sentence.
+    Told(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
-    let status = file.metadata().map_err(|error| at("look at", &error))?;
-    Ok(FileIdentity { device: status.dev(), inode: status.ino() })
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Told(reason)
+    }
+}
+
+fn write_new(
+    creation: &Creation,
+    path: &Path,
+    files: &mut WrittenFiles,
+    interrupt: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<FileIdentity, Failure> {
+    let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if creation.make_parents {
+        std::fs::create_dir_all(folder).map_err(|error| at("make the directories above", &error))?;
+    }
+    let Some(name) = path.file_name() else { return Err(at("create", &io::ErrorKind::InvalidFilename.into()).into()) };
+    let new = match NewFile::create(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return take(creation, path, files),
+        result => result.map_err(|error| at("create", &error))?,
+    };
+    if new.has_private_name() {
+        files.remove_leftovers(folder);
+    }
+    written_files::mark_as_open(new.file(), creation.size_bytes, creation.fill).map_err(|error| at("mark", &error))?;
+    fill_file(creation, new.file(), interrupt, observer)?;
+    let stamp = written_files::close(new.file(), creation.fill).map_err(|error| at("mark", &error))?;
+    match new.publish(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return take(creation, path, files),
+        result => result.map_err(|error| at("create", &error))?,
+    }
+    files.insert(stamp, &creation.path);
+    Ok(stamp.identity)
+}
+
+/// Somebody has made a file there since it was looked for. It is used if it is what was to be made; else it stays
+/// as it is.
+fn take(creation: &Creation, path: &Path, files: &mut WrittenFiles) -> Result<FileIdentity, Failure> {
+    let name = creation.path.display();
+    let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
+    let mark = written_files::own_mark(&look).map_err(|error| format!("cannot look at '{name}': {error}"))?;
+    if mark.is_none_or(|mark| (mark.size_bytes, mark.fill) != (creation.size_bytes, creation.fill)) {
+        return Err(Failure::Told(format!(
+            "cannot create '{name}': another process has created it meanwhile; it was not touched"
+        )));
+    }
+    let stamp = written_files::stamp(&look)?;
+    files.insert(stamp, &creation.path);
+    Ok(stamp.identity)
+}
+
+/// The file keeps its inode, its permissions and its links.
+fn write_anew(
+    creation: &Creation,
+    path: &Path,
+    files: &mut WrittenFiles,
+    interrupt: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<FileIdentity, Failure> {
+    let name = path.display();
+    let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
+    files.compare(&look, path, creation.replaces)?;
+    written_files::check_unused(&look, path)?;
+    drop(look);
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
+    files.compare(&file, path, creation.replaces)?;
+    files.begin_anew(&file, &creation.path, creation.size_bytes, creation.fill)?;
+    file.set_len(0).map_err(|error| format!("cannot empty '{name}': {error}"))?;
+    fill_file(creation, &file, interrupt, observer)?;
+    let stamp = written_files::close(&file, creation.fill);
+    let stamp = stamp.map_err(|error| format!("cannot mark '{name}': {error}"))?;
+    files.insert(stamp, &creation.path);
+    Ok(stamp.identity)
 }
 
 /// Where a symbolic link leads, even to nothing: a new file is made under a name that is free, and
@@ -74,55 +155,7 @@ fn end_of_links(path: &Path) -> PathBuf {
     place
 }
 
-/// Opens the file: a new one that nobody else made meanwhile, or the very one that was checked.
-fn open(path: &Path, existing: Option<FileIdentity>) -> Result<File, String> {
-    let name = path.display();
-    let Some(identity) = existing else {
-        return OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|error| format!("cannot create '{name}': {error}"));
-    };
-    let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
-    same_file(&look, path, identity)?;
-    check_unused(&look, path)?;
-    drop(look);
-    let file = OpenOptions::new().read(true).write(true).open(path);
-    let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
-    same_file(&file, path, identity)?;
-    file.set_len(0).map_err(|error| format!("cannot empty '{name}': {error}"))?;
-    Ok(file)
-}
-
-/// Just before an existing file is written to: nobody else has it open. `look` is the only
-/// descriptor of it that this process has.
-///
-/// # Errors
-///
-/// A sentence that says so.
-pub(crate) fn check_unused(look: &File, path: &Path) -> Result<(), String> {
-    match sys::lease::write_lease_within(look, PATIENCE) {
-        Ok(WriteLease::Refused) => {
-            Err(format!("'{}' was opened by another process after it was checked; it was not touched", path.display()))
-        }
-        // Where leases do not work, the check before planning looked into /proc and said so.
-        Ok(WriteLease::Granted) | Err(_) => Ok(()),
-    }
-}
-
-fn same_file(file: &File, path: &Path, identity: FileIdentity) -> Result<(), String> {
-    let status = file.metadata().map_err(|error| format!("cannot look at '{}': {error}", path.display()))?;
-    if (FileIdentity { device: status.dev(), inode: status.ino() }) == identity {
-        Ok(())
-    } else {
-        Err(format!("'{}' is no longer the file that was checked; it was not touched", path.display()))
-    }
-}
-
 fn fill_file(creation: &Creation, file: &File, interrupt: &AtomicBool, observer: &mut dyn Observer) -> io::Result<()> {
-    set_mark(file, Mark { size_bytes: creation.size_bytes, fill: creation.fill })?;
     sys::create::allocate(file, creation.size_bytes)?;
     let direct = creation.direct_alignment_bytes.filter(|_| sys::create::set_direct(file, true).is_ok());
     // Direct writes end where the alignment does; the rest goes through the cache.
@@ -144,18 +177,6 @@ fn fill_file(creation: &Creation, file: &File, interrupt: &AtomicBool, observer:
     // Advice; a cache that stays warm is no failure.
     let _ = sys::create::drop_cached(file);
     Ok(())
-}
-
-/// Marks a file as ours; file systems without such attributes have none.
-///
-/// # Errors
-///
-/// Those that mean more than "not possible here".
-pub(crate) fn set_mark(file: &File, mark: Mark) -> io::Result<()> {
-    match sys::xattr::set(file, mark::ATTRIBUTE, mark.to_string().as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// What the writers share.

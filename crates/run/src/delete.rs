@@ -1,19 +1,19 @@
 //! Deleting the files of a run once it is over (`--delete-after`).
 
 use crate::observer::{Event, Observer};
-use model::facts::FileIdentity;
+use crate::written_files::{self, WrittenFiles};
+use model::facts::{FileIdentity, FileStamp};
 use model::plan::{Expected, Plan};
-use std::collections::BTreeMap;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Deletes what the plan wants deleted, if it is still the file that this run made or reused.
-pub(crate) fn delete(plan: &Plan, made: &BTreeMap<PathBuf, FileIdentity>, observer: &mut dyn Observer) {
+/// Deletes what the plan wants deleted, if it is still the file that this run made, reused or wrote to, and nobody
+/// has changed or opened it.
+pub(crate) fn delete(plan: &Plan, files: &mut WrittenFiles, observer: &mut dyn Observer) {
     for path in &plan.delete_after {
+        let reused = reused(plan, path);
         // What the run never came to make is not there to be deleted.
-        let Some(identity) = made.get(path).copied().or_else(|| reused(plan, path)) else { continue };
-        match delete_one(path, identity) {
+        let Some(identity) = files.created_at(path).or(reused.map(|stamp| stamp.identity)) else { continue };
+        match delete_one(path, identity, reused, files) {
             Ok(()) => observer.observe(&Event::Deleted { path }),
             Err(reason) => {
                 let message = format!("'{}' was not deleted: {reason}", path.display());
@@ -23,48 +23,87 @@ pub(crate) fn delete(plan: &Plan, made: &BTreeMap<PathBuf, FileIdentity>, observ
     }
 }
 
-fn reused(plan: &Plan, path: &Path) -> Option<FileIdentity> {
+fn reused(plan: &Plan, path: &Path) -> Option<FileStamp> {
     let mut targets = plan.time_spans.iter().flat_map(|span| &span.targets);
     targets.find_map(|target| match target.expect {
-        Expected::File(identity) if target.path == path => Some(identity),
+        Expected::File(stamp) if target.path == path => Some(stamp),
         _ => None,
     })
 }
 
-fn delete_one(path: &Path, identity: FileIdentity) -> Result<(), String> {
-    let text = |error: io::Error| error.to_string();
+fn delete_one(
+    path: &Path,
+    identity: FileIdentity,
+    reused: Option<FileStamp>,
+    files: &mut WrittenFiles,
+) -> Result<(), String> {
     // The file itself: removing a link would leave it.
-    let file = std::fs::canonicalize(path).map_err(text)?;
-    let status = std::fs::symlink_metadata(&file).map_err(text)?;
-    if (FileIdentity { device: status.dev(), inode: status.ino() }) != identity {
+    let path = std::fs::canonicalize(path).map_err(|error| error.to_string())?;
+    let look = sys::file::open_to_look(&path).map_err(|error| error.to_string())?;
+    if files.compare(&look, &path, reused)?.identity != identity {
         return Err("it is no longer the file of this run".to_owned());
     }
-    std::fs::remove_file(&file).map_err(text)
+    written_files::check_unused(&look, &path)?;
+    std::fs::remove_file(&path).map_err(|error| error.to_string())?;
+    files.remove(identity);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::path::PathBuf;
+    use tempfile::TempDir;
+
+    fn file(folder: &TempDir, name: &str, content: &[u8]) -> (PathBuf, FileStamp) {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("a small file");
+        let stamp = written_files::stamp(&File::open(&path).expect("opens")).expect("a stamp");
+        (path, stamp)
+    }
+
+    fn folder() -> TempDir {
+        tempfile::tempdir().expect("a place for files")
+    }
+
+    fn delete(path: &Path, stamp: FileStamp) -> Result<(), String> {
+        delete_one(path, stamp.identity, Some(stamp), &mut WrittenFiles::default())
+    }
 
     #[test]
     fn a_file_that_took_the_place_of_ours_stays() {
-        let directory = tempfile::tempdir().expect("a place for files");
-        let path = directory.path().join("t");
-        std::fs::write(&path, b"theirs").expect("a small file");
-        let ours = FileIdentity { device: 1, inode: 2 };
-        assert!(delete_one(&path, ours).is_err_and(|reason| reason.contains("no longer")));
+        let folder = folder();
+        let (path, ours) = file(&folder, "t", b"ours");
+        std::fs::rename(&path, folder.path().join("moved")).expect("renamed");
+        let (path, _) = file(&folder, "t", b"theirs");
+        assert!(delete(&path, ours).is_err_and(|reason| reason.contains("no longer")));
         assert_eq!(std::fs::read(&path).expect("it is still there"), b"theirs");
     }
 
     #[test]
+    fn a_file_that_was_changed_or_is_open_stays() {
+        let folder = folder();
+        let (path, ours) = file(&folder, "t", b"ours");
+        std::fs::write(&path, b"theirs").expect("written");
+        assert!(delete(&path, ours).is_err_and(|reason| reason.contains("changed")));
+        let (path, ours) = file(&folder, "u", b"ours");
+        let other = File::open(&path).expect("opens");
+        if sys::lease::try_write_lease(&other).is_ok() {
+            assert!(delete(&path, ours).is_err_and(|reason| reason.contains("opened")));
+        }
+        drop(other);
+        assert_eq!(delete(&path, ours), Ok(()));
+        assert!(!path.exists());
+    }
+
+    #[test]
     fn behind_a_link_it_is_the_file_that_goes() {
-        let directory = tempfile::tempdir().expect("a place for files");
-        let (file, link) = (directory.path().join("t"), directory.path().join("link"));
-        std::fs::write(&file, b"ours").expect("a small file");
-        std::os::unix::fs::symlink(&file, &link).expect("a link");
-        let status = std::fs::metadata(&file).expect("it was made");
-        let identity = FileIdentity { device: status.dev(), inode: status.ino() };
-        assert_eq!(delete_one(&link, identity), Ok(()));
-        assert!(!file.exists());
+        let folder = folder();
+        let (path, ours) = file(&folder, "t", b"ours");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        assert_eq!(delete(&link, ours), Ok(()));
+        assert!(!path.exists());
     }
 }

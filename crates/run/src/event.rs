@@ -2,6 +2,9 @@
 //! processes.
 
 use crate::observer::{Event, Observer};
+use model::facts::FileIdentity;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sys::event::NamedEvent;
 
@@ -21,6 +24,17 @@ pub struct Events {
     pub on_finished: Option<NamedEvent>,
 }
 
+/// What became of the wait for the start event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// There is none, or it was set already.
+    NotNeeded,
+    /// It has been set.
+    Over,
+    /// The run is to end instead.
+    EndWanted,
+}
+
 /// Everything from outside that a run heeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside<'a> {
@@ -30,7 +44,12 @@ pub struct Outside<'a> {
     pub status_asked: &'a AtomicBool,
     /// Shared with other processes.
     pub events: &'a Events,
+    /// Finds who else uses files; this process does not count.
+    pub users_of_files: fn(&[(PathBuf, FileIdentity)]) -> UsersOfFiles,
 }
+
+/// The users of files, as phrases, by the files that have any.
+pub type UsersOfFiles = BTreeMap<FileIdentity, Vec<String>>;
 
 impl Outside<'_> {
     /// Ctrl+C here ends all runs that share the stop event.
@@ -64,19 +83,33 @@ impl Outside<'_> {
         }
     }
 
-    /// Waits for the start event, if there is one; false if the run is to end instead.
-    pub(crate) fn wait_for_start(&self, observer: &mut dyn Observer) -> bool {
-        let Some(start) = self.events.start.as_ref().filter(|start| !start.is_set()) else { return true };
+    /// Waits for the start event, if there is one that is not set.
+    pub(crate) fn wait_for_start(&self, observer: &mut dyn Observer) -> Wait {
+        let Some(start) = self.events.start.as_ref().filter(|start| !start.is_set()) else { return Wait::NotNeeded };
         observer.observe(&Event::WaitingForStart);
         loop {
             if let Some(reason) = self.end_wanted() {
                 observer.observe(&reason);
-                return false;
+                return Wait::EndWanted;
             }
             if start.wait_until_ns(sys::clock::monotonic_ns() + TICK_NS) {
-                return true;
+                return Wait::Over;
             }
         }
+    }
+
+    /// Nobody else who can be seen uses these files.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names one that is used, and by whom.
+    pub(crate) fn check_users(&self, files: &[(PathBuf, FileIdentity)]) -> Result<(), String> {
+        let users = (self.users_of_files)(files);
+        let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
+        used.map_or(Ok(()), |(path, users)| {
+            let (path, users) = (path.display(), users.join(", "));
+            Err(format!("'{path}' was opened while the run waited for its start event ({users}); it was not touched"))
+        })
     }
 }
 

@@ -39,6 +39,7 @@ mod work;
 pub mod worker;
 #[cfg(test)]
 mod worker_tests;
+mod written_files;
 
 use crate::clock::RunClock;
 use crate::event::Outside;
@@ -57,10 +58,19 @@ use sys::tsc::MachineClock;
 pub fn run(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
     let mut preparer = Preparer::default();
     let record = run_time_spans(plan, &mut preparer, outside, observer);
-    delete::delete(plan, preparer.made(), observer);
+    delete::delete(plan, &mut preparer.files, observer);
+    close_files(&mut preparer, &record, observer);
     // It may have come where only the flag is looked at, as while files are made.
     outside.pass_interrupt_on();
     record
+}
+
+/// Closes what was written to, unless I/Os are still on their way: a flush would wait for them.
+fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Observer) {
+    let is_stuck = |note: &Note| matches!(note, Note::IosNeverReturned { .. });
+    if !record.time_spans.iter().any(|span| span.notes.iter().any(is_stuck)) {
+        preparer.close_files(observer);
+    }
 }
 
 /// Makes the targets of a plan's first timespan ready, and measures nothing.
@@ -73,6 +83,7 @@ pub fn prepare(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -
     let steps = plan.time_spans.first().into_iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
     let first = preparer.prepare_first(plan, outside.interrupt, observer);
     let made = first.and_then(|()| preparer.make(steps, outside.interrupt, observer));
+    preparer.close_files(observer);
     made.map_err(|unprepared| match unprepared {
         Unprepared::Interrupted => None,
         Unprepared::Failed(reason) => Some(reason),

@@ -2,22 +2,31 @@
 
 use crate::create;
 use crate::device_guard::DeviceGuards;
+use crate::event::Outside;
 use crate::observer::{Event, Observer};
+use crate::written_files::{self, WrittenFiles};
 use hot::fill;
 use hot::rng::Rng;
-use model::facts::{FileIdentity, Fill};
-use model::mark::{self, Mark};
+use model::facts::{FileIdentity, FileStamp, Fill};
 use model::plan::{
-    Content, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
+    Content, Creation, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
 };
 use model::record::{Outcome, TimeSpanRecord};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use sys::mapping::Mapping;
+
+/// A file that is about to be written to, open for reading.
+#[derive(Debug)]
+struct Look {
+    file: File,
+    /// The targets that are this file.
+    targets: Vec<usize>,
+}
 
 /// What workers find prepared.
 #[derive(Debug)]
@@ -92,21 +101,18 @@ impl Unprepared {
     }
 }
 
-/// Prepares the timespans of one run; remembers what it made.
+/// Prepares the timespans of one run; remembers what it made and wrote to.
 #[derive(Debug, Default)]
 pub(crate) struct Preparer {
-    made: BTreeMap<PathBuf, FileIdentity>,
+    pub(crate) files: WrittenFiles,
+    /// The files that the timespan will write to.
+    looks: Vec<Look>,
     /// Held from before the first write to the end of the run.
     devices: Arc<DeviceGuards>,
 }
 
 impl Preparer {
-    /// The files that were made, by the path that they were made under.
-    pub(crate) fn made(&self) -> &BTreeMap<PathBuf, FileIdentity> {
-        &self.made
-    }
-
-    /// What the plan wants before the first timespan.
+    /// What the plan wants before the first timespan. Nothing is written before every target has been checked.
     pub(crate) fn prepare_first(
         &mut self,
         plan: &Plan,
@@ -114,6 +120,7 @@ impl Preparer {
         observer: &mut dyn Observer,
     ) -> Result<(), Unprepared> {
         self.devices = Arc::new(DeviceGuards::take(plan)?);
+        self.check_existing(plan)?;
         self.make(&plan.precreate, interrupt, observer)
     }
 
@@ -138,15 +145,100 @@ impl Preparer {
         let sources = plan.targets.iter().map(|target| write_source(target, &mut rng));
         let write_sources = sources.collect::<Result<_, _>>()?;
         self.make(plan.targets.iter().map(|target| &target.preparation), interrupt, observer)?;
-        let made: BTreeSet<FileIdentity> = self.made.values().copied().collect();
-        for (index, _) in plan.targets.iter().enumerate().filter(|(_, target)| target.open.write) {
-            before_writing(plan, index, &made)?;
-        }
+        self.looks = self.look_at_written(plan)?;
         if plan.cold {
             plan.targets.iter().try_for_each(drop_cached)?;
         }
         let counters = (0..plan.shared_counters).map(|_| Arc::default()).collect();
-        Ok(Ready { made, write_sources, counters, devices: Arc::clone(&self.devices) })
+        Ok(Ready { made: self.files.created(), write_sources, counters, devices: Arc::clone(&self.devices) })
+    }
+
+    /// All files that exist and that the plan makes anew or writes to are still what was checked, and nobody else
+    /// has them open.
+    fn check_existing(&self, plan: &Plan) -> Result<(), String> {
+        let creations = plan
+            .precreate
+            .iter()
+            .chain(plan.time_spans.iter().flat_map(|span| span.targets.iter().map(|target| &target.preparation)));
+        let anew = creations.filter_map(|step| match step {
+            Preparation::Create(Creation { path, replaces: Some(stamp), .. }) => Some((path, *stamp)),
+            _ => None,
+        });
+        let written = plan.time_spans.iter().flat_map(|span| &span.targets).filter(|target| is_written_file(target));
+        let written = written.filter_map(|target| Some((&target.path, checked(target)?)));
+        let mut seen = BTreeSet::new();
+        for (path, stamp) in anew.chain(written).filter(|(path, _)| seen.insert(*path)) {
+            self.look(path, Some(stamp))?;
+        }
+        Ok(())
+    }
+
+    /// Opens a file that is about to be written to, if it is what it should be and free.
+    fn look(&self, path: &Path, checked: Option<FileStamp>) -> Result<File, String> {
+        let look =
+            sys::file::open_to_look(path).map_err(|error| format!("cannot look at '{}': {error}", path.display()))?;
+        self.files.compare(&look, path, checked)?;
+        written_files::check_unused(&look, path)?;
+        Ok(look)
+    }
+
+    /// Looks at each file that the timespan writes to.
+    fn look_at_written(&self, plan: &TimeSpanPlan) -> Result<Vec<Look>, String> {
+        let mut seen: BTreeMap<FileIdentity, usize> = BTreeMap::new();
+        let mut looks: Vec<Look> = Vec::new();
+        for (index, target) in plan.targets.iter().enumerate().filter(|(_, target)| is_written_file(target)) {
+            let error = |error| format!("cannot look at '{}': {error}", target.path.display());
+            let file = sys::file::open_to_look(&target.path).map_err(error)?;
+            let stamp = self.files.compare(&file, &target.path, checked(target))?;
+            if let Some(known) = seen.get(&stamp.identity) {
+                // The descriptor is closed here: a second one would look like another user.
+                looks[*known].targets.push(index);
+                continue;
+            }
+            written_files::check_unused(&file, &target.path)?;
+            seen.insert(stamp.identity, looks.len());
+            looks.push(Look { file, targets: vec![index] });
+        }
+        Ok(looks)
+    }
+
+    /// Closes the files that the run wrote to and tells which could not be.
+    pub(crate) fn close_files(&mut self, observer: &mut dyn Observer) {
+        self.looks.clear();
+        for reason in self.files.close_all() {
+            observer.observe(&Event::Warning { message: &reason });
+        }
+    }
+
+    /// The last look, when all threads are ready and the start event has come: the files are still what was checked,
+    /// and nobody who can be seen has opened them while the run waited. Then they are marked as being written to.
+    pub(crate) fn begin_writing(
+        &mut self,
+        plan: &TimeSpanPlan,
+        outside: Outside<'_>,
+        has_waited: bool,
+    ) -> Result<(), String> {
+        let looks = std::mem::take(&mut self.looks);
+        if has_waited {
+            let mut files = Vec::with_capacity(looks.len());
+            for Look { file, targets } in &looks {
+                let target = &plan.targets[targets[0]];
+                let stamp = self.files.compare(file, &target.path, checked(target))?;
+                still_at_its_place(file, &target.path)?;
+                files.push((target.path.clone(), stamp.identity));
+            }
+            outside.check_users(&files)?;
+        }
+        let mut works = vec![Vec::new(); plan.targets.len()];
+        for work in plan.workers.iter().flat_map(|worker| &worker.targets) {
+            works[work.target].push(work);
+        }
+        for Look { file, targets } in &looks {
+            let mut works = targets.iter().flat_map(|target| &works[*target]);
+            let after = |fill| if works.all(|work| preserves(fill, work)) { fill } else { Fill::Mixed };
+            self.files.begin(file, &plan.targets[targets[0]].path, after)?;
+        }
+        Ok(())
     }
 
     fn carry_out(
@@ -159,42 +251,36 @@ impl Preparer {
             Preparation::Keep | Preparation::MadeBefore => {}
             Preparation::Reuse { path } => observer.observe(&Event::Reusing { path }),
             Preparation::Create(creation) => {
-                let identity = create::create(creation, self.made.get(&creation.path).copied(), interrupt, observer)?;
-                self.made.insert(creation.path.clone(), identity);
+                create::create(creation, &mut self.files, interrupt, observer)?;
             }
         }
         Ok(())
     }
 }
 
-/// A file is about to be written to: it is still free, and its mark will still be true.
-fn before_writing(plan: &TimeSpanPlan, index: usize, made: &BTreeSet<FileIdentity>) -> Result<(), String> {
-    let target = &plan.targets[index];
-    let name = target.path.display();
-    if !matches!(target.expect, Expected::File(_) | Expected::Prepared) {
+/// What a file was when it was checked; `None` if the run makes it.
+fn checked(target: &TargetPlan) -> Option<FileStamp> {
+    match target.expect {
+        Expected::File(stamp) => Some(stamp),
+        _ => None,
+    }
+}
+
+fn is_written_file(target: &TargetPlan) -> bool {
+    target.open.write && matches!(target.expect, Expected::File(_) | Expected::Prepared)
+}
+
+/// A file whose name now leads elsewhere is written to only if it has no name at all.
+fn still_at_its_place(look: &File, path: &Path) -> Result<(), String> {
+    let error = |error| format!("cannot look at '{}': {error}", path.display());
+    if sys::file_identity::state(look).map_err(error)?.links == 0 {
         return Ok(());
     }
-    let error = |error| format!("cannot look at '{name}': {error}");
-    let file = sys::file::open_to_look(&target.path).map_err(error)?;
-    let status = file.metadata().map_err(error)?;
-    let found = FileIdentity { device: status.dev(), inode: status.ino() };
-    let expected = match target.expect {
-        Expected::File(identity) => identity == found,
-        _ => made.contains(&found),
-    };
-    if !expected {
-        return Err(format!("'{name}' is no longer the file that was checked; it was not touched"));
-    }
-    create::check_unused(&file, &target.path)?;
-    let mark = sys::xattr::get(&file, mark::ATTRIBUTE).ok().flatten();
-    let mark = mark.and_then(|value| String::from_utf8(value).ok()).and_then(|text| text.parse::<Mark>().ok());
-    let Some(mark) = mark.filter(|mark| mark.fill != Fill::Mixed) else { return Ok(()) };
-    let work = plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.target == index);
-    if work.clone().all(|work| preserves(mark.fill, work)) {
+    let found = sys::file::open_to_look(path).map_err(error)?;
+    if written_files::stamp(&found).map_err(error)?.identity == written_files::stamp(look).map_err(error)?.identity {
         return Ok(());
     }
-    let error = |error| format!("cannot mark '{name}' as written over: {error}");
-    create::set_mark(&file, Mark { fill: Fill::Mixed, ..mark }).map_err(error)
+    Err(format!("'{}' is no longer the file that was checked; it was not touched", path.display()))
 }
 
 /// Writes a target's dirty pages and drops its clean ones (`--cold`).

@@ -61,7 +61,9 @@ fn is_expected(ready: &Ready, plan: &TargetPlan, opened: Opened) -> bool {
     let size = plan.size_bytes;
     match (plan.expect, opened) {
         (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.made(identity) && size_bytes == size,
-        (Expected::File(wanted), Opened::File { identity, size_bytes }) => identity == wanted && size_bytes == size,
+        (Expected::File(wanted), Opened::File { identity, size_bytes }) => {
+            identity == wanted.identity && size_bytes == size
+        }
         (Expected::Block { device: wanted, .. }, Opened::Block { device }) => wanted == device,
         // Only /dev/null and /dev/zero are written to.
         (Expected::Character, Opened::Character { device }) => {

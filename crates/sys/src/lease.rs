@@ -40,13 +40,40 @@ pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
     }
 }
 
+/// The kernel's answer to a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadLease {
+    /// Nobody has the file open for writing.
+    Granted,
+    /// Somebody has, or has it mapped for writing.
+    Refused,
+}
+
+/// Takes a read lease on `file`, regular and open for reading only, and gives it back; asked again until it is
+/// granted or patience is at an end. Errors as for [`try_write_lease`].
+pub fn read_lease_within(file: &File, patience: Duration) -> io::Result<ReadLease> {
+    fcntl(file, F_SETSIG, libc::SIGURG)?;
+    let granted = ask_until(patience, || match fcntl(file, F_SETLEASE, libc::F_RDLCK) {
+        Ok(()) => fcntl(file, F_SETLEASE, libc::F_UNLCK).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    })?;
+    Ok(if granted { ReadLease::Granted } else { ReadLease::Refused })
+}
+
 /// [`try_write_lease`], asked again until it is granted or patience is at an end: what has been
 /// closed may stay open inside the kernel for a moment (a ring that is torn down, for one).
 pub fn write_lease_within(file: &File, patience: Duration) -> io::Result<WriteLease> {
+    let granted = ask_until(patience, || Ok(try_write_lease(file)? == WriteLease::Granted))?;
+    Ok(if granted { WriteLease::Granted } else { WriteLease::Refused })
+}
+
+/// Asks every 10 ms until the answer is yes or patience is at an end.
+fn ask_until(patience: Duration, ask: impl Fn() -> io::Result<bool>) -> io::Result<bool> {
     let until = Instant::now() + patience;
     loop {
-        let answer = try_write_lease(file)?;
-        if answer == WriteLease::Granted || Instant::now() >= until {
+        let answer = ask()?;
+        if answer || Instant::now() >= until {
             return Ok(answer);
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -97,6 +124,24 @@ mod tests {
         });
         assert_eq!(write_lease_within(&looking, Duration::from_mins(1)).expect("an answer"), WriteLease::Granted);
         leaving.join().expect("it ends");
+    }
+
+    #[test]
+    fn a_read_lease_tells_of_writers_and_not_of_readers() {
+        let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
+        let path = named.into_temp_path();
+        let looking = File::open(&path).expect("opens");
+        let ask = || read_lease_within(&looking, Duration::ZERO);
+        match ask() {
+            Ok(answer) => assert_eq!(answer, ReadLease::Granted),
+            Err(error) => return eprintln!("skipped: no leases here: {error}"),
+        }
+        let reader = File::open(&path).expect("opens");
+        assert_eq!(ask().expect("an answer"), ReadLease::Granted);
+        let writer = File::options().write(true).open(&path).expect("opens");
+        assert_eq!(ask().expect("an answer"), ReadLease::Refused);
+        drop((reader, writer));
+        assert_eq!(ask().expect("an answer"), ReadLease::Granted);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::fixture::{facts, missing, ours, planned, profile, refusals, span, target, theirs};
 use crate::{Choices, Reuse};
-use model::facts::{BlockFacts, CharacterDevice, Facts, FileIdentity, Fill, Openers, RegularFacts, TargetKind};
+use model::facts::{BlockFacts, CharacterDevice, Facts, Fill, Openers, RegularFacts, TargetKind};
 use model::note::Note;
 use model::plan::{Expected, Plan, Preparation};
 use model::profile::{CacheMode, Profile, Target};
@@ -21,10 +21,6 @@ fn writing(path: &str) -> Target {
 
 fn regular(file: RegularFacts) -> TargetKind {
     TargetKind::Regular(file)
-}
-
-fn identity(inode: u64) -> FileIdentity {
-    FileIdentity { device: 1, inode }
 }
 
 /// Preparations of all targets: `keep`, `before`, `reuse`, `new` or `anew`, with sizes in MiB.
@@ -50,7 +46,7 @@ fn a_file_is_made_reused_or_made_anew() {
     let wanted = profile(span([creating("a", MIB)]));
     let other_fill = ours(1, MIB, Fill::Zero);
     let sparse = RegularFacts { fully_written: Some(false), ..ours(1, MIB, Fill::Ramp) };
-    let unmarked = RegularFacts { origin: model::facts::Origin::LooksLikeOurs, ..ours(1, MIB, Fill::Ramp) };
+    let unmarked = RegularFacts { origin: model::facts::Origin::Empty, ..ours(1, MIB, Fill::Ramp) };
     for (kind, step, recreated) in [
         (missing(), "new 1", "new 1"),
         (regular(ours(1, MIB, Fill::Ramp)), "reuse", "anew 1"),
@@ -88,7 +84,7 @@ fn a_file_that_is_only_read_may_be_anybodys_and_in_use() {
     let facts = facts([("a", regular(RegularFacts { openers, ..theirs(1, MIB) }))]);
     let plan = planned(&profile(span([target("a", |_| ())])), &facts);
     assert_eq!(steps(&plan), ["keep"]);
-    assert_eq!(plan.time_spans[0].targets[0].expect, Expected::File(identity(1)));
+    assert_eq!(plan.time_spans[0].targets[0].expect, Expected::File(ours(1, MIB, Fill::Ramp).stamp()));
 }
 
 #[test]
@@ -123,7 +119,10 @@ fn symbolic_links_are_followed_and_named() {
     let mut facts = facts([("a", regular(theirs(1, MIB)))]);
     facts.targets.get_mut(&PathBuf::from("a")).expect("it is there").resolved = Some("/data/b".into());
     let refused = refusals(&profile(span([writing("a")])), &facts, &Choices::default());
-    assert!(refused[0].1.starts_with("'a' (a symbolic link to '/data/b') was not made by diskspd"), "{refused:?}");
+    assert!(
+        refused[0].1.starts_with("'a' (a symbolic link to '/data/b') may hold data that is not diskspd's"),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -163,7 +162,7 @@ fn hard_links_are_one_file() {
     let plan = planned(&profile(span([creating("a", MIB), creating("b", MIB)])), &facts);
     assert_eq!(steps(&plan), ["anew 1", "before"]);
     let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect).collect();
-    assert_eq!(expected, [Expected::Prepared, Expected::File(identity(1))]);
+    assert_eq!(expected, [Expected::Prepared, Expected::File(ours(1, MIB, Fill::Ramp).stamp())]);
 }
 
 #[test]
@@ -171,7 +170,7 @@ fn files_that_will_be_made_are_opened_as_prepared_and_reused_ones_as_themselves(
     let facts = facts([("a", regular(ours(1, MIB, Fill::Ramp))), ("b", regular(ours(2, MIB, Fill::Ramp)))]);
     let plan = planned(&profile(span([creating("a", MIB), creating("b", 2 * MIB)])), &facts);
     let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect).collect();
-    assert_eq!(expected, [Expected::File(identity(1)), Expected::Prepared]);
+    assert_eq!(expected, [Expected::File(ours(1, MIB, Fill::Ramp).stamp()), Expected::Prepared]);
 }
 
 fn device(size_bytes: u64) -> TargetKind {
@@ -247,7 +246,7 @@ fn every_problem_of_every_target_is_reported_once() {
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         3 'dir' is a directory; -c creates regular files only
-        3 'theirs' was not made by diskspd: it carries no mark of diskspd. Writing (-w) would destroy its content; --overwrite allows that
+        3 'theirs' may hold data that is not diskspd's: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows that
         1 'gone' does not exist; -c<size> creates it
         1 timespan 1: 'small' is too small: the base offset (-B) 1MiB is not below its end at 100 bytes
         1 'locked' cannot be looked at: Permission denied (EACCES)
@@ -255,7 +254,7 @@ fn every_problem_of_every_target_is_reported_once() {
         1 'empty' is empty; -c<size> gives a file its size
         3 'tty' is a character device and has no size of its own; give one with -f<size>
         3 '/dev/null' is a character device and has no size of its own; give one with -f<size>
-        3 '#1' is how Windows names a physical drive; name the device itself, like /dev/sdb or /dev/nvme0n1p1 (lsblk lists them), or write './#1' for a file of that name
+        3 '#1' is how Windows names a physical drive: name a file of this machine (/mnt/test.dat) or a block device (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write './#1' for a file of that name
         1 'unknown' was not looked at
         1 no space for 'huge': 1PiB needed, 100GiB free on its ext4 file system (1125792532660224 bytes short)
         "#);

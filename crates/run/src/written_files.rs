@@ -1,0 +1,249 @@
+//! Files that a run writes to: compared with what was checked just before the first byte, marked as open while
+//! the run writes to them, and closed at its end so that any later change by somebody else shows.
+
+use model::facts::{FileIdentity, FileStamp, Fill};
+use model::mark::{self, Mark, MarkState, Seen};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::file_identity::{self, FileState};
+use sys::lease::{ReadLease, WriteLease};
+
+/// How long an unexpected user of a file gets to go away: a program that only had a look at it, or the kernel,
+/// which keeps files of a ring open for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The files that a run has made or written to, whatever their names.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenFiles {
+    by_identity: BTreeMap<FileIdentity, WrittenFile>,
+    /// Files that were created, by the path in the plan.
+    created: BTreeMap<PathBuf, FileIdentity>,
+    /// Directories in which leftovers of killed runs were looked for.
+    cleaned: BTreeSet<PathBuf>,
+}
+
+#[derive(Debug)]
+struct WrittenFile {
+    path: PathBuf,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Made by this run; it must still be so before it is written to again.
+    Closed(FileStamp),
+    /// This run writes to it. `content` is what it holds when the run ends well; `None` if the file was not made by
+    /// this program, and bears no mark of it.
+    Open { content: Option<Fill> },
+}
+
+impl WrittenFiles {
+    /// The file that this run created at a path of the plan.
+    pub(crate) fn created_at(&self, path: &Path) -> Option<FileIdentity> {
+        self.created.get(path).copied()
+    }
+
+    /// All files that this run created.
+    pub(crate) fn created(&self) -> BTreeSet<FileIdentity> {
+        self.created.values().copied().collect()
+    }
+
+    /// Removes what killed runs have left in a directory, once.
+    pub(crate) fn remove_leftovers(&mut self, folder: &Path) {
+        if self.cleaned.insert(folder.to_owned()) {
+            sys::new_file::remove_leftovers(folder, |file| is_left_open(file).unwrap_or(false));
+        }
+    }
+
+    /// The file is still what was checked; `checked` counts for files that this run has not touched yet.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says that it was not touched.
+    pub(crate) fn compare(&self, file: &File, path: &Path, checked: Option<FileStamp>) -> Result<FileStamp, String> {
+        let name = path.display();
+        let found = stamp(file).map_err(|error| format!("cannot look at '{name}': {error}"))?;
+        let expected = match self.by_identity.get(&found.identity).map(|known| known.phase) {
+            Some(Phase::Open { .. }) => return Ok(found),
+            Some(Phase::Closed(stamp)) => stamp,
+            None => match checked {
+                Some(checked) => checked,
+                None => return Err(format!("'{name}' is no longer the file that was made; it was not touched")),
+            },
+        };
+        if expected.identity != found.identity {
+            return Err(format!("'{name}' is no longer the file that was checked; it was not touched"));
+        }
+        if expected != found {
+            return Err(format!("'{name}' was changed by another process after it was checked; it was not touched"));
+        }
+        Ok(found)
+    }
+
+    /// Records that this run begins to write into a file, before it does. `after` tells its content afterwards from
+    /// that before.
+    pub(crate) fn begin(&mut self, file: &File, path: &Path, after: impl FnOnce(Fill) -> Fill) -> Result<(), String> {
+        let error = |error| cannot_mark(path, &error);
+        let identity = stamp(file).map_err(error)?.identity;
+        if let Some(WrittenFile { phase: Phase::Open { content }, .. }) = self.by_identity.get_mut(&identity) {
+            *content = content.map(after);
+            return Ok(());
+        }
+        let mark = own_mark(file).map_err(error)?;
+        let content = mark.as_ref().map(|mark| mark.fill).map(after);
+        if let Some((mark, fill)) = mark.zip(content) {
+            set_mark(file, &Mark { state: MarkState::Open, fill, ..mark }).map_err(error)?;
+        }
+        self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Open { content } });
+        Ok(())
+    }
+
+    /// Records that this run begins to write a file that exists from start to end, before it does.
+    pub(crate) fn begin_anew(
+        &mut self,
+        file: &File,
+        path: &Path,
+        size_bytes: u64,
+        content: Fill,
+    ) -> Result<(), String> {
+        let marked = stamp(file).and_then(|stamp| {
+            mark_as_open(file, size_bytes, content)?;
+            Ok(stamp.identity)
+        });
+        let identity = marked.map_err(|error| cannot_mark(path, &error))?;
+        let phase = Phase::Open { content: Some(Fill::Mixed) };
+        self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase });
+        Ok(())
+    }
+
+    /// Records a file that was created at a path of the plan, and is whole and closed.
+    pub(crate) fn insert(&mut self, stamp: FileStamp, path: &Path) {
+        self.created.insert(path.to_owned(), stamp.identity);
+        self.by_identity.insert(stamp.identity, WrittenFile { path: path.to_owned(), phase: Phase::Closed(stamp) });
+    }
+
+    /// Closes what the run has written to. The reasons for which files stay marked as open, as sentences.
+    pub(crate) fn close_all(&mut self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for (identity, written) in &mut self.by_identity {
+            let Phase::Open { content: Some(content) } = written.phase else { continue };
+            match close_by_name(&written.path, *identity, content) {
+                Ok(Some(stamp)) => written.phase = Phase::Closed(stamp),
+                // It is gone, or bears another name now: it stays marked as open.
+                Ok(None) => {}
+                Err(reason) => reasons.push(format!(
+                    "'{}' stays marked as being written to, so the next write needs --overwrite: {reason}",
+                    written.path.display()
+                )),
+            }
+        }
+        reasons
+    }
+
+    /// Forgets a file that was deleted.
+    pub(crate) fn remove(&mut self, identity: FileIdentity) {
+        self.by_identity.remove(&identity);
+        self.created.retain(|_, created| *created != identity);
+    }
+}
+
+fn cannot_mark(path: &Path, error: &io::Error) -> String {
+    format!("cannot mark '{}' as being written to: {error}", path.display())
+}
+
+fn close_by_name(path: &Path, identity: FileIdentity, content: Fill) -> Result<Option<FileStamp>, String> {
+    let Ok(file) = sys::file::open_to_look(path) else { return Ok(None) };
+    let found = stamp(&file).map_err(|error| error.to_string())?;
+    if found.identity != identity {
+        return Ok(None);
+    }
+    file.sync_all().map_err(|error| format!("its data cannot be flushed: {error}"))?;
+    // A file that is open for writing elsewhere could be changed by data that is on its way already.
+    if matches!(sys::lease::read_lease_within(&file, PATIENCE), Ok(ReadLease::Refused)) {
+        return Err("another process has it open for writing".to_owned());
+    }
+    close(&file, content).map(Some).map_err(|error| format!("its mark cannot be updated: {error}"))
+}
+
+/// Gives a file whose data is flushed a time of its last change that no other write gives, and a mark that says so.
+///
+/// File systems without extended attributes keep no mark, and their files keep their times.
+pub(crate) fn close(file: &File, content: Fill) -> io::Result<FileStamp> {
+    if sys::xattr::get(file, mark::ATTRIBUTE).is_err_and(|error| error.kind() == io::ErrorKind::Unsupported) {
+        return stamp(file);
+    }
+    file_identity::set_modified(file, past_time())?;
+    // As the file system keeps it.
+    let stamp = stamp(file)?;
+    let FileStamp { size_bytes, modified_ns, .. } = stamp;
+    let identity = file_identity::lasting_identity(file)?;
+    set_mark(file, &Mark { state: MarkState::Closed, size_bytes, fill: content, modified_ns, file: identity })?;
+    Ok(stamp)
+}
+
+/// Marks a file that this run is about to write from start to end.
+pub(crate) fn mark_as_open(file: &File, size_bytes: u64, content: Fill) -> io::Result<()> {
+    let identity = file_identity::lasting_identity(file)?;
+    set_mark(file, &Mark { state: MarkState::Open, size_bytes, fill: content, modified_ns: 0, file: identity })
+}
+
+/// The mark of a file, if it proves that the file holds nobody's data; `None` if not.
+pub(crate) fn own_mark(file: &File) -> io::Result<Option<Mark>> {
+    let value = match sys::xattr::get(file, mark::ATTRIBUTE) {
+        Ok(Some(value)) => value,
+        Ok(None) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let identity = file_identity::lasting_identity(file)?;
+    let FileState { size_bytes, modified_ns, .. } = file_identity::state(file)?;
+    Ok(Mark::fitting(&value, Seen { size_bytes, modified_ns, file: &identity }).ok())
+}
+
+/// True if a run began to make this very file and did not end.
+fn is_left_open(file: &File) -> io::Result<bool> {
+    let value = sys::xattr::get(file, mark::ATTRIBUTE)?;
+    let mark = value.and_then(|value| String::from_utf8(value).ok()).and_then(|text| text.parse::<Mark>().ok());
+    let identity = file_identity::lasting_identity(file)?;
+    Ok(mark.is_some_and(|mark| mark.state == MarkState::Open && mark.file == identity))
+}
+
+/// Marks a file; file systems without such attributes keep none.
+fn set_mark(file: &File, mark: &Mark) -> io::Result<()> {
+    match sys::xattr::set(file, mark::ATTRIBUTE, mark.to_string().as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The file as it is now.
+pub(crate) fn stamp(file: &File) -> io::Result<FileStamp> {
+    let FileState { device, inode, size_bytes, modified_ns, .. } = file_identity::state(file)?;
+    Ok(FileStamp { identity: FileIdentity { device, inode }, size_bytes, modified_ns })
+}
+
+/// A random time between those years.
+fn past_time() -> i64 {
+    let seconds = mark::MODIFIED_SECONDS;
+    let span_ns = (seconds.end - seconds.start).unsigned_abs() * 1_000_000_000;
+    seconds.start * 1_000_000_000 + (sys::new_file::random() % span_ns).cast_signed()
+}
+
+/// Just before a file that exists is written to: nobody else has it open. `look` is the only descriptor of it
+/// that this process has.
+///
+/// # Errors
+///
+/// A sentence that says so.
+pub(crate) fn check_unused(look: &File, path: &Path) -> Result<(), String> {
+    match sys::lease::write_lease_within(look, PATIENCE) {
+        Ok(WriteLease::Refused) => {
+            Err(format!("'{}' was opened by another process after it was checked; it was not touched", path.display()))
+        }
+        // Where leases do not work, the check before planning looked into /proc and said so.
+        Ok(WriteLease::Granted) | Err(_) => Ok(()),
+    }
+}
