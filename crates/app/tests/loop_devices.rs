@@ -63,6 +63,30 @@ fn written(place: &Workplace, device: &Path, backing: &Path, content: &Path) {
     assert_ne!(Snapshot::of(view(backing, content)).checksum, before, "nothing was written");
 }
 
+/// A partition that the kernel was told of, without a table. It would outlive the loop device.
+struct Partition<'a> {
+    place: &'a Workplace,
+    disk: PathBuf,
+    path: PathBuf,
+}
+
+impl<'a> Partition<'a> {
+    fn of(place: &'a Workplace, disk: &LoopDevice<'_>) -> Result<Self, String> {
+        let (addpart, _) = (tool("addpart")?, tool("delpart")?);
+        let made = place.tool(addpart).arg(&disk.path).args("1 2048 8192").run();
+        if made.code() != Some(0) {
+            return Err(format!("this kernel makes no partitions of loop devices: {}", made.stderr.trim()));
+        }
+        Ok(Self { place, path: format!("{}p1", disk.path.display()).into(), disk: disk.path.clone() })
+    }
+}
+
+impl Drop for Partition<'_> {
+    fn drop(&mut self) {
+        self.place.tool("delpart").arg(&self.disk).args("1").run();
+    }
+}
+
 fn claimed(device: &Path) -> std::io::Result<File> {
     const O_EXCL: i32 = 0o200;
     File::options().read(true).custom_flags(O_EXCL).open(device)
@@ -175,6 +199,29 @@ fn under_a_loop_device_by_another_node() {
     let holder = Holder::open(&place, &lower.path);
     let below = format!("its backing device {} is open in process {}", lower.path.display(), holder.id());
     refused(&place, &upper.path, &node, &image, &[&below]);
+}
+
+#[test]
+fn over_and_under_a_partition() {
+    let place = workplace!();
+    let image = blank(&place, "disk.img");
+    let disk = or_skip!(LoopDevice::over(&place, &image));
+    let made = or_skip!(Partition::of(&place, &disk));
+    let partition = made.path.clone();
+    let upper = or_skip!(LoopDevice::over(&place, &partition));
+    let above = format!("the backing device of {} ({}p1, a partition of it)", upper.path.display(), disk.name());
+    refused(&place, &disk.path, &image, &image, &[&above]);
+    let holder = Holder::open(&place, &disk.path);
+    let below = format!("its backing device {} is open in process {}", partition.display(), holder.id());
+    refused(&place, &upper.path, &partition, &image, &[&below, "its disk"]);
+    drop(holder);
+    // What is behind the disk of the partition.
+    let holder = Holder::open(&place, &image);
+    let disk_name = disk.path.display();
+    let chain = format!("stands on {disk_name}, which stands on '{}', which is in use (process", image.display());
+    refused(&place, &upper.path, &partition, &image, &[&chain]);
+    drop(holder);
+    written(&place, &upper.path, &partition, &image);
 }
 
 #[test]

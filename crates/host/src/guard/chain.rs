@@ -228,6 +228,8 @@ pub(super) fn unasked(loops: &[Attached], own: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::block_device::DeviceNumber;
+    use std::fs;
 
     #[test]
     fn a_subject_tells_the_whole_way() {
@@ -241,5 +243,109 @@ mod tests {
             "its backing device /dev/loop2 stands on /dev/loop1, which stands on '/a', which is x"
         );
         assert_eq!(Subject::default().says("is x"), "it is x");
+    }
+
+    fn attached(number: u32, file: &str, backing: Result<LoopBacking, String>) -> Attached {
+        Attached { name: format!("loop{number}"), file: file.into(), backing }
+    }
+
+    fn over_device(number: u32) -> Result<LoopBacking, String> {
+        let block_device = Some(sys::file::device_number(7, number));
+        Ok(LoopBacking { block_device, ..LoopBacking::default() })
+    }
+
+    fn row(name: &str, kind: DeviceKind, number: Option<(u32, u32)>) -> DeviceRow {
+        let number = number.map(|(major, minor)| DeviceNumber { major, minor });
+        DeviceRow { name: name.to_owned(), kind, number, size_bytes: Some(1), ..DeviceRow::default() }
+    }
+
+    fn loop_row(number: u32) -> DeviceRow {
+        let kind = DeviceKind::Loop { file: Some("/x".to_owned()), offset_bytes: None, direct: None };
+        row(&format!("loop{number}"), kind, Some((7, number)))
+    }
+
+    #[test]
+    fn members_partitions_and_loop_devices_are_followed_down_to_files() {
+        let machine = tempfile::tempdir().expect("a folder");
+        let root = Root::recorded(machine.path());
+        let class = machine.path().join("sys/class/block");
+        for folder in ["dm-0/slaves/loop2", "dm-0/slaves/sda", "loop0", "loop1", "loop2", "loop3", "sda"] {
+            fs::create_dir_all(class.join(folder)).expect("made");
+        }
+        let mapper = row("dm-0", DeviceKind::Mapper { maker: None, name: None, uuid: None }, Some((253, 0)));
+        let rows =
+            [mapper, row("sda", DeviceKind::Disk, Some((8, 0))), loop_row(0), loop_row(1), loop_row(2), loop_row(3)];
+        let file = FileIdentity { device: 8, inode: 9 };
+        let loops = [
+            attached(0, "/a.img", Ok(LoopBacking { file, ..LoopBacking::default() })),
+            attached(1, "/dev/loop0", over_device(0)),
+            attached(2, "/dev/loop1", over_device(1)),
+            attached(3, "/b", Err("Permission denied".to_owned())),
+        ];
+        let links = |row: &DeviceRow, loops: &[Attached]| -> Vec<String> {
+            let chain = Chain::of(&root, row, &rows, loops);
+            let kind = |kind: &LinkKind<'_>| match kind {
+                LinkKind::Backing(_) => "is a backing device".to_owned(),
+                LinkKind::Member(_) => "is a member".to_owned(),
+                LinkKind::File(path, _) => format!("is the file {}", path.display()),
+                LinkKind::Unknown(reason) => reason.clone(),
+            };
+            chain.links.iter().map(|link| link.subject.says(&kind(&link.kind))).collect()
+        };
+        assert_eq!(
+            links(&rows[0], &loops),
+            [
+                "its member /dev/loop2 is a member",
+                "its member /dev/loop2 stands on /dev/loop1, which is a backing device",
+                "its member /dev/loop2 stands on /dev/loop1, which stands on /dev/loop0, which is a backing device",
+                "its member /dev/loop2 stands on /dev/loop1, which stands on /dev/loop0, which stands on '/a.img', which is \
+                 the file /a.img",
+            ]
+        );
+        let chain = Chain::of(&root, &rows[0], &rows, &loops);
+        assert_eq!(chain.own_loops, ["loop2", "loop1", "loop0"]);
+        assert_eq!(links(&rows[1], &loops), Vec::<String>::new(), "a disk stands on nothing");
+        assert_eq!(links(&rows[5], &loops), ["it stands on something that cannot be determined: Permission denied"]);
+        let unknown = [attached(3, "/dev/x", over_device(9))];
+        assert_eq!(links(&rows[5], &unknown), ["its backing device 7:9 is not described in /sys"]);
+        let circle = [attached(0, "/dev/loop1", over_device(1)), attached(1, "/dev/loop0", over_device(0))];
+        assert_eq!(links(&rows[2], &circle).len(), 2, "a walk in a circle ends");
+        assert_eq!(
+            unasked(&loops, &chain.own_loops).as_deref(),
+            Some("perhaps the backing device of /dev/loop3, whose backing cannot be determined: Permission denied")
+        );
+        assert_eq!(unasked(&loops, &["loop3".to_owned()]), None);
+    }
+
+    #[test]
+    fn a_file_below_is_looked_for_without_the_loop_devices_that_lead_to_it() {
+        let machine = tempfile::tempdir().expect("a folder");
+        let root = Root::recorded(machine.path());
+        let image = machine.path().join("a.img");
+        fs::write(&image, "").expect("written");
+        let file = openers::identity(&fs::metadata(&image).expect("exists"));
+        for number in 0..2 {
+            let folder = machine.path().join(format!("sys/block/loop{number}/loop"));
+            fs::create_dir_all(&folder).expect("made");
+            fs::write(folder.join("backing_file"), format!("{}\n", image.display())).expect("written");
+        }
+        let rows = [loop_row(0)];
+        let look = |own_loops: &[&str]| {
+            let chain = Chain {
+                links: vec![Link {
+                    subject: Subject::default().step("its backing file", "'/a.img'"),
+                    kind: LinkKind::File(image.clone(), file),
+                }],
+                own_loops: own_loops.iter().map(|&name| name.to_owned()).collect(),
+            };
+            let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &chain.own_loops };
+            chain.look(&scope).users
+        };
+        assert_eq!(look(&["loop0", "loop1"]), Vec::<String>::new());
+        assert_eq!(look(&["loop0"]), ["its backing file '/a.img' is in use (loop device /dev/loop1)"]);
+        fs::create_dir_all(machine.path().join("sys/block/loop4/loop")).expect("made");
+        fs::write(machine.path().join("sys/block/loop4/loop/backing_file"), "/other\n").expect("written");
+        let users = look(&["loop0", "loop1"]);
+        assert!(users[0].contains("is in use (perhaps /dev/loop4, whose backing cannot be determined: "), "{users:?}");
     }
 }

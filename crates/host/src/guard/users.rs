@@ -241,6 +241,8 @@ impl<'a> Processes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::block_device::DeviceNumber;
+    use model::device_guard::LoopBacking;
 
     #[test]
     fn a_disk_s_own_paths_do_not_use_it_and_another_name_of_it_may() {
@@ -268,5 +270,35 @@ mod tests {
         let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &[] };
         let users: Vec<String> = relatives(&scope, &rows[2]).iter().flat_map(listed).collect();
         assert_eq!(users, ["active swap (nvme9n1, the same storage under another name)"]);
+    }
+
+    #[test]
+    fn what_stands_on_a_device_is_told_with_its_uses() {
+        let root = Root::recorded("/nowhere");
+        let row = |name: &str, major, minor, mounted: &[&str]| DeviceRow {
+            name: name.to_owned(),
+            number: Some(DeviceNumber { major, minor }),
+            mounted: mounted.iter().map(Into::into).collect(),
+            ..DeviceRow::default()
+        };
+        let over = |name: &str, major, minor| {
+            let block_device = Some(sys::file::device_number(major, minor));
+            let backing = Ok(LoopBacking { block_device, ..LoopBacking::default() });
+            Attached { name: name.to_owned(), file: "/dev/x".into(), backing }
+        };
+        let rows = [row("sda", 8, 0, &[]), row("loop0", 7, 0, &[]), row("loop1", 7, 1, &["/mnt"])];
+        let loops = [over("loop0", 8, 0), over("loop1", 7, 0), over("loop2", 8, 0)];
+        let own = ["loop2".to_owned()];
+        let scope = Scope { root: &root, rows: &rows, loops: &loops, own_loops: &own };
+        let mounted = "the backing device of /dev/loop1, which is mounted at '/mnt'";
+        assert_eq!(above(&scope, &rows[0], 0), [format!("the backing device of /dev/loop0, which is {mounted}")]);
+        assert_eq!(above(&scope, &rows[1], 0), [mounted]);
+        assert!(above(&scope, &rows[2], 0).is_empty());
+        let circle = [over("loop0", 7, 1), over("loop1", 7, 0)];
+        assert!(!above(&Scope { loops: &circle, ..scope }, &rows[1], 0).is_empty(), "a circle ends");
+        // By what they stand on, not by the name, which all have in common here.
+        let same = |one, other| same_loop_backing(&Scope { own_loops: &[], ..scope }, one, other);
+        assert_eq!((same("loop0", "loop2"), same("loop0", "loop1")), (Some(true), Some(false)));
+        assert_eq!((same("loop0", "sda"), same("loop0", "loop0")), (None, Some(false)));
     }
 }
