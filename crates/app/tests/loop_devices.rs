@@ -24,7 +24,7 @@ fn with_ext4(place: &Workplace, name: &str) -> Result<PathBuf, String> {
 /// The file system on the device, at rest: what changes from here on would be our doing.
 fn mounted<'a>(place: &'a Workplace, device: LoopDevice<'a>) -> Result<Mounted<'a>, String> {
     let is_free = |name: &String| !place.path(name).exists();
-    let name = (1..).map(|number| format!("mount {number}")).find(is_free).expect("a free name");
+    let name = (1..100).map(|number| format!("mount {number}")).find(is_free).expect("a free name");
     let mounted = Mounted::device(place, &name, device)?;
     mounted.remount("ro")?;
     Ok(mounted)

@@ -249,9 +249,9 @@ mod tests {
         Attached { name: format!("loop{number}"), file: file.into(), backing }
     }
 
-    fn over_device(number: u32) -> Result<LoopBacking, String> {
+    fn over_device(number: u32) -> LoopBacking {
         let block_device = Some(sys::file::device_number(7, number));
-        Ok(LoopBacking { block_device, ..LoopBacking::default() })
+        LoopBacking { block_device, ..LoopBacking::default() }
     }
 
     fn row(name: &str, kind: DeviceKind, number: Option<(u32, u32)>) -> DeviceRow {
@@ -278,8 +278,8 @@ mod tests {
         let file = FileIdentity { device: 8, inode: 9 };
         let loops = [
             attached(0, "/a.img", Ok(LoopBacking { file, ..LoopBacking::default() })),
-            attached(1, "/dev/loop0", over_device(0)),
-            attached(2, "/dev/loop1", over_device(1)),
+            attached(1, "/dev/loop0", Ok(over_device(0))),
+            attached(2, "/dev/loop1", Ok(over_device(1))),
             attached(3, "/b", Err("Permission denied".to_owned())),
         ];
         let links = |row: &DeviceRow, loops: &[Attached]| -> Vec<String> {
@@ -306,9 +306,9 @@ mod tests {
         assert_eq!(chain.own_loops, ["loop2", "loop1", "loop0"]);
         assert_eq!(links(&rows[1], &loops), Vec::<String>::new(), "a disk stands on nothing");
         assert_eq!(links(&rows[5], &loops), ["it stands on something that cannot be determined: Permission denied"]);
-        let unknown = [attached(3, "/dev/x", over_device(9))];
+        let unknown = [attached(3, "/dev/x", Ok(over_device(9)))];
         assert_eq!(links(&rows[5], &unknown), ["its backing device 7:9 is not described in /sys"]);
-        let circle = [attached(0, "/dev/loop1", over_device(1)), attached(1, "/dev/loop0", over_device(0))];
+        let circle = [attached(0, "/dev/loop1", Ok(over_device(1))), attached(1, "/dev/loop0", Ok(over_device(0)))];
         assert_eq!(links(&rows[2], &circle).len(), 2, "a walk in a circle ends");
         assert_eq!(
             unasked(&loops, &chain.own_loops).as_deref(),
