@@ -175,6 +175,14 @@ impl<'a> Mounted<'a> {
         Ok(Self { place, path, device: Some(device) })
     }
 
+    /// A folder under another name.
+    pub fn bind(place: &'a Workplace, name: &str, folder: &Path) -> Result<Self, String> {
+        let mount = root_with("mount")?;
+        let path = Self::folder(place, name);
+        worked(&place.tool(mount).args("--bind").arg(folder).arg(&path).run())?;
+        Ok(Self { place, path, device: None })
+    }
+
     /// Mounts it again with other options.
     pub fn remount(&self, options: &str) -> Result<(), String> {
         let words = format!("-o remount,{options}");

@@ -60,9 +60,9 @@ impl Ready {
     }
 
     /// Where a target is opened that is guarded as a block device.
-    pub(crate) fn guarded(&self, expect: Expected) -> Option<PathBuf> {
+    pub(crate) fn guarded(&self, expect: &Expected) -> Option<PathBuf> {
         match expect {
-            Expected::Block { device, .. } => self.devices.path(device),
+            Expected::Block { device, .. } => self.devices.path(*device),
             _ => None,
         }
     }
