@@ -17,6 +17,7 @@ pub mod event;
 pub mod extents;
 pub mod file;
 pub mod file_mapping;
+pub mod folder;
 pub mod futex;
 pub mod io_uring_probe;
 pub mod lease;
