@@ -79,32 +79,32 @@ const TABLE: [Row; 14] = [
     },
     Row {
         kind: DocumentKind::MonitorRecording,
-        name: "a recording of the monitor",
+        name: "a monitor recording",
         begins: |head| begins_with_member(head, &["kind", "begin", "schema"], WATCH_SCHEMA),
     },
-    Row { kind: DocumentKind::MonitorJsonLines, name: "JSON lines of the monitor", begins: begins_as_interval },
-    Row { kind: DocumentKind::MonitorCsv, name: "a CSV of the monitor", begins: begins_as_counters },
+    Row { kind: DocumentKind::MonitorJsonLines, name: "a monitor stream", begins: begins_as_interval },
+    Row { kind: DocumentKind::MonitorCsv, name: "a monitor CSV", begins: begins_as_counters },
     Row {
         kind: DocumentKind::Check,
-        name: "a JSON report of diskspd check",
+        name: "a check report",
         begins: |head| begins_with_member(head, &["form"], CHECK_FORM),
     },
     Row {
         kind: DocumentKind::Sweep,
-        name: "the record of a sweep",
+        name: "a sweep record",
         begins: |head| begins_with_member(head, &["form"], SWEEP_FORM),
     },
     Row {
         kind: DocumentKind::SweepTable,
-        name: "the table of a sweep",
+        name: "a sweep table",
         begins: |head| {
             let line = first_line(head).and_then(|line| std::str::from_utf8(line).ok());
             line.is_some_and(|line| line.ends_with(&sweep::COLUMNS.join(",")))
         },
     },
-    Row { kind: DocumentKind::Page, name: "a page of diskspd report", begins: begins_as_page },
-    Row { kind: DocumentKind::Svg, name: "an SVG chart of diskspd report", begins: begins_as_svg },
-    Row { kind: DocumentKind::Png, name: "a PNG chart of diskspd report", begins: begins_as_png },
+    Row { kind: DocumentKind::Page, name: "a report page", begins: begins_as_page },
+    Row { kind: DocumentKind::Svg, name: "an SVG chart", begins: begins_as_svg },
+    Row { kind: DocumentKind::Png, name: "a PNG chart", begins: begins_as_png },
 ];
 
 impl DocumentKind {

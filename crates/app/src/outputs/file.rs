@@ -2,7 +2,7 @@
 //! and put in its place only if nothing has changed there meanwhile.
 
 use super::place::Place;
-use super::private::PrivateFile;
+use super::private::{PrivateFile, is_marked_text};
 use model::mark;
 use report::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
 use std::fs::{self, File};
@@ -36,6 +36,7 @@ pub(crate) struct OutputFile {
     /// As the user wrote it.
     name: PathBuf,
     place: Place,
+    kind: DocumentKind,
 }
 
 impl OutputFile {
@@ -54,7 +55,7 @@ impl OutputFile {
         let folder = place.folder_path();
         tempfile::tempfile_in(folder)
             .map_err(|error| format!("nothing can be written in {}: {error}", folder.display()))?;
-        Ok(Self { name: path.to_owned(), place })
+        Ok(Self { name: path.to_owned(), place, kind: replace.kind })
     }
 
     /// As the user wrote it.
@@ -106,7 +107,7 @@ impl OutputFile {
         contents(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
-        private.complete()?;
+        private.complete(self.kind)?;
         let placed = match (found, folder.find(name)?) {
             (_, None) => private.rename_new(name).map_err(taken),
             (Some(found), Some(now)) if now.is_unchanged(found) => private.rename_over(name),
@@ -199,10 +200,12 @@ fn check_existing(place: &Place, found: &FileStamp, replace: Replace) -> Result<
     // Whoever took the right to write away wanted to keep it.
     let unwritable = |error: io::Error| format!("it cannot be replaced: {error}");
     place.folder.open_to_write(&place.name).map_err(unwritable)?;
+    const INSTEAD: &str = "choose another name, or give --replace-output";
+    let unreadable = |error: io::Error| format!("it exists and cannot be read: {error}: {INSTEAD}");
     let file = match place.folder.open_to_look(&place.name) {
         Ok(file) => file,
         Err(_) if replace.any => return Ok(()),
-        Err(error) => return Err(format!("it exists and cannot be read: {error}; {}", allowed("it"))),
+        Err(error) => return Err(unreadable(error)),
     };
     if sys::xattr::get(&file, mark::ATTRIBUTE).is_ok_and(|value| value.is_some()) {
         return Err("it is a target file that diskspd made: choose another name".to_owned());
@@ -210,21 +213,12 @@ fn check_existing(place: &Place, found: &FileStamp, replace: Replace) -> Result<
     if replace.any || found.size_bytes == 0 {
         return Ok(());
     }
-    let beginning = beginning(&file).map_err(|error| format!("it exists and cannot be read: {error}"))?;
     let wanted = replace.kind.name();
-    match DocumentKind::of(&beginning) {
+    match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
         Some(kind) if kind == replace.kind => Ok(()),
-        Some(kind) => {
-            Err(format!("it exists and is {}, not {wanted}: {}", kind.name(), allowed("choose another name")))
-        }
-        None => Err(format!("it exists and is not {wanted} of this program: {}", allowed("choose another name"))),
-    }
-}
-
-fn allowed(instead: &str) -> String {
-    match instead {
-        "it" => "--replace-output allows to replace it".to_owned(),
-        instead => format!("{instead}, or give --replace-output"),
+        Some(kind) => Err(format!("it exists and is {} of diskspd, not {wanted}: {INSTEAD}", kind.name())),
+        None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
+        None => Err(format!("it exists and is not {wanted} of diskspd: {INSTEAD}")),
     }
 }
 

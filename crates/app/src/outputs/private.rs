@@ -13,6 +13,21 @@ const DIGITS: usize = 16;
 /// The extended attribute of a file that is not complete.
 const ATTRIBUTE: &str = "user.diskspd-private";
 
+/// The extended attribute of a text report: some have no line that `DiskSpd` does not write.
+const TEXT_ATTRIBUTE: &str = "user.diskspd-text";
+
+/// Holds only as long as nobody changes the file.
+fn text_mark(stamp: &FileStamp) -> String {
+    let (seconds, nanoseconds) = stamp.modified;
+    format!("v1 size={} modified={seconds}.{nanoseconds:09}", stamp.size_bytes)
+}
+
+/// True if a text report is as this program wrote it.
+pub(super) fn is_marked_text(file: &File) -> bool {
+    let Ok(stamp) = FileStamp::of_file(file) else { return false };
+    sys::xattr::get(file, TEXT_ATTRIBUTE).is_ok_and(|value| value.is_some_and(|v| v == text_mark(&stamp).as_bytes()))
+}
+
 /// A file that is being written. It is locked as long as it is, and removed if it never gets a name of its own.
 pub(super) struct PrivateFile<'a> {
     folder: &'a Folder,
@@ -46,8 +61,14 @@ impl<'a> PrivateFile<'a> {
     }
 
     /// Nothing more will be written.
-    pub(super) fn complete(&self) -> io::Result<()> {
-        self.file.sync_all()
+    pub(super) fn complete(&self, kind: DocumentKind) -> io::Result<()> {
+        self.file.sync_all()?;
+        if kind == DocumentKind::ResultText {
+            let mark = text_mark(&FileStamp::of_file(&self.file)?);
+            // Where there are no attributes, the lines that only this program writes must do.
+            let _ = sys::xattr::set(&self.file, TEXT_ATTRIBUTE, mark.as_bytes());
+        }
+        Ok(())
     }
 
     pub(super) fn rename_over(&mut self, name: &OsStr) -> io::Result<()> {
