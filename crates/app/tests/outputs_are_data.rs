@@ -106,7 +106,7 @@ fn overwrite_does_not_concern_outputs_and_replace_output_does() {
         assert!(!place.content(output.0).starts_with(b"somebody's"), "{}", output.0);
         assert_eq!(fs::metadata(&path).expect("our file").permissions().mode() & 0o777, 0o640);
     }
-    let theirs = place.file("theirs.dat", &[7; 65_536]);
+    let theirs = place.file("theirs.dat", &vec![7; 65_536]);
     let before = Snapshot::of(&theirs);
     place.diskspd("-d1 -w100 --replace-output --json n.json theirs.dat").run().expect_status(3);
     assert_eq!(Snapshot::of(&theirs), before, "--replace-output does not concern targets");
@@ -117,9 +117,9 @@ fn documents_replace_those_of_their_kind_and_what_is_empty() {
     let place = with_result();
     for output in outputs() {
         expect_written(&place, output, "");
-        let first = Snapshot::of(&place.path(output.0));
+        let first = Snapshot::of(place.path(output.0));
         expect_written(&place, output, "");
-        assert!(first.size_bytes > 0 && Snapshot::of(&place.path(output.0)).size_bytes > 0, "{}", output.0);
+        assert!(first.size_bytes > 0 && Snapshot::of(place.path(output.0)).size_bytes > 0, "{}", output.0);
         place.file(output.0, b"");
         expect_written(&place, output, "");
         assert!(!place.content(output.0).is_empty(), "{}", output.0);
@@ -170,12 +170,12 @@ fn a_run_without_figures_replaces_nothing() {
     }
     place.file("mine.dat", b"somebody's");
     let paths = ["j", "x", "t", "c", "l"].map(|name| place.path(name));
-    let before = paths.each_ref().map(|path| Snapshot::of(path));
+    let before = paths.each_ref().map(Snapshot::of);
     for (words_of_run, status) in [("-d1 missing.dat", 1), ("-d1 -w100 mine.dat", 3), ("-d1 -c64K mine.dat", 3)] {
         for replace in ["", "--replace-output"] {
             let run = place.diskspd(replace).args(words).args(words_of_run).run();
             run.expect_status(status);
-            assert_eq!(paths.each_ref().map(|path| Snapshot::of(path)), before, "{run}");
+            assert_eq!(paths.each_ref().map(Snapshot::of), before, "{run}");
             if status == 1 {
                 run.expect_stderr(&["--json 'j': this run has no figures", "stays as it is"]);
             }
@@ -343,7 +343,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     for name in ["s/sweep.json", "s/table.csv", "s/notes", "s/point-0001.json"] {
         place.file(name, b"somebody's");
     }
-    let before = ["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(&place.path(name)));
+    let before = ["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name)));
     let run = place.diskspd("sweep --vary o=1 --dir s").args(load).run();
     run.expect_status(3).expect_stderr(&["--replace-output"]);
     let run = place.diskspd("sweep --vary o=1 --replace-output --dir s").args("-- -d1 missing.dat").run();
@@ -351,7 +351,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     assert_eq!(place.content("s/sweep.json"), b"somebody's");
     place.diskspd("sweep --vary o=1 --replace-output --dir s").args(load).run().expect_status(0);
     assert!(place.content("s/sweep.json").starts_with(b"{\n  \"form\": \"diskspd-sweep/1\""));
-    assert_eq!(["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(&place.path(name))), before);
+    assert_eq!(["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name))), before);
     place.file("s/table.csv", b"somebody's");
     let run = place.diskspd("sweep --resume s").run();
     run.expect_status(1).expect_stderr(&["table.csv", "--replace-output"]);

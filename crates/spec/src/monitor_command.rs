@@ -166,7 +166,7 @@ fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
             Long("replace-output") => words.replace_output = true,
             Long("jsonl") => once(&mut words.lines, "--csv or --jsonl", LineForm::Json)?,
             Short('o') | Long("output") => {
-                once(&mut words.output, "--output", file_name::path("--output", raw(&mut parser)?)?)?
+                once(&mut words.output, "--output", file_name::path("--output", raw(&mut parser)?)?)?;
             }
             Long("record") => {
                 once(&mut words.record, "--record", file_name::path_alone("--record", raw(&mut parser)?)?)?;

@@ -112,6 +112,18 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
 
+    /// Exchanges the names of two files.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::Unsupported`] where the file system cannot.
+    pub fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
+        match rustix::fs::renameat_with(&self.0, one, &self.0, other, RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
+            result => Ok(result?),
+        }
+    }
+
     /// Gives a file another name.
     ///
     /// # Errors
@@ -173,6 +185,10 @@ mod tests {
         assert!(folder.find(name("new")).expect("a look").is_none());
         assert!(folder.create_new(name("free")).is_err());
         assert_eq!(folder.names("fr").expect("a list"), ["free"]);
+        match folder.exchange(name("free"), name("taken")) {
+            Ok(()) => assert_eq!(fs::read(place.path().join("free")).expect("it is there"), b"theirs"),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported),
+        }
     }
 
     #[test]

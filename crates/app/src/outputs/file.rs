@@ -110,8 +110,10 @@ impl OutputFile {
         private.complete(self.kind)?;
         let placed = match (found, folder.find(name)?) {
             (_, None) => private.rename_new(name).map_err(taken),
-            (Some(found), Some(now)) if now.is_unchanged(found) => private.rename_over(name),
-            _ => Err(changed()),
+            (Some(found), Some(_)) => {
+                private.take_place_of(name, found).and_then(|is_taken| if is_taken { Ok(()) } else { Err(changed()) })
+            }
+            (None, Some(_)) => Err(changed()),
         };
         let result = match placed {
             Ok(()) => Ok(()),
@@ -194,20 +196,20 @@ fn changed() -> io::Error {
 
 /// Whether what exists may be replaced.
 fn check_existing(place: &Place, found: &FileStamp, replace: Replace) -> Result<(), String> {
+    const INSTEAD: &str = "choose another name, or give --replace-output";
     if !found.is_regular {
         return Err(format!("it is {}; results go to regular files", kind_of(&place.path)));
     }
     // Whoever took the right to write away wanted to keep it.
     let unwritable = |error: io::Error| format!("it cannot be replaced: {error}");
     place.folder.open_to_write(&place.name).map_err(unwritable)?;
-    const INSTEAD: &str = "choose another name, or give --replace-output";
     let unreadable = |error: io::Error| format!("it exists and cannot be read: {error}: {INSTEAD}");
     let file = match place.folder.open_to_look(&place.name) {
         Ok(file) => file,
         Err(_) if replace.any => return Ok(()),
         Err(error) => return Err(unreadable(error)),
     };
-    if sys::xattr::get(&file, mark::ATTRIBUTE).is_ok_and(|value| value.is_some()) {
+    if is_marked(&file) {
         return Err("it is a target file that diskspd made: choose another name".to_owned());
     }
     if replace.any || found.size_bytes == 0 {
@@ -219,6 +221,14 @@ fn check_existing(place: &Place, found: &FileStamp, replace: Replace) -> Result<
         Some(kind) => Err(format!("it exists and is {} of diskspd, not {wanted}: {INSTEAD}", kind.name())),
         None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
         None => Err(format!("it exists and is not {wanted} of diskspd: {INSTEAD}")),
+    }
+}
+
+/// True if it has the mark of a target, whatever that says, or may have it.
+fn is_marked(file: &File) -> bool {
+    match sys::xattr::get(file, mark::ATTRIBUTE) {
+        Ok(value) => value.is_some(),
+        Err(error) => error.kind() != io::ErrorKind::Unsupported,
     }
 }
 

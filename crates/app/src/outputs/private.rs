@@ -71,10 +71,27 @@ impl<'a> PrivateFile<'a> {
         Ok(())
     }
 
-    pub(super) fn rename_over(&mut self, name: &OsStr) -> io::Result<()> {
-        self.folder.rename_over(&self.name, name)?;
+    /// Takes the place of this very file; false if another stands there, or it has changed.
+    pub(super) fn take_place_of(&mut self, name: &OsStr, expected: &FileStamp) -> io::Result<bool> {
+        if !self.folder.find(name)?.is_some_and(|found| found.is_unchanged(expected)) {
+            return Ok(false);
+        }
+        match self.folder.exchange(&self.name, name) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.folder.rename_over(&self.name, name)?,
+            Err(error) => return Err(error),
+            Ok(()) => match self.folder.find(&self.name)? {
+                Some(found) if found.is_unchanged(expected) => self.folder.remove(&self.name)?,
+                // It came in the moment since the look, and gets its name back.
+                Some(_) => {
+                    self.folder.exchange(&self.name, name)?;
+                    return Ok(false);
+                }
+                // Somebody else has removed it already.
+                None => {}
+            },
+        }
         self.named();
-        Ok(())
+        Ok(true)
     }
 
     /// Fails if the name is taken.
