@@ -245,7 +245,8 @@ fn over_a_file_that_is_mounted_under_another_name() {
     let image = or_skip!(with_ext4(&place, "folder/disk.img"));
     let hard_link = place.path("hard link.img");
     fs::hard_link(&image, &hard_link).expect("linked");
-    let bound = or_skip!(Mounted::bind(&place, "bound", &place.path("folder")));
+    std::fs::create_dir(place.path("bound")).expect("a new folder");
+    let bound = or_skip!(Mounted::bind(&place, "folder", "bound"));
     for (name, is_deleted) in [(hard_link.clone(), false), (bound.path.join("disk.img"), false), (hard_link, true)] {
         let device = or_skip!(LoopDevice::over(&place, &image));
         let other = or_skip!(LoopDevice::over(&place, &name));
