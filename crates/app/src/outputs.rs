@@ -116,9 +116,9 @@ pub(crate) fn has_figures(result: &RunResult) -> bool {
 
 /// Files that lie, or will lie, directly in a directory, each with its name there.
 pub(crate) fn names_in(folder: &Path, paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, std::ffi::OsString)> {
-    let Ok(stamp) = Folder::open(folder).and_then(|folder| folder.stamp()) else { return Vec::new() };
+    let Ok(state) = Folder::open(folder).and_then(|folder| folder.state()) else { return Vec::new() };
     let places = paths.filter_map(|path| Some((Place::find(&path).ok()?, path)));
-    places.filter(|(place, _)| place.is_in(&stamp)).map(|(place, path)| (path, place.name)).collect()
+    places.filter(|(place, _)| place.is_in(&state)).map(|(place, path)| (path, place.name)).collect()
 }
 
 /// A result in one form.

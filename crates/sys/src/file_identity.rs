@@ -1,10 +1,11 @@
 //! What stays with a file for as long as it exists, and when its content was last changed.
 
 use crate::file::file_system;
-use rustix::fs::{AtFlags, StatxFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{AtFlags, FileType, Stat, StatxFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::ioctl::{Getter, ioctl, opcode};
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
 /// Magic numbers of file systems whose inode numbers may be other ones after the next mount: FUSE, CIFS, SMB2,
 /// overlay and 9p.
@@ -13,8 +14,8 @@ const UNSTABLE_INODES: [u64; 5] = [0x6573_5546, 0xFF53_4D42, 0xFE53_4D42, 0x794C
 /// `FS_IOC_GETVERSION`: despite its declared type the kernel stores an int.
 const FS_IOC_GETVERSION: rustix::ioctl::Opcode = opcode::read::<libc::c_long>(b'v', 1);
 
-/// What a file is now.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a file is at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileState {
     /// Device number of its file system.
     pub device: u64,
@@ -22,24 +23,45 @@ pub struct FileState {
     pub inode: u64,
     /// How many names it has.
     pub links: u64,
+    /// The user who owns it.
+    pub owner: u32,
+    /// True if it is a regular file.
+    pub is_regular: bool,
     /// Its length.
     pub size_bytes: u64,
     /// When its content was last changed, in nanoseconds since 1970; wraps outside the years 1678 to 2262.
     pub modified_ns: i64,
 }
 
+impl FileState {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        // The types of these fields differ between architectures.
+        #[allow(clippy::unnecessary_cast, clippy::cast_lossless, clippy::cast_possible_wrap)]
+        Self {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            links: stat.st_nlink as u64,
+            owner: stat.st_uid,
+            is_regular: FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
+            size_bytes: stat.st_size as u64,
+            modified_ns: (stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64),
+        }
+    }
+
+    /// True if both are of the same file, changed since or not.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    /// True if both are of the same file with the same content.
+    pub fn is_unchanged(&self, other: &Self) -> bool {
+        self.is_same_file(other) && (self.size_bytes, self.modified_ns) == (other.size_bytes, other.modified_ns)
+    }
+}
+
 /// Looks at an open file.
-pub fn state(file: &File) -> io::Result<FileState> {
-    let stat = rustix::fs::fstat(file)?;
-    // The types of these fields differ between architectures.
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, clippy::cast_possible_wrap)]
-    Ok(FileState {
-        device: stat.st_dev as u64,
-        inode: stat.st_ino as u64,
-        links: stat.st_nlink as u64,
-        size_bytes: stat.st_size as u64,
-        modified_ns: (stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64),
-    })
+pub fn state(file: impl AsFd) -> io::Result<FileState> {
+    Ok(FileState::of(&rustix::fs::fstat(file)?))
 }
 
 /// A text that no other file of this file system has and that stays with this one: its inode number, and its

@@ -1,11 +1,12 @@
 //! A directory held by its descriptor: names in it are looked up there, whatever becomes of its path.
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use crate::file_identity::{self, FileState};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -16,56 +17,6 @@ const LOOK: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCT
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
-/// What tells a file from every other, and whether it has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStamp {
-    /// Number of its file system.
-    pub device: u64,
-    /// Its number there.
-    pub inode: u64,
-    /// Its length in bytes.
-    pub size_bytes: u64,
-    /// When its content changed last: seconds since 1970 and nanoseconds.
-    pub modified: (i64, u64),
-    /// The user whose it is.
-    pub owner: u32,
-    /// How many names it has.
-    pub link_count: u64,
-    /// True if it is a regular file.
-    pub is_regular: bool,
-}
-
-impl FileStamp {
-    fn of(status: &Stat) -> Self {
-        // The types of these fields differ between architectures.
-        #[allow(clippy::unnecessary_cast)]
-        Self {
-            device: status.st_dev as u64,
-            inode: status.st_ino as u64,
-            size_bytes: status.st_size as u64,
-            modified: (status.st_mtime as i64, status.st_mtime_nsec as u64),
-            owner: status.st_uid,
-            link_count: status.st_nlink as u64,
-            is_regular: FileType::from_raw_mode(status.st_mode) == FileType::RegularFile,
-        }
-    }
-
-    /// That of an open file.
-    pub fn of_file(file: &File) -> io::Result<Self> {
-        Ok(Self::of(&rustix::fs::fstat(file)?))
-    }
-
-    /// True if both are of the same file, changed since or not.
-    pub fn is_same_file(&self, other: &Self) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
-    }
-
-    /// True if both are of the same file with the same content.
-    pub fn is_unchanged(&self, other: &Self) -> bool {
-        self.is_same_file(other) && (self.size_bytes, self.modified) == (other.size_bytes, other.modified)
-    }
-}
-
 impl Folder {
     /// Opens a directory. It takes no right to list its names.
     pub fn open(path: &Path) -> io::Result<Self> {
@@ -73,15 +24,15 @@ impl Folder {
         Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
-    /// Its own stamp.
-    pub fn stamp(&self) -> io::Result<FileStamp> {
-        Ok(FileStamp::of(&rustix::fs::fstat(&self.0)?))
+    /// The directory itself.
+    pub fn state(&self) -> io::Result<FileState> {
+        file_identity::state(&self.0)
     }
 
     /// What stands under a name, symbolic links not followed; `None` = nothing.
-    pub fn find(&self, name: &OsStr) -> io::Result<Option<FileStamp>> {
+    pub fn find(&self, name: &OsStr) -> io::Result<Option<FileState>> {
         match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(status) => Ok(Some(FileStamp::of(&status))),
+            Ok(status) => Ok(Some(FileState::of(&status))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -134,15 +85,40 @@ impl Folder {
             // Not every file system can; a second name is refused where there is one, too.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty())?;
-                self.remove(from)
+                let linked = self.find(to)?.ok_or(Errno::NOENT)?;
+                self.remove(from, &linked)
             }
             result => Ok(result?),
         }
     }
 
-    /// Removes a file.
-    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    /// Removes the name of this very file; does nothing if another has it by now, or none.
+    pub fn remove(&self, name: &OsStr, file: &FileState) -> io::Result<()> {
+        match self.find(name)? {
+            Some(found) if found.is_same_file(file) => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a file without a name, which vanishes when it is closed unless it is [given one](Self::link).
+    pub fn create_nameless(&self) -> io::Result<File> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.0, ".", flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    /// Gives an open file without a name one.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] if the name is taken, which stays as it is.
+    pub fn link(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        // Allowed to all since Linux 6.10, before to CAP_DAC_READ_SEARCH.
+        match rustix::fs::linkat(file, c"", &self.0, name, AtFlags::EMPTY_PATH) {
+            Err(error) if error != Errno::EXIST => {}
+            result => return Ok(result?),
+        }
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(rustix::fs::linkat(CWD, link.as_str(), &self.0, name, AtFlags::SYMLINK_FOLLOW)?)
     }
 
     /// The names in it that begin with `prefix`.

@@ -1,31 +1,24 @@
 //! Making a file whose name appears only when it is whole, and never takes the place of another file.
 
-use crate::block::try_lock;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
-use rustix::io::Errno;
+use crate::file_identity::{self, FileState};
+use crate::folder::Folder;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// What the names of unfinished files begin with, on file systems that have no files without a name.
 pub const PRIVATE_PREFIX: &str = ".diskspd-new-";
 
-/// Names that are tried before giving up.
-const ATTEMPTS: u32 = 100;
-
 /// How the file comes to its name.
 #[derive(Debug)]
 enum Naming {
-    /// It has none yet (`O_TMPFILE`).
+    /// It has none yet.
     Nameless,
-    /// It is renamed from this private name, without replacing anything.
-    Renamed(OsString),
-    /// It is linked from this private name, which is removed then.
-    Linked(OsString),
+    /// It has this private name, which can be changed without replacing anything.
+    Private(OsString),
     /// It bears the name from the beginning: the file system offers nothing else.
     AtOnce(OsString),
     /// It has come to it.
@@ -37,7 +30,7 @@ enum Naming {
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
-    folder: OwnedFd,
+    folder: Folder,
     naming: Naming,
 }
 
@@ -48,60 +41,41 @@ impl NewFile {
     ///
     /// Kind [`io::ErrorKind::AlreadyExists`] if something bears the name already.
     pub fn create(folder: &Path, name: &OsStr) -> io::Result<Self> {
-        let folder = rustix::fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .or_else(|_| rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()))?;
-        if rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-            return Err(Errno::EXIST.into());
+        let folder = Folder::open(folder)?;
+        if folder.find(name)?.is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        if let Ok(file) = rustix::fs::openat(&folder, c".", flags, mode()).map(File::from)
-            && Path::new(&link_in_proc(&file)).exists()
+        if let Ok(file) = folder.create_nameless()
+            && Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
         {
             return Ok(Self { file, folder, naming: Naming::Nameless });
         }
-        Self::private(folder, name)
+        Self::create_private(folder, name)
     }
 
-    fn private(folder: OwnedFd, name: &OsStr) -> io::Result<Self> {
-        let Ok((first, file)) = create_private(&folder) else {
-            let file = exclusive(&folder, name)?;
-            return Ok(Self { file, folder, naming: Naming::AtOnce(name.to_owned()) });
-        };
-        let lock = try_lock(&file);
-        let mut new = Self { file, folder, naming: Naming::Renamed(first) };
-        // A lock tells later runs that somebody still writes the file; without one they leave it alone.
-        if matches!(lock, Ok(false)) {
-            return Err(Errno::AGAIN.into());
-        }
-        if let Some(naming) = new.try_out_renaming() {
-            new.naming = naming;
-        } else {
+    fn create_private(folder: Folder, name: &OsStr) -> io::Result<Self> {
+        let [first, second] = [private_name(), private_name()];
+        if let Ok(file) = folder.create_new(&first) {
+            // The lock tells later runs that somebody still writes the file; without locks they find none either.
+            let _ = file.lock();
+            let mut new = Self { file, folder, naming: Naming::Private(first.clone()) };
+            // Tried while the file is empty, since it would be too late afterwards.
+            if new.folder.rename_new(&first, &second).is_ok() {
+                new.naming = Naming::Private(second);
+                return Ok(new);
+            }
             new.remove();
-            new.naming = Naming::Done;
-            new.file = exclusive(&new.folder, name)?;
             new.naming = Naming::AtOnce(name.to_owned());
+            new.file = new.folder.create_new(name)?;
+            return Ok(new);
         }
-        Ok(new)
-    }
-
-    /// How this file system gives a file another name without replacing anything; `None` if it cannot. Tried
-    /// while the file is empty, since it would be too late afterwards.
-    fn try_out_renaming(&self) -> Option<Naming> {
-        let Naming::Renamed(first) = &self.naming else { return None };
-        let second = private_name();
-        if rename_without_replacing(&self.folder, first, &second).is_ok() {
-            return Some(Naming::Renamed(second));
-        }
-        if rustix::fs::linkat(&self.folder, first, &self.folder, &second, AtFlags::empty()).is_ok() {
-            self.unlink_if_ours(&second);
-            return Some(Naming::Linked(first.clone()));
-        }
-        None
+        let file = folder.create_new(name)?;
+        Ok(Self { file, folder, naming: Naming::AtOnce(name.to_owned()) })
     }
 
     /// True if the file can be seen under another name until it is published.
     pub fn has_private_name(&self) -> bool {
-        matches!(self.naming, Naming::Renamed(_) | Naming::Linked(_))
+        matches!(self.naming, Naming::Private(_))
     }
 
     /// The file, open for reading and writing.
@@ -116,44 +90,20 @@ impl NewFile {
     /// Kind [`io::ErrorKind::AlreadyExists`] if something bears it by now; that stays as it is.
     pub fn publish(mut self, name: &OsStr) -> io::Result<()> {
         match &self.naming {
-            Naming::Nameless => self.link(name)?,
-            Naming::Renamed(private) => rename_without_replacing(&self.folder, private, name)?,
-            Naming::Linked(private) => {
-                rustix::fs::linkat(&self.folder, private, &self.folder, name, AtFlags::empty())?;
-                self.unlink_if_ours(private);
-            }
+            Naming::Nameless => self.folder.link(&self.file, name)?,
+            Naming::Private(private) => self.folder.rename_new(private, name)?,
             Naming::AtOnce(_) | Naming::Done => {}
         }
         self.naming = Naming::Done;
         Ok(())
     }
 
-    fn link(&self, name: &OsStr) -> io::Result<()> {
-        // Allowed to all since Linux 6.10, before to CAP_DAC_READ_SEARCH.
-        match rustix::fs::linkat(&self.file, c"", &self.folder, name, AtFlags::EMPTY_PATH) {
-            Err(error) if error != Errno::EXIST => {}
-            result => return Ok(result?),
-        }
-        let link = link_in_proc(&self.file);
-        Ok(rustix::fs::linkat(CWD, link.as_str(), &self.folder, name, AtFlags::SYMLINK_FOLLOW)?)
-    }
-
-    /// Removes a name in the folder if it is this file's.
-    fn unlink_if_ours(&self, name: &OsStr) {
-        let own = rustix::fs::fstat(&self.file);
-        let found = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        if let (Ok(own), Ok(found)) = (own, found)
-            && (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino)
+    fn remove(&self) {
+        if let Naming::Private(name) | Naming::AtOnce(name) = &self.naming
+            && let Ok(own) = file_identity::state(&self.file)
         {
             // What stays is found by a later run.
-            let _ = rustix::fs::unlinkat(&self.folder, name, AtFlags::empty());
-        }
-    }
-
-    fn remove(&self) {
-        match &self.naming {
-            Naming::Renamed(name) | Naming::Linked(name) | Naming::AtOnce(name) => self.unlink_if_ours(name),
-            Naming::Nameless | Naming::Done => {}
+            let _ = self.folder.remove(name, &own);
         }
     }
 }
@@ -165,51 +115,16 @@ impl Drop for NewFile {
 }
 
 /// Removes what runs that were killed have left in a directory: files with a private name that nobody has locked
-/// and that `is_ours` tells to be ours.
+/// and that `is_ours` tells to be ours. What cannot be looked at stays.
 pub fn remove_leftovers(folder: &Path, is_ours: impl Fn(&File) -> bool) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        if !entry.file_name().as_bytes().starts_with(PRIVATE_PREFIX.as_bytes()) {
-            continue;
-        }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = rustix::fs::open(entry.path(), flags, Mode::empty()).map(File::from) else { continue };
-        if file.metadata().is_ok_and(|found| found.is_file()) && matches!(try_lock(&file), Ok(true)) && is_ours(&file) {
-            let (Ok(own), Ok(found)) = (rustix::fs::fstat(&file), rustix::fs::lstat(entry.path())) else { continue };
-            if (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino) {
-                let _ = std::fs::remove_file(entry.path());
-            }
+    let Ok(folder) = Folder::open(folder) else { return };
+    for name in folder.names(PRIVATE_PREFIX).unwrap_or_default() {
+        let Ok(file) = folder.open_to_look(&name) else { continue };
+        let Ok(own @ FileState { is_regular: true, .. }) = file_identity::state(&file) else { continue };
+        if file.try_lock().is_ok() && is_ours(&file) {
+            let _ = folder.remove(&name, &own);
         }
     }
-}
-
-/// The umask takes away what it takes away.
-const fn mode() -> Mode {
-    Mode::from_raw_mode(0o666)
-}
-
-fn link_in_proc(file: &File) -> String {
-    format!("/proc/self/fd/{}", file.as_raw_fd())
-}
-
-fn rename_without_replacing(folder: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)?)
-}
-
-fn exclusive(folder: &OwnedFd, name: &OsStr) -> io::Result<File> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(folder, name, flags, mode())?.into())
-}
-
-fn create_private(folder: &OwnedFd) -> io::Result<(OsString, File)> {
-    for _ in 0..ATTEMPTS {
-        let name = private_name();
-        match exclusive(folder, &name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            result => return result.map(|file| (name, file)),
-        }
-    }
-    Err(Errno::EXIST.into())
 }
 
 fn private_name() -> OsString {
@@ -238,18 +153,12 @@ mod tests {
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect()
     }
 
-    fn held(folder: &Path) -> OwnedFd {
-        rustix::fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("opens")
+    fn private(folder: &Path, name: &OsStr) -> NewFile {
+        NewFile::create_private(Folder::open(folder).expect("opens"), name).expect("a new file")
     }
 
-    fn each_way(folder: &Path, name: &OsStr) -> [NewFile; 3] {
-        let nameless = NewFile::create(folder, name).expect("a new file");
-        let renamed = NewFile::private(held(folder), name).expect("a new file");
-        let mut linked = NewFile::private(held(folder), name).expect("a new file");
-        if let Naming::Renamed(private) = &linked.naming {
-            linked.naming = Naming::Linked(private.clone());
-        }
-        [nameless, renamed, linked]
+    fn each_way(folder: &Path, name: &OsStr) -> [NewFile; 2] {
+        [NewFile::create(folder, name).expect("a new file"), private(folder, name)]
     }
 
     #[test]
@@ -291,8 +200,8 @@ mod tests {
     #[test]
     fn a_file_that_took_the_private_name_is_not_removed() {
         let place = folder();
-        let new = NewFile::private(held(place.path()), OsStr::new("x")).expect("a new file");
-        let Naming::Renamed(private) = &new.naming else { panic!("renaming works here") };
+        let new = private(place.path(), OsStr::new("x"));
+        let Naming::Private(private) = &new.naming else { panic!("renaming works here") };
         let private = place.path().join(private);
         fs::remove_file(&private).expect("removed");
         fs::write(&private, b"theirs").expect("written");
@@ -304,13 +213,13 @@ mod tests {
     fn the_folder_may_be_renamed_meanwhile() {
         let place = folder();
         let (old, moved) = (place.path().join("old"), place.path().join("moved"));
-        for index in 0..3 {
+        for index in 0..2 {
             fs::create_dir(&old).expect("a folder");
             let name = OsStr::new("f");
-            let [first, second, third] = each_way(&old, name);
+            let both = each_way(&old, name);
             fs::rename(&old, &moved).expect("renamed");
             fs::create_dir(&old).expect("a folder");
-            let new = [first, second, third].into_iter().nth(index).expect("one of three");
+            let new = both.into_iter().nth(index).expect("one of two");
             let inode = new.file().metadata().expect("ours").ino();
             new.publish(name).expect("nothing bears the name");
             assert_eq!(fs::metadata(moved.join(name)).expect("in the folder that was meant").ino(), inode);
@@ -328,7 +237,7 @@ mod tests {
         }
         symlink(at("theirs"), at("link")).expect("links work");
         let locked = File::open(at("locked")).expect("opens");
-        assert!(try_lock(&locked).expect("an answer"));
+        locked.lock().expect("locked");
         let theirs = fs::metadata(at("theirs")).expect("it is there").ino();
         remove_leftovers(place.path(), |file| file.metadata().expect("a file").ino() != theirs);
         assert!(!at("ours").exists() && at("locked").exists() && at("theirs").exists());

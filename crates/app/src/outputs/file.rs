@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use sys::folder::FileStamp;
+use sys::file_identity::{self, FileState};
 
 /// Names beside the right one that are tried for a result that cannot go there.
 const NAMES_BESIDE_MAX: u32 = 10_000;
@@ -88,7 +88,7 @@ impl OutputFile {
         };
         // Opened first, so that what is looked at is what is emptied.
         let file = folder.open_to_write(name)?;
-        if !FileStamp::of_file(&file)?.is_unchanged(found) {
+        if !file_identity::state(&file)?.is_unchanged(found) {
             return Err(changed());
         }
         file.set_len(0)?;
@@ -195,7 +195,7 @@ fn changed() -> io::Error {
 }
 
 /// Whether what exists may be replaced.
-fn check_existing(place: &Place, found: &FileStamp, replace: Replace) -> Result<(), String> {
+fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<(), String> {
     const INSTEAD: &str = "choose another name, or give --replace-output";
     if !found.is_regular {
         return Err(format!("it is {}; results go to regular files", kind_of(&place.path)));

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use sys::folder::{FileStamp, Folder};
+use sys::file_identity::FileState;
+use sys::folder::Folder;
 
 /// Folders whose files are the kernel's.
 const KERNEL_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
@@ -15,12 +16,12 @@ const KERNEL_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
 pub(super) struct Place {
     pub(super) folder: Folder,
     /// Of the directory itself.
-    folder_stamp: FileStamp,
+    folder_state: FileState,
     pub(super) name: OsString,
     /// The directory's path and the name.
     pub(super) path: PathBuf,
     /// What is there; `None` = nothing.
-    pub(super) found: Option<FileStamp>,
+    pub(super) found: Option<FileState>,
 }
 
 impl Place {
@@ -44,20 +45,20 @@ impl Place {
         };
         let text = |error: io::Error| error.to_string();
         let held = Folder::open(&folder).map_err(|error| format!("the directory '{}': {error}", folder.display()))?;
-        let (folder_stamp, found) = (held.stamp().map_err(text)?, held.find(&name).map_err(text)?);
-        Ok(Self { path: folder.join(&name), folder: held, folder_stamp, name, found })
+        let (folder_state, found) = (held.state().map_err(text)?, held.find(&name).map_err(text)?);
+        Ok(Self { path: folder.join(&name), folder: held, folder_state, name, found })
     }
 
     /// True if both are one file, hard links and bind mounts included, or will be one once it is made.
     pub(super) fn is(&self, other: &Self) -> bool {
-        let is_same_name = self.folder_stamp.is_same_file(&other.folder_stamp) && self.name == other.name;
-        let is_linked = |(ours, theirs): (&FileStamp, &FileStamp)| ours.is_same_file(theirs);
+        let is_same_name = self.folder_state.is_same_file(&other.folder_state) && self.name == other.name;
+        let is_linked = |(ours, theirs): (&FileState, &FileState)| ours.is_same_file(theirs);
         is_same_name || self.found.as_ref().zip(other.found.as_ref()).is_some_and(is_linked)
     }
 
     /// True if it lies directly in this directory.
-    pub(super) fn is_in(&self, folder: &FileStamp) -> bool {
-        self.folder_stamp.is_same_file(folder)
+    pub(super) fn is_in(&self, folder: &FileState) -> bool {
+        self.folder_state.is_same_file(folder)
     }
 
     pub(super) fn folder_path(&self) -> &Path {

@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use sys::folder::{FileStamp, Folder};
+use sys::file_identity::{self, FileState};
+use sys::folder::Folder;
 
 const PREFIX: &str = ".diskspd-";
 /// Digits behind it.
@@ -17,15 +18,14 @@ const ATTRIBUTE: &str = "user.diskspd-private";
 const TEXT_ATTRIBUTE: &str = "user.diskspd-text";
 
 /// Holds only as long as nobody changes the file.
-fn text_mark(stamp: &FileStamp) -> String {
-    let (seconds, nanoseconds) = stamp.modified;
-    format!("v1 size={} modified={seconds}.{nanoseconds:09}", stamp.size_bytes)
+fn text_mark(state: &FileState) -> String {
+    format!("v1 size={} modified={}", state.size_bytes, state.modified_ns)
 }
 
 /// True if a text report is as this program wrote it.
 pub(super) fn is_marked_text(file: &File) -> bool {
-    let Ok(stamp) = FileStamp::of_file(file) else { return false };
-    sys::xattr::get(file, TEXT_ATTRIBUTE).is_ok_and(|value| value.is_some_and(|v| v == text_mark(&stamp).as_bytes()))
+    let Ok(state) = file_identity::state(file) else { return false };
+    sys::xattr::get(file, TEXT_ATTRIBUTE).is_ok_and(|value| value.is_some_and(|v| v == text_mark(&state).as_bytes()))
 }
 
 /// A file that is being written. It is locked as long as it is, and removed if it never gets a name of its own.
@@ -64,7 +64,7 @@ impl<'a> PrivateFile<'a> {
     pub(super) fn complete(&self, kind: DocumentKind) -> io::Result<()> {
         self.file.sync_all()?;
         if kind == DocumentKind::ResultText {
-            let mark = text_mark(&FileStamp::of_file(&self.file)?);
+            let mark = text_mark(&file_identity::state(&self.file)?);
             // Where there are no attributes, the lines that only this program writes must do.
             let _ = sys::xattr::set(&self.file, TEXT_ATTRIBUTE, mark.as_bytes());
         }
@@ -72,7 +72,7 @@ impl<'a> PrivateFile<'a> {
     }
 
     /// Takes the place of this very file; false if another stands there, or it has changed.
-    pub(super) fn take_place_of(&mut self, name: &OsStr, expected: &FileStamp) -> io::Result<bool> {
+    pub(super) fn take_place_of(&mut self, name: &OsStr, expected: &FileState) -> io::Result<bool> {
         if !self.folder.find(name)?.is_some_and(|found| found.is_unchanged(expected)) {
             return Ok(false);
         }
@@ -80,7 +80,7 @@ impl<'a> PrivateFile<'a> {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => self.folder.rename_over(&self.name, name)?,
             Err(error) => return Err(error),
             Ok(()) => match self.folder.find(&self.name)? {
-                Some(found) if found.is_unchanged(expected) => self.folder.remove(&self.name)?,
+                Some(found) if found.is_unchanged(expected) => self.folder.remove(&self.name, &found)?,
                 // It came in the moment since the look, and gets its name back.
                 Some(_) => {
                     self.folder.exchange(&self.name, name)?;
@@ -116,8 +116,10 @@ impl<'a> PrivateFile<'a> {
     /// Removes what runs that were killed have left in a directory. What cannot be looked at stays.
     pub(super) fn remove_leftovers(folder: &Folder) {
         for name in folder.names(PREFIX).unwrap_or_default() {
-            if is_private_name(&name) && is_leftover(folder, &name).unwrap_or(false) {
-                let _ = folder.remove(&name);
+            if is_private_name(&name)
+                && let Ok(Some(leftover)) = leftover(folder, &name)
+            {
+                let _ = folder.remove(&name, &leftover);
             }
         }
     }
@@ -125,8 +127,10 @@ impl<'a> PrivateFile<'a> {
 
 impl Drop for PrivateFile<'_> {
     fn drop(&mut self) {
-        if !self.is_named {
-            let _ = self.folder.remove(&self.name);
+        if !self.is_named
+            && let Ok(own) = file_identity::state(&self.file)
+        {
+            let _ = self.folder.remove(&self.name, &own);
         }
     }
 }
@@ -138,15 +142,15 @@ fn is_private_name(name: &OsStr) -> bool {
     })
 }
 
-/// True if a file is ours and nobody writes it any more.
-fn is_leftover(folder: &Folder, name: &OsStr) -> io::Result<bool> {
+/// The file of this name, if it is ours and nobody writes it any more.
+fn leftover(folder: &Folder, name: &OsStr) -> io::Result<Option<FileState>> {
     let file = folder.open_to_look(name)?;
-    let stamp = FileStamp::of_file(&file)?;
-    if !stamp.is_regular || stamp.owner != sys::folder::user() || stamp.link_count != 1 {
-        return Ok(false);
+    let state = file_identity::state(&file)?;
+    if !state.is_regular || state.owner != sys::folder::user() || state.links != 1 {
+        return Ok(None);
     }
     if file.try_lock().is_err() {
-        return Ok(false);
+        return Ok(None);
     }
     let is_ours = match sys::xattr::get(&file, ATTRIBUTE) {
         Ok(value) => value.is_some(),
@@ -157,8 +161,7 @@ fn is_leftover(folder: &Folder, name: &OsStr) -> io::Result<bool> {
         }
         Err(error) => return Err(error),
     };
-    // It may have become a result meanwhile, and another file may have its name.
-    Ok(is_ours && folder.find(name)?.is_some_and(|now| now.is_same_file(&stamp)))
+    Ok(is_ours.then_some(state))
 }
 
 #[cfg(test)]
