@@ -16,14 +16,16 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// A new empty folder below `parent`, for runs of `program`. Use [`workplace!`](macro@crate::workplace).
+    /// A new empty folder below `parent`, for runs of `program`, or of the one that the variable
+    /// `DISKSPD_TEST_PROGRAM` names: an optimised build. Use [`workplace!`](macro@crate::workplace).
     pub fn new(program: &str, parent: &str) -> Self {
+        let program = std::env::var_os("DISKSPD_TEST_PROGRAM").map_or_else(|| program.into(), PathBuf::from);
         fs::create_dir_all(parent).expect("the build's folder for temporary files can be made");
         let folder =
             tempfile::Builder::new().prefix("e2e-").tempdir_in(parent).expect("a temporary folder can be made");
         // Other users take part in some tests.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("our own folder");
-        Self { program: program.into(), folder }
+        Self { program, folder }
     }
 
     /// The folder.
