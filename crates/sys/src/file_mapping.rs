@@ -7,12 +7,13 @@
 use crate::cache_lines;
 use crate::mapping::Mapping;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::io;
 use std::os::fd::AsFd;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, compiler_fence};
 
 /// A file in memory, shared with everybody who has it open.
 #[derive(Debug)]
@@ -133,8 +134,7 @@ impl FileMapping {
 
     fn copy(&self, from: *const u8, to: *mut u8, offset: u64, length: u64, non_temporal: bool) -> io::Result<()> {
         let guarded = self.at(offset, length) as usize;
-        GUARDED.set((guarded, guarded + length as usize));
-        FAULTED.set(false);
+        GUARD.with(|guard| guard.begin(guarded, guarded + length as usize));
         // SAFETY: both ranges were checked to lie inside their memory; one is a mapping of a file
         // and the other an anonymous one, so they cannot overlap. A fault in the file's mapping is
         // answered by the guard.
@@ -145,8 +145,7 @@ impl FileMapping {
                 ptr::copy_nonoverlapping(from, to, length as usize);
             }
         }
-        GUARDED.set((0, 0));
-        if FAULTED.get() { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+        if GUARD.with(Guard::end) { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
     }
 }
 
@@ -164,16 +163,46 @@ fn inside(start: *mut u8, bytes: u64, offset: u64, length: u64) -> *mut u8 {
     start.wrapping_add(offset as usize)
 }
 
+/// Shared by a thread's copies and the signal handler that interrupts them.
+///
+/// The copy does not name these cells, so only the fences keep the compiler from moving their accesses across it.
+struct Guard {
+    /// Addresses whose faults belong to the copy that goes on.
+    first: AtomicUsize,
+    end: AtomicUsize,
+    faulted: AtomicBool,
+}
+
 thread_local! {
-    /// Addresses whose faults belong to a copy of this thread.
-    static GUARDED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    static FAULTED: Cell<bool> = const { Cell::new(false) };
+    static GUARD: Guard =
+        const { Guard { first: AtomicUsize::new(0), end: AtomicUsize::new(0), faulted: AtomicBool::new(false) } };
+}
+
+impl Guard {
+    fn begin(&self, first: usize, end: usize) {
+        self.faulted.store(false, Relaxed);
+        self.first.store(first, Relaxed);
+        self.end.store(end, Relaxed);
+        compiler_fence(SeqCst);
+    }
+
+    /// True if the copy met a fault.
+    fn end(&self) -> bool {
+        compiler_fence(SeqCst);
+        self.first.store(0, Relaxed);
+        self.end.store(0, Relaxed);
+        self.faulted.load(Relaxed)
+    }
+
+    fn contains(&self, address: usize) -> bool {
+        (self.first.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
+    }
 }
 
 fn install_guard() -> io::Result<()> {
     static INSTALLED: OnceLock<Option<i32>> = OnceLock::new();
     let error = INSTALLED.get_or_init(|| {
-        // SAFETY: the structure is fully initialised; the handler only reads thread-local cells
+        // SAFETY: the structure is fully initialised; the handler only accesses thread-local atomics
         // that need no initialisation and makes system calls that are safe in handlers.
         let failed = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -189,8 +218,7 @@ fn install_guard() -> io::Result<()> {
 extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel passes a valid structure to a handler installed with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() } as usize;
-    let (first, end) = GUARDED.get();
-    if (first..end).contains(&address) {
+    if GUARD.with(|guard| guard.contains(address)) {
         let page = rustix::param::page_size();
         let place = ptr::without_provenance_mut::<c_void>(address - address % page);
         // SAFETY: the page lies in a file mapping that the interrupted copy of this very thread is
@@ -206,7 +234,7 @@ extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut c
             )
         };
         if mapped != libc::MAP_FAILED {
-            FAULTED.set(true);
+            GUARD.with(|guard| guard.faulted.store(true, Relaxed));
             return;
         }
     }
