@@ -147,6 +147,7 @@ pub fn decoded_result(bytes: &[u8]) {
 
 /// Results as JSON.
 pub fn result(bytes: &[u8]) {
+    let _ = report::document::DocumentKind::of(bytes);
     if let Ok(result) = report::json::read(bytes) {
         shown(&result);
     }

@@ -17,6 +17,7 @@ mod confined;
 mod device_write;
 mod faulty;
 mod figures;
+mod file_write;
 mod holder;
 mod huge_pages;
 mod machine;

@@ -160,6 +160,13 @@ impl<'a> Mounted<'a> {
         Ok(Self { place, path, device: None })
     }
 
+    /// A file or a directory under a second name, which must be there, too.
+    pub fn bind(place: &'a Workplace, source: &str, name: &str) -> Result<Self, String> {
+        let path = place.path(name);
+        worked(&place.tool(root_with("mount")?).args("--bind").arg(place.path(source)).arg(&path).run())?;
+        Ok(Self { place, path, device: None })
+    }
+
     /// An ext4 in a file of this size.
     pub fn ext4(place: &'a Workplace, name: &str, size_bytes: u64) -> Result<Self, String> {
         let mkfs = root_with("mkfs.ext4")?;

@@ -3,20 +3,22 @@
 mod timers;
 
 use crate::output::{print, say};
-use crate::outputs::{OutputFile, Protected};
+use crate::outputs::{OutputFile, Protected, Replace};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use host::Root;
 use model::block_device::BlockDevice;
-use model::check::{Activity, CheckFacts, CheckReport, CheckedTarget, DeviceState, Outcome};
+use model::check::{Activity, CHECK_FORM, CheckFacts, CheckReport, CheckedTarget, DeviceState, Outcome};
 use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
 use model::version::IMPLEMENTATION_VERSION;
+use report::document::DocumentKind;
 use run::cpu;
 use spec::check_command::{self, CheckCommand, CheckRequest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,7 +35,9 @@ pub(crate) fn run(words: &[OsString]) -> Status {
 }
 
 fn check(request: &CheckRequest) -> Status {
-    let file = match request.json.as_deref().map(|path| json_file(path, &request.targets)).transpose() {
+    let is_json_on_stdout = request.json.as_deref() == Some(Path::new("-"));
+    let path = request.json.as_deref().filter(|_| !is_json_on_stdout);
+    let file = match path.map(|path| json_file(path, request)).transpose() {
         Ok(file) => file,
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
@@ -41,23 +45,30 @@ fn check(request: &CheckRequest) -> Status {
         }
     };
     let findings = plan::check(&look(request, &Root::machine()));
-    let report = CheckReport { version: IMPLEMENTATION_VERSION.to_owned(), workload: request.workload, findings };
+    let report = CheckReport {
+        form: CHECK_FORM,
+        version: IMPLEMENTATION_VERSION.to_owned(),
+        workload: request.workload,
+        findings,
+    };
     let status = if report.count(Outcome::Fail) > 0 { Status::Failure } else { Status::Success };
+    let json = |out: &mut dyn Write| {
+        serde_json::to_writer_pretty(&mut *out, &report)?;
+        writeln!(out)
+    };
     let mut text = Vec::new();
-    let status = printed(report::check::text(&report, &mut text).and_then(|()| print(&text)), status);
-    let written = file.map_or(Ok(()), |file| {
-        file.write(|out| {
-            serde_json::to_writer_pretty(&mut *out, &report)?;
-            writeln!(out)
-        })
-    });
+    let shown = if is_json_on_stdout { json(&mut text) } else { report::check::text(&report, &mut text) };
+    let status = printed(shown.and_then(|()| print(&text)), status);
+    let written = file.map_or(Ok(()), |file| file.write(json));
     written.map_or_else(|error| fail(&format!("cannot write --json: {error}")), |()| status)
 }
 
-fn json_file(path: &std::path::Path, targets: &[PathBuf]) -> Result<OutputFile, String> {
+fn json_file(path: &Path, request: &CheckRequest) -> Result<OutputFile, String> {
+    let targets = request.targets.iter();
     let protected: Vec<Protected> =
-        targets.iter().map(|target| Protected { path: target.clone(), role: "a target of this check" }).collect();
-    OutputFile::check(path, &protected).map_err(|reason| format!("--json '{}': {reason}", path.display()))
+        targets.map(|target| Protected { path: target.clone(), role: "a target of this check" }).collect();
+    let replace = Replace { kind: DocumentKind::Check, any: request.replace_output };
+    OutputFile::check(path, replace, &protected).map_err(|reason| format!("--json '{}': {reason}", path.display()))
 }
 
 /// Reads everything that is asked about. Nothing is opened for writing.

@@ -12,6 +12,7 @@ use host::Root;
 use live::terminal::Stream;
 use model::facts::SystemFacts;
 use model::plan::Plan;
+use model::profile::{Profile, ResultFormat};
 use model::record::Record;
 use model::result::RunResult;
 use model::units::UnixTime;
@@ -19,7 +20,8 @@ use model::validate::{Findings, Purpose, validate};
 use model::verdict::{Severity, Verdict};
 use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
-use spec::{Outputs, RunRequest};
+use spec::{Outputs, RunOptions, RunRequest};
+use std::path::Path;
 
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
 const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
@@ -73,7 +75,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
 fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let Findings { mut errors, warnings } = check_profile(request, system);
     let destinations = destinations(request).map_err(|reasons| errors.extend(reasons)).ok();
-    let stream = stream(request).map_err(|reason| errors.push(reason)).ok();
+    let stream = stream(&request.options, &protected(&request.profile)).map_err(|reason| errors.push(reason)).ok();
     if request.options.live.screen && !request.options.plan_only && !can_draw(Stream::Stderr) {
         let reason = "--live draws on stderr, which is no terminal that it could draw on; --live-json is for programs";
         errors.push(reason.to_owned());
@@ -99,28 +101,41 @@ pub(crate) fn check_profile(request: &RunRequest, system: &SystemFacts) -> Findi
 /// Where the results shall go: nowhere that this run reads or writes.
 fn destinations(request: &RunRequest) -> Result<Destinations, Vec<String>> {
     if request.options.plan_only {
-        return Destinations::check(&Outputs::default(), request.profile.result_format, &[]);
+        return Destinations::check(&Outputs::default(), request.profile.result_format, false, &[]);
     }
-    let protected = protected(request);
-    let outputs = &request.options.outputs;
-    let destinations = Destinations::check(outputs, request.profile.result_format, &protected)?;
+    let RunOptions { outputs, replace_output, .. } = &request.options;
+    let format = request.profile.result_format;
+    let destinations = Destinations::check(outputs, format, *replace_output, &protected(&request.profile))?;
     Ok(if request.options.is_brief { destinations.brief(outputs) } else { destinations })
 }
 
 /// Where the live stream shall go: nowhere that this run reads or writes, results included.
-fn stream(request: &RunRequest) -> Result<Option<CheckedStream>, String> {
-    let Some(target) = request.options.live.stream.as_ref().filter(|_| !request.options.plan_only) else {
+fn stream(options: &RunOptions, protected: &[Protected]) -> Result<Option<CheckedStream>, String> {
+    let Some(target) = options.live.stream.as_ref().filter(|_| !options.plan_only) else {
         return Ok(None);
     };
-    let results = request.options.outputs.files();
+    let results = options.outputs.files();
     let results = results.map(|(_, path)| Protected { path: path.clone(), role: "a result of this run" });
-    CheckedStream::check(target, &protected(request).into_iter().chain(results).collect::<Vec<_>>()).map(Some)
+    let protected: Vec<Protected> = protected.iter().cloned().chain(results).collect();
+    CheckedStream::check(target, options.replace_output, &protected).map(Some)
 }
 
-/// The files that this run reads or writes.
-fn protected(request: &RunRequest) -> Vec<Protected> {
+/// All that is wrong with where results go, if they may not go to `path`, which this run is read from.
+pub(crate) fn check_outputs(options: &RunOptions, path: &Path, role: &'static str) -> Result<(), Vec<String>> {
+    if options.plan_only {
+        return Ok(());
+    }
+    let source = [Protected { path: path.to_owned(), role }];
+    let files = Destinations::check(&options.outputs, ResultFormat::Text, options.replace_output, &source);
+    let mut errors = files.err().unwrap_or_default();
+    errors.extend(stream(options, &source).err());
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// The files that a profile reads or writes.
+pub(crate) fn protected(profile: &Profile) -> Vec<Protected> {
     let mut protected = Vec::new();
-    for target in request.profile.time_spans.iter().flat_map(|span| &span.targets) {
+    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         protected.push(Protected { path: target.path.clone(), role: "a target of this run" });
         if let Some(path) = target.write_source.as_ref().and_then(|source| source.file.clone()) {
             protected.push(Protected { path, role: "the file that write data is taken from (-Z)" });

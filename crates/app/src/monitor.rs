@@ -5,7 +5,7 @@ mod histogram;
 
 use crate::interrupt::{self, Signals};
 use crate::output::say_each;
-use crate::outputs::{OutputFile, Protected};
+use crate::outputs::{OutputFile, Protected, Replace};
 use crate::show;
 use crate::status::{Status, fail, refuse};
 use crate::terminal_settings::can_draw;
@@ -17,6 +17,7 @@ use live::ticks::Ticks;
 use live::watch::Watch;
 use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
+use report::document::DocumentKind;
 use spec::monitor_command::{self, DevicesAsked, LineForm, MonitorCommand, WatchRequest};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -145,9 +146,9 @@ fn no_device(path: &Path, stands_on: &[String]) -> String {
 /// The files to write, checked.
 fn files(request: &WatchRequest) -> Result<(Option<OutputFile>, Option<OutputFile>), Vec<String>> {
     let mut errors = Vec::new();
-    let mut checked = |option: &str, path: Option<&PathBuf>, protected: &[Protected]| {
+    let mut checked = |option: &str, path: Option<&PathBuf>, kind: DocumentKind, protected: &[Protected]| {
         let path = path?;
-        match OutputFile::check(path, protected) {
+        match OutputFile::check(path, Replace { kind, any: request.replace_output }, protected) {
             Ok(file) => Some(file),
             Err(reason) => {
                 errors.push(format!("{option} '{}': {reason}", path.display()));
@@ -155,9 +156,14 @@ fn files(request: &WatchRequest) -> Result<(Option<OutputFile>, Option<OutputFil
             }
         }
     };
-    let output = checked("--output", request.output.as_ref(), &[]);
+    let lines = match request.lines {
+        Some(LineForm::Json) => DocumentKind::MonitorJsonLines,
+        _ => DocumentKind::MonitorCsv,
+    };
+    let output = checked("--output", request.output.as_ref(), lines, &[]);
     let taken = request.output.iter().map(|path| Protected { path: path.clone(), role: "that of --output" });
-    let record = checked("--record", request.record.as_ref(), &taken.collect::<Vec<_>>());
+    let recording = DocumentKind::MonitorRecording;
+    let record = checked("--record", request.record.as_ref(), recording, &taken.collect::<Vec<_>>());
     if errors.is_empty() { Ok((output, record)) } else { Err(errors) }
 }
 

@@ -1,24 +1,20 @@
-//! Files with results: checked before anything else is touched, written under another name, and
-//! renamed when they are complete.
+//! Files with results: checked before anything else is touched, and replaced only by results.
 
+mod file;
+mod place;
+mod private;
+
+pub(crate) use file::{LineFile, OutputFile, Protected, Replace};
+
+use crate::output::say;
 use model::profile::ResultFormat;
-use model::result::RunResult;
+use model::result::{Measured, RunResult};
+use place::Place;
+use report::document::DocumentKind;
 use spec::{Form, Outputs};
-use std::ffi::OsString;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// Folders whose files are the kernel's.
-const KERNEL_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
-
-/// A file that may not be replaced, and what it is to this run.
-pub(crate) struct Protected {
-    pub(crate) path: PathBuf,
-    pub(crate) role: &'static str,
-}
+use sys::folder::Folder;
 
 /// What goes to stdout.
 #[derive(Clone, Copy)]
@@ -37,13 +33,19 @@ pub(crate) struct Destinations {
 
 impl Destinations {
     /// Checks every file; all that is wrong with them, if anything. `format` is what goes to stdout
-    /// if nothing else does.
-    pub(crate) fn check(outputs: &Outputs, format: ResultFormat, protected: &[Protected]) -> Result<Self, Vec<String>> {
+    /// if nothing else does, `any` is `--replace-output`.
+    pub(crate) fn check(
+        outputs: &Outputs,
+        format: ResultFormat,
+        any: bool,
+        protected: &[Protected],
+    ) -> Result<Self, Vec<String>> {
         let mut files: Vec<(Form, OutputFile)> = Vec::new();
         let mut errors = Vec::new();
         for (form, path) in outputs.files() {
-            let checked = OutputFile::check(path, protected).and_then(|file| {
-                match files.iter().find(|(_, other)| other.place.is(&file.place)) {
+            let replace = Replace { kind: kind_of(form), any };
+            let checked = OutputFile::check(path, replace, protected).and_then(|file| {
+                match files.iter().find(|(_, other)| other.is(&file)) {
                     Some((other, _)) => Err(format!("{} goes there already", other.option())),
                     None => Ok(file),
                 }
@@ -63,7 +65,7 @@ impl Destinations {
     }
 
     /// Writes a result everywhere: to stdout, then to the files. The first error counts, and does
-    /// not keep the rest from being written.
+    /// not keep the rest from being written. What exists is replaced only by figures.
     pub(crate) fn write(&self, result: &RunResult) -> Result<(), String> {
         let bytes = match self.on_stdout {
             OnStdout::Document(form) => document(form, result),
@@ -74,14 +76,49 @@ impl Destinations {
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
         let mut outcome = printed.map_err(|error| format!("cannot write to stdout: {error}"));
+        let has_figures = has_figures(result);
         for (form, file) in &self.files {
+            if file.is_there() && !has_figures {
+                say(&format!(
+                    "WARNING: {} '{}': this run has no figures; what stands there stays as it is",
+                    form.option(),
+                    file.name().display()
+                ));
+                continue;
+            }
             let written = file.write(|out| write_document(*form, result, out));
             outcome = outcome.and(
-                written.map_err(|error| format!("cannot write {} '{}': {error}", form.option(), file.name.display())),
+                written.map_err(|error| format!("cannot write {} '{}': {error}", form.option(), file.name().display())),
             );
         }
         outcome
     }
+}
+
+/// The kind of document that a form of results makes.
+pub(crate) const fn kind_of(form: Form) -> DocumentKind {
+    match form {
+        Form::Text => DocumentKind::ResultText,
+        Form::Xml => DocumentKind::ResultXml,
+        Form::Json => DocumentKind::ResultJson,
+        Form::Csv => DocumentKind::ResultCsv,
+    }
+}
+
+/// True if anything was measured. A run whose first I/O failed was not.
+pub(crate) fn has_figures(result: &RunResult) -> bool {
+    let counted = |measured: &Measured| measured.total.total.ios > 0;
+    result
+        .time_spans
+        .iter()
+        .any(|span| span.measured.as_ref().is_some_and(|measured| span.errors.is_empty() || counted(measured)))
+}
+
+/// Files that lie, or will lie, directly in a directory, each with its name there.
+pub(crate) fn names_in(folder: &Path, paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, std::ffi::OsString)> {
+    let Ok(stamp) = Folder::open(folder).and_then(|folder| folder.stamp()) else { return Vec::new() };
+    let places = paths.filter_map(|path| Some((Place::find(&path).ok()?, path)));
+    places.filter(|(place, _)| place.is_in(&stamp)).map(|(place, path)| (path, place.name)).collect()
 }
 
 /// A result in one form.
@@ -104,157 +141,29 @@ pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write
     }
 }
 
-/// A file that can be written.
-#[derive(Debug)]
-pub(crate) struct OutputFile {
-    /// As the user wrote it.
-    name: PathBuf,
-    place: Place,
-}
-
-impl OutputFile {
-    /// Finds out whether a result can go there, without touching anything.
-    pub(crate) fn check(path: &Path, protected: &[Protected]) -> Result<Self, String> {
-        let place = Place::find(path)?;
-        if let Some(found) = &place.found {
-            let kind = found.file_type();
-            if !kind.is_file() {
-                return Err(format!("it is {}; results go to regular files", kind_of(found)));
-            }
-            // Whoever took the right to write away wanted to keep it.
-            OpenOptions::new()
-                .write(true)
-                .open(&place.path)
-                .map_err(|error| format!("it cannot be replaced: {error}"))?;
-        }
-        for Protected { path, role } in protected {
-            // What cannot be found cannot be replaced.
-            if Place::find(path).is_ok_and(|other| other.is(&place)) {
-                return Err(format!("it is {role}"));
-            }
-        }
-        let folder = place.folder();
-        tempfile::tempfile_in(folder)
-            .map_err(|error| format!("nothing can be written in {}: {error}", folder.display()))?;
-        Ok(Self { name: path.to_owned(), place })
-    }
-
-    /// Empties it, or makes it, for lines that somebody reads as they are written.
-    pub(crate) fn begin(&self) -> Result<File, String> {
-        File::create(&self.place.path).map_err(|error| format!("cannot write '{}': {error}", self.name.display()))
-    }
-
-    /// As the user wrote it.
-    pub(crate) fn name(&self) -> &Path {
-        &self.name
-    }
-
-    /// Writes the whole file under another name and renames it. It is written as it is made: that of a
-    /// long run may be larger than the memory there is.
-    pub(crate) fn write(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        // As for any new file, the umask takes away what it takes away.
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".diskspd-").permissions(Permissions::from_mode(0o666));
-        let mut file = builder.tempfile_in(self.place.folder())?;
-        if let Some(found) = &self.place.found {
-            file.as_file().set_permissions(found.permissions())?;
-        }
-        let mut buffered = BufWriter::new(&mut file);
-        contents(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        file.as_file().sync_all()?;
-        file.persist(&self.place.path).map(|_: File| ()).map_err(|error| error.error)
-    }
-}
-
-/// Where a path leads after all symbolic links, and what is there.
-#[derive(Debug)]
-struct Place {
-    path: PathBuf,
-    found: Option<Metadata>,
-}
-
-impl Place {
-    fn find(path: &Path) -> Result<Self, String> {
-        not_the_kernels(&std::path::absolute(path).map_err(|error| error.to_string())?)?;
-        match fs::canonicalize(path) {
-            Ok(path) => {
-                not_the_kernels(&path)?;
-                let found = fs::metadata(&path).map_err(|error| error.to_string())?;
-                Ok(Self { path, found: Some(found) })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::missing(path),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    fn missing(path: &Path) -> Result<Self, String> {
-        if path.symlink_metadata().is_ok() {
-            return Err("it is a symbolic link that leads nowhere".to_owned());
-        }
-        let Some(name) = path.file_name().filter(|_| !path.as_os_str().as_bytes().ends_with(b"/")) else {
-            return Err("it is the name of a directory".to_owned());
-        };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder =
-            fs::canonicalize(folder).map_err(|error| format!("the directory '{}': {error}", folder.display()))?;
-        Ok(Self { path: folder.join(OsString::from(name)), found: None })
-    }
-
-    /// True if both are one file, hard links included.
-    fn is(&self, other: &Self) -> bool {
-        let identity = |found: &Metadata| (found.dev(), found.ino());
-        let is_linked = |(ours, theirs)| identity(ours) == identity(theirs);
-        self.path == other.path || self.found.as_ref().zip(other.found.as_ref()).is_some_and(is_linked)
-    }
-
-    fn folder(&self) -> &Path {
-        // A file is in a directory, and all links are resolved.
-        self.path.parent().unwrap_or(Path::new("/"))
-    }
-}
-
-fn not_the_kernels(path: &Path) -> Result<(), String> {
-    match KERNEL_FOLDERS.iter().find(|folder| path.starts_with(folder)) {
-        Some(folder) => Err(format!("it is in {folder}; results go to regular files, or with - to stdout")),
-        None => Ok(()),
-    }
-}
-
-fn kind_of(found: &Metadata) -> &'static str {
-    let kind = found.file_type();
-    if kind.is_dir() {
-        "a directory"
-    } else if kind.is_fifo() {
-        "a FIFO"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    const ANY: Replace = Replace { kind: DocumentKind::ResultJson, any: true };
 
     fn refusal(path: &Path, protected: &[Protected]) -> String {
-        OutputFile::check(path, protected).expect_err("it must be refused")
+        OutputFile::check(path, ANY, protected).expect_err("it must be refused")
     }
 
     #[test]
     fn a_file_is_replaced_as_a_whole_and_keeps_its_mode() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result.json");
-        let file = OutputFile::check(&path, &[]).unwrap();
+        let file = OutputFile::check(&path, ANY, &[]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a check leaves nothing behind");
         file.write(|out| out.write_all(b"one")).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         let link = folder.path().join("link");
         symlink(&path, &link).unwrap();
-        OutputFile::check(&link, &[]).unwrap().write(|out| out.write_all(b"two")).unwrap();
+        OutputFile::check(&link, ANY, &[]).unwrap().write(|out| out.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two", "links are followed");
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
@@ -296,6 +205,52 @@ mod tests {
         for name in ["target", "hard", "soft", "./target", "to be made"] {
             assert_eq!(refusal(&at(name), &protected), "it is a target of this run", "{name}");
         }
-        assert!(OutputFile::check(&at("other"), &protected).is_ok());
+        assert!(OutputFile::check(&at("other"), ANY, &protected).is_ok());
+    }
+
+    #[test]
+    fn what_came_meanwhile_stays_and_the_result_is_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for existed in [false, true] {
+            if existed {
+                fs::write(at("r"), "").unwrap();
+            }
+            let file = OutputFile::check(&at("r"), ANY, &[]).unwrap();
+            fs::write(at("theirs"), "theirs").unwrap();
+            fs::rename(at("theirs"), at("r")).unwrap();
+            let error = file.write(|out| out.write_all(b"ours")).unwrap_err().to_string();
+            assert!(error.contains("/r.1'"), "{error}");
+            assert!(file.open().is_err());
+            assert_eq!((fs::read(at("r")).unwrap(), fs::read(at("r.1")).unwrap()), (b"theirs".into(), b"ours".into()));
+            fs::remove_file(at("r")).unwrap();
+            fs::remove_file(at("r.1")).unwrap();
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn lines_leave_what_is_there_until_one_has_figures() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        for (before, has_header, after_one) in [
+            (Some("old"), true, "old"),
+            (Some("old"), false, "one\n"),
+            (Some(""), true, "one\n"),
+            (None, true, "one\n"),
+        ] {
+            let _ = fs::remove_file(&path);
+            if let Some(before) = before {
+                fs::write(&path, before).unwrap();
+            }
+            let mut lines = OutputFile::check(&path, ANY, &[]).unwrap().begin(has_header);
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
+            writeln!(lines, "one").unwrap();
+            lines.flush().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after_one, "{before:?}");
+            assert_eq!(lines.is_untouched(), after_one == "old");
+            writeln!(lines, "two").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        }
     }
 }

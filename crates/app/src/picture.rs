@@ -1,28 +1,31 @@
 //! `diskspd report --output` as a page or a chart.
 
 use crate::output::say;
-use crate::outputs::{OutputFile, Protected};
-use crate::saved_results::{read, read_all, read_if_recording, read_recording};
+use crate::outputs::Protected;
+use crate::saved_results::{output_file, read, read_all, read_if_recording, read_recording};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
+use report::document::DocumentKind;
 use report::page::{ChartFormat, Side, Subject, chart, html};
 use report::recording::Recording;
-use spec::report_command::PictureForm;
+use spec::report_command::{OutputAsked, PictureForm};
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
-pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm, monitor: Option<&Path>) -> Status {
+pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm, monitor: Option<&Path>) -> Status {
     let results = sources.iter().map(|path| Protected { path: path.clone(), role: "the result that is read" });
     let recording = monitor.map(|path| Protected { path: path.to_owned(), role: "the recording that is read" });
     let protected: Vec<Protected> = results.chain(recording).collect();
-    let place = match OutputFile::check(output, &protected) {
+    let kind = match form {
+        PictureForm::Page => DocumentKind::Page,
+        PictureForm::Svg { .. } => DocumentKind::Svg,
+        PictureForm::Png { .. } => DocumentKind::Png,
+    };
+    let place = match output_file(output, kind, &protected) {
         Ok(place) => place,
-        Err(reason) => {
-            say(&format!("ERROR: --output '{}': {reason}", output.display()));
-            return Status::Invalid;
-        }
+        Err(status) => return status,
     };
     let found = match Found::at(sources).and_then(|found| found.with(monitor)) {
         Ok(found) => found,
@@ -36,7 +39,7 @@ pub(crate) fn make(sources: &[PathBuf], output: &Path, form: &PictureForm, monit
     };
     let written = bytes.and_then(|bytes| {
         let written = place.write(|out| out.write_all(&bytes));
-        written.map_err(|error| format!("cannot write '{}': {error}", output.display()))
+        written.map_err(|error| format!("cannot write '{}': {error}", output.path.display()))
     });
     match written {
         Ok(()) => Status::Success,

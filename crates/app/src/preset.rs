@@ -2,7 +2,7 @@
 
 use crate::Invocation;
 use crate::load;
-use crate::output::say;
+use crate::output::{say, say_each};
 use crate::profile_file;
 use crate::status::{Status, refuse};
 use crate::surroundings::Here;
@@ -95,5 +95,11 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
     let run = preset::run_request(&preset_of(request)?, request, cpus(), &Here)?;
+    if Builtin::find(&request.name).is_none()
+        && let Err(reasons) = load::check_outputs(&run.options, Path::new(&request.name), "the preset of this run")
+    {
+        say_each("ERROR", &reasons);
+        return Ok(Status::Invalid);
+    }
     Ok(load::run(invocation, &run))
 }

@@ -1,11 +1,10 @@
 //! `-X`: a profile from a file.
 
+use crate::load::check_outputs;
 use crate::output::{say, say_each};
-use crate::outputs::{Destinations, Protected};
 use crate::status::{Status, refuse};
 use crate::surroundings::Here;
 use model::limits::PROFILE_BYTES_MAX;
-use model::profile::ResultFormat;
 use spec::{LoadRequest, Loaded};
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,9 +21,9 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
         say_each("ERROR", &faults);
         Status::Invalid
     })?;
-    let own = [Protected { path: request.path.clone(), role: "the profile of this run" }];
-    let is_run = !request.show && !request.options.plan_only;
-    if is_run && let Err(reasons) = Destinations::check(&request.options.outputs, ResultFormat::Text, &own) {
+    if !request.show
+        && let Err(reasons) = check_outputs(&request.options, &request.path, "the profile of this run")
+    {
         say_each("ERROR", &reasons);
         return Err(Status::Invalid);
     }

@@ -1,15 +1,16 @@
 //! `diskspd report`: results that were saved, in any form.
 
 use crate::output::{print, say};
-use crate::outputs::{OutputFile, Protected, document, write_document};
+use crate::outputs::{OutputFile, Protected, Replace, document, has_figures, kind_of, write_document};
 use crate::picture;
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use crate::sweep::folder::Kind;
 use model::result::{Measured, RunResult};
+use report::document::DocumentKind;
 use report::recording::Recording;
 use spec::Form;
-use spec::report_command::{self, PartAsked, ReportCommand};
+use spec::report_command::{self, OutputAsked, PartAsked, ReportCommand};
 use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -95,23 +96,39 @@ fn unwritten(error: &io::Error) -> String {
     format!("it cannot be shown: {error}")
 }
 
-fn convert(file: &Path, output: &Path, form: Form) -> Status {
+fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
     let source = [Protected { path: file.to_owned(), role: "the result that is read" }];
-    let place = match OutputFile::check(output, &source) {
+    let place = match output_file(output, kind_of(form), &source) {
         Ok(place) => place,
-        Err(reason) => {
-            say(&format!("ERROR: --output '{}': {reason}", output.display()));
-            return Status::Invalid;
-        }
+        Err(status) => return status,
     };
     let result = match read(file) {
         Ok(result) => result,
         Err(reason) => return fail(&reason),
     };
+    if place.is_there() && !has_figures(&result) {
+        return fail(&format!(
+            "--output '{}': '{}' has no figures; what stands there stays as it is",
+            output.path.display(),
+            file.display()
+        ));
+    }
     match place.write(|out| write_document(form, &result, out)) {
         Ok(()) => Status::Success,
-        Err(error) => fail(&format!("cannot write '{}': {error}", output.display())),
+        Err(error) => fail(&format!("cannot write '{}': {error}", output.path.display())),
     }
+}
+
+/// The file of `--output`, checked.
+pub(crate) fn output_file(
+    output: &OutputAsked,
+    kind: DocumentKind,
+    protected: &[Protected],
+) -> Result<OutputFile, Status> {
+    OutputFile::check(&output.path, Replace { kind, any: output.replace }, protected).map_err(|reason| {
+        say(&format!("ERROR: --output '{}': {reason}", output.path.display()));
+        Status::Invalid
+    })
 }
 
 /// A result of this program or of DiskSpd; why it cannot be had, as a sentence.

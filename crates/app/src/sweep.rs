@@ -4,7 +4,7 @@ pub(crate) mod folder;
 
 use crate::Invocation;
 use crate::interrupt::{self, Signals};
-use crate::load::is_invalid;
+use crate::load::{is_invalid, protected};
 use crate::machine_runner::MachineRunner;
 use crate::output::{print, say, say_each};
 use crate::show;
@@ -33,8 +33,12 @@ pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> St
     match parse(words, kind) {
         Err(failure) => refuse(&failure),
         Ok(SweepCommand::Help) => show::text(help(kind)),
-        Ok(SweepCommand::Run { request, folder }) => begin(invocation, &request, folder, kind),
-        Ok(SweepCommand::Resume(path)) => resume(invocation, path, kind),
+        Ok(SweepCommand::Run { request, folder, replace_output }) => {
+            begin(invocation, &request, folder, replace_output, kind)
+        }
+        Ok(SweepCommand::Resume { folder, run_commands, replace_output }) => {
+            resume(invocation, folder, run_commands, replace_output, kind)
+        }
     }
 }
 
@@ -52,7 +56,13 @@ const fn help(kind: Kind) -> &'static str {
     }
 }
 
-fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>, kind: Kind) -> Status {
+fn begin(
+    invocation: &Invocation,
+    request: &SweepRequest,
+    path: Option<PathBuf>,
+    replace_output: bool,
+    kind: Kind,
+) -> Status {
     let options = &request.options;
     let sweep = Sweep {
         form: SWEEP_FORM.to_owned(),
@@ -66,7 +76,7 @@ fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>,
         steady_state: None,
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
-    match Folder::check(path, kind) {
+    match Folder::check(path, kind, replace_output) {
         Ok(folder) => go(invocation, request, folder, sweep),
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
@@ -75,8 +85,8 @@ fn begin(invocation: &Invocation, request: &SweepRequest, path: Option<PathBuf>,
     }
 }
 
-fn resume(invocation: &Invocation, path: PathBuf, kind: Kind) -> Status {
-    let (folder, sweep) = match Folder::open(path, kind) {
+fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_output: bool, kind: Kind) -> Status {
+    let (folder, sweep) = match Folder::open(path, kind, replace_output) {
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
@@ -93,7 +103,23 @@ fn resume(invocation: &Invocation, path: PathBuf, kind: Kind) -> Status {
         say(&format!("ERROR: this {} cannot go on: {difference}", kind.name()));
         return Status::Invalid;
     }
+    // Whoever filled the directory is not necessarily who goes on with it.
+    if let Some(command) = request.options.before_point.as_ref().filter(|_| !run_commands) {
+        say(&format!(
+            "ERROR: --resume '{}': it keeps a command that the shell would run before each run: '{}': read it, then give \
+             --run-commands to run it",
+            folder.path().display(),
+            printable(command)
+        ));
+        return Status::Invalid;
+    }
     go(invocation, &request, folder, sweep)
+}
+
+/// A text with control characters as `\xNN`, so that all of it is seen.
+fn printable(text: &str) -> String {
+    let sign = |sign: char| if sign.is_control() { format!("\\x{:02x}", u32::from(sign)) } else { sign.to_string() };
+    text.chars().map(sign).collect()
 }
 
 fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {
@@ -112,6 +138,12 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
             return Status::Invalid;
         }
     };
+    let profiles = request.points.iter().map(|planned| &planned.request.profile);
+    let misplaced = folder.misplaced(profiles.flat_map(protected));
+    if !misplaced.is_empty() {
+        say_each("ERROR", &misplaced);
+        return Status::Invalid;
+    }
     say_each("WARNING", &first.request.warnings);
     let mut design = design(request);
     if request.options.precondition {

@@ -67,6 +67,13 @@ fn the_tests_that_the_list_of_faults_names_exist() {
 }
 
 #[test]
+fn the_tests_that_the_list_of_what_is_changed_names_exist() {
+    let rows = rows("data-safety.md");
+    assert!(rows.len() >= 9 && rows.iter().all(|row| row.len() == 4));
+    expect_tests(&rows);
+}
+
+#[test]
 fn every_option_has_its_row_in_the_list_of_switches_and_a_test() {
     let rows = rows("switches.md");
     expect_tests(&rows);

@@ -285,8 +285,9 @@ fn cache_lines_are_written_back_without_the_kernel_or_the_cpu_cannot() {
         }
         let calls =
             or_skip!(calls(&place, "msync,fsync,fdatasync,pwrite64", 256, &format!("-o1 -w100 -Z -Sm {words}")));
-        let to_files: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
-        assert!(to_files.is_empty(), "{to_files:?}");
+        let flushes: Vec<&String> = calls.iter().filter(|call| call.contains("sync(")).collect();
+        // The one that closes the file at the end of the run.
+        assert!(flushes.len() <= 1 && flushes.iter().all(|call| call.contains("fsync(")), "{flushes:?}");
         // All 256 blocks of the file, through the mapping.
         assert!(place.content("a.dat").iter().all(|byte| *byte == 0), "{words}");
         place.made("a.dat", "-c1M --recreate");

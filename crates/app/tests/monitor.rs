@@ -91,7 +91,7 @@ fn a_line_from_windows_works() {
 fn json_lines_and_recordings_tell_the_same() {
     let place = workplace!();
     or_skip!(has_devices());
-    place.file("r.jsonl", b"something old\n");
+    place.file("r.jsonl", b"{\"kind\":\"begin\",\"schema\":\"diskspd-monitor\",\"old\":1}\n");
     let run = briefly(&place, "all --jsonl -n4 --record r.jsonl");
     run.expect_status(0);
     let told = lines(&run.stdout);

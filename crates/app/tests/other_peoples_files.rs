@@ -5,35 +5,16 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use testkit::{
-    CoarseTimes, Finished, Holder, LoopDevice, Mounted, Renames, Snapshot, Swap, Workplace, is_root, nobody_can_run,
-    or_skip, skip, workplace,
-};
+use testkit::{Holder, LoopDevice, Snapshot, Swap, Workplace, is_root, nobody_can_run, or_skip, skip, workplace};
 
 /// Runs that would change a target of 64 KiB: by creating it, by writing to it, or both.
 const HARMFUL: [&str; 3] = ["-c128K", "-w50 -b4K", "-c128K -w100 -b4K"];
 
-/// Somebody's data: no fill of ours.
-fn somebodys(place: &Workplace, name: &str) -> std::path::PathBuf {
-    let content: Vec<u8> = (0..65_536_u32).map(|index| (index * 7 % 251) as u8 ^ 0x55).collect();
-    place.file(name, &content)
-}
-
-/// The run is refused before anything happens: exit 3, no report, the file named and untouched.
-fn refused(place: &Workplace, words: &str, path: &Path, parts: &[&str]) -> Finished {
-    let before = Snapshot::of(path);
-    let run = place.diskspd("-d1 -W0").args(words).arg(path).run();
-    run.expect_status(3).expect_stderr(&[&path.display().to_string()]).expect_stderr(parts);
-    assert_eq!(run.stdout, "", "a refused run has no report");
-    assert_eq!(Snapshot::of(path), before, "{words} changed a file that it refused");
-    run
-}
-
 /// However it is asked for, nothing allows it.
 fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
     for words in HARMFUL {
-        refused(place, words, path, parts);
-        refused(place, &format!("--overwrite {words}"), path, parts);
+        place.refused(words, path, parts);
+        place.refused(&format!("--overwrite {words}"), path, parts);
     }
     let before = Snapshot::of(path);
     let program = place.diskspd("-d1 -W0 -w100 -b4K").env("DISKSPD_OVERWRITE", "1");
@@ -41,19 +22,12 @@ fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
     assert_eq!(Snapshot::of(path), before);
 }
 
-/// Writes for a moment.
-fn allowed(place: &Workplace, words: &str, path: &Path) -> Finished {
-    let run = place.briefly(words).arg(path).run_until_measuring();
-    run.expect_status(0);
-    run
-}
-
 #[test]
 fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
     let place = workplace!();
-    let path = somebodys(&place, "theirs.dat");
+    let path = place.somebodys("theirs.dat");
     for words in HARMFUL {
-        refused(&place, words, &path, &["may hold data that is not diskspd's", "--overwrite"]);
+        place.refused(words, &path, &["may hold data that is not diskspd's", "--overwrite"]);
     }
     // Only the exact value counts, so that DISKSPD_OVERWRITE=0 does not allow what it denies.
     let before = Snapshot::of(&path);
@@ -65,12 +39,12 @@ fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
 fn overwrite_allows_it_by_flag_and_by_environment() {
     let place = workplace!();
     for words in HARMFUL {
-        let path = somebodys(&place, "theirs.dat");
+        let path = place.somebodys("theirs.dat");
         let before = Snapshot::of(&path);
         place.diskspd("-d1 -W0 --overwrite -Z").args(words).arg(&path).run().expect_status(0);
         assert_ne!(Snapshot::of(&path).checksum, before.checksum, "--overwrite {words} wrote nothing");
     }
-    let path = somebodys(&place, "theirs.dat");
+    let path = place.somebodys("theirs.dat");
     let run = place.diskspd("-d1 -W0 -w100 -b4K").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
     run.expect_status(0).expect_stderr(&["DISKSPD_OVERWRITE=1"]);
     assert!(!run.stdout.contains("DISKSPD_OVERWRITE"), "stdout carries the report only");
@@ -81,30 +55,19 @@ fn our_own_files_are_written_and_replaced_without_being_asked() {
     let place = workplace!();
     let path = place.made("ours.dat", "-c64K");
     for words in ["-w100 -b4K -Zr", "-c128K", "-c64K -Z", "-c64K -w50 -b4K --recreate"] {
-        allowed(&place, words, &path);
+        place.allowed(words, &path);
     }
     // An empty file has nothing to lose.
     let empty = place.file("empty.dat", b"");
-    allowed(&place, "-c64K", &empty);
+    place.allowed("-c64K", &empty);
     assert_eq!(fs::metadata(&empty).expect("the file").len(), 65_536);
-}
-
-#[test]
-fn a_file_of_ours_that_something_else_has_changed_is_somebodys() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    let path = place.made("grown.dat", "-c64K");
-    let mut content = fs::read(&path).expect("our file");
-    content.extend_from_slice(b"a line that somebody has added");
-    fs::write(&path, content).expect("it can be written");
-    refused(&place, "-w100 -b4K", &path, &["may hold data that is not diskspd's", "--overwrite"]);
 }
 
 #[test]
 fn a_file_that_another_process_has_open_is_never_touched() {
     let place = workplace!();
     let ours = place.made("ours.dat", "-c64K");
-    let theirs = somebodys(&place, "theirs.dat");
+    let theirs = place.somebodys("theirs.dat");
     for path in [ours, theirs] {
         let holder = Holder::open(&place, &path);
         let process = format!("process {}", holder.id());
@@ -207,16 +170,16 @@ fn a_file_is_in_use_even_if_the_user_cannot_be_seen() {
 #[test]
 fn a_symbolic_link_is_followed_and_both_names_are_told() {
     let place = workplace!();
-    let path = somebodys(&place, "theirs.dat");
+    let path = place.somebodys("theirs.dat");
     let link = place.path("link.dat");
     symlink("theirs.dat", &link).expect("links work");
     for words in HARMFUL {
-        refused(&place, words, &link, &["link.dat", "theirs.dat", "--overwrite"]);
+        place.refused(words, &link, &["link.dat", "theirs.dat", "--overwrite"]);
     }
     // What a link leads to is made, and the link stays one.
     let dangling = place.path("dangling.dat");
     symlink("new.dat", &dangling).expect("links work");
-    allowed(&place, "-c64K", &dangling);
+    place.allowed("-c64K", &dangling);
     assert!(fs::symlink_metadata(&dangling).expect("the link").is_symlink());
     assert_eq!(fs::metadata(place.path("new.dat")).expect("what it leads to").len(), 65_536);
     assert_eq!(fs::read(&path).expect("theirs").len(), 65_536);
@@ -261,7 +224,7 @@ fn what_is_no_storage_is_not_created_on() {
 #[test]
 fn a_read_test_never_changes_a_byte() {
     let place = workplace!();
-    let targets = [somebodys(&place, "theirs.dat"), place.made("ours.dat", "-c64K")];
+    let targets = [place.somebodys("theirs.dat"), place.made("ours.dat", "-c64K")];
     for path in targets {
         let before = Snapshot::of(&path);
         for words in ["-r -b4K -o8 -t2", "-w0 -o1 -b4K", "-Sw -b4K", "-si -t2 -b4K -Z -L -D"] {
@@ -278,7 +241,7 @@ fn a_read_test_never_changes_a_byte() {
 #[test]
 fn if_the_last_target_is_refused_nothing_happens_to_the_first() {
     let place = workplace!();
-    let theirs = somebodys(&place, "theirs.dat");
+    let theirs = place.somebodys("theirs.dat");
     let ours = place.made("ours.dat", "-c64K");
     let before = (Snapshot::of(&theirs), Snapshot::of(&ours));
     let folder = fs::read_dir(place.folder()).expect("our folder").count();
@@ -336,282 +299,15 @@ fn names_of_windows_are_refused_before_anything_is_made() {
         }
         assert!(!place.path(target).exists());
         // As a file of this folder.
-        let named = format!("./{target}");
+        let in_this_folder = format!("./{target}");
         if !target.contains('/') {
-            place.briefly("-c64K").arg(&named).run_until_measuring().expect_status(0);
-            assert!(place.path(target).exists(), "{named}");
+            place.briefly("-c64K").arg(&in_this_folder).run_until_measuring().expect_status(0);
+            assert!(place.path(target).exists(), "{in_this_folder}");
         }
     }
     // A file of that name is a file.
     place.file("X:", &vec![0; 65_536]);
     place.diskspd("-d1 -W0 -b4K X:").run().expect_status(0);
-}
-
-#[test]
-fn without_extended_attributes_existing_files_need_overwrite() {
-    let place = workplace!();
-    let mounted = or_skip!(Mounted::ramfs(&place, "plain"));
-    // 4 bytes of data in zeros are data.
-    let theirs = mounted.path.join("theirs.dat");
-    let mut content = vec![0; 1 << 20];
-    content[777_777..777_781].copy_from_slice(b"data");
-    fs::write(&theirs, content).expect("it fits");
-    refused(&place, "-w100 -b4K", &theirs, &["may hold data", "no extended attributes", "--overwrite"]);
-    let ours = mounted.path.join("ours.dat");
-    allowed(&place, "-c1M", &ours);
-    refused(&place, "-w100 -b4K", &ours, &["no extended attributes", "--overwrite"]);
-    allowed(&place, "-w100 -b4K --overwrite", &ours);
-    allowed(&place, "-c2M --overwrite", &ours);
-    // Made and written in one run.
-    allowed(&place, "-c1M -w100 -b4K", &mounted.path.join("new.dat"));
-}
-
-/// Whatever has written to a file of ours since makes it somebody's.
-#[test]
-fn a_file_of_ours_is_somebodys_once_anything_else_has_written_to_it() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    let shell = |script: &str| place.tool("sh").arg("-c").arg(script).run();
-    let data = somebodys(&place, "data");
-    for (name, script) in [
-        ("in place", "dd if=data of=t.dat bs=4096 count=1 seek=3 conv=notrunc 2>&1"),
-        ("one byte", "printf x | dd of=t.dat bs=1 seek=77 conv=notrunc 2>&1"),
-        ("anew", "cat data > t.dat"),
-        ("with the time of before", "touch -r t.dat ref; cat data > t.dat; sleep 0.01; touch t.dat"),
-        ("zeros", "dd if=/dev/zero of=t.dat bs=65536 count=1 conv=notrunc 2>&1"),
-        ("mkfs", "mkfs.ext4 -q -F t.dat 64K 2>/dev/null || printf fs | dd of=t.dat conv=notrunc 2>&1"),
-        (
-            "mapped",
-            "python3 -c \"import mmap; f=open('t.dat','r+b'); m=mmap.mmap(f.fileno(),0); m[5:9]=b'data'; m.flush()\"",
-        ),
-    ] {
-        let path = place.made("t.dat", "-c64K --recreate");
-        let before = Snapshot::of(&path);
-        shell(script);
-        if Snapshot::of(&path) == before {
-            skip!("{name}: this tool is not here");
-        }
-        for words in HARMFUL.into_iter().chain(["-c64K", "-c64K -Zr", "-c64K --delete-after"]) {
-            refused(&place, words, &path, &["may hold data", "--overwrite"]);
-        }
-        fs::remove_file(&path).expect("the test's own");
-    }
-    assert_eq!(fs::read(data).expect("data").len(), 65_536);
-}
-
-#[test]
-fn a_copy_with_all_attributes_and_times_is_somebodys() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    let path = place.made("ours.dat", "-c64K");
-    let shell = |script: &str| place.tool("sh").arg("-c").arg(script).run();
-    let mut seen = 0;
-    for (name, script) in [
-        ("cp", "cp -a --reflink=never ours.dat copy.dat"),
-        ("reflink", "cp -a --reflink=always ours.dat copy.dat"),
-        ("rsync", "rsync -aX ours.dat copy.dat"),
-        (
-            "tar",
-            "mkdir d && tar --xattrs --xattrs-include='user.*' -cf a.tar ours.dat && tar --xattrs --xattrs-include='user.*' -xf a.tar -C d && mv d/ours.dat copy.dat",
-        ),
-        ("python", "python3 -c \"import shutil; shutil.copy2('ours.dat','copy.dat')\""),
-    ] {
-        let copied = shell(script);
-        let copy = place.path("copy.dat");
-        if copied.code() != Some(0) || place.mark(&copy).is_none() {
-            println!("{name} makes no such copies here");
-            let _ = fs::remove_file(&copy);
-            continue;
-        }
-        seen += 1;
-        assert_eq!(place.mark(&copy), place.mark(&path), "{name}");
-        for words in HARMFUL.into_iter().chain(["-c64K", "-c64K --delete-after"]) {
-            refused(&place, words, &copy, &["it is a copy", "--overwrite"]);
-        }
-        fs::remove_file(&copy).expect("the test's own");
-    }
-    assert!(seen > 0, "no tool here copies attributes");
-    // A new name is no copy.
-    fs::rename(&path, place.path("renamed.dat")).expect("renamed");
-    allowed(&place, "-w100 -b4K", &place.path("renamed.dat"));
-}
-
-#[test]
-fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    let path = place.made("killed.dat", "-c64K");
-    let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K killed.dat").start();
-    run.wait_for_stderr("starting measurements");
-    run.kill_hard();
-    assert!(place.mark(&path).is_some_and(|mark| mark.contains("state=open")));
-    for words in HARMFUL {
-        refused(&place, words, &path, &["has not ended, or was killed", "--overwrite"]);
-    }
-    // Reading it is fine; made anew, it is ours again.
-    place.diskspd("-d1 -W0 -b4K killed.dat").run().expect_status(0);
-    allowed(&place, "-c64K --overwrite", &path);
-    allowed(&place, "-w100 -b4K", &path);
-}
-
-#[test]
-fn times_of_two_seconds_and_inodes_of_fuse_are_enough() {
-    let place = workplace!();
-    for (name, renames) in
-        [("renames", Renames::WithoutReplacing), ("links", Renames::Links), ("neither", Renames::None)]
-    {
-        let mounted = or_skip!(CoarseTimes::mounted(&place, name, renames));
-        let names = || {
-            let entries = fs::read_dir(&mounted.folder).expect("the folder");
-            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect::<Vec<_>>()
-        };
-        let path = mounted.folder.join("ours.dat");
-        allowed(&place, "-c64K", &path);
-        assert_eq!(names(), ["ours.dat"], "{name}");
-        allowed(&place, "-w100 -b4K", &path);
-        allowed(&place, "-w100 -b4K -Zr", &path);
-        let mark = place.mark(&path).expect("a mark");
-        assert!(mark.contains("state=closed") && mark.contains("000000000 file="), "{mark}");
-        // A write within the same two seconds.
-        let file = fs::OpenOptions::new().write(true).open(&path).expect("opens");
-        std::os::unix::fs::FileExt::write_all_at(&file, b"data", 777).expect("written");
-        drop(file);
-        for words in HARMFUL {
-            refused(&place, words, &path, &["something else has written", "--overwrite"]);
-        }
-        // A copy with attributes and times.
-        fs::remove_file(&path).expect("removed");
-        allowed(&place, "-c64K", &path);
-        let copied = place.tool("cp").args("-a").arg(&path).arg(mounted.folder.join("copy.dat")).run();
-        if copied.code() == Some(0) && place.mark(&mounted.folder.join("copy.dat")).is_some() {
-            refused(&place, "-w100 -b4K", &mounted.folder.join("copy.dat"), &["it is a copy"]);
-        }
-        // A creation that does not end leaves nothing behind.
-        let names_before = names();
-        let run = place.tool("prlimit").args("--fsize=1048576").arg(place.program());
-        run.args("-d1 -W0 -c4M").arg(mounted.folder.join("new.dat")).run().expect_status(1);
-        assert_eq!(names(), names_before, "{name}");
-    }
-}
-
-#[test]
-fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
-    let place = workplace!();
-    let mounted = or_skip!(CoarseTimes::mounted(&place, "renames", Renames::WithoutReplacing));
-    let names = || {
-        let entries = fs::read_dir(&mounted.folder).expect("the folder");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
-        names.sort();
-        names
-    };
-    let mut run = place.diskspd("-c1G -d1 -W0 -v").arg(mounted.folder.join("big.dat")).start();
-    run.wait_for_stderr("Creating file");
-    run.kill_hard();
-    let left = names();
-    assert!(left.len() == 1 && left[0].starts_with(".diskspd-new-"), "{left:?}");
-    fs::write(mounted.folder.join(".diskspd-new-theirs"), b"somebody's").expect("written");
-    allowed(&place, "-c64K", &mounted.folder.join("ours.dat"));
-    assert_eq!(names(), [".diskspd-new-theirs", "ours.dat"]);
-}
-
-#[test]
-fn each_way_in_which_a_run_ends_closes_its_files() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    let path = place.made("t.dat", "-c1M");
-    let is_closed = || place.mark(&path).is_some_and(|mark| mark.contains("state=closed"));
-    assert!(is_closed());
-    place.diskspd("-d1 -W0 -w100 -b4K t.dat").run().expect_status(0);
-    assert!(is_closed(), "after its time");
-    place.diskspd("-d1 -W0 -w50 -b4K -Sw t.dat").run().expect_status(0);
-    place.diskspd("-d1 -W0 -w50 -b4K -Sm t.dat").run().expect_status(0);
-    assert!(is_closed(), "mapped");
-    let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K t.dat").start();
-    run.wait_for_stderr("starting measurements");
-    run.interrupt();
-    run.finish().expect_status(0);
-    assert!(is_closed(), "after Ctrl+C");
-    // A refused run does not open it.
-    let before = place.mark(&path);
-    place.diskspd("-d1 -W0 -w100 -b4K t.dat missing.dat").run().expect_status(1);
-    assert_eq!(place.mark(&path), before);
-    allowed(&place, "-w100 -b4K", &path);
-}
-
-#[test]
-fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    // A pure read run over a copy, or over a file that was filled by somebody.
-    let path = place.made("ours.dat", "-c64K -Z");
-    fs::write(&path, vec![0; 65_536]).expect("zeros");
-    refused(&place, "-c64K -Z --delete-after", &path, &["may hold data"]);
-    // Somebody writes to it while the run reads it.
-    let path = place.made("read.dat", "-c64K");
-    let mut run = place.diskspd("-d60 -W0 -v -b4K -c64K --delete-after read.dat").start();
-    run.wait_for_stderr("starting measurements");
-    fs::write(&path, b"somebody's data").expect("written");
-    run.interrupt();
-    let run = run.finish();
-    run.expect_stderr(&["read.dat", "was not deleted"]);
-    assert_eq!(fs::read(&path).expect("it is still there"), b"somebody's data");
-    // Somebody has put another file in its place.
-    let mut run = place.diskspd("-d60 -W0 -v -w100 -b4K -c64K --delete-after new.dat").start();
-    run.wait_for_stderr("starting measurements");
-    let theirs = somebodys(&place, "theirs");
-    fs::rename(&theirs, place.path("new.dat")).expect("renamed");
-    run.interrupt();
-    run.finish().expect_stderr(&["new.dat", "was not deleted"]);
-    assert_eq!(fs::read(place.path("new.dat")).expect("theirs").len(), 65_536);
-}
-
-#[test]
-fn what_happens_to_a_file_while_the_run_waits_is_seen() {
-    let place = workplace!();
-    or_skip!(place.attributes());
-    let waiting = |name: &str| {
-        let event = format!("waits-{}-{name}", std::process::id());
-        let mut run = place.diskspd("-d1 -W0 -v -w100 -b4K").arg(format!("-yr{event}")).arg(name).start();
-        run.wait_for_stderr("waiting for the start event");
-        (run, event)
-    };
-    let go = |run: testkit::Running, event: &str| {
-        place.diskspd("").arg(format!("-ye{event}")).run().expect_status(0);
-        run.finish()
-    };
-    // Written to.
-    let path = place.made("a.dat", "-c64K");
-    let (run, event) = waiting("a.dat");
-    fs::write(&path, vec![b'x'; 65_536]).expect("written");
-    let before = Snapshot::of(&path);
-    go(run, &event).expect_status(1).expect_stderr(&["a.dat", "was changed by another process", "not touched"]);
-    assert_eq!(Snapshot::of(&path), before);
-    refused(&place, "-w100 -b4K", &path, &["may hold data"]);
-    // Opened.
-    let path = place.made("b.dat", "-c64K");
-    let before = Snapshot::of(&path);
-    let (run, event) = waiting("b.dat");
-    let holder = Holder::open(&place, &path);
-    let process = format!("process {}", holder.id());
-    go(run, &event).expect_status(1).expect_stderr(&["b.dat", "was opened while the run waited", &process]);
-    assert_eq!(Snapshot::of(&path).checksum, before.checksum);
-    drop(holder);
-    // Replaced.
-    place.made("c.dat", "-c64K");
-    let (run, event) = waiting("c.dat");
-    fs::rename(place.path("c.dat"), place.path("kept.dat")).expect("renamed");
-    let kept = Snapshot::of(place.path("kept.dat"));
-    let theirs = somebodys(&place, "theirs");
-    fs::rename(theirs, place.path("c.dat")).expect("renamed");
-    go(run, &event).expect_status(1).expect_stderr(&["c.dat", "no longer the file that was checked"]);
-    assert_eq!(Snapshot::of(place.path("kept.dat")).checksum, kept.checksum);
-    // Unlinked: nobody can find it any more.
-    let path = place.made("d.dat", "-c64K");
-    let (run, event) = waiting("d.dat");
-    fs::remove_file(&path).expect("removed");
-    go(run, &event).expect_status(0);
-    assert!(!path.exists());
 }
 
 #[test]

@@ -153,16 +153,18 @@ fn a_profile_is_not_replaced_by_its_results() {
 #[test]
 fn earlier_results_stay_until_there_are_new_ones() {
     let place = workplace!();
-    place.file("r.json", b"earlier");
+    place.diskspd("-c1M -d1 -W0 --json r.json a.dat").run().expect_status(0);
+    let earlier = place.content("r.json");
     place.file("mine.dat", b"somebody's");
     let run = place.diskspd("-c1M -d1 --json r.json mine.dat").run();
     run.expect_status(3).expect_stderr(&["mine.dat"]);
-    assert_eq!(place.content("r.json"), b"earlier");
+    assert_eq!(place.content("r.json"), earlier);
     let running = place.diskspd("-c1M -d30 -W0 -v --json r.json a.dat").start();
     let mut running = running;
     running.wait_for_stderr("starting measurements");
-    assert_eq!(place.content("r.json"), b"earlier");
+    assert_eq!(place.content("r.json"), earlier);
     running.end();
+    assert_ne!(place.content("r.json"), earlier);
     assert_eq!(document(&place, "r.json")["schema"], "diskspd-result");
 }
 

@@ -86,7 +86,7 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     // Nobody waits ten minutes for the rest of it.
     let hurried = text.replace("600s", "1ms");
     place.file("d/sweep.json", hurried.as_bytes());
-    let run = place.diskspd("sweep --resume d").run();
+    let run = place.diskspd("sweep --resume d --run-commands").run();
     run.expect_status(0).expect_stderr(&["1 runs were made before"]);
     let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
     assert_eq!(lines.len(), 2, "{}", run.stdout);
@@ -135,7 +135,7 @@ fn a_failed_point_does_not_end_the_sweep() {
     run.expect_stdout(&["Param -o 2 -t 1 -b 8K, failed: --before-point", "exit status: 7", "Param -o 2 -t 1 -b 16K, "]);
     let sweep = index(&place, "d/sweep.json");
     assert!(sweep["visits"][1]["outcome"]["failed"]["reasons"][0].is_string());
-    let run = place.diskspd("sweep --resume d").run();
+    let run = place.diskspd("sweep --resume d --run-commands").run();
     run.expect_status(0).expect_stdout(&["Param -o 2 -t 1 -b 8K, "]);
     assert!(!run.stdout.contains("Param -o 2 -t 1 -b 4K"), "only what is missing: {}", run.stdout);
 }
@@ -178,7 +178,7 @@ fn repeats_print_each_run_their_average_and_median() {
         .diskspd("repeat --dir r -- a.dat")
         .run()
         .expect_status(3)
-        .expect_stderr(&["--dir 'r': a repeat is there; --resume r goes on with it"]);
+        .expect_stderr(&["--dir 'r': a repeat is there: --resume r goes on with it"]);
 }
 
 #[test]

@@ -31,6 +31,12 @@ impl Attached {
         let backing = self.backing.as_ref().ok()?;
         backing.block_device.is_none().then_some(backing.file)
     }
+
+    /// The block device that it stands on.
+    pub(crate) fn device(&self) -> Option<DeviceNumber> {
+        let (major, minor) = sys::file::major_minor(self.backing.as_ref().ok()?.block_device?);
+        Some(DeviceNumber { major, minor })
+    }
 }
 
 /// All that are attached.
@@ -120,7 +126,9 @@ mod tests {
         let file = FileIdentity { device: 8, inode: 9 };
         let backing = LoopBacking { file, ..LoopBacking::default() };
         let over = |backing| Attached { name: "loop0".to_owned(), file: PathBuf::new(), backing: Ok(backing) };
-        assert_eq!(over(backing).file_identity(), Some(file));
-        assert_eq!(over(LoopBacking { block_device: Some(0x701), ..backing }).file_identity(), None);
+        assert_eq!((over(backing).file_identity(), over(backing).device()), (Some(file), None));
+        let on_device = over(LoopBacking { block_device: Some(0x701), ..backing });
+        let number = DeviceNumber { major: 7, minor: 1 };
+        assert_eq!((on_device.file_identity(), on_device.device()), (None, Some(number)));
     }
 }

@@ -44,8 +44,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         return Openers::Some { who: shortened(who) };
     }
     match lease {
-        Err(_) if !found.unidentified.is_empty() => Openers::Some { who: found.unidentified },
-        Err(error) => Openers::NoneFoundInProc { reason: no_lease(&error, found.hidden_processes) },
+        Err(error) => Openers::NoneFoundInProc { reason: no_lease(&error, &found) },
         Ok(_) if by_ourselves => Openers::NoneFoundInProc {
             reason: "this process itself has it open once more, so the kernel cannot be asked".to_owned(),
         },
@@ -95,16 +94,17 @@ pub(crate) fn standard_streams(descriptors: &[i32]) -> Vec<String> {
     descriptors.iter().filter_map(name).map(str::to_owned).collect()
 }
 
-fn no_lease(error: &io::Error, hidden_processes: usize) -> String {
+fn no_lease(error: &io::Error, found: &Found) -> String {
     let why = match error.kind() {
         io::ErrorKind::PermissionDenied => "only the file's owner may ask the kernel by a lease".to_owned(),
         io::ErrorKind::InvalidInput => "its file system knows no leases".to_owned(),
         _ => format!("the kernel grants no lease: {error}"),
     };
-    match hidden_processes {
-        0 => why,
-        count => format!("{why}; {count} processes of other users could not be looked into"),
-    }
+    let hidden = match found.hidden_processes {
+        0 => None,
+        count => Some(format!("{count} processes of other users could not be looked into")),
+    };
+    [Some(why)].into_iter().chain([hidden]).flatten().chain(found.unidentified.clone()).collect::<Vec<_>>().join("; ")
 }
 
 fn shortened(mut who: Vec<String>) -> Vec<String> {

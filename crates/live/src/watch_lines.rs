@@ -6,7 +6,7 @@ use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::{DeviceInterval, WatchLine};
-use model::performance_counter::{Counter, CounterObject, CounterPattern, TOTAL_INSTANCE};
+use model::performance_counter::{Counter, CounterObject, CounterPattern, TOTAL_INSTANCE, TYPEPERF_TITLE};
 use std::io::{self, Write};
 
 /// What typeperf writes where it has no value.
@@ -139,7 +139,7 @@ fn cell(column: &Column, interval: &DeviceInterval) -> String {
 fn title(zone: &TimeZone, unix_ns: i64) -> String {
     let zoned = timestamp(unix_ns).to_zoned(zone.clone());
     let minutes_to_utc = -zoned.offset().seconds() / 60;
-    format!("(PDH-CSV 4.0) ({})({minutes_to_utc})", zoned.strftime("%Z"))
+    format!("{TYPEPERF_TITLE} ({})({minutes_to_utc})", zoned.strftime("%Z"))
 }
 
 /// `MM/DD/YYYY HH:MM:SS.mmm`

@@ -333,9 +333,14 @@ impl Outcome {
     }
 }
 
+/// What `form` says in every document of answers.
+pub const CHECK_FORM: &str = "diskspd-check/1";
+
 /// All answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
+    /// Marks a document of this form: [`CHECK_FORM`].
+    pub form: &'static str,
     /// Which program answered: its version.
     pub version: String,
     /// What the targets are meant for.

@@ -3,6 +3,7 @@
 use crate::block_device::DeviceKind;
 use crate::facts::FileIdentity;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// A block device that a profile writes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +17,14 @@ pub struct DeviceGuard {
     pub identities: Vec<String>,
     /// Number of this use of the device's name since boot: another one means another device.
     pub disk_sequence: Option<u64>,
-    /// Who uses it, its disk, its partitions or other paths to it, as phrases.
+    /// What it stands on, if it is a loop device.
+    #[serde(default)]
+    pub backing: Option<LoopBacking>,
+    /// The devices below it that a run keeps as they are.
+    #[serde(default)]
+    pub below: Vec<DeviceBelow>,
+    /// Who uses it, its disk, its partitions, other paths to it, or anything that it stands on below
+    /// loop devices, as phrases.
     pub users: Vec<String>,
     /// What the kernel said when it was asked for exclusive use.
     pub claim: Claim,
@@ -44,6 +52,26 @@ pub struct LoopBacking {
     pub offset_bytes: u64,
     /// Most bytes of it that the loop device has; 0 = up to its end.
     pub size_limit_bytes: u64,
+}
+
+/// A block device that a written one stands on through loop devices, or a loop device that is one of
+/// its members.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceBelow {
+    /// Its node.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// Its device number.
+    pub device: u64,
+    /// Number of this use of its name since boot.
+    pub disk_sequence: Option<u64>,
+    /// What it stands on, if it is a loop device.
+    pub backing: Option<LoopBacking>,
+    /// Whether the run claims it. The device above has claimed members already; a loop device claims
+    /// nothing.
+    pub claim: bool,
 }
 
 /// What the kernel says when it is asked for exclusive use of a device (`O_EXCL`).

@@ -272,7 +272,8 @@ impl fmt::Display for Note {
             ),
             Self::OpenersSearchedInProc { path, reason } => write!(
                 f,
-                "other users of '{}' were looked for in /proc only ({reason}); one in another container would not be seen",
+                "the kernel could not tell whether another process has '{}' open ({reason}): /proc, swap and loop devices \
+                 were searched, where processes of other containers and other hosts are not seen",
                 path.display()
             ),
             Self::DeviceWritten { path, identity, allowed_by, content, network } => {

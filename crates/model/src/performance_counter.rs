@@ -24,6 +24,9 @@ impl CounterObject {
     }
 }
 
+/// What the first cell of typeperf's comma-separated values begins with.
+pub const TYPEPERF_TITLE: &str = "(PDH-CSV 4.0)";
+
 /// The instance that stands for all of an object together.
 pub const TOTAL_INSTANCE: &str = "_Total";
 

@@ -6,6 +6,7 @@ mod pattern;
 mod used_part;
 
 use crate::affinity::AffinityEntry;
+use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::facts::{FileStamp, Fill};
 use crate::note::Note;
 use crate::profile::{EndAfter, FlushMode, IoPriority};
@@ -130,7 +131,7 @@ pub struct TargetPlan {
 }
 
 /// What must be found when a target is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
@@ -145,6 +146,12 @@ pub enum Expected {
         /// Number of this use of its name since boot, if the plan writes to it.
         #[serde(default)]
         disk_sequence: Option<u64>,
+        /// What it stands on, if the plan writes to it and it is a loop device.
+        #[serde(default)]
+        backing: Option<LoopBacking>,
+        /// The devices below it that must be the same and stay so, if the plan writes to it.
+        #[serde(default)]
+        below: Vec<DeviceBelow>,
     },
     /// /dev/zero or /dev/null, whose size is the plan's.
     Character,

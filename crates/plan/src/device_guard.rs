@@ -54,11 +54,18 @@ pub fn scratch_name<'a>(path: &Path, target: &'a TargetFacts) -> Result<&'a str,
         return Err(vec![format!("{name} is not a block device")]);
     };
     let mut findings = Findings::default();
-    is_free(&name, guard, &mut findings);
+    let is_free = is_free(&name, guard, &mut findings);
     let mut reasons = findings.into_messages(RefusalKind::Invalid);
-    if !matches!(guard.content, DeviceContent::Blank | DeviceContent::Unsigned { .. }) {
-        let content = content(&guard.content);
-        reasons.push(format!("{name} is not empty: {content}; wipefs -a, from util-linux, would make it so"));
+    match &guard.content {
+        DeviceContent::Blank | DeviceContent::Unsigned { .. } => {}
+        DeviceContent::Signed { what } => {
+            // To empty a disk is no advice while it is in use.
+            let advice = if is_free { "; wipefs -a, from util-linux, would make it so" } else { "" };
+            reasons.push(format!("{name} is not empty: {}{advice}", words::list(what)));
+        }
+        DeviceContent::NotAsked | DeviceContent::Unknown { .. } => {
+            reasons.push(format!("whether {name} is empty cannot be determined: {}", content(&guard.content)));
+        }
     }
     match guard.identities.first() {
         Some(identity) if reasons.is_empty() => return Ok(identity),
@@ -262,6 +269,30 @@ mod tests {
         '/dev/sdb' is in use: the kernel refuses exclusive use of it, so a file system, swap, another device or another process has it where it cannot be seen from here. A block device is never written to while it is, --destroy or not
         '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. It has neither a wwid nor a serial number that --destroy could name, so it cannot be written to: a file on it can
         ");
+    }
+
+    #[test]
+    fn only_a_free_disk_that_can_be_read_is_to_be_emptied() {
+        let reasons = |guard: DeviceGuard| {
+            let device = BlockFacts { guard: Some(Box::new(guard)), ..BlockFacts::default() };
+            let target = TargetFacts { kind: TargetKind::Block(device), resolved: None };
+            scratch_name(Path::new("/dev/sdb"), &target).map(str::to_owned).map_err(|reasons| reasons.join("\n"))
+        };
+        let refused = |guard| reasons(guard).expect_err("not empty");
+        assert!(refused(free()).contains("is not empty: an XFS file system; wipefs -a"));
+        for guard in [
+            DeviceGuard { users: vec!["mounted at '/'".to_owned()], claim: Claim::Busy, ..free() },
+            DeviceGuard { claim: Claim::Busy, ..free() },
+            DeviceGuard { claim: Claim::NotAsked, ..free() },
+            DeviceGuard { shares_blocks: Some("it is a thin volume".to_owned()), ..free() },
+            DeviceGuard { content: DeviceContent::Unknown { reason: "EIO".to_owned() }, ..free() },
+            DeviceGuard { content: DeviceContent::NotAsked, ..free() },
+        ] {
+            let text = refused(guard.clone());
+            assert!(!text.contains("wipefs"), "{text}");
+            assert_eq!(text.contains("is not empty"), matches!(guard.content, DeviceContent::Signed { .. }), "{text}");
+        }
+        assert_eq!(reasons(DeviceGuard { content: DeviceContent::Blank, ..free() }), Ok("naa.5000".to_owned()));
     }
 
     #[test]

@@ -233,6 +233,8 @@ impl<'a> Files<'a> {
                     expect: Expected::Block {
                         device: device.device,
                         disk_sequence: device.guard.as_ref().and_then(|guard| guard.disk_sequence),
+                        backing: device.guard.as_ref().and_then(|guard| guard.backing),
+                        below: device.guard.as_ref().map(|guard| guard.below.clone()).unwrap_or_default(),
                     },
                     direct_io: alignment::of_device(device.logical_block_bytes),
                     place: "this block device".to_owned(),

@@ -99,8 +99,10 @@ mod tests {
     #[test]
     fn only_files_are_mapped() {
         let target = Target { memory_mapped: true, ..Target::new("d") };
-        let device =
-            Standing { expect: Expected::Block { device: 1, disk_sequence: None }, ..standing("this block device") };
+        let device = Standing {
+            expect: Expected::Block { device: 1, disk_sequence: None, backing: None, below: Vec::new() },
+            ..standing("this block device")
+        };
         assert_eq!(refusals(&target, &standing("ext4"), true), Vec::<String>::new());
         insta::assert_snapshot!(refusals(&target, &device, true).join("\n"), @"'d' is no regular file; -Sm maps regular files only");
     }

@@ -45,11 +45,20 @@ const PERCENTILES: [(&str, u64); 13] = [
     ("latency_p99_9999999_ns", 999_999_999),
 ];
 
+fn columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.into_iter().chain(PERCENTILES.map(|(name, _)| name))
+}
+
+/// The first line, without its line feed. No name needs quotes.
+pub(crate) fn header() -> String {
+    columns().collect::<Vec<_>>().join(",")
+}
+
 /// Writes a header and every figure of the run. An empty cell is a figure that is unknown or that
 /// does not belong to the line.
 pub fn csv(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
-    writer.write_record(COLUMNS.into_iter().chain(PERCENTILES.map(|(name, _)| name)))?;
+    writer.write_record(columns())?;
     for (number, happened) in (1u32..).zip(&result.time_spans) {
         time_span(&mut writer, number, happened)?;
     }

@@ -11,6 +11,7 @@ mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;
+pub mod document;
 mod echo;
 mod echo_target;
 mod event_names;

@@ -192,32 +192,34 @@ pub(crate) fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate
     }
 }
 
+/// Columns behind those of what varies.
+pub(crate) const COLUMNS: [&str; 19] = [
+    "point",
+    "run",
+    "purpose",
+    "file",
+    "total_depth",
+    "threads",
+    "iops",
+    "mib_per_s",
+    "latency_mean_ns",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_p99_9_ns",
+    "response_mean_ns",
+    "response_p50_ns",
+    "response_p99_ns",
+    "response_p99_9_ns",
+    "cpu_percent",
+    "verdict",
+    "error",
+];
+
 /// All runs, one a line, in the order in which they were made. Empty cells are unknown.
 pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
-    let columns = [
-        "point",
-        "run",
-        "purpose",
-        "file",
-        "total_depth",
-        "threads",
-        "iops",
-        "mib_per_s",
-        "latency_mean_ns",
-        "latency_p50_ns",
-        "latency_p99_ns",
-        "latency_p99_9_ns",
-        "response_mean_ns",
-        "response_p50_ns",
-        "response_p99_ns",
-        "response_p99_9_ns",
-        "cpu_percent",
-        "verdict",
-        "error",
-    ];
     let names = names(sweep);
-    writer.write_record(names.iter().map(String::as_str).chain(columns))?;
+    writer.write_record(names.iter().map(String::as_str).chain(COLUMNS))?;
     for visit in &sweep.visits {
         let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
         let mut cells: Vec<String> = settings.iter().map(|setting| setting.value.clone()).collect();

@@ -60,9 +60,9 @@ impl Ready {
     }
 
     /// Where a target is opened that is guarded as a block device.
-    pub(crate) fn guarded(&self, expect: Expected) -> Option<PathBuf> {
+    pub(crate) fn guarded(&self, expect: &Expected) -> Option<PathBuf> {
         match expect {
-            Expected::Block { device, .. } => self.devices.path(device),
+            Expected::Block { device, .. } => self.devices.path(*device),
             _ => None,
         }
     }
@@ -219,13 +219,15 @@ impl Preparer {
         has_waited: bool,
     ) -> Result<(), String> {
         let looks = std::mem::take(&mut self.looks);
+        let mut files = Vec::with_capacity(looks.len());
+        for Look { file, targets } in &looks {
+            let target = &plan.targets[targets[0]];
+            let stamp = self.files.compare(file, &target.path, checked(target))?;
+            files.push((target.path.clone(), stamp.identity));
+        }
         if has_waited {
-            let mut files = Vec::with_capacity(looks.len());
-            for Look { file, targets } in &looks {
-                let target = &plan.targets[targets[0]];
-                let stamp = self.files.compare(file, &target.path, checked(target))?;
-                still_at_its_place(file, &target.path)?;
-                files.push((target.path.clone(), stamp.identity));
+            for (Look { file, .. }, (path, _)) in looks.iter().zip(&files) {
+                still_at_its_place(file, path)?;
             }
             outside.check_users(&files)?;
         }

@@ -43,7 +43,7 @@ pub(crate) fn open_targets(context: &Context, worker: &WorkerPlan) -> Result<Vec
 fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
     let plan = &context.plan.targets[index];
     let name = plan.path.display();
-    let guarded = context.ready.guarded(plan.expect).filter(|_| plan.open.write);
+    let guarded = context.ready.guarded(&plan.expect).filter(|_| plan.open.write);
     if plan.open.write && matches!(plan.expect, Expected::Block { .. }) && guarded.is_none() {
         return Err(format!("'{name}' is not kept for this run; nothing was written to it"));
     }
@@ -59,12 +59,12 @@ fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
 
 fn is_expected(ready: &Ready, plan: &TargetPlan, opened: Opened) -> bool {
     let size = plan.size_bytes;
-    match (plan.expect, opened) {
+    match (&plan.expect, opened) {
         (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.made(identity) && size_bytes == size,
         (Expected::File(wanted), Opened::File { identity, size_bytes }) => {
             identity == wanted.identity && size_bytes == size
         }
-        (Expected::Block { device: wanted, .. }, Opened::Block { device }) => wanted == device,
+        (Expected::Block { device: wanted, .. }, Opened::Block { device }) => *wanted == device,
         // Only /dev/null and /dev/zero are written to.
         (Expected::Character, Opened::Character { device }) => {
             !plan.open.write || matches!(sys::file::major_minor(device), (1, 3 | 5))

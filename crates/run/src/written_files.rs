@@ -11,9 +11,11 @@ use std::time::Duration;
 use sys::file_identity::{self, FileState};
 use sys::lease::{ReadLease, WriteLease};
 
-/// How long an unexpected user of a file gets to go away: a program that only had a look at it, or the kernel,
-/// which keeps files of a ring open for a moment.
+/// How long an unexpected user of a file gets to go away: a program that only had a look at it.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long the kernel gets to close the files of the run's own rings, which it does in the background.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The files that a run has made or written to, whatever their names.
 #[derive(Debug, Default)]
@@ -162,7 +164,7 @@ fn close_by_name(path: &Path, identity: FileIdentity, content: Fill) -> Result<O
     }
     file.sync_all().map_err(|error| format!("its data cannot be flushed: {error}"))?;
     // A file that is open for writing elsewhere could be changed by data that is on its way already.
-    if matches!(sys::lease::read_lease_within(&file, PATIENCE), Ok(ReadLease::Refused)) {
+    if matches!(sys::lease::read_lease_within(&file, CLOSE_PATIENCE), Ok(ReadLease::Refused)) {
         return Err("another process has it open for writing".to_owned());
     }
     close(&file, content).map(Some).map_err(|error| format!("its mark cannot be updated: {error}"))

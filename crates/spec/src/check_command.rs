@@ -1,7 +1,7 @@
 //! `diskspd check`: the words behind it.
 
 use crate::command::ParseFailure;
-use crate::size;
+use crate::{file_name, size};
 use lexopt::prelude::*;
 use model::check::Workload;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,10 @@ two seconds and writes nothing to the targets.
   TARGET          a file, there or to be made, or a block device
   -c<size>[KMGT]  the size that the run will make each file with
       --for sql   also what SQL Server on Linux asks of its storage
-      --json FILE the findings as JSON too
+      --json FILE the findings as JSON too; - = stdout, instead of the table. A file that is there is
+                  replaced only if it is empty or an earlier report of check
+      --replace-output
+                  let --json replace any regular file
   -h, --help      this text
 
 Exit status: 0 = nothing fails, though there may be warnings; 1 = something fails; 3 = not understood.
@@ -43,8 +46,10 @@ pub struct CheckRequest {
     pub create_bytes: Option<u64>,
     /// `--for`
     pub workload: Workload,
-    /// `--json`
+    /// `--json`; `-` = stdout.
     pub json: Option<PathBuf>,
+    /// `--replace-output`
+    pub replace_output: bool,
 }
 
 /// Reads the words behind `diskspd check`.
@@ -60,7 +65,8 @@ fn read(args: &[OsString]) -> Result<CheckCommand, String> {
             Short('h') | Long("help") => return Ok(CheckCommand::Help),
             Short('c') => request.create_bytes = Some(size_of(&value(&mut parser)?)?),
             Long("for") => request.workload = workload(&value(&mut parser)?)?,
-            Long("json") => request.json = Some(PathBuf::from(value(&mut parser)?)),
+            Long("json") => request.json = Some(file_name::path("--json", value(&mut parser)?)?),
+            Long("replace-output") => request.replace_output = true,
             Value(path) => request.targets.push(PathBuf::from(path)),
             other => return Err(other.unexpected().to_string()),
         }
@@ -106,8 +112,9 @@ mod tests {
             create_bytes: Some(64 << 30),
             workload: Workload::Sql,
             json: Some("c.json".into()),
+            replace_output: true,
         };
-        assert_eq!(parsed("-c64G a --for=sql --json c.json"), Ok(CheckCommand::Check(all)));
+        assert_eq!(parsed("-c64G a --for=sql --replace-output --json c.json"), Ok(CheckCommand::Check(all)));
         assert_eq!(parsed("a -h"), Ok(CheckCommand::Help));
     }
 

@@ -288,6 +288,8 @@ pub struct Events {
 pub struct RunOptions {
     /// `--overwrite`: touch files that this tool did not make.
     pub overwrite: bool,
+    /// `--replace-output`: results may replace files that are no results of their kind.
+    pub replace_output: bool,
     /// `--recreate`: make target files anew instead of reusing them.
     pub recreate: bool,
     /// `--delete-after`: delete the target files that this tool made once the run is over.

@@ -1,6 +1,7 @@
 //! `diskspd compare`: the words behind it.
 
 use crate::command::ParseFailure;
+use crate::file_name;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -80,7 +81,10 @@ fn read(args: &[OsString]) -> Result<CompareCommand, String> {
             Short('h') | Long("help") => return Ok(CompareCommand::Help),
             Long("with") => is_second = true,
             Long("anyway") => anyway = true,
-            Long("baseline") => baseline = Some(PathBuf::from(parser.value().map_err(|error| error.to_string())?)),
+            Long("baseline") => {
+                let value = parser.value().map_err(|error| error.to_string())?;
+                baseline = Some(file_name::path("--baseline", value)?);
+            }
             Long("drives") => drives = Some(number_of_drives(&parser.value().map_err(|error| error.to_string())?)?),
             Long("fail-if") => limits.push(limit(&parser.value().map_err(|error| error.to_string())?)?),
             Value(path) => sides[usize::from(is_second)].push(PathBuf::from(path)),

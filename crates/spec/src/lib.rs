@@ -16,6 +16,7 @@ pub mod devices_command;
 mod distribution;
 mod duration;
 mod expect;
+mod file_name;
 pub mod help;
 mod loaded;
 pub mod man;

@@ -1,7 +1,7 @@
 //! `diskspd monitor`: the words behind it.
 
 use crate::command::ParseFailure;
-use crate::{duration, performance_counter};
+use crate::{duration, file_name, performance_counter};
 use lexopt::prelude::*;
 use model::performance_counter::CounterPattern;
 use std::ffi::{OsStr, OsString};
@@ -37,7 +37,7 @@ In a terminal it is a live table; everywhere else comma-separated values in the 
       --jsonl     JSON lines: one object per interval with all devices (docs/formats/monitor.md)
   -o, --output FILE
                   write to this file instead of stdout; its suffix .jsonl or .json stands for --jsonl.
-                  A file that is there is replaced
+                  A file that is there is replaced only if it is empty or of the same form
   -c, --counters LIST
                   counters by the names that Windows gives them, with * for any characters, separated
                   by commas or given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk has the
@@ -45,14 +45,17 @@ In a terminal it is a live table; everywhere else comma-separated values in the 
                   all of them together
       --record FILE
                   keep the intervals in a file, from which diskspd report FILE --output x.html draws
-                  charts; the live table or the lines go on meanwhile
+                  charts; the live table or the lines go on meanwhile. A file that is there is replaced
+                  only if it is empty or a recording
+      --replace-output
+                  let --output and --record replace any regular file
       --histogram distributions of the latencies of reads and writes, per disk, from issue to completion as
                   the block layer sees them: one table at the end or, with --interval, after each interval.
                   Needs eBPF (root, or CAP_BPF and CAP_PERFMON) and tracefs
   -h, --help      this text
 
-As typeperf has them, also -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y, and a
-counter as a word that begins with \\.
+As typeperf has them, also -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y for
+--replace-output, and a counter as a word that begins with \\.
 
 In the table: q ends, p or a blank pauses, arrows or s choose the column to sort by, r turns the order,
 / filters by name, ? explains.
@@ -86,6 +89,8 @@ pub struct WatchRequest {
     pub counters: Vec<CounterPattern>,
     /// `--record`
     pub record: Option<PathBuf>,
+    /// `--replace-output`
+    pub replace_output: bool,
     /// `--histogram`
     pub histogram: Option<Histograms>,
 }
@@ -138,6 +143,7 @@ struct Words {
     output: Option<PathBuf>,
     counters: Vec<CounterPattern>,
     record: Option<PathBuf>,
+    replace_output: bool,
     histogram: bool,
 }
 
@@ -157,9 +163,14 @@ fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
             Short('n') | Long("samples") => once(&mut words.sample_count, "--samples", count(&text(&mut parser)?)?)?,
             Long("csv") => once(&mut words.lines, "--csv or --jsonl", LineForm::Csv)?,
             Long("histogram") => words.histogram = true,
+            Long("replace-output") => words.replace_output = true,
             Long("jsonl") => once(&mut words.lines, "--csv or --jsonl", LineForm::Json)?,
-            Short('o') | Long("output") => once(&mut words.output, "--output", path(&mut parser)?)?,
-            Long("record") => once(&mut words.record, "--record", path(&mut parser)?)?,
+            Short('o') | Long("output") => {
+                once(&mut words.output, "--output", file_name::path("--output", raw(&mut parser)?)?)?;
+            }
+            Long("record") => {
+                once(&mut words.record, "--record", file_name::path_alone("--record", raw(&mut parser)?)?)?;
+            }
             Short('c') | Long("counters") => words.counters.extend(counters(&text(&mut parser)?)?),
             Value(word) => match word.to_str().filter(|word| word.starts_with('\\')) {
                 Some(counter) => words.counters.push(performance_counter::parse(counter)?),
@@ -185,6 +196,7 @@ fn typeperf_option(parser: &mut lexopt::Parser, words: &mut Words) -> Result<boo
     let is_ours = |word: &OsStr| ["-si", "-sc", "-y", "-f"].iter().any(|option| word == *option);
     let Some(option) = raw.next_if(is_ours) else { return Ok(false) };
     if option == "-y" {
+        words.replace_output = true;
         return Ok(true);
     }
     let option = option.to_string_lossy().into_owned();
@@ -200,10 +212,13 @@ fn typeperf_option(parser: &mut lexopt::Parser, words: &mut Words) -> Result<boo
 }
 
 impl Words {
-    fn request(self) -> Result<WatchRequest, String> {
+    fn request(mut self) -> Result<WatchRequest, String> {
+        // Lines go to stdout anyway, in the form that a file would have.
+        let is_stdout = self.output.take_if(|path| path.as_os_str() == "-").is_some();
         let suffix = self.output.as_deref().and_then(|path| path.extension()).and_then(OsStr::to_str);
         let is_json = suffix.is_some_and(|suffix| ["jsonl", "json", "ndjson"].contains(&suffix));
-        let by_output = self.output.as_ref().map(|_| if is_json { LineForm::Json } else { LineForm::Csv });
+        let by_output =
+            (is_stdout || self.output.is_some()).then_some(if is_json { LineForm::Json } else { LineForm::Csv });
         let lines = self.lines.or(by_output).or((!self.counters.is_empty()).then_some(LineForm::Csv));
         if lines == Some(LineForm::Json) && !self.counters.is_empty() {
             return Err("--counters chooses columns of --csv; JSON lines have everything".to_owned());
@@ -233,6 +248,7 @@ impl Words {
             output: self.output,
             counters: self.counters,
             record: self.record,
+            replace_output: self.replace_output,
             histogram: self.histogram.then_some(when),
         })
     }
@@ -276,8 +292,8 @@ fn once<T>(place: &mut Option<T>, option: &str, value: T) -> Result<(), String> 
     place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was given before")))
 }
 
-fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, String> {
-    parser.value().map(PathBuf::from).map_err(|error| error.to_string())
+fn raw(parser: &mut lexopt::Parser) -> Result<OsString, String> {
+    parser.value().map_err(|error| error.to_string())
 }
 
 fn text(parser: &mut lexopt::Parser) -> Result<String, String> {

@@ -155,6 +155,11 @@ mod tests {
             ("--json a --json b f", "--json was given before"),
             ("--json - --json - f", "--json was given before"),
             ("--json= f", "the name of a file is missing"),
+            (
+                "--json -d1 f",
+                "ERROR: --json '-d1': a file name that begins with '-' is taken for an option: write './-d1'",
+            ),
+            ("--csv=-d1 f", "ERROR: --csv '-d1': a file name that begins with '-'"),
             ("--json", "its value is missing"),
         ] {
             let failure = parse(line).expect_err(line);

@@ -1,8 +1,8 @@
 //! `diskspd report`: the words behind it.
 
 use crate::command::ParseFailure;
-use crate::decimal;
 use crate::outputs::Form;
+use crate::{decimal, file_name};
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,10 @@ that the run printed.
                   write it to this file instead. Its suffix says in which form: .txt, .xml, .csv or
                   .json of one FILE; .html is a page to look at, with charts, in a single file that
                   loads nothing; .svg and .png are a single chart. A page or chart of several results
-                  compares each of them with the first.
+                  compares each of them with the first. A file that is there is replaced only if it is
+                  empty or a document of the same kind
+      --replace-output
+                  replace any regular file
   --chart NAME    which chart: iops, throughput, read-latency, write-latency, distribution, percentiles,
                   heat, cpu or slowest of a result; depth-throughput, depth-latency, grid-throughput,
                   grid-latency, settings-throughput or settings-latency of a sweep. The first that there
@@ -74,7 +77,7 @@ pub enum ReportCommand {
         /// `-` = stdin.
         file: PathBuf,
         /// Where to.
-        output: PathBuf,
+        output: OutputAsked,
         /// Its form.
         form: Form,
     },
@@ -83,12 +86,21 @@ pub enum ReportCommand {
         /// Files and directories; `-` = stdin.
         sources: Vec<PathBuf>,
         /// Where to.
-        output: PathBuf,
+        output: OutputAsked,
         /// Its form.
         form: PictureForm,
         /// `--monitor`: a recording of what devices did meanwhile.
         monitor: Option<PathBuf>,
     },
+}
+
+/// A file to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputAsked {
+    /// `--output`
+    pub path: PathBuf,
+    /// `--replace-output`
+    pub replace: bool,
 }
 
 /// What is to be looked at.
@@ -131,21 +143,23 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     let (mut from_ns, mut to_ns, mut percentiles_ppb, mut slowest) = (None, None, Vec::new(), false);
     let mut chart: Option<String> = None;
     let mut monitor: Option<PathBuf> = None;
+    let mut replace_output = false;
     while let Some(word) = parser.next().map_err(|error| error.to_string())? {
         match word {
             Short('h') | Long("help") => return Ok(ReportCommand::Help),
             Short('o') | Long("output") => {
                 let path = parser.value().map_err(|error| error.to_string())?;
-                once(&mut output, "--output", PathBuf::from(path))?;
+                once(&mut output, "--output", file_name::path_alone("--output", path)?)?;
             }
             Long("monitor") => {
                 let path = parser.value().map_err(|error| error.to_string())?;
-                once(&mut monitor, "--monitor", PathBuf::from(path))?;
+                once(&mut monitor, "--monitor", file_name::path("--monitor", path)?)?;
             }
             Long("from") => once(&mut from_ns, "--from", time(&mut parser)?)?,
             Long("to") => once(&mut to_ns, "--to", time(&mut parser)?)?,
             Long("percentile") => percentiles_ppb.push(decimal::rank_ppb(&text(&mut parser)?)?),
             Long("slowest") => slowest = true,
+            Long("replace-output") => replace_output = true,
             Long("chart") => once(&mut chart, "--chart", text(&mut parser)?)?,
             Value(path) => files.push(PathBuf::from(path)),
             other => return Err(other.unexpected().to_string()),
@@ -172,17 +186,17 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
     if is_part || slowest {
         return Err("--output takes whole results, not a part of one or its slowest I/Os".to_owned());
     }
-    written(files, output, chart, monitor)
+    written(files, OutputAsked { path: output, replace: replace_output }, chart, monitor)
 }
 
 /// What is made of whole results.
 fn written(
     files: Vec<PathBuf>,
-    output: PathBuf,
+    output: OutputAsked,
     chart: Option<String>,
     monitor: Option<PathBuf>,
 ) -> Result<ReportCommand, String> {
-    let form = form_of(&output)?;
+    let form = form_of(&output.path)?;
     if monitor.is_some() && (!matches!(form, Output::Page) || files.len() > 1) {
         return Err(MONITOR_NEEDS_A_PAGE.to_owned());
     }
@@ -245,6 +259,10 @@ fn form_of(output: &Path) -> Result<Output, String> {
 mod tests {
     use super::*;
 
+    fn asked(path: &str) -> OutputAsked {
+        OutputAsked { path: path.into(), replace: false }
+    }
+
     fn parsed(line: &str) -> Result<ReportCommand, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         parse(&args).map_err(|failure| failure.messages.join("\n"))
@@ -260,7 +278,7 @@ mod tests {
         assert_eq!(parsed("-- -a"), Ok(files(&["-a"])));
         assert_eq!(parsed("a --help"), Ok(ReportCommand::Help));
         let convert =
-            |output: &str, form| Ok(ReportCommand::Convert { file: "a.json".into(), output: output.into(), form });
+            |output: &str, form| Ok(ReportCommand::Convert { file: "a.json".into(), output: asked(output), form });
         assert_eq!(parsed("a.json --output b.TXT"), convert("b.TXT", Form::Text));
         assert_eq!(parsed("--output=b.xml a.json"), convert("b.xml", Form::Xml));
         assert_eq!(parsed("-o c/d.csv a.json"), convert("c/d.csv", Form::Csv));
@@ -271,7 +289,7 @@ mod tests {
     fn pages_and_charts_are_made_of_any_number_of_results() {
         let picture = |sources: &[&str], output: &str, form| {
             let sources = sources.iter().map(PathBuf::from).collect();
-            Ok(ReportCommand::Picture { sources, output: output.into(), form, monitor: None })
+            Ok(ReportCommand::Picture { sources, output: asked(output), form, monitor: None })
         };
         assert_eq!(parsed("a.json -o b.html"), picture(&["a.json"], "b.html", PictureForm::Page));
         assert_eq!(parsed("-o b.HTM a dir"), picture(&["a", "dir"], "b.HTM", PictureForm::Page));

@@ -93,6 +93,11 @@ pub fn major_minor(device: u64) -> (u32, u32) {
     (rustix::fs::major(device), rustix::fs::minor(device))
 }
 
+/// A major and a minor number as a device number.
+pub fn device_number(major: u32, minor: u32) -> u64 {
+    rustix::fs::makedev(major, minor)
+}
+
 /// Makes what was written to an open file or device durable (`fdatasync(2)`).
 ///
 /// # Errors

@@ -18,6 +18,7 @@ pub mod extents;
 pub mod file;
 pub mod file_identity;
 pub mod file_mapping;
+pub mod folder;
 pub mod futex;
 pub mod io_uring_probe;
 pub mod lease;

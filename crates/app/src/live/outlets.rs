@@ -1,9 +1,10 @@
 //! Where live figures go, opened before the run.
 
-use crate::outputs::{OutputFile, Protected};
+use crate::outputs::{OutputFile, Protected, Replace};
 use live::metrics::{RunMetrics, Server};
 use live::stream::Stream;
 use model::live::{LiveOptions, StreamTarget};
+use report::document::DocumentKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
@@ -20,14 +21,16 @@ pub(crate) enum CheckedStream {
 impl CheckedStream {
     /// Finds out whether lines can go there, without touching anything. A descriptor is taken at once: the program
     /// opens files of its own later.
-    pub(crate) fn check(target: &StreamTarget, protected: &[Protected]) -> Result<Self, String> {
+    pub(crate) fn check(target: &StreamTarget, any: bool, protected: &[Protected]) -> Result<Self, String> {
         let checked = match target {
             StreamTarget::Descriptor(number) => {
                 sys::descriptor::duplicate_for_writing(*number).map(Self::Descriptor).map_err(|error| error.to_string())
             }
             StreamTarget::Socket(path) => Ok(Self::Socket(path.clone())),
             StreamTarget::File(path) if is_fifo(path) => Ok(Self::Fifo(path.clone())),
-            StreamTarget::File(path) => OutputFile::check(path, protected).map(Self::File),
+            StreamTarget::File(path) => {
+                OutputFile::check(path, Replace { kind: DocumentKind::LiveStream, any }, protected).map(Self::File)
+            }
         };
         checked.map_err(|reason| format!("--live-json '{}': {reason}", shown(target)))
     }
@@ -38,7 +41,7 @@ impl CheckedStream {
             Self::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
             // One that nobody reads is refused instead of waited for.
             Self::Fifo(path) => sys::file::open_to_try_writing(&path).map(OwnedFd::from),
-            Self::File(file) => return file.begin().map(OwnedFd::from),
+            Self::File(file) => file.open().map(OwnedFd::from),
         };
         opened.map_err(|error| error.to_string())
     }
@@ -68,18 +71,20 @@ pub(crate) struct Outlets {
 impl Outlets {
     /// Opens what was asked for. Gives what went wrong.
     pub(crate) fn open(options: &LiveOptions, stream: Option<CheckedStream>) -> Result<Self, String> {
-        let name = options.stream.as_ref().map(shown).unwrap_or_default();
-        let stream = stream
-            .map(|stream| Stream::start(stream.open()?).map_err(|error| error.to_string()))
-            .transpose()
-            .map_err(|error| format!("cannot write to --live-json '{name}': {error}"))?;
         let metrics = options.metrics.map(|address| {
             let metrics =
                 RunMetrics { version: model::version::IMPLEMENTATION_VERSION.to_owned(), ..RunMetrics::default() };
             let server = Server::start(address, metrics);
             server.map_err(|error| format!("cannot serve --metrics at {address}: {error}"))
         });
-        Ok(Self { interval_ms: options.interval_ms, stream, metrics: metrics.transpose()?, screen: options.screen })
+        let name = options.stream.as_ref().map(shown).unwrap_or_default();
+        // Last, for the first line empties what is there, and nothing may keep that from coming any more.
+        let metrics = metrics.transpose()?;
+        let stream = stream
+            .map(|stream| Stream::start(stream.open()?).map_err(|error| error.to_string()))
+            .transpose()
+            .map_err(|error| format!("cannot write to --live-json '{name}': {error}"))?;
+        Ok(Self { interval_ms: options.interval_ms, stream, metrics, screen: options.screen })
     }
 
     /// True if nobody looks.

@@ -1,7 +1,8 @@
 //! Where the monitor shows what it sees: a screen, lines on stdout or in a file, a recording.
 
 use super::PATIENCE;
-use crate::outputs::OutputFile;
+use crate::output::say;
+use crate::outputs::{LineFile, OutputFile};
 use crate::status::{Status, fail};
 use crate::terminal_settings::has_colours;
 use jiff::tz::TimeZone;
@@ -11,8 +12,8 @@ use live::watch::Watch;
 use live::watch_lines::{self, Column, TypeperfCsv};
 use model::device_interval::{DeviceInterval, WatchBegin, WatchEnd, WatchLine};
 use spec::monitor_command::LineForm;
-use std::fs::File;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Why it went no further.
@@ -44,8 +45,8 @@ impl Ended {
 /// Lines and where they go.
 struct Lines {
     form: Form,
-    /// `None` = stdout.
-    file: Option<OutputFile>,
+    /// The name of the file; `None` = stdout.
+    file: Option<PathBuf>,
 }
 
 enum Form {
@@ -60,18 +61,19 @@ impl Lines {
         facts: &WatchBegin,
         file: Option<OutputFile>,
     ) -> Result<Self, Ended> {
-        let out: Box<dyn Write> = match &file {
-            Some(file) => Box::new(file.begin().map_err(Ended::Failed)?),
+        let name = file.as_ref().map(|file| file.name().to_owned());
+        let out: Box<dyn Write> = match file {
+            Some(file) => Box::new(file.begin(form == LineForm::Csv)),
             None => Box::new(io::stdout()),
         };
         let form = match form {
             LineForm::Json => Form::Json(out),
             LineForm::Csv => {
                 let csv = TypeperfCsv::begin(out, &facts.host, columns, TimeZone::system(), facts.started_at_unix_ns);
-                Form::Csv(Box::new(csv.map_err(|error| ended(file.as_ref(), &error))?))
+                Form::Csv(Box::new(csv.map_err(|error| ended(name.as_deref(), &error))?))
             }
         };
-        Ok(Self { form, file })
+        Ok(Self { form, file: name })
     }
 
     fn take(&mut self, interval: &DeviceInterval) -> Result<(), Ended> {
@@ -79,13 +81,13 @@ impl Lines {
             Form::Csv(csv) => csv.interval(interval),
             Form::Json(out) => watch_lines::json(&WatchLine::Interval(interval.clone()), out),
         };
-        written.map_err(|error| ended(self.file.as_ref(), &error))
+        written.map_err(|error| ended(self.file.as_deref(), &error))
     }
 }
 
-fn ended(file: Option<&OutputFile>, error: &io::Error) -> Ended {
+fn ended(file: Option<&Path>, error: &io::Error) -> Ended {
     match file {
-        Some(file) => Ended::Failed(format!("cannot write '{}': {error}", file.name().display())),
+        Some(name) => Ended::Failed(format!("cannot write '{}': {error}", name.display())),
         None => Ended::of_stdout(error),
     }
 }
@@ -131,7 +133,7 @@ impl Picture {
 pub(super) struct Faces {
     lines: Option<Lines>,
     picture: Option<Picture>,
-    recording: Option<(File, OutputFile)>,
+    recording: Option<LineFile>,
     told_count: u64,
 }
 
@@ -144,10 +146,7 @@ impl Faces {
         output: Option<OutputFile>,
         record: Option<OutputFile>,
     ) -> Result<Self, Ended> {
-        let recording = match record {
-            Some(file) => Some((file.begin().map_err(Ended::Failed)?, file)),
-            None => None,
-        };
+        let recording = record.map(|file| file.begin(true));
         let lines = form.map(|form| Lines::begin(form, columns, facts, output)).transpose()?;
         let mut all = Self { lines, picture: None, recording, told_count: 0 };
         all.record(&WatchLine::Begin(facts.clone()))?;
@@ -189,14 +188,18 @@ impl Faces {
         Ok(After::Continue)
     }
 
-    /// Writes the last line of a recording.
+    /// Writes the last line of a recording. An earlier one stays if there is no interval.
     pub(super) fn end(&mut self, missed_count: u64) -> Result<(), Ended> {
+        if let Some(file) = self.recording.as_ref().filter(|file| file.is_untouched()) {
+            say(&format!("WARNING: '{}': nothing was recorded; it stays as it is", file.name().display()));
+            return Ok(());
+        }
         self.record(&WatchLine::End(WatchEnd { interval_count: self.told_count, missed_count }))
     }
 
     fn record(&mut self, line: &WatchLine) -> Result<(), Ended> {
         match &mut self.recording {
-            Some((out, file)) => watch_lines::json(line, out).map_err(|error| ended(Some(file), &error)),
+            Some(file) => watch_lines::json(line, file).map_err(|error| ended(Some(file.name()), &error)),
             None => Ok(()),
         }
     }

@@ -1,19 +1,25 @@
 //! The directory of a sweep: `sweep.json`, `table.csv` and a file for each run.
 
-use crate::outputs::{OutputFile, write_document};
+use crate::outputs::{OutputFile, Protected, Replace, names_in, write_document};
 use flate2::Crc;
 use jiff::Zoned;
 use model::result::RunResult;
 use model::sweep::{Purpose, SWEEP_FORM, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
+use report::document::DocumentKind;
 use spec::Form;
 use spec::sweep::SweepRequest;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 const TABLE_FILE: &str = "table.csv";
 const PRECONDITION_FILE: &str = "precondition.json";
+/// What the names of its runs' results begin with.
+const RUN_PREFIX: &str = "point-";
 
 /// What is kept in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +60,10 @@ impl Kind {
 pub(super) struct Folder {
     path: PathBuf,
     kind: Kind,
+    /// `--replace-output`
+    replace_output: bool,
+    /// True while an earlier record, which is to be replaced, is there.
+    has_earlier: Cell<bool>,
 }
 
 /// This program: its version, and a checksum of the file that it runs from, if that can be read.
@@ -113,24 +123,68 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
 }
 
 impl Folder {
-    /// A directory for a new sweep, which is made later: none may be there, or an empty one.
-    pub(super) fn check(path: PathBuf, kind: Kind) -> Result<Self, String> {
+    /// A directory for a new sweep, which is made later: none may be there, or an empty one, unless what it
+    /// has may be replaced.
+    pub(super) fn check(path: PathBuf, kind: Kind, replace_output: bool) -> Result<Self, String> {
         let shown = path.display();
+        let has_earlier = path.join(kind.file()).symlink_metadata().is_ok();
         match fs::read_dir(&path).map(Iterator::count) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { path, kind }),
-            Err(error) => Err(format!("--dir '{shown}': {error}")),
-            Ok(0) => Ok(Self { path, kind }),
-            Ok(_) if path.join(kind.file()).exists() => {
-                Err(format!("--dir '{shown}': a {} is there; --resume {shown} goes on with it", kind.name()))
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("--dir '{shown}': {error}")),
+            Ok(0) => {}
+            Ok(_) if replace_output => {}
+            Ok(_) if has_earlier => {
+                let name = kind.name();
+                return Err(format!(
+                    "--dir '{shown}': a {name} is there: --resume {shown} goes on with it, --replace-output replaces it"
+                ));
             }
-            Ok(_) => Err(format!("--dir '{shown}': it is not empty")),
+            Ok(_) => {
+                return Err(format!("--dir '{shown}': it is not empty: choose another name, or give --replace-output"));
+            }
         }
+        let folder = Self { path, kind, replace_output, has_earlier: Cell::new(has_earlier) };
+        folder.check_files()?;
+        Ok(folder)
+    }
+
+    /// Whether its own files can be written, before anything is run. What is not there can.
+    fn check_files(&self) -> Result<(), String> {
+        for (name, document) in
+            [(self.kind.file().as_str(), DocumentKind::Sweep), (TABLE_FILE, DocumentKind::SweepTable)]
+        {
+            let path = self.path.join(name);
+            if path.symlink_metadata().is_ok() {
+                let replace = Replace { kind: document, any: self.replace_output };
+                OutputFile::check(&path, replace, &[]).map_err(|reason| format!("'{}': {reason}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with files of the load that have, or would get, the names of its own.
+    pub(super) fn misplaced(&self, files: impl Iterator<Item = Protected>) -> Vec<String> {
+        let own = [Kind::Sweep.file(), Kind::Repeat.file(), TABLE_FILE.to_owned(), PRECONDITION_FILE.to_owned()];
+        let is_own = |name: &OsStr| {
+            let name = name.to_string_lossy();
+            own.iter().any(|own| *own == name) || (name.starts_with(RUN_PREFIX) && name.ends_with(".json"))
+        };
+        let mut files: Vec<Protected> = files.collect();
+        files.dedup_by(|one, other| one.path == other.path);
+        let named = files.iter().flat_map(|file| names_in(&self.path, std::iter::once(file.path.clone())));
+        let named: BTreeMap<PathBuf, OsString> = named.filter(|(_, name)| is_own(name)).collect();
+        let reason = |path: &PathBuf| {
+            format!("--dir '{}': '{}' has the name of a result there", self.path.display(), path.display())
+        };
+        named.keys().map(reason).collect()
     }
 
     /// The directory of a sweep that was begun, and the sweep.
-    pub(super) fn open(path: PathBuf, kind: Kind) -> Result<(Self, Sweep), String> {
+    pub(super) fn open(path: PathBuf, kind: Kind, replace_output: bool) -> Result<(Self, Sweep), String> {
         let sweep = kept(&path, kind)?;
-        Ok((Self { path, kind }, sweep))
+        let folder = Self { path, kind, replace_output, has_earlier: Cell::new(false) };
+        folder.check_files()?;
+        Ok((folder, sweep))
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -148,30 +202,40 @@ impl Folder {
     /// Keeps a result under the next free number; that of preconditioning, which is no run, under a name of its own.
     pub(super) fn keep(&self, result: &RunResult, purpose: Purpose) -> Result<String, String> {
         if purpose == Purpose::Precondition {
-            self.write(PRECONDITION_FILE, |out| write_document(Form::Json, result, out))?;
+            self.write(PRECONDITION_FILE, DocumentKind::ResultJson, |out| write_document(Form::Json, result, out))?;
             return Ok(PRECONDITION_FILE.to_owned());
         }
         let mut number = 1;
         let name = loop {
-            let name = format!("point-{number:04}.json");
+            let name = format!("{RUN_PREFIX}{number:04}.json");
             if !self.path.join(&name).exists() {
                 break name;
             }
             number += 1;
         };
-        self.write(&name, |out| write_document(Form::Json, result, out))?;
+        self.write(&name, DocumentKind::ResultJson, |out| write_document(Form::Json, result, out))?;
         Ok(name)
     }
 
-    /// Writes down how far a sweep has come.
+    /// Writes down how far a sweep has come. An earlier record stays until there are figures.
     pub(super) fn save(&self, sweep: &Sweep) -> Result<(), String> {
-        self.write(&self.kind.file(), |out| Ok(serde_json::to_writer_pretty(out, sweep)?))?;
-        self.write(TABLE_FILE, |out| report::sweep::csv(sweep, out))
+        if self.has_earlier.get() && sweep.measured().next().is_none() {
+            return Ok(());
+        }
+        self.has_earlier.set(false);
+        self.write(&self.kind.file(), DocumentKind::Sweep, |out| Ok(serde_json::to_writer_pretty(out, sweep)?))?;
+        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| report::sweep::csv(sweep, out))
     }
 
-    fn write(&self, name: &str, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+    fn write(
+        &self,
+        name: &str,
+        kind: DocumentKind,
+        contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), String> {
         let path = self.path.join(name);
-        let written = OutputFile::check(&path, &[]).and_then(|file| file.write(contents).map_err(|e| e.to_string()));
+        let written = OutputFile::check(&path, Replace { kind, any: self.replace_output }, &[])
+            .and_then(|file| file.write(contents).map_err(|e| e.to_string()));
         written.map_err(|reason| format!("cannot write '{}': {reason}", path.display()))
     }
 }

@@ -1,6 +1,7 @@
 //! What must be known about a block device before anything is written to it: who uses it, what it
 //! is called, and what is on it.
 
+mod chain;
 mod identities;
 mod scratch;
 mod signature;
@@ -10,12 +11,18 @@ use crate::block::place;
 use crate::origin;
 use crate::root::Root;
 use crate::storage::Walk;
-use crate::{devices, mounts};
+use crate::{devices, loops, mounts};
+use chain::Chain;
 use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, DeviceRow, Transport};
 use model::device_guard::{Claim, DeviceContent, DeviceGuard};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use sys::device_mapper::MappedDevice;
+use users::Scope;
+
+/// Most users that are named one by one.
+const NAMED_MAX: usize = 8;
 
 /// Kinds of the device mapper's targets whose blocks are shared with others.
 const SHARING: [&str; 6] = ["thin", "thin-pool", "snapshot", "snapshot-origin", "snapshot-merge", "era"];
@@ -29,22 +36,33 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
         return DeviceGuard { name, claim, ..DeviceGuard::default() };
     };
     let rows = devices::devices(root);
+    let loops = loops::attached(root);
     let row = rows.iter().find(|row| row.name == name).cloned().unwrap_or_default();
     let identities = identities::of(root, &row, &rows);
+    let chain = Chain::of(root, &row, &rows, &loops);
+    let scope = Scope { root, rows: &rows, loops: &loops, own_loops: &chain.own_loops };
     // Asked while no descriptor of ours is open, which the device mapper would count.
-    let mapped = matches!(row.kind, DeviceKind::Mapper { .. }).then(|| sys::device_mapper::describe(major, minor));
+    let mapped = mapped(&row);
     let claim = claim(path);
-    let mut users = users::of(root, &row, &rows);
+    let mut users = users::of(&scope, &row);
     if let Some(Ok(mapped)) = &mapped
         && mapped.open_count > 0
     {
         users.push(format!("the device mapper counts {} openers", mapped.open_count));
     }
+    let below = chain.look(&scope);
+    users.extend(below.users);
+    users.extend(chain::unasked(&loops, &chain.own_loops));
     DeviceGuard {
         disk_sequence: disk_sequence(path),
+        backing: chain::backing(&loops, &row),
+        below: below.devices,
         claim,
-        users,
-        shares_blocks: mapped.and_then(|answer| shares_blocks(&answer)),
+        users: shortened(users),
+        shares_blocks: mapped
+            .and_then(|answer| shares_blocks(&answer))
+            .map(|phrase| format!("it {phrase}"))
+            .or(below.shares_blocks),
         content: content(path, size_bytes),
         network: network(root, &name),
         scratch: scratch::of(root, &identities),
@@ -52,6 +70,30 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
         kind: row.kind,
         identities,
         name,
+    }
+}
+
+fn shortened(mut users: Vec<String>) -> Vec<String> {
+    if users.len() > NAMED_MAX {
+        let more = users.len() - NAMED_MAX;
+        users.truncate(NAMED_MAX);
+        users.push(format!("{more} more"));
+    }
+    users
+}
+
+/// What the device mapper says of the device, if it is one of its own.
+fn mapped(row: &DeviceRow) -> Option<io::Result<MappedDevice>> {
+    let number = row.number.filter(|_| matches!(row.kind, DeviceKind::Mapper { .. }))?;
+    Some(sys::device_mapper::describe(number.major, number.minor))
+}
+
+/// Where the device's node is.
+fn node(row: &DeviceRow) -> PathBuf {
+    let usual = Path::new("/dev").join(&row.name);
+    match &row.kind {
+        DeviceKind::Mapper { name: Some(name), .. } if !usual.exists() => Path::new("/dev/mapper").join(name),
+        _ => usual,
     }
 }
 
@@ -67,15 +109,13 @@ fn disk_sequence(path: &Path) -> Option<u64> {
     sys::file::open_to_look(path).and_then(|file| sys::block::disk_sequence(&file)).ok()
 }
 
-fn shares_blocks(answer: &io::Result<sys::device_mapper::MappedDevice>) -> Option<String> {
+fn shares_blocks(answer: &io::Result<MappedDevice>) -> Option<String> {
     match answer {
         Ok(mapped) => {
             let kind = mapped.targets.iter().find(|kind| SHARING.contains(&kind.as_str()))?;
-            Some(format!("it is a thin volume, a snapshot or the origin of one (the device mapper's {kind})"))
+            Some(format!("is a thin volume, a snapshot or the origin of one (the device mapper's {kind})"))
         }
-        Err(error) => {
-            Some(format!("whether it is a snapshot cannot be told: the device mapper cannot be asked: {error}"))
-        }
+        Err(error) => Some(format!("may be a snapshot, since the device mapper cannot be asked: {error}")),
     }
 }
 

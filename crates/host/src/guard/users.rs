@@ -3,10 +3,11 @@
 //! The kernel decides by refusing a claim; this explains, and finds those who have plain
 //! descriptors, which no claim sees.
 
-use super::{disk_of, identities};
-use crate::mounts;
+use super::{disk_of, identities, node};
+use crate::loops::Attached;
 use crate::root::Root;
 use crate::syntax::labelled;
+use crate::{exports, mounts};
 use model::block_device::{DeviceKind, DeviceRow, DeviceUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,8 +15,24 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Most users that are named one by one.
-const NAMED_MAX: usize = 8;
+/// Loop devices over one another that are named.
+const ABOVE_MAX: usize = 8;
+
+/// All that is looked at to find the users of a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope<'a> {
+    pub(super) root: &'a Root,
+    pub(super) rows: &'a [DeviceRow],
+    pub(super) loops: &'a [Attached],
+    /// Loop devices through which the device is written to: they are no other users.
+    pub(super) own_loops: &'a [String],
+}
+
+impl Scope<'_> {
+    fn is_own(&self, name: &str) -> bool {
+        self.own_loops.iter().any(|own| own == name)
+    }
+}
 
 /// How a device is related to the one that is asked about.
 struct Relative<'a> {
@@ -26,8 +43,8 @@ struct Relative<'a> {
 }
 
 /// Phrases, one for each use.
-pub(super) fn of(root: &Root, row: &DeviceRow, rows: &[DeviceRow]) -> Vec<String> {
-    let relatives = relatives(root, row, rows);
+pub(super) fn of(scope: &Scope<'_>, row: &DeviceRow) -> Vec<String> {
+    let relatives = relatives(scope, row);
     let mut users: Vec<String> = relatives.iter().flat_map(listed).collect();
     users.extend(relatives.iter().filter(|relative| relative.is_same_disk).filter_map(claimed));
     let numbers: BTreeMap<(u32, u32), &str> = relatives
@@ -35,32 +52,41 @@ pub(super) fn of(root: &Root, row: &DeviceRow, rows: &[DeviceRow]) -> Vec<String
         .filter_map(|relative| Some((relative.row.number?, relative.remark.as_str())))
         .map(|(number, remark)| ((number.major, number.minor), remark))
         .collect();
-    users.extend(Processes::new(root, &numbers).search());
-    users.dedup();
-    if users.len() > NAMED_MAX {
-        let more = users.len() - NAMED_MAX;
-        users.truncate(NAMED_MAX);
-        users.push(format!("{more} more"));
+    for relative in &relatives {
+        let above = above(scope, relative.row, 0);
+        users.extend(above.into_iter().map(|phrase| format!("{phrase}{}", relative.remark)));
     }
+    users.extend(served(scope.root, &numbers));
+    users.extend(Processes::new(scope.root, &numbers).search());
+    users.dedup();
     users
 }
 
-fn relatives<'a>(root: &Root, row: &'a DeviceRow, rows: &'a [DeviceRow]) -> Vec<Relative<'a>> {
+fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
+    let Scope { root, rows, .. } = *scope;
     let mut relatives = vec![Relative { row, remark: String::new(), is_same_disk: false }];
     let disk = disk_of(root, row);
     let own = identities::of(root, row, rows);
     // Nothing but its multipath disk can use a single path, which has no node.
     let is_path = |other: &DeviceRow| matches!(other.kind, DeviceKind::NvmePath { .. });
     for other in rows.iter().filter(|other| other.name != row.name && other.size_bytes != Some(0) && !is_path(other)) {
+        let other_disk = disk_of(root, other);
         let remark = if disk.as_deref() == Some(&other.name) {
             "its disk"
-        } else if disk_of(root, other).as_deref() == Some(&row.name) {
+        } else if other_disk.as_deref() == Some(&row.name) {
             "a partition of it"
-        } else if own.first().is_some_and(|identity| {
-            let others = identities::of(root, other, rows);
-            // A partition of another path to it begins with the disk's name.
-            others.first().is_some_and(|name| name == identity || name.starts_with(&format!("{identity}-part")))
-        }) {
+        } else if match same_loop_backing(
+            scope,
+            disk.as_deref().unwrap_or(&row.name),
+            other_disk.as_deref().unwrap_or(&other.name),
+        ) {
+            Some(is_same) => is_same,
+            None => own.first().is_some_and(|identity| {
+                let others = identities::of(root, other, rows);
+                // A partition of another path to it begins with the disk's name.
+                others.first().is_some_and(|name| name == identity || name.starts_with(&format!("{identity}-part")))
+            }),
+        } {
             relatives.push(Relative {
                 row: other,
                 remark: format!(" ({}, the same storage under another name)", other.name),
@@ -73,6 +99,52 @@ fn relatives<'a>(root: &Root, row: &'a DeviceRow, rows: &'a [DeviceRow]) -> Vec<
         relatives.push(Relative { row: other, remark: format!(" ({}, {remark})", other.name), is_same_disk: false });
     }
     relatives
+}
+
+/// Whether two loop devices stand on the same file or device; `None` if they are no two loop devices.
+fn same_loop_backing(scope: &Scope<'_>, one: &str, other: &str) -> Option<bool> {
+    let find = |name: &str| scope.loops.iter().find(|device| device.name == name);
+    let (one, other) = (find(one)?, find(other)?);
+    let is_own_chain = scope.is_own(&one.name) && scope.is_own(&other.name);
+    let is_same = match (one.device(), other.device()) {
+        (None, None) => one.file_identity().is_some() && one.file_identity() == other.file_identity(),
+        (one, other) => one == other,
+    };
+    Some(one.name != other.name && is_same && !is_own_chain)
+}
+
+/// Loop devices that stand on this one, with what they are used for.
+fn above(scope: &Scope<'_>, row: &DeviceRow, depth: usize) -> Vec<String> {
+    let over = |device: &&Attached| device.device().is_some() && device.device() == row.number;
+    let mut phrases = Vec::new();
+    for device in scope.loops.iter().filter(over).filter(|device| !scope.is_own(&device.name)) {
+        let upper = scope.rows.iter().find(|row| row.name == device.name);
+        let mut uses = Vec::new();
+        for row in upper
+            .into_iter()
+            .chain(scope.rows.iter().filter(|other| disk_of(scope.root, other).as_deref() == Some(&device.name)))
+        {
+            let remark = if row.name == device.name { String::new() } else { format!(" ({})", row.name) };
+            uses.extend(listed(&Relative { row, remark, is_same_disk: false }));
+            if depth < ABOVE_MAX {
+                uses.extend(above(scope, row, depth + 1));
+            }
+        }
+        let uses = if uses.is_empty() { String::new() } else { format!(", which is {}", uses.join(" and ")) };
+        phrases.push(format!("the backing device of /dev/{}{uses}", device.name));
+    }
+    phrases
+}
+
+/// What the kernel itself serves to others.
+fn served(root: &Root, numbers: &BTreeMap<(u32, u32), &str>) -> Vec<String> {
+    let phrase = |export: exports::Export| {
+        let metadata = fs::metadata(root.path(&export.path)).ok()?;
+        let number = sys::file::major_minor(metadata.rdev());
+        let remark = metadata.file_type().is_block_device().then(|| numbers.get(&number))??;
+        Some(format!("open in {}{remark}", export.phrase))
+    };
+    exports::all(root).into_iter().filter_map(phrase).collect()
 }
 
 /// What the tables of mounts, swap and holders say.
@@ -91,8 +163,8 @@ fn listed(relative: &Relative<'_>) -> Vec<String> {
 
 /// The same storage under another name, which a claim on this one does not cover.
 fn claimed(relative: &Relative<'_>) -> Option<String> {
-    let node = Path::new("/dev").join(&relative.row.name);
-    let is_busy = sys::block::claim(&node).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
+    let is_busy =
+        sys::block::claim(&node(relative.row)).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
     is_busy.then(|| format!("in exclusive use{}", relative.remark))
 }
 
@@ -169,6 +241,8 @@ impl<'a> Processes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::block_device::DeviceNumber;
+    use model::device_guard::LoopBacking;
 
     #[test]
     fn a_disk_s_own_paths_do_not_use_it_and_another_name_of_it_may() {
@@ -193,7 +267,38 @@ mod tests {
             row("nvme0n1", head, Vec::new()),
             row("nvme9n1", DeviceKind::Disk, vec![DeviceUse::Swap]),
         ];
-        let users: Vec<String> = relatives(&root, &rows[2], &rows).iter().flat_map(listed).collect();
+        let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &[] };
+        let users: Vec<String> = relatives(&scope, &rows[2]).iter().flat_map(listed).collect();
         assert_eq!(users, ["active swap (nvme9n1, the same storage under another name)"]);
+    }
+
+    #[test]
+    fn what_stands_on_a_device_is_told_with_its_uses() {
+        let root = Root::recorded("/nowhere");
+        let row = |name: &str, major, minor, mounted: &[&str]| DeviceRow {
+            name: name.to_owned(),
+            number: Some(DeviceNumber { major, minor }),
+            mounted: mounted.iter().map(Into::into).collect(),
+            ..DeviceRow::default()
+        };
+        let over = |name: &str, major, minor| {
+            let block_device = Some(sys::file::device_number(major, minor));
+            let backing = Ok(LoopBacking { block_device, ..LoopBacking::default() });
+            Attached { name: name.to_owned(), file: "/dev/x".into(), backing }
+        };
+        let rows = [row("sda", 8, 0, &[]), row("loop0", 7, 0, &[]), row("loop1", 7, 1, &["/mnt"])];
+        let loops = [over("loop0", 8, 0), over("loop1", 7, 0), over("loop2", 8, 0)];
+        let own = ["loop2".to_owned()];
+        let scope = Scope { root: &root, rows: &rows, loops: &loops, own_loops: &own };
+        let mounted = "the backing device of /dev/loop1, which is mounted at '/mnt'";
+        assert_eq!(above(&scope, &rows[0], 0), [format!("the backing device of /dev/loop0, which is {mounted}")]);
+        assert_eq!(above(&scope, &rows[1], 0), [mounted]);
+        assert!(above(&scope, &rows[2], 0).is_empty());
+        let circle = [over("loop0", 7, 1), over("loop1", 7, 0)];
+        assert!(!above(&Scope { loops: &circle, ..scope }, &rows[1], 0).is_empty(), "a circle ends");
+        // By what they stand on, not by the name, which all have in common here.
+        let same = |one, other| same_loop_backing(&Scope { own_loops: &[], ..scope }, one, other);
+        assert_eq!((same("loop0", "loop2"), same("loop0", "loop1")), (Some(true), Some(false)));
+        assert_eq!((same("loop0", "sda"), same("loop0", "loop0")), (None, Some(false)));
     }
 }

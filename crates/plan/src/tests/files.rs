@@ -161,7 +161,7 @@ fn hard_links_are_one_file() {
     let facts = facts([("a", regular(ours(1, MIB, Fill::Zero))), ("b", regular(ours(1, MIB, Fill::Zero)))]);
     let plan = planned(&profile(span([creating("a", MIB), creating("b", MIB)])), &facts);
     assert_eq!(steps(&plan), ["anew 1", "before"]);
-    let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect).collect();
+    let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect.clone()).collect();
     assert_eq!(expected, [Expected::Prepared, Expected::File(ours(1, MIB, Fill::Ramp).stamp())]);
 }
 
@@ -169,7 +169,7 @@ fn hard_links_are_one_file() {
 fn files_that_will_be_made_are_opened_as_prepared_and_reused_ones_as_themselves() {
     let facts = facts([("a", regular(ours(1, MIB, Fill::Ramp))), ("b", regular(ours(2, MIB, Fill::Ramp)))]);
     let plan = planned(&profile(span([creating("a", MIB), creating("b", 2 * MIB)])), &facts);
-    let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect).collect();
+    let expected: Vec<Expected> = plan.time_spans[0].targets.iter().map(|target| target.expect.clone()).collect();
     assert_eq!(expected, [Expected::File(ours(1, MIB, Fill::Ramp).stamp()), Expected::Prepared]);
 }
 
@@ -185,8 +185,11 @@ fn creation_leaves_devices_alone() {
     let plan = planned(&profile(span([creating("/dev/sdb", 9 * MIB), zero])), &facts);
     assert_eq!(steps(&plan), ["keep", "keep"]);
     let targets = &plan.time_spans[0].targets;
-    assert_eq!((targets[0].size_bytes, targets[0].expect), (MIB, Expected::Block { device: 8, disk_sequence: None }));
-    assert_eq!((targets[1].size_bytes, targets[1].expect), (1 << 40, Expected::Character));
+    assert_eq!(
+        (targets[0].size_bytes, targets[0].expect.clone()),
+        (MIB, Expected::Block { device: 8, disk_sequence: None, backing: None, below: Vec::new() })
+    );
+    assert_eq!((targets[1].size_bytes, targets[1].expect.clone()), (1 << 40, Expected::Character));
 }
 
 #[test]

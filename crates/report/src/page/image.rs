@@ -4,6 +4,8 @@ use super::chart::{Chart, Marks, Series};
 use super::draw::{Drawing, Layer, Plane, Size};
 use super::palette::Role;
 use super::quantity::Quantity;
+use crate::document::{PNG_KEYWORD, SVG_MARK};
+use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use plotters::prelude::*;
 use std::fmt::{Debug, Write as _};
 use std::io;
@@ -83,7 +85,7 @@ pub(super) fn svg_alone(chart: &Chart) -> io::Result<Vec<u8>> {
         &mut svg,
         format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width_px}\" height=\"{height_px}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\">\n<title>"
+             viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\">\n{SVG_MARK}\n<title>"
         ),
     );
     escape(&mut svg, &chart.title);
@@ -112,6 +114,8 @@ pub(super) fn png(chart: &Chart) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
+    let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
+    encoder.add_text_chunk(PNG_KEYWORD.to_owned(), program).map_err(io::Error::other)?;
     encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels)).map_err(io::Error::other)?;
     Ok(bytes)
 }

@@ -4,7 +4,7 @@ use crate::builder::{Builder, Given};
 use crate::command::{Command, Overrides, ParseFailure, RunOptions, Subcommand, Surroundings};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
-use crate::{help, targets};
+use crate::{file_name, help, targets};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -92,6 +92,10 @@ pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result
                 next
             }
         };
+        if row.takes_file() {
+            let value = value.as_deref().unwrap_or_default();
+            file_name::not_an_option(name, OsStr::new(value)).map_err(ParseFailure::because)?;
+        }
         match name {
             "--help" => return answer_help(value),
             "--man" => return answer_man(value.as_deref()),

@@ -33,7 +33,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "write one line of JSON per interval for programs, to a file, a descriptor or a socket",
         long: "The first line holds the plan, each interval has a line with its counters and percentiles, the last line \
                is the result (docs/formats/live.md). A reader that is slow or gone does not slow the run: lines that it \
-               does not take are dropped, and the next one says how many. fd:<n> is a descriptor that the program was \
+               does not take are dropped, and the next one says how many. A file that is there is replaced only if it is \
+               empty or an earlier stream, and not before the first line; --replace-output allows others. fd:<n> is a descriptor that the program was \
                started with, unix:<path> a socket on which somebody listens. Latencies are measured as with -L.",
         example: "--live-json=live.jsonl",
         apply: stream,

@@ -14,7 +14,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Writes everything that was asked for, decided and measured to a file that diskspd report makes every \
                other form from. With - it goes to stdout in place of the report. The file is complete or not there: \
                it is written under another name and renamed at the end of the run. It may not be a target, a device, \
-               a directory or a FIFO.",
+               a directory or a FIFO. A file that is there is replaced only by a run that has figures, and only if it \
+               is empty or an earlier result of this form; --replace-output allows others.",
         example: "--json=result.json",
         apply: |builder, given| output(builder, given, Form::Json),
         ..OUTPUT
@@ -44,6 +45,23 @@ pub(super) const ROWS: &[OptionRow] = &[
                totals; with - to stdout instead of the report. The file is treated like that of --json.",
         example: "--csv=result.csv",
         apply: |builder, given| output(builder, given, Form::Csv),
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "--replace-output",
+        value: "",
+        kind: Kind::Flag,
+        repeat: Repeat::Harmless,
+        short: "let results replace files that are no results of their kind",
+        long: "A result, a live stream or a recording replaces an existing file only if that is empty or a document of \
+               the same kind that this program wrote; with --replace-output any regular file. A run without figures \
+               replaces nothing, with this option or without. Targets are another matter: that of --overwrite, which \
+               does not concern results.",
+        example: "--replace-output",
+        apply: |builder, _| {
+            builder.options.replace_output = true;
+            Ok(())
+        },
         ..OUTPUT
     },
     OptionRow {

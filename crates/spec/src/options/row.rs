@@ -209,6 +209,11 @@ impl OptionRow {
         self.name.starts_with("--")
     }
 
+    /// True for our own options whose value is the name of a file.
+    pub(crate) fn takes_file(&self) -> bool {
+        self.is_long() && self.value.starts_with("=<file")
+    }
+
     /// Name and value as help shows them.
     pub fn synopsis(&self) -> String {
         format!("{}{}", self.name, self.value)

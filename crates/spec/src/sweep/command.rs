@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::points::{PlannedPoint, Variation, points};
 use crate::command::{ParseFailure, Surroundings};
-use crate::{decimal, duration};
+use crate::{decimal, duration, file_name};
 use lexopt::prelude::*;
 use model::limit::{Limit, LimitFigure};
 use model::limits::RUNS_MAX;
@@ -51,15 +51,24 @@ What is said:
       --ssds N, --copies M
                devices below the targets, and copies of each written block: depth and IOPS per device
       --dir DIR
-               where sweep.json, table.csv and every result go; sweep-YYYYMMDD-HHMMSS if not given
+               where sweep.json, table.csv and every result go, a new or an empty directory;
+               sweep-YYYYMMDD-HHMMSS if not given
+      --replace-output
+               also into a directory that is not empty: its sweep.json and table.csv are replaced
       --resume DIR
                go on where a sweep stopped
+      --run-commands
+               with --resume: run the command of --before-point that DIR keeps. Without it the command
+               is shown and nothing is run
   -h, --help   this text
 
 Ends with 0, also after Ctrl+C; with 1 if a point failed.
 
 A file called sweep is measured as ./sweep.
 ";
+
+/// What is wrong with `--run-commands` for a new sweep.
+pub(super) const RUN_COMMANDS_ALONE: &str = "--run-commands is for --resume: a command that is typed is run without it";
 
 /// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,9 +81,18 @@ pub enum SweepCommand {
         request: Box<SweepRequest>,
         /// Where its results go, if that was said.
         folder: Option<PathBuf>,
+        /// `--replace-output`
+        replace_output: bool,
     },
     /// Go on with the sweep in this directory.
-    Resume(PathBuf),
+    Resume {
+        /// The directory.
+        folder: PathBuf,
+        /// `--run-commands`: run the command that it keeps before each run.
+        run_commands: bool,
+        /// `--replace-output`
+        replace_output: bool,
+    },
 }
 
 /// A sweep to be run.
@@ -133,6 +151,8 @@ struct Words {
     options: SweepOptions,
     folder: Option<PathBuf>,
     resume: Option<PathBuf>,
+    replace_output: bool,
+    run_commands: bool,
 }
 
 fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
@@ -151,20 +171,27 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
     }
     if let Some(folder) = words.resume {
         if !words.kept.is_empty() || words.folder.is_some() || own.len() != args.len() {
-            return Err("--resume stands alone: the sweep knows what it was asked".to_owned());
+            return Err("--resume stands alone, or with --run-commands: the sweep knows what it was asked".to_owned());
         }
-        return Ok(SweepCommand::Resume(folder));
+        let (run_commands, replace_output) = (words.run_commands, words.replace_output);
+        return Ok(SweepCommand::Resume { folder, run_commands, replace_output });
     }
+    if words.run_commands {
+        return Err(RUN_COMMANDS_ALONE.to_owned());
+    }
+    let replace_output = words.replace_output;
     let request = words.finish(&load, surroundings)?;
-    Ok(SweepCommand::Run { folder: request.1, request: Box::new(request.0) })
+    Ok(SweepCommand::Run { folder: request.1, request: Box::new(request.0), replace_output })
 }
 
 impl Words {
     fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), String> {
         let value = |parser: &mut lexopt::Parser| parser.value().map_err(|error| error.to_string());
         match name {
-            "dir" => self.folder = Some(value(parser)?.into()),
-            "resume" => self.resume = Some(value(parser)?.into()),
+            "dir" => self.folder = Some(file_name::path_alone("--dir", value(parser)?)?),
+            "resume" => self.resume = Some(file_name::path_alone("--resume", value(parser)?)?),
+            "replace-output" => self.replace_output = true,
+            "run-commands" => self.run_commands = true,
             _ => {
                 let known = [
                     "vary",
@@ -345,17 +372,22 @@ mod tests {
             ssds: Some(8),
             copies: Some(2),
         };
-        let Ok(SweepCommand::Run { request, folder }) = parsed(line) else { panic!() };
+        let Ok(SweepCommand::Run { request, folder, .. }) = parsed(line) else { panic!() };
         assert_eq!((request.options.clone(), folder), (options, Some("here".into())));
         assert_eq!(request.points.len(), 4);
         let words: Vec<OsString> = request.words.iter().map(OsString::from).collect();
-        assert_eq!(parse(&words, &Nothing), Ok(SweepCommand::Run { request, folder: None }), "its words say all of it");
+        let again = SweepCommand::Run { request, folder: None, replace_output: false };
+        assert_eq!(parse(&words, &Nothing), Ok(again), "its words say all of it");
     }
 
     #[test]
     fn an_open_range_is_known() {
         assert_eq!(request("--vary o=1.. -- a.dat").options.extent, Extent::UntilFlat);
-        assert_eq!(parsed("--resume dir"), Ok(SweepCommand::Resume("dir".into())));
+        let resume = |run_commands, replace_output| {
+            Ok(SweepCommand::Resume { folder: "dir".into(), run_commands, replace_output })
+        };
+        assert_eq!(parsed("--resume dir"), resume(false, false));
+        assert_eq!(parsed("--run-commands --resume dir --replace-output"), resume(true, true));
         assert_eq!(parsed("--vary o=1 --help"), Ok(SweepCommand::Help));
     }
 
@@ -393,6 +425,9 @@ mod tests {
             ("--vary o=1 --copies 2 -- a", "--copies counts"),
             ("--outptu o=1 -- a", "invalid option '--outptu'"),
             ("--resume x --vary o=1 -- a", "--resume stands alone"),
+            ("--run-commands --vary o=1 -- a", "--run-commands is for --resume"),
+            ("--dir= --vary o=1 -- a", "--dir '': the name of a file is missing"),
+            ("--dir -x --vary o=1 -- a", "write './-x'"),
         ] {
             let failure = parsed(line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");

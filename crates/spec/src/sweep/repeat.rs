@@ -1,16 +1,17 @@
 //! The words behind `diskspd repeat`: a sweep of one point.
 
-use super::command::{SweepCommand, SweepOptions, SweepRequest, count, misplaced, split_load, text};
+use super::command::{
+    RUN_COMMANDS_ALONE, SweepCommand, SweepOptions, SweepRequest, count, misplaced, split_load, text,
+};
 use super::points::{Variation, points};
 use crate::command::{ParseFailure, Surroundings};
-use crate::duration;
 use crate::words::row_of;
+use crate::{duration, file_name};
 use lexopt::prelude::*;
 use model::headline::Figure;
 use model::limits::RUNS_MAX;
 use model::sweep::Extent;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// Runs if nothing else is said.
 const RUNS: u32 = 10;
@@ -52,9 +53,15 @@ whether the runs sit on two levels, or the first differs from the others.
       --before-run COMMAND
                run by the shell before each run
       --dir DIR
-               where repeat.json, table.csv and every result go; repeat-YYYYMMDD-HHMMSS if not given
+               where repeat.json, table.csv and every result go, a new or an empty directory;
+               repeat-YYYYMMDD-HHMMSS if not given
+      --replace-output
+               also into a directory that is not empty: its repeat.json and table.csv are replaced
       --resume DIR
                go on where runs stopped
+      --run-commands
+               with --resume: run the command of --before-run that DIR keeps. Without it the command is
+               shown and nothing is run
   -h, --help   this text
 
 Ends with 0, also after Ctrl+C; with 1 if a run failed.
@@ -71,7 +78,8 @@ pub fn parse_repeat(args: &[OsString], surroundings: &dyn Surroundings) -> Resul
 fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
     let (own, load) = split_load(args)?;
     let mut options = SweepOptions::default();
-    let (mut runs, mut folder) = (None, None);
+    let (mut runs, mut folder, mut resumed) = (None, None, None);
+    let (mut replace_output, mut run_commands) = (false, false);
     // Where results go is no part of what was asked for.
     let mut words: Vec<String> = Vec::new();
     let mut parser = lexopt::Parser::from_args(own);
@@ -79,12 +87,11 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
         match word {
             Short('h') | Long("help") => return Ok(SweepCommand::Help),
             Long("resume") => {
-                let path = PathBuf::from(parser.value().map_err(|error| error.to_string())?);
-                if args.len() > 2 {
-                    return Err("--resume stands alone: the runs know what they were asked".to_owned());
-                }
-                return Ok(SweepCommand::Resume(path));
+                let path = parser.value().map_err(|error| error.to_string())?;
+                resumed = Some(file_name::path_alone("--resume", path)?);
             }
+            Long("replace-output") => replace_output = true,
+            Long("run-commands") => run_commands = true,
             Long(name @ ("steady" | "precondition" | "purged")) => {
                 words.push(format!("--{name}"));
                 match name {
@@ -93,7 +100,10 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
                     _ => options.is_purged = true,
                 }
             }
-            Long("dir") => folder = Some(PathBuf::from(parser.value().map_err(|error| error.to_string())?)),
+            Long("dir") => {
+                let path = parser.value().map_err(|error| error.to_string())?;
+                folder = Some(file_name::path_alone("--dir", path)?);
+            }
             Long(name) if ["runs", "until", "rest", "before-run", "endurance"].contains(&name) => {
                 let name = name.to_owned();
                 let value = text(&parser.value().map_err(|error| error.to_string())?)?;
@@ -110,6 +120,15 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
             other => return Err(misplaced(other)),
         }
     }
+    if let Some(path) = resumed {
+        if !words.is_empty() || runs.is_some() || folder.is_some() || own.len() != args.len() {
+            return Err("--resume stands alone, or with --run-commands: the runs know what they were asked".to_owned());
+        }
+        return Ok(SweepCommand::Resume { folder: path, run_commands, replace_output });
+    }
+    if run_commands {
+        return Err(RUN_COMMANDS_ALONE.to_owned());
+    }
     options.runs = runs.unwrap_or(match options.extent {
         Extent::Whole => RUNS,
         Extent::UntilSteady => ROUNDS_STEADY,
@@ -125,7 +144,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
     let points = points(&with_defaults(round, &load), &Variation::default(), surroundings)?;
     words.push("--".to_owned());
     words.extend(load);
-    Ok(SweepCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder })
+    Ok(SweepCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder, replace_output })
 }
 
 /// A load with options that it does not have.
@@ -180,7 +199,11 @@ mod tests {
         assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Figure::P99, share: 0.025 }, 64));
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
         assert_eq!(parsed("--help"), Ok(SweepCommand::Help));
-        assert_eq!(parsed("--resume d"), Ok(SweepCommand::Resume("d".into())));
+        let resume = |run_commands, replace_output| {
+            Ok(SweepCommand::Resume { folder: "d".into(), run_commands, replace_output })
+        };
+        assert_eq!(parsed("--resume d"), resume(false, false));
+        assert_eq!(parsed("--resume d --run-commands --replace-output"), resume(true, true));
     }
 
     #[test]
@@ -204,7 +227,8 @@ mod tests {
 
     #[test]
     fn its_words_ask_for_the_same_again() {
-        let Ok(SweepCommand::Run { request, folder }) = parsed("--runs 3 --dir d --until=p99=2% -- -r a.dat") else {
+        let Ok(SweepCommand::Run { request, folder, .. }) = parsed("--runs 3 --dir d --until=p99=2% -- -r a.dat")
+        else {
             panic!("it is a repeat");
         };
         assert_eq!(
@@ -225,6 +249,8 @@ mod tests {
             ("--endurance 1T -- a", "--precondition takes"),
             ("--precondition --endurance 1X -- a", "--endurance '1X'"),
             ("--resume d --runs 3", "stands alone"),
+            ("--run-commands -- a", "--run-commands is for --resume"),
+            ("--dir= -- a", "--dir '': the name of a file is missing"),
             ("--runs 0 -- a", "--runs '0'"),
             ("--until iops -- a", "--until 'iops'"),
             ("--until iops=1 -- a", "as in iops=1%"),

@@ -1,0 +1,256 @@
+//! One file that is written: checked before the run, written under a private name in its directory,
+//! and put in its place only if nothing has changed there meanwhile.
+
+use super::place::Place;
+use super::private::{PrivateFile, is_marked_text};
+use model::mark;
+use report::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use sys::folder::FileStamp;
+
+/// Names beside the right one that are tried for a result that cannot go there.
+const NAMES_BESIDE_MAX: u32 = 10_000;
+
+/// A file that may not be replaced, and what it is to this run.
+#[derive(Clone)]
+pub(crate) struct Protected {
+    pub(crate) path: PathBuf,
+    pub(crate) role: &'static str,
+}
+
+/// What may be replaced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Replace {
+    /// Documents of this kind.
+    pub(crate) kind: DocumentKind,
+    /// Any regular file (`--replace-output`).
+    pub(crate) any: bool,
+}
+
+/// A file that can be written.
+#[derive(Debug)]
+pub(crate) struct OutputFile {
+    /// As the user wrote it.
+    name: PathBuf,
+    place: Place,
+    kind: DocumentKind,
+}
+
+impl OutputFile {
+    /// Finds out whether a document can go there, without touching anything.
+    pub(crate) fn check(path: &Path, replace: Replace, protected: &[Protected]) -> Result<Self, String> {
+        let place = Place::for_output(path)?;
+        for Protected { path, role } in protected {
+            // What cannot be found cannot be replaced.
+            if Place::find(path).is_ok_and(|other| other.is(&place)) {
+                return Err(format!("it is {role}"));
+            }
+        }
+        if let Some(found) = &place.found {
+            check_existing(&place, found, replace)?;
+        }
+        let folder = place.folder_path();
+        tempfile::tempfile_in(folder)
+            .map_err(|error| format!("nothing can be written in {}: {error}", folder.display()))?;
+        Ok(Self { name: path.to_owned(), place, kind: replace.kind })
+    }
+
+    /// As the user wrote it.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// True if something stood there when it was checked.
+    pub(crate) fn is_there(&self) -> bool {
+        self.place.found.is_some()
+    }
+
+    /// True if both are one file.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.place.is(&other.place)
+    }
+
+    /// Begins lines that somebody reads as they are written. Nothing is touched before the first is written; if
+    /// something stands there and the first line is a header, before the second is.
+    pub(crate) fn begin(self, has_header: bool) -> LineFile {
+        let holds = has_header && self.place.found.is_some_and(|found| found.size_bytes > 0);
+        LineFile { output: self, file: None, held: Vec::new(), holds }
+    }
+
+    /// Opens it for lines of which the first is about to be written: empties it, or makes it.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let Place { folder, name, found, .. } = &self.place;
+        let Some(found) = found else {
+            return folder.create_new(name).map_err(taken);
+        };
+        // Opened first, so that what is looked at is what is emptied.
+        let file = folder.open_to_write(name)?;
+        if !FileStamp::of_file(&file)?.is_unchanged(found) {
+            return Err(changed());
+        }
+        file.set_len(0)?;
+        Ok(file)
+    }
+
+    /// Writes the whole file under a private name and puts it in its place. It is written as it is made: that of a
+    /// long run may be larger than the memory there is.
+    pub(crate) fn write(&self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let Place { folder, name, found, .. } = &self.place;
+        let mut private = PrivateFile::create(folder)?;
+        if let Some(permissions) = found.and_then(|_| Some(fs::metadata(&self.place.path).ok()?.permissions())) {
+            private.file().set_permissions(permissions)?;
+        }
+        let mut buffered = BufWriter::new(private.file());
+        contents(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        private.complete(self.kind)?;
+        let placed = match (found, folder.find(name)?) {
+            (_, None) => private.rename_new(name).map_err(taken),
+            (Some(found), Some(_)) => {
+                private.take_place_of(name, found).and_then(|is_taken| if is_taken { Ok(()) } else { Err(changed()) })
+            }
+            (None, Some(_)) => Err(changed()),
+        };
+        let result = match placed {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.beside(&mut private, &error)),
+        };
+        PrivateFile::remove_leftovers(folder);
+        result
+    }
+
+    /// Leaves the figures under a name beside the right one; the error says where.
+    fn beside(&self, private: &mut PrivateFile<'_>, reason: &io::Error) -> io::Error {
+        for number in 1..=NAMES_BESIDE_MAX {
+            let mut name = self.place.name.clone();
+            name.push(format!(".{number}"));
+            match private.rename_new(&name) {
+                Ok(()) => {
+                    let path = self.place.path.with_file_name(name);
+                    return io::Error::other(format!("{reason}; the result is in '{}'", path.display()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(_) => break,
+            }
+        }
+        let path = self.place.path.with_file_name(private.keep());
+        io::Error::other(format!("{reason}; the result is in '{}'", path.display()))
+    }
+}
+
+/// Lines that go to a file one by one.
+pub(crate) struct LineFile {
+    output: OutputFile,
+    /// Once a line was written.
+    file: Option<File>,
+    /// The header, until the second line comes.
+    held: Vec<u8>,
+    /// True while all that is written is the header, and something stands there.
+    holds: bool,
+}
+
+impl LineFile {
+    /// As the user wrote its name.
+    pub(crate) fn name(&self) -> &Path {
+        &self.output.name
+    }
+
+    /// True if what stood there before still does.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.file.is_none() && self.output.is_there()
+    }
+}
+
+impl Write for LineFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.holds {
+            self.held.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(self.output.open()?),
+        };
+        file.write_all(&std::mem::take(&mut self.held))?;
+        file.write(bytes)
+    }
+
+    /// The end of a line.
+    fn flush(&mut self) -> io::Result<()> {
+        self.holds &= self.held.is_empty();
+        Ok(())
+    }
+}
+
+fn taken(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::AlreadyExists { changed() } else { error }
+}
+
+fn changed() -> io::Error {
+    io::Error::other("what stands there is not what stood there when the run began, and stays as it is")
+}
+
+/// Whether what exists may be replaced.
+fn check_existing(place: &Place, found: &FileStamp, replace: Replace) -> Result<(), String> {
+    const INSTEAD: &str = "choose another name, or give --replace-output";
+    if !found.is_regular {
+        return Err(format!("it is {}; results go to regular files", kind_of(&place.path)));
+    }
+    // Whoever took the right to write away wanted to keep it.
+    let unwritable = |error: io::Error| format!("it cannot be replaced: {error}");
+    place.folder.open_to_write(&place.name).map_err(unwritable)?;
+    let unreadable = |error: io::Error| format!("it exists and cannot be read: {error}: {INSTEAD}");
+    let file = match place.folder.open_to_look(&place.name) {
+        Ok(file) => file,
+        Err(_) if replace.any => return Ok(()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    if is_marked(&file) {
+        return Err("it is a target file that diskspd made: choose another name".to_owned());
+    }
+    if replace.any || found.size_bytes == 0 {
+        return Ok(());
+    }
+    let wanted = replace.kind.name();
+    match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
+        Some(kind) if kind == replace.kind => Ok(()),
+        Some(kind) => Err(format!("it exists and is {} of diskspd, not {wanted}: {INSTEAD}", kind.name())),
+        None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
+        None => Err(format!("it exists and is not {wanted} of diskspd: {INSTEAD}")),
+    }
+}
+
+/// True if it has the mark of a target, whatever that says, or may have it.
+fn is_marked(file: &File) -> bool {
+    match sys::xattr::get(file, mark::ATTRIBUTE) {
+        Ok(value) => value.is_some(),
+        Err(error) => error.kind() != io::ErrorKind::Unsupported,
+    }
+}
+
+/// As much of a file as tells what it is.
+fn beginning(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
+    if is_text_report(&bytes) {
+        file.take((TEXT_BYTES_MAX - HEAD_BYTES) as u64).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn kind_of(path: &Path) -> &'static str {
+    let Ok(kind) = fs::metadata(path).map(|found| found.file_type()) else { return "no regular file" };
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}

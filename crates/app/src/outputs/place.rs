@@ -1,0 +1,87 @@
+//! Where a path leads: a directory that is held open, and a name in it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use sys::folder::{FileStamp, Folder};
+
+/// Folders whose files are the kernel's.
+const KERNEL_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
+
+/// Where a path leads after all symbolic links, and what is there.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) folder: Folder,
+    /// Of the directory itself.
+    folder_stamp: FileStamp,
+    pub(super) name: OsString,
+    /// The directory's path and the name.
+    pub(super) path: PathBuf,
+    /// What is there; `None` = nothing.
+    pub(super) found: Option<FileStamp>,
+}
+
+impl Place {
+    /// Where a result would go.
+    pub(super) fn for_output(path: &Path) -> Result<Self, String> {
+        not_the_kernels(&std::path::absolute(path).map_err(|error| error.to_string())?)?;
+        let place = Self::find(path)?;
+        not_the_kernels(&place.path)?;
+        Ok(place)
+    }
+
+    /// Where any path leads.
+    pub(super) fn find(path: &Path) -> Result<Self, String> {
+        let (folder, name) = match fs::canonicalize(path) {
+            Ok(resolved) => {
+                let name = resolved.file_name().ok_or("it is a directory")?.to_owned();
+                (resolved.parent().unwrap_or(Path::new("/")).to_owned(), name)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing(path)?,
+            Err(error) => return Err(error.to_string()),
+        };
+        let text = |error: io::Error| error.to_string();
+        let held = Folder::open(&folder).map_err(|error| format!("the directory '{}': {error}", folder.display()))?;
+        let (folder_stamp, found) = (held.stamp().map_err(text)?, held.find(&name).map_err(text)?);
+        Ok(Self { path: folder.join(&name), folder: held, folder_stamp, name, found })
+    }
+
+    /// True if both are one file, hard links and bind mounts included, or will be one once it is made.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let is_same_name = self.folder_stamp.is_same_file(&other.folder_stamp) && self.name == other.name;
+        let is_linked = |(ours, theirs): (&FileStamp, &FileStamp)| ours.is_same_file(theirs);
+        is_same_name || self.found.as_ref().zip(other.found.as_ref()).is_some_and(is_linked)
+    }
+
+    /// True if it lies directly in this directory.
+    pub(super) fn is_in(&self, folder: &FileStamp) -> bool {
+        self.folder_stamp.is_same_file(folder)
+    }
+
+    pub(super) fn folder_path(&self) -> &Path {
+        // A file is in a directory, and all links are resolved.
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+/// The directory and the name of what does not exist.
+fn missing(path: &Path) -> Result<(PathBuf, OsString), String> {
+    if path.symlink_metadata().is_ok() {
+        return Err("it is a symbolic link that leads nowhere".to_owned());
+    }
+    let Some(name) = path.file_name().filter(|_| !path.as_os_str().as_bytes().ends_with(b"/")) else {
+        return Err("it is the name of a directory".to_owned());
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::canonicalize(folder).map_err(|error| format!("the directory '{}': {error}", folder.display()))?;
+    Ok((folder, name.to_owned()))
+}
+
+fn not_the_kernels(path: &Path) -> Result<(), String> {
+    match KERNEL_FOLDERS.iter().find(|folder| path.starts_with(folder)) {
+        Some(folder) => Err(format!("it is in {folder}; results go to regular files, or with - to stdout")),
+        None => Ok(()),
+    }
+}

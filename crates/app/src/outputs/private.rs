@@ -1,0 +1,191 @@
+//! Files under private names, which become results once they are whole.
+
+use report::document::{DocumentKind, HEAD_BYTES};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use sys::folder::{FileStamp, Folder};
+
+const PREFIX: &str = ".diskspd-";
+/// Digits behind it.
+const DIGITS: usize = 16;
+/// The extended attribute of a file that is not complete.
+const ATTRIBUTE: &str = "user.diskspd-private";
+
+/// The extended attribute of a text report: some have no line that `DiskSpd` does not write.
+const TEXT_ATTRIBUTE: &str = "user.diskspd-text";
+
+/// Holds only as long as nobody changes the file.
+fn text_mark(stamp: &FileStamp) -> String {
+    let (seconds, nanoseconds) = stamp.modified;
+    format!("v1 size={} modified={seconds}.{nanoseconds:09}", stamp.size_bytes)
+}
+
+/// True if a text report is as this program wrote it.
+pub(super) fn is_marked_text(file: &File) -> bool {
+    let Ok(stamp) = FileStamp::of_file(file) else { return false };
+    sys::xattr::get(file, TEXT_ATTRIBUTE).is_ok_and(|value| value.is_some_and(|v| v == text_mark(&stamp).as_bytes()))
+}
+
+/// A file that is being written. It is locked as long as it is, and removed if it never gets a name of its own.
+pub(super) struct PrivateFile<'a> {
+    folder: &'a Folder,
+    name: OsString,
+    file: File,
+    is_named: bool,
+}
+
+impl<'a> PrivateFile<'a> {
+    pub(super) fn create(folder: &'a Folder) -> io::Result<Self> {
+        let mut number = sys::clock::realtime_ns() as u64 ^ u64::from(std::process::id()).rotate_right(16);
+        let (name, file) = loop {
+            let name = OsString::from(format!("{PREFIX}{number:0DIGITS$x}"));
+            match folder.create_new(&name) {
+                Ok(file) => break (name, file),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
+                Err(error) => return Err(error),
+            }
+        };
+        let private = Self { folder, name, file, is_named: false };
+        // Others remove what bears the attribute and is not locked, so the lock comes first.
+        // Where nothing can be locked, nothing is removed either.
+        let _ = private.file.lock();
+        // Where there are no attributes, its content tells whose it is.
+        let _ = sys::xattr::set(&private.file, ATTRIBUTE, b"1");
+        Ok(private)
+    }
+
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Nothing more will be written.
+    pub(super) fn complete(&self, kind: DocumentKind) -> io::Result<()> {
+        self.file.sync_all()?;
+        if kind == DocumentKind::ResultText {
+            let mark = text_mark(&FileStamp::of_file(&self.file)?);
+            // Where there are no attributes, the lines that only this program writes must do.
+            let _ = sys::xattr::set(&self.file, TEXT_ATTRIBUTE, mark.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Takes the place of this very file; false if another stands there, or it has changed.
+    pub(super) fn take_place_of(&mut self, name: &OsStr, expected: &FileStamp) -> io::Result<bool> {
+        if !self.folder.find(name)?.is_some_and(|found| found.is_unchanged(expected)) {
+            return Ok(false);
+        }
+        match self.folder.exchange(&self.name, name) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.folder.rename_over(&self.name, name)?,
+            Err(error) => return Err(error),
+            Ok(()) => match self.folder.find(&self.name)? {
+                Some(found) if found.is_unchanged(expected) => self.folder.remove(&self.name)?,
+                // It came in the moment since the look, and gets its name back.
+                Some(_) => {
+                    self.folder.exchange(&self.name, name)?;
+                    return Ok(false);
+                }
+                // Somebody else has removed it already.
+                None => {}
+            },
+        }
+        self.named();
+        Ok(true)
+    }
+
+    /// Fails if the name is taken.
+    pub(super) fn rename_new(&mut self, name: &OsStr) -> io::Result<()> {
+        self.folder.rename_new(&self.name, name)?;
+        self.named();
+        Ok(())
+    }
+
+    /// Leaves it under its private name, and says which that is.
+    pub(super) fn keep(&mut self) -> &OsStr {
+        self.named();
+        &self.name
+    }
+
+    /// It is a result now, which nobody removes.
+    fn named(&mut self) {
+        let _ = sys::xattr::remove(&self.file, ATTRIBUTE);
+        self.is_named = true;
+    }
+
+    /// Removes what runs that were killed have left in a directory. What cannot be looked at stays.
+    pub(super) fn remove_leftovers(folder: &Folder) {
+        for name in folder.names(PREFIX).unwrap_or_default() {
+            if is_private_name(&name) && is_leftover(folder, &name).unwrap_or(false) {
+                let _ = folder.remove(&name);
+            }
+        }
+    }
+}
+
+impl Drop for PrivateFile<'_> {
+    fn drop(&mut self) {
+        if !self.is_named {
+            let _ = self.folder.remove(&self.name);
+        }
+    }
+}
+
+fn is_private_name(name: &OsStr) -> bool {
+    let digits = name.as_bytes().strip_prefix(PREFIX.as_bytes());
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// True if a file is ours and nobody writes it any more.
+fn is_leftover(folder: &Folder, name: &OsStr) -> io::Result<bool> {
+    let file = folder.open_to_look(name)?;
+    let stamp = FileStamp::of_file(&file)?;
+    if !stamp.is_regular || stamp.owner != sys::folder::user() || stamp.link_count != 1 {
+        return Ok(false);
+    }
+    if file.try_lock().is_err() {
+        return Ok(false);
+    }
+    let is_ours = match sys::xattr::get(&file, ATTRIBUTE) {
+        Ok(value) => value.is_some(),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            let mut beginning = Vec::new();
+            (&file).take(HEAD_BYTES as u64).read_to_end(&mut beginning)?;
+            DocumentKind::of(&beginning).is_some()
+        }
+        Err(error) => return Err(error),
+    };
+    // It may have become a result meanwhile, and another file may have its name.
+    Ok(is_ours && folder.find(name)?.is_some_and(|now| now.is_same_file(&stamp)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn only_what_a_killed_run_left_is_removed() {
+        let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let theirs = ".diskspd-0123456789abcdef";
+        fs::write(place.path().join(theirs), "theirs").unwrap();
+        fs::write(place.path().join(".diskspd-notes"), "{\"schema\":\"diskspd-result\"").unwrap();
+        let mut left = PrivateFile::create(&folder).unwrap();
+        fs::write(place.path().join(&left.name), "{\"schema\":\"diskspd-result\"").unwrap();
+        let being_written = PrivateFile::create(&folder).unwrap();
+        PrivateFile::remove_leftovers(&folder);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 4, "both are locked");
+        left.is_named = true;
+        let name = left.name.clone();
+        drop(left);
+        PrivateFile::remove_leftovers(&folder);
+        assert!(!place.path().join(&name).exists());
+        assert!(place.path().join(theirs).exists() && place.path().join(".diskspd-notes").exists());
+        assert!(place.path().join(&being_written.name).exists());
+        drop(being_written);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,399 @@
+//! Results, streams and recordings are data too: what stands where one is to go is replaced only by
+//! figures, and only if it is an earlier document of the same kind, or empty.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use testkit::{Finished, Mounted, Snapshot, Workplace, or_skip, workplace};
+
+/// `DiskSpd`'s own report, as it prints it on Windows.
+const WINDOWS_TEXT: &[u8] = include_bytes!("../../report/tests/data/01-basic_mix.txt");
+const WINDOWS_XML: &[u8] = include_bytes!("../../report/tests/data/01-basic_mix.xml");
+
+/// Short runs.
+const RUN: &str = "-d1 -W0 -b4K";
+
+/// Every way to write a document, with the words before the name and behind it. It needs `a.dat` and `r.json`.
+const OUTPUTS: [(&str, &str, &str); 17] = [
+    ("json", "-d1 -W0 -b4K --json", "a.dat"),
+    ("xml", "-d1 -W0 -b4K --xml", "a.dat"),
+    ("text", "-d1 -W0 -b4K --text", "a.dat"),
+    ("csv", "-d1 -W0 -b4K --csv", "a.dat"),
+    ("live.jsonl", "-d1 -W0 -b4K --live-json", "a.dat"),
+    ("report.json", "report r.json --output", ""),
+    ("report.xml", "report r.json --output", ""),
+    ("report.txt", "report r.json --output", ""),
+    ("report.csv", "report r.json --output", ""),
+    ("report.html", "report r.json --output", ""),
+    ("report.svg", "report r.json --output", ""),
+    ("report.png", "report r.json --output", ""),
+    ("check.json", "check a.dat --json", ""),
+    ("monitor.csv", "monitor all -n2 -i100ms --output", ""),
+    ("monitor.jsonl", "monitor all -n2 -i100ms --output", ""),
+    ("monitor.rec", "monitor all -n2 -i100ms --csv --record", ""),
+    ("typeperf.csv", "monitor all -sc 2 -si 1 -o", ""),
+];
+
+/// With a target that this program made and a result.
+fn with_result() -> Workplace {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
+    place
+}
+
+fn has_devices() -> bool {
+    !fs::read_to_string("/proc/diskstats").unwrap_or_default().trim().is_empty()
+}
+
+/// What can be written here.
+fn outputs() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    OUTPUTS.into_iter().filter(|(_, words, _)| has_devices() || !words.starts_with("monitor"))
+}
+
+fn written(place: &Workplace, (name, before, behind): (&str, &str, &str), option: &str) -> Finished {
+    // Options come before targets.
+    let (first, rest) = before.split_once(' ').unwrap_or((before, ""));
+    let run = place.diskspd(first).args(option).args(rest).arg(name).args(behind).run();
+    // What a check finds on this machine is its affair.
+    if run.code() == Some(1) && first == "check" {
+        assert!(run.stdout.contains("FAIL"), "{run}");
+    }
+    run
+}
+
+fn expect_written(place: &Workplace, output: (&str, &str, &str), option: &str) {
+    let run = written(place, output, option);
+    assert!(run.code() == Some(0) || output.1.starts_with("check"), "{run}");
+}
+
+/// The run must be refused, and the file stay as it is.
+fn expect_refused(place: &Workplace, output: (&str, &str, &str), option: &str, parts: &[&str]) {
+    let path = place.path(output.0);
+    let before = Snapshot::of(&path);
+    let run = written(place, output, option);
+    run.expect_status(3).expect_stderr(&["ERROR: ", output.0]).expect_stderr(parts);
+    assert_eq!(run.stdout, "", "{run}");
+    assert_eq!(Snapshot::of(&path), before, "{run}");
+}
+
+fn entries(place: &Workplace) -> usize {
+    fs::read_dir(place.folder()).expect("our folder").count()
+}
+
+#[test]
+fn other_peoples_files_are_refused_by_every_output() {
+    let place = with_result();
+    for output in outputs() {
+        for content in [&vec![0xa5; 65_536][..], b"notes\n", b"{}", WINDOWS_TEXT, WINDOWS_XML, &[0; 4096]] {
+            place.file(output.0, content);
+            expect_refused(&place, output, "", &["it exists and is not ", "--replace-output"]);
+        }
+    }
+}
+
+#[test]
+fn overwrite_does_not_concern_outputs_and_replace_output_does() {
+    let place = with_result();
+    for output in outputs() {
+        let path = place.file(output.0, b"somebody's");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("our file");
+        if output.1.starts_with("-d1") {
+            expect_refused(&place, output, "--overwrite", &["--replace-output"]);
+        }
+        // A subcommand comes first.
+        let option = if output.1.starts_with("-d1") { "--replace-output" } else { "" };
+        let later = if option.is_empty() { format!("{} --replace-output", output.2) } else { output.2.to_owned() };
+        expect_written(&place, (output.0, output.1, &later), option);
+        assert!(!place.content(output.0).starts_with(b"somebody's"), "{}", output.0);
+        assert_eq!(fs::metadata(&path).expect("our file").permissions().mode() & 0o777, 0o640);
+    }
+    let theirs = place.file("theirs.dat", &vec![7; 65_536]);
+    let before = Snapshot::of(&theirs);
+    place.diskspd("-d1 -w100 --replace-output --json n.json theirs.dat").run().expect_status(3);
+    assert_eq!(Snapshot::of(&theirs), before, "--replace-output does not concern targets");
+}
+
+#[test]
+fn documents_replace_those_of_their_kind_and_what_is_empty() {
+    let place = with_result();
+    for output in outputs() {
+        expect_written(&place, output, "");
+        let first = Snapshot::of(place.path(output.0));
+        expect_written(&place, output, "");
+        assert!(first.size_bytes > 0 && Snapshot::of(place.path(output.0)).size_bytes > 0, "{}", output.0);
+        place.file(output.0, b"");
+        expect_written(&place, output, "");
+        assert!(!place.content(output.0).is_empty(), "{}", output.0);
+    }
+    let files = entries(&place);
+    assert_eq!(files, outputs().count() + 2, "and nothing else is left");
+}
+
+#[test]
+fn documents_of_another_kind_are_refused() {
+    let place = with_result();
+    for output in outputs() {
+        expect_written(&place, output, "");
+    }
+    // Each kind once, as the option that writes it.
+    let kinds = ["json", "xml", "text", "csv", "live.jsonl", "report.html", "report.svg", "report.png", "check.json"];
+    let monitored = ["monitor.csv", "monitor.jsonl", "monitor.rec"];
+    let is_one = |name: &str| kinds.contains(&name) || monitored.contains(&name);
+    let documents: Vec<_> = outputs().filter(|(name, ..)| is_one(name)).collect();
+    let contents: Vec<Vec<u8>> = documents.iter().map(|(name, ..)| place.content(name)).collect();
+    for (index, output) in documents.iter().enumerate() {
+        for content in contents.iter().enumerate().filter_map(|(other, content)| (other != index).then_some(content)) {
+            place.file(output.0, content);
+            expect_refused(&place, *output, "", &["it exists and is ", " of diskspd, not ", "--replace-output"]);
+        }
+    }
+    for (name, content) in [("check.json", 8), ("live.jsonl", 4)] {
+        place.file(name, &contents[content]);
+    }
+    fs::copy(place.path("check.json"), place.path("json")).expect("our folder");
+    expect_refused(&place, OUTPUTS[0], "", &["it exists and is a check report of diskspd, not a JSON result"]);
+    fs::copy(place.path("live.jsonl"), place.path("json")).expect("our folder");
+    expect_refused(&place, OUTPUTS[0], "", &["is a live stream"]);
+}
+
+#[test]
+fn a_run_without_figures_replaces_nothing() {
+    let place = with_result();
+    let words = "--json j --xml x --text t --csv c --live-json l";
+    // Where nothing is, it says why there are no figures.
+    place.diskspd("-d1").args(words).arg("missing.dat").run().expect_status(1);
+    assert!(!place.path("l").exists() && place.path("t").exists());
+    if place.attributes().is_err() {
+        fs::remove_file(place.path("t")).expect("our file");
+    }
+    for _ in 0..2 {
+        place.diskspd(RUN).args(words).arg("a.dat").run().expect_status(0);
+    }
+    place.file("mine.dat", b"somebody's");
+    let paths = ["j", "x", "t", "c", "l"].map(|name| place.path(name));
+    let before = paths.each_ref().map(Snapshot::of);
+    for (words_of_run, status) in [("-d1 missing.dat", 1), ("-d1 -w100 mine.dat", 3), ("-d1 -c64K mine.dat", 3)] {
+        for replace in ["", "--replace-output"] {
+            let run = place.diskspd(replace).args(words).args(words_of_run).run();
+            run.expect_status(status);
+            assert_eq!(paths.each_ref().map(Snapshot::of), before, "{run}");
+            if status == 1 {
+                run.expect_stderr(&["--json 'j': this run has no figures", "stays as it is"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_without_a_line_of_ours_is_ours_as_long_as_nobody_changes_it() {
+    let place = with_result();
+    or_skip!(place.attributes());
+    place.file("windows.txt", WINDOWS_TEXT);
+    let convert = || place.diskspd("report windows.txt --output t.txt").run();
+    for _ in 0..2 {
+        convert().expect_status(0);
+        assert_eq!(place.content("t.txt"), place.diskspd("report windows.txt").run().stdout.as_bytes());
+    }
+    let mut changed = place.content("t.txt");
+    changed[20] = b'!';
+    fs::write(place.path("t.txt"), changed).expect("our file");
+    convert().expect_status(3).expect_stderr(&["it exists and is not a text report of diskspd"]);
+}
+
+#[test]
+fn a_run_that_is_ended_early_replaces_if_it_has_figures() {
+    let place = with_result();
+    let before = place.content("r.json");
+    let mut waiting = place.diskspd("-d30 -W30 -v -b4K --json r.json a.dat").start();
+    waiting.wait_for_stderr("starting warm up");
+    waiting.end().expect_stderr(&["this run has no figures"]);
+    assert_eq!(place.content("r.json"), before);
+    place.diskspd("-d30 -W0 -v -b4K --json r.json a.dat").run_until_measuring().expect_status(0);
+    assert_ne!(place.content("r.json"), before);
+}
+
+#[test]
+fn what_is_put_there_meanwhile_stays_and_the_figures_are_beside_it() {
+    let place = with_result();
+    for existed in [true, false] {
+        if !existed {
+            fs::remove_file(place.path("r.json")).expect("our file");
+        }
+        let mut running = place.diskspd("-d2 -W0 -v -b4K --json r.json a.dat").start();
+        running.wait_for_stderr("starting measurements");
+        place.file("theirs", b"somebody's");
+        fs::rename(place.path("theirs"), place.path("r.json")).expect("our folder");
+        let run = running.finish();
+        run.expect_status(1).expect_stderr(&["stays as it is", "r.json.1'"]);
+        assert_eq!(place.content("r.json"), b"somebody's");
+        assert!(place.content("r.json.1").starts_with(b"{\n  \"schema\": \"diskspd-result\""));
+        fs::remove_file(place.path("r.json.1")).expect("our file");
+    }
+}
+
+#[test]
+fn an_output_is_no_target_and_no_source_under_any_name() {
+    let place = with_result();
+    let target = place.path("a.dat");
+    fs::hard_link(&target, place.path("hard")).expect("our folder");
+    symlink(&target, place.path("soft")).expect("our folder");
+    fs::create_dir(place.path("folder")).expect("our folder");
+    symlink(place.path("folder"), place.path("other")).expect("our folder");
+    let before = Snapshot::of(&target);
+    for option in ["--json", "--xml", "--text", "--csv", "--live-json"] {
+        for name in ["a.dat", "./a.dat", "hard", "soft"] {
+            let run = place.diskspd("-d1 --replace-output").args(option).arg(name).arg("a.dat").run();
+            run.expect_status(3).expect_stderr(&[option, name, "it is a target of this run"]);
+        }
+        let run = place.diskspd("-d1 -c1M --replace-output").args(option).args("other/new.dat folder/new.dat").run();
+        run.expect_status(3).expect_stderr(&["it is a target of this run"]);
+        let run = place.diskspd("-d1 --replace-output").args(option).args("hard r.json").run();
+        run.expect_status(3).expect_stderr(&["it is a target file that diskspd made"]);
+        let run = place.diskspd("-d1 -w1 -Z4K,r.json --replace-output").args(option).args("r.json a.dat").run();
+        run.expect_status(3).expect_stderr(&["the file that write data is taken from"]);
+    }
+    assert_eq!(Snapshot::of(&target), before);
+    for words in ["--json new --xml ./new", "--json other/new --csv folder/new", "--json new --live-json new"] {
+        let run = place.diskspd("-d1").args(words).arg("a.dat").run();
+        run.expect_status(3);
+    }
+    let profile = place.diskspd("-Rpxml -d1 a.dat").run().stdout;
+    place.file("p.xml", profile.as_bytes());
+    for option in ["--xml", "--live-json"] {
+        let run = place.diskspd("--replace-output -Xp.xml").args(option).arg("p.xml").run();
+        run.expect_status(3).expect_stderr(&["it is the profile of this run"]);
+    }
+    let preset = place.diskspd("preset show sql-log --toml").run().stdout;
+    place.file("p.toml", preset.as_bytes());
+    let run = place.diskspd("preset run ./p.toml --replace-output --json p.toml -d1 a.dat").run();
+    run.expect_status(3).expect_stderr(&["it is the preset of this run"]);
+    assert_eq!(place.content("p.toml"), preset.as_bytes());
+}
+
+#[test]
+fn bind_mounts_are_seen_through() {
+    let place = with_result();
+    for name in ["folder", "other"] {
+        fs::create_dir(place.path(name)).expect("our folder");
+    }
+    place.file("bound.dat", b"");
+    fs::copy(place.path("a.dat"), place.path("folder/a.dat")).expect("our folder");
+    let _folder = or_skip!(Mounted::bind(&place, "folder", "other"));
+    let _file = or_skip!(Mounted::bind(&place, "a.dat", "bound.dat"));
+    for (output, words) in
+        [("bound.dat", "-d1 a.dat"), ("other/a.dat", "-d1 folder/a.dat"), ("other/new.dat", "-d1 -c64K folder/new.dat")]
+    {
+        for option in ["--json", "--live-json"] {
+            let run = place.diskspd("--replace-output").args(option).arg(output).args(words).run();
+            run.expect_status(3).expect_stderr(&[output, "it is a target of this run"]);
+        }
+    }
+    for (words, reason) in [
+        ("--json folder/r --xml other/r", "--xml goes there already"),
+        ("--json folder/r --live-json other/r", "it is a result of this run"),
+    ] {
+        let run = place.diskspd("-d1").args(words).arg("a.dat").run();
+        run.expect_status(3).expect_stderr(&[reason]);
+    }
+    assert!(!place.path("folder/r").exists() && !place.path("folder/new.dat").exists());
+}
+
+#[test]
+fn names_that_begin_with_a_dash_are_taken_for_options() {
+    let place = with_result();
+    for (words, option) in [
+        ("--json -d1 a.dat", "--json"),
+        ("--xml=-d1 a.dat", "--xml"),
+        ("--text -d1 a.dat", "--text"),
+        ("--csv -d1 a.dat", "--csv"),
+        ("--live-json -d1 a.dat", "--live-json"),
+        ("report r.json --output -d1", "--output"),
+        ("report r.json --output p.html --monitor -d1", "--monitor"),
+        ("check a.dat --json -d1", "--json"),
+        ("monitor -n1 -o -d1", "--output"),
+        ("monitor -n1 --record -d1", "--record"),
+        ("sweep --vary o=1 --dir -d1 -- a.dat", "--dir"),
+        ("sweep --resume -d1", "--resume"),
+        ("repeat --dir=-d1 -- a.dat", "--dir"),
+        ("repeat --resume -d1", "--resume"),
+    ] {
+        let message =
+            format!("ERROR: {option} '-d1': a file name that begins with '-' is taken for an option: write './-d1'");
+        place.diskspd(words).run().expect_status(3).expect_stderr(&[&message]);
+    }
+    assert_eq!(entries(&place), 2);
+    place.diskspd(RUN).args("--json ./-d1 a.dat").run().expect_status(0);
+    assert!(place.path("-d1").exists());
+    let run = place.diskspd("check a.dat --json -").run();
+    assert!(run.stdout.starts_with("{\n  \"form\": \"diskspd-check/1\""), "{run}");
+    assert!(!place.path("-").exists());
+}
+
+#[test]
+fn a_sweep_needs_a_directory_of_its_own() {
+    let place = with_result();
+    let load = "-- -d1 -W0 -b4K a.dat";
+    for words in ["sweep --vary o=1 --dir", "repeat --runs 1 --dir"] {
+        let run = place.diskspd(words).arg("").args(load).run();
+        run.expect_status(3).expect_stderr(&["ERROR: --dir '': the name of a file is missing"]);
+        let run = place.diskspd(words).arg(".").args(load).run();
+        run.expect_status(3).expect_stderr(&["--dir '.': it is not empty", "--replace-output"]);
+    }
+    assert_eq!(entries(&place), 2);
+    fs::create_dir(place.path("s")).expect("our folder");
+    for name in ["s/sweep.json", "s/table.csv", "s/notes", "s/point-0001.json"] {
+        place.file(name, b"somebody's");
+    }
+    let before = ["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name)));
+    let run = place.diskspd("sweep --vary o=1 --dir s").args(load).run();
+    run.expect_status(3).expect_stderr(&["--replace-output"]);
+    let run = place.diskspd("sweep --vary o=1 --replace-output --dir s").args("-- -d1 missing.dat").run();
+    run.expect_status(3);
+    assert_eq!(place.content("s/sweep.json"), b"somebody's");
+    place.diskspd("sweep --vary o=1 --replace-output --dir s").args(load).run().expect_status(0);
+    assert!(place.content("s/sweep.json").starts_with(b"{\n  \"form\": \"diskspd-sweep/1\""));
+    assert_eq!(["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name))), before);
+    place.file("s/table.csv", b"somebody's");
+    let run = place.diskspd("sweep --resume s").run();
+    run.expect_status(1).expect_stderr(&["table.csv", "--replace-output"]);
+    assert_eq!(place.content("s/table.csv"), b"somebody's");
+    place.diskspd("sweep --resume s --replace-output").run().expect_status(0);
+    fs::create_dir(place.path("empty")).expect("our folder");
+    for name in ["table.csv", "point-0001.json"] {
+        let run = place.diskspd("sweep --vary o=1 --dir empty -- -c1M -d1").arg(format!("empty/{name}")).run();
+        run.expect_status(3).expect_stderr(&["has the name of a result there"]);
+    }
+    assert_eq!(fs::read_dir(place.path("empty")).expect("our folder").count(), 0);
+}
+
+#[test]
+fn a_kept_command_is_shown_and_run_only_when_asked_for() {
+    let place = with_result();
+    for (words, option) in [("sweep --vary o=1,2", "--before-point"), ("repeat --runs 2", "--before-run")] {
+        let folder = words.split(' ').next().expect("a word");
+        place.file("hook", b"echo x >>hooked\n");
+        let words = format!("{words} --dir {folder} {option}");
+        place.diskspd(&words).arg("sh ./hook").args("-- -d1 -W0 -b4K a.dat").run().expect_status(0);
+        assert_eq!(place.content("hooked").len(), 4, "what is typed is run");
+        let run = place.diskspd(folder).args("--resume").arg(folder).run();
+        run.expect_status(3).expect_stderr(&["sh ./hook", "--run-commands"]);
+        assert_eq!(place.content("hooked").len(), 4);
+        place.diskspd(folder).args("--run-commands --resume").arg(folder).run().expect_status(0);
+        fs::remove_file(place.path("hooked")).expect("our file");
+        let run = place.diskspd(folder).args("--run-commands -- -d1 a.dat").run();
+        run.expect_status(3).expect_stderr(&["--run-commands is for --resume"]);
+    }
+}
+
+#[test]
+fn private_names_of_others_stay() {
+    let place = with_result();
+    for name in [".diskspd-0123456789abcdef", ".diskspd-notes", ".diskspd-abcdef"] {
+        place.file(name, b"somebody's");
+    }
+    place.diskspd(RUN).args("--json r.json a.dat").run().expect_status(0);
+    assert_eq!(entries(&place), 5);
+    let mut running = place.diskspd("-d30 -W0 -v -b4K --json r.json --live-json l a.dat").start();
+    running.wait_for_stderr("starting measurements");
+    assert_eq!(entries(&place), 6, "a run keeps no private file before it ends");
+    running.end();
+}

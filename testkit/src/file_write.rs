@@ -1,0 +1,31 @@
+//! Runs that write to files, and those that are refused.
+
+use crate::process::Finished;
+use crate::snapshot::Snapshot;
+use crate::workplace::Workplace;
+use std::path::{Path, PathBuf};
+
+impl Workplace {
+    /// Makes a file of 64 KiB with somebody's data: no fill of ours.
+    pub fn somebodys(&self, name: &str) -> PathBuf {
+        let content: Vec<u8> = (0..65_536_u32).map(|index| (index * 7 % 251) as u8 ^ 0x55).collect();
+        self.file(name, &content)
+    }
+
+    /// The run is refused before anything happens: exit 3, no report, the file named and untouched.
+    pub fn refused(&self, words: &str, path: &Path, parts: &[&str]) -> Finished {
+        let before = Snapshot::of(path);
+        let run = self.diskspd("-d1 -W0").args(words).arg(path).run();
+        run.expect_status(3).expect_stderr(&[&path.display().to_string()]).expect_stderr(parts);
+        assert_eq!(run.stdout, "", "a refused run has no report");
+        assert_eq!(Snapshot::of(path), before, "{words} changed a file that it refused");
+        run
+    }
+
+    /// Writes for a moment.
+    pub fn allowed(&self, words: &str, path: &Path) -> Finished {
+        let run = self.briefly(words).arg(path).run_until_measuring();
+        run.expect_status(0);
+        run
+    }
+}
