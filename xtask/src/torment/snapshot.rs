@@ -144,7 +144,7 @@ impl Snapshot {
         let files = snapshot.names.iter().filter(|(_, entry)| entry.kind == Kind::File);
         for (path, entry) in files {
             if !snapshot.bytes.contains_key(&entry.node) {
-                snapshot.bytes.insert(entry.node, fs::read(folder.join(path))?);
+                snapshot.bytes.insert(entry.node, file_bytes(&folder.join(path)));
                 snapshot.labels.insert(entry.node, path.display().to_string());
             }
         }
@@ -153,7 +153,7 @@ impl Snapshot {
             let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else { continue };
             let node = Node::of(&metadata);
             if !snapshot.bytes.contains_key(&node) {
-                snapshot.bytes.insert(node, fs::read(path)?);
+                snapshot.bytes.insert(node, file_bytes(path));
                 snapshot.labels.insert(node, fs::read_link(path).unwrap_or_default().display().to_string());
             }
         }
@@ -161,20 +161,25 @@ impl Snapshot {
     }
 }
 
+/// What can be read; a reason in place of the bytes is compared as they are.
+fn file_bytes(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|error| format!("cannot be read: {error}").into_bytes())
+}
+
 /// Read past the device's cache, which does not know of writes to what is below it.
 fn device_bytes(device: &Path) -> io::Result<Vec<u8>> {
     const ALIGNMENT: usize = 4096;
     const CHUNK: usize = 1 << 20;
-    File::open(device)?.sync_all()?;
+    // Somebody may have made the file below it shorter; what is left of it can be read.
+    let _ = File::open(device)?.sync_all();
     let file = File::options().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(device)?;
     let mut buffer = vec![0; CHUNK + ALIGNMENT];
     let start = buffer.as_ptr().align_offset(ALIGNMENT);
     let mut bytes = Vec::new();
     loop {
-        let length = file.read_at(&mut buffer[start..start + CHUNK], bytes.len() as u64)?;
-        if length == 0 {
+        let Ok(length @ 1..) = file.read_at(&mut buffer[start..start + CHUNK], bytes.len() as u64) else {
             return Ok(bytes);
-        }
+        };
         bytes.extend_from_slice(&buffer[start..start + length]);
     }
 }

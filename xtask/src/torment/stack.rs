@@ -29,11 +29,21 @@ pub(super) struct DeviceMount {
     pub(super) is_read_only: bool,
 }
 
-/// An overlay: both below the case's folder.
+/// An overlay; all below the case's folder.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay {
     pub(super) merged: PathBuf,
+    pub(super) lower: PathBuf,
     pub(super) upper: PathBuf,
+}
+
+/// A file of an overlay, and the one that it is made of.
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    merged: Node,
+    below: Node,
+    /// False for one that is copied before it is written to.
+    is_upper: bool,
 }
 
 /// What takes a step back.
@@ -195,8 +205,10 @@ impl Stack {
         Node::at(&self.folder.join(self.expanded(name)))
     }
 
-    /// Everything that shares bytes with a node by way of loop devices: below, above and beside it.
+    /// Everything whose bytes are others if those of a node are: below and above it by way of loop devices, and
+    /// the same file in overlays. An overlay shows a lower file, and writes to a copy of it.
     pub(super) fn related(&self, node: Node) -> BTreeSet<Node> {
+        let layers = self.layers();
         let mut related = BTreeSet::from([node]);
         loop {
             let before = related.len();
@@ -205,10 +217,9 @@ impl Stack {
                     related.extend([device.node, device.backing]);
                 }
             }
-            let names = self.overlay_pairs();
-            for (merged, upper) in &names {
-                if related.contains(merged) || related.contains(upper) {
-                    related.extend([*merged, *upper]);
+            for layer in &layers {
+                if related.contains(&layer.below) || (layer.is_upper && related.contains(&layer.merged)) {
+                    related.extend([layer.merged, layer.below]);
                 }
             }
             if related.len() == before {
@@ -217,16 +228,28 @@ impl Stack {
         }
     }
 
-    /// The two numbers of each file that an overlay has in its upper layer.
-    fn overlay_pairs(&self) -> Vec<(Node, Node)> {
-        let mut pairs = Vec::new();
+    /// The lower file that an overlay shows as this one.
+    pub(super) fn lower_of(&self, node: Node) -> Option<Node> {
+        let layers = self.layers();
+        let lower = layers.iter().find(|layer| !layer.is_upper && layer.merged == node)?;
+        Some(lower.below)
+    }
+
+    /// Where each file of an overlay is from.
+    fn layers(&self) -> Vec<Layer> {
+        let mut layers = Vec::new();
         for overlay in &self.overlays {
-            for path in snapshot::names(&self.folder.join(&overlay.upper)).into_keys() {
-                let at = |layer: &Path| Node::at(&self.folder.join(layer).join(&path));
-                pairs.extend(at(&overlay.merged).zip(at(&overlay.upper)));
+            let merged = self.folder.join(&overlay.merged);
+            let [upper, lower] = [&overlay.upper, &overlay.lower].map(|path| self.folder.join(path));
+            for (path, entry) in snapshot::names(&merged) {
+                let at = |folder: &Path| fs::symlink_metadata(folder.join(&path)).ok().as_ref().map(Node::of);
+                let (upper, lower) = (at(&upper), at(&lower));
+                let below = upper.or(lower);
+                let is_upper = upper.is_some();
+                layers.extend(below.map(|below| Layer { merged: entry.node, below, is_upper }));
             }
         }
-        pairs
+        layers
     }
 
     /// True if a mounted file system or swap space is among what shares bytes with it.

@@ -184,7 +184,10 @@ fn folder_behind_link(stack: &mut Stack, random: &mut Random) -> Option<()> {
     let folders = stack.folders();
     let folder = random.pick(&folders)?;
     let is_part = |path: &Path| path.starts_with(folder);
-    if stack.overlays.iter().any(|overlay| is_part(&overlay.upper) || is_part(&overlay.merged))
+    if stack
+        .overlays
+        .iter()
+        .any(|overlay| [&overlay.upper, &overlay.lower, &overlay.merged].into_iter().any(|path| is_part(path)))
         || stack
             .undo
             .iter()
@@ -301,7 +304,7 @@ fn overlay(stack: &mut Stack, random: &mut Random) -> Option<()> {
         "{made}mkdir {name} {name}.upper {name}.work && mount -t overlay -o {options} overlay {name}"
     ))?;
     stack.undo.push(Undo::Unmount(stack.folder.join(&name)));
-    stack.overlays.push(Overlay { upper: format!("{name}.upper").into(), merged: name.into() });
+    stack.overlays.push(Overlay { lower: lower.into(), upper: format!("{name}.upper").into(), merged: name.into() });
     Some(())
 }
 

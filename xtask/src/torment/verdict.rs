@@ -83,7 +83,7 @@ fn allow_file(stack: &Stack, command: &Command, before: &Snapshot, target: (Node
     let (node, named) = target;
     let related = stack.related(node);
     let is_ours = related.iter().any(|node| stack.ours.contains(node) || stack.unsure.contains(node))
-        || is_ours_below_overlay(stack, &named);
+        || stack.lower_of(node).is_some_and(|lower| stack.ours.contains(&lower));
     let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
     let asks = command.creates || command.writes;
     let may = asks && !is_used(stack, node) && (is_ours || command.overwrites || is_empty);
@@ -96,14 +96,6 @@ fn allow_file(stack: &Stack, command: &Command, before: &Snapshot, target: (Node
         allowed.gone.insert(named.clone());
         allowed.names.insert(named);
     }
-}
-
-/// A file that an overlay shows from below and has not copied up: written to, it is copied first.
-fn is_ours_below_overlay(stack: &Stack, named: &Path) -> bool {
-    let Ok(metadata) = fs::metadata(stack.folder.join(named)) else { return false };
-    let Node::File(_, inode) = Node::of(&metadata) else { return false };
-    let is_shown = stack.overlays.iter().any(|overlay| named.starts_with(&overlay.merged));
-    is_shown && stack.ours.iter().any(|node| matches!(node, Node::File(_, ours) if *ours == inode))
 }
 
 /// True if anybody has it in use under any of its names.
@@ -217,10 +209,14 @@ impl Meaning<'_> {
         self.stack.overlays.iter().any(|overlay| {
             let Ok(part) = path.strip_prefix(&overlay.upper) else { return false };
             let merged = overlay.merged.join(part);
-            let was = self.before.names.get(&merged);
             match entry.kind {
-                Kind::Folder => self.allowed.names.iter().any(|name| name.starts_with(&merged)),
-                _ => was.is_some_and(|was| self.allowed.content.contains(&was.node)),
+                Kind::Folder => self.after.names.keys().any(|name| name != path && name.starts_with(path)),
+                // With the bytes that it had. The kernel copies a file when it is opened for writing, which asks
+                // who has it open, too; nobody sees a difference.
+                _ => self.before.names.get(&merged).is_some_and(|was| {
+                    self.allowed.content.contains(&was.node)
+                        || self.before.bytes.get(&was.node) == self.after.bytes.get(&entry.node)
+                }),
             }
         })
     }
