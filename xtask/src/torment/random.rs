@@ -1,6 +1,6 @@
 //! Random choices that a seed repeats on every machine.
 
-/// SplitMix64: enough for choices, and each case has a stream of its own.
+/// `SplitMix64`: enough for choices, and each case has a stream of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 

@@ -106,7 +106,7 @@ fn walk(folder: &Path, below: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
     let entry = Entry { kind, node: Node::of(&metadata), size: metadata.len(), mode, modified, link, mark };
     found.insert(below.to_owned(), entry);
     // Overlays keep their own files in the folder behind workdir=, and nobody's data.
-    let is_somebodys = !below.extension().is_some_and(|extension| extension == "work");
+    let is_somebodys = below.extension().is_none_or(|extension| extension != "work");
     if kind == Kind::Folder && is_somebodys {
         for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
             walk(folder, &below.join(entry.file_name()), found);
@@ -143,19 +143,16 @@ impl Snapshot {
         snapshot.names = names(folder);
         let files = snapshot.names.iter().filter(|(_, entry)| entry.kind == Kind::File);
         for (path, entry) in files {
-            if !snapshot.bytes.contains_key(&entry.node) {
-                snapshot.bytes.insert(entry.node, file_bytes(&folder.join(path)));
-                snapshot.labels.insert(entry.node, path.display().to_string());
-            }
+            snapshot.bytes.entry(entry.node).or_insert_with(|| file_bytes(&folder.join(path)));
+            snapshot.labels.entry(entry.node).or_insert_with(|| path.display().to_string());
         }
         for path in others {
             // Pipes and devices that a process holds have no bytes of their own.
             let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else { continue };
             let node = Node::of(&metadata);
-            if !snapshot.bytes.contains_key(&node) {
-                snapshot.bytes.insert(node, file_bytes(path));
-                snapshot.labels.insert(node, fs::read_link(path).unwrap_or_default().display().to_string());
-            }
+            snapshot.bytes.entry(node).or_insert_with(|| file_bytes(path));
+            let name = || fs::read_link(path).unwrap_or_default().display().to_string();
+            snapshot.labels.entry(node).or_insert_with(name);
         }
         Ok(snapshot)
     }

@@ -183,7 +183,7 @@ impl Stack {
 
     /// Names that lead to regular files, through symbolic links too.
     pub(super) fn files(&self) -> Vec<String> {
-        self.leading_to(|path| path.is_file())
+        self.leading_to(Path::is_file)
     }
 
     /// Names that lead to folders; the case's folder itself is not among them.

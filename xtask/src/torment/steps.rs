@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A step: how often it is chosen, whether it needs root, and what it does.
 type Step = (usize, bool, fn(&mut Stack, &mut Random) -> Option<()>);
 
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 21] = [
     (8, false, somebodys_file),
     (14, false, our_file),
     (9, false, change),
@@ -29,6 +29,7 @@ const STEPS: [Step; 20] = [
     (14, true, attach),
     (7, true, attach_over_loop),
     (7, true, mount),
+    (3, true, mount_elsewhere),
     (4, true, swap),
 ];
 
@@ -37,7 +38,7 @@ const SIZES: [&str; 6] = ["64K", "64K", "128K", "256K", "1M", "4M"];
 
 /// Builds a stack of one to six steps; the first ones make files.
 pub(super) fn build(stack: &mut Stack, random: &mut Random) {
-    let steps = 1 + random.below(6);
+    let steps = 1 + random.below(6).max(random.below(6));
     if random.percent(60) {
         our_file(stack, random)
     } else {
@@ -354,6 +355,23 @@ fn mount(stack: &mut Stack, random: &mut Random) -> Option<()> {
     stack.shell(&format!("yes inside | head -c 16K >{point}/inside"));
     if is_read_only && stack.shell(&format!("mount -o remount,ro {point}")).is_some() {
         stack.device_mounts.last_mut()?.is_read_only = true;
+    }
+    Some(())
+}
+
+/// In a mount namespace that the run does not see.
+fn mount_elsewhere(stack: &mut Stack, random: &mut Random) -> Option<()> {
+    let device = any_loop(stack, random).filter(|device| !device.is_read_only)?;
+    if stack.is_mounted_or_swap(device.node) {
+        return None;
+    }
+    let (name, point) = (format!("${}", device.variable), stack.new_name("elsewhere"));
+    stack.touch(device.node);
+    stack.shell(&format!("mkfs.ext4 -q -F {name} && mkdir {point}"))?;
+    let script = format!("mount -o ro,noload {name} {point} && echo ready && exec sleep 600 >/dev/null");
+    let words = ["--mount", "--propagation", "private", "sh", "-c", &script];
+    if stack.hold("unshare", &words, &format!("unshare --mount --propagation private sh -c '{script}'")) {
+        stack.uses.push((device.node, "mounted"));
     }
     Some(())
 }

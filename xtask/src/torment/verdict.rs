@@ -17,7 +17,7 @@ pub(super) struct Allowed {
     names: BTreeSet<PathBuf>,
     /// Of these, those that may go.
     gone: BTreeSet<PathBuf>,
-    /// A new folder, with everything in it.
+    /// A folder that may get new files.
     folder: Option<PathBuf>,
 }
 
@@ -52,8 +52,7 @@ pub(super) fn allowed(stack: &Stack, command: &Command, before: &Snapshot) -> Al
         }
     }
     if let Some(folder) = &command.folder {
-        let named = resolve(stack, folder);
-        allowed.folder = named.filter(|_| stack.node(folder).is_none());
+        allowed.folder = resolve(stack, folder);
     }
     allowed
 }
@@ -101,7 +100,7 @@ fn allow_file(stack: &Stack, command: &Command, before: &Snapshot, target: (Node
 /// True if anybody has it in use under any of its names.
 fn is_used(stack: &Stack, node: Node) -> bool {
     stack.related(node).iter().any(|node| is_used_itself(stack, *node))
-        || stack.loops.iter().any(|device| stack.related(device.backing).contains(&node))
+        || stack.loops.iter().any(|device| stack.related(node).contains(&device.backing))
 }
 
 fn is_used_itself(stack: &Stack, node: Node) -> bool {
@@ -201,8 +200,10 @@ impl Meaning<'_> {
     }
 
     fn may_be_new(&self, path: &Path, entry: &Entry) -> bool {
-        let is_below = |folder: &Path| path.starts_with(folder);
-        if self.allowed.folder.as_deref().is_some_and(is_below) || self.may(path, &self.allowed.names) {
+        let is_below = |folder: &PathBuf| {
+            path == folder || path.file_name().is_some_and(|name| self.is_same_place(path, &folder.join(name)))
+        };
+        if self.allowed.folder.as_ref().is_some_and(is_below) || self.may(path, &self.allowed.names) {
             return true;
         }
         // What is written to in an overlay is copied into its upper folder first, with the folders it is in.
@@ -236,8 +237,8 @@ impl Meaning<'_> {
         }
         self.stack.overlays.iter().any(|overlay| {
             let part = |path: &Path| {
-                let part = path.strip_prefix(&overlay.merged).or_else(|_| path.strip_prefix(&overlay.upper));
-                part.map(Path::to_owned).ok()
+                let layers = [&overlay.merged, &overlay.upper, &overlay.lower];
+                layers.into_iter().find_map(|layer| path.strip_prefix(layer).ok()).map(Path::to_owned)
             };
             part(one).is_some() && part(one) == part(other)
         })
