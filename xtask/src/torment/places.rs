@@ -97,6 +97,8 @@ impl Places {
                 let _ = process::run(command, &self.scratch());
                 left.push(format!("{program} {what}"));
             }
+            // Devices are detached a moment after their last user is gone.
+            std::thread::sleep(std::time::Duration::from_millis(50));
         }
         left
     }

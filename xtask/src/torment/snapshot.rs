@@ -54,6 +54,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// The same with the number of another file.
+    pub(super) fn with_node(&self, node: Node) -> Self {
+        Self { node, ..self.clone() }
+    }
+
     /// What is different about the file itself, besides its bytes.
     pub(super) fn difference(&self, after: &Self) -> Option<String> {
         if self.kind != after.kind {

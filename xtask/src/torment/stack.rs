@@ -281,11 +281,9 @@ impl Stack {
             rustix::fs::syncfs(File::open(self.folder.join(&mount.point))?)?;
         }
         let devices: Vec<PathBuf> = self.loops.iter().rev().map(|device| device.path.clone()).collect();
-        let mut held = Vec::new();
-        for holder in &self.holders {
-            let folder = format!("/proc/{}/fd", holder.id());
-            held.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
-        }
+        // All that hold something open have it there.
+        let held: Vec<PathBuf> =
+            self.holders.iter().map(|holder| format!("/proc/{}/fd/3", holder.id()).into()).collect();
         let mut snapshot = Snapshot::take(&self.folder, &devices, &held)?;
         snapshot.bytes.retain(|node, _| !self.is_left_to_the_file_system(*node));
         Ok(snapshot)

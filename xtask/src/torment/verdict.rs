@@ -139,7 +139,9 @@ pub(super) fn losses(
         let what = match after.names.get(path) {
             None => (!meaning.may(path, &allowed.gone)).then(|| "is gone".to_owned()),
             Some(_) if allowed.content.contains(&entry.node) || meaning.may(path, &allowed.names) => None,
-            Some(now) => meaning.changed(entry, now),
+            // A file with several names gets another number when an overlay copies it.
+            Some(now) if meaning.is_in_overlay(path) => meaning.changed(entry, &now.with_node(entry.node), now.node),
+            Some(now) => meaning.changed(entry, now, now.node),
         };
         losses.extend(what.map(|what| format!("'{}' {what}", path.display())));
     }
@@ -163,11 +165,11 @@ struct Meaning<'a> {
 }
 
 impl Meaning<'_> {
-    fn changed(&self, entry: &Entry, now: &Entry) -> Option<String> {
+    fn changed(&self, entry: &Entry, now: &Entry, node: Node) -> Option<String> {
         if entry.kind == Kind::File && self.stack.is_left_to_the_file_system(entry.node) {
             return None;
         }
-        let bytes = self.before.bytes.get(&entry.node).zip(self.after.bytes.get(&now.node));
+        let bytes = self.before.bytes.get(&entry.node).zip(self.after.bytes.get(&node));
         let content = bytes.and_then(|(before, after)| difference(before, after));
         match (content, entry.difference(now)) {
             (Some(content), Some(itself)) => Some(format!("has lost data: {content} ({itself})")),
@@ -206,42 +208,51 @@ impl Meaning<'_> {
         if self.allowed.folder.as_ref().is_some_and(is_below) || self.may(path, &self.allowed.names) {
             return true;
         }
-        // What is written to in an overlay is copied into its upper folder first, with the folders it is in.
-        self.stack.overlays.iter().any(|overlay| {
-            let Ok(part) = path.strip_prefix(&overlay.upper) else { return false };
-            let merged = overlay.merged.join(part);
-            match entry.kind {
-                Kind::Folder => self.after.names.keys().any(|name| name != path && name.starts_with(path)),
-                // With the bytes that it had. The kernel copies a file when it is opened for writing, which asks
-                // who has it open, too; nobody sees a difference.
-                _ => self.before.names.get(&merged).is_some_and(|was| {
-                    self.allowed.content.contains(&was.node)
-                        || self.before.bytes.get(&was.node) == self.after.bytes.get(&entry.node)
-                }),
+        // What is written to in an overlay is copied into its upper folder first, with the folders it is in. The
+        // kernel does so when a file is opened for writing, which asks who has it open, too: with the bytes that
+        // it had, nobody sees a difference.
+        let others = self.places(path);
+        match entry.kind {
+            Kind::Folder => others.iter().any(|other| self.before.names.contains_key(other)),
+            _ => others.iter().filter_map(|other| self.before.names.get(other)).any(|was| {
+                self.allowed.content.contains(&was.node)
+                    || self.before.bytes.get(&was.node) == self.after.bytes.get(&entry.node)
+            }),
+        }
+    }
+
+    fn is_in_overlay(&self, path: &Path) -> bool {
+        self.stack.overlays.iter().any(|overlay| path.starts_with(&overlay.merged))
+    }
+
+    /// A path and where overlays, which may lie over each other, show or keep the same.
+    fn places(&self, path: &Path) -> BTreeSet<PathBuf> {
+        let mut places = BTreeSet::from([path.to_owned()]);
+        loop {
+            let before = places.len();
+            for overlay in &self.stack.overlays {
+                let layers = [&overlay.merged, &overlay.upper, &overlay.lower];
+                let parts = places.iter().flat_map(|path| layers.map(|layer| path.strip_prefix(layer)));
+                let parts: Vec<PathBuf> = parts.flatten().map(Path::to_owned).collect();
+                places.extend(parts.iter().flat_map(|part| layers.map(|layer| layer.join(part))));
             }
-        })
+            if places.len() == before {
+                return places;
+            }
+        }
     }
 
     /// True if two names are the same one in the same folder, which mounts may show in several places.
     fn is_same_place(&self, one: &Path, other: &Path) -> bool {
-        if one == other {
-            return true;
-        }
         if one.file_name() != other.file_name() {
             return false;
         }
-        let (Some(one), Some(other)) = (one.parent(), other.parent()) else { return false };
-        let folder = |path: &Path| self.after.names.get(path).map(|entry| entry.node);
-        if folder(one).is_some() && folder(one) == folder(other) {
-            return true;
-        }
-        self.stack.overlays.iter().any(|overlay| {
-            let part = |path: &Path| {
-                let layers = [&overlay.merged, &overlay.upper, &overlay.lower];
-                layers.into_iter().find_map(|layer| path.strip_prefix(layer).ok()).map(Path::to_owned)
-            };
-            part(one).is_some() && part(one) == part(other)
-        })
+        let folder = |path: &Path| path.parent().and_then(|path| self.after.names.get(path)).map(|entry| entry.node);
+        let others = self.places(other);
+        let nodes: BTreeSet<Node> = others.iter().filter_map(|path| folder(path)).collect();
+        self.places(one)
+            .iter()
+            .any(|path| others.contains(path) || folder(path).is_some_and(|node| nodes.contains(&node)))
     }
 }
 
