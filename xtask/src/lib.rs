@@ -10,4 +10,5 @@ mod schema_page;
 pub mod stop;
 mod surroundings;
 pub mod tidy;
+pub mod torment;
 pub mod vm;

@@ -11,6 +11,7 @@ Usage: cargo xtask docs
        cargo xtask dist
        cargo xtask fuzz [--seconds N] [FILTER]
        cargo xtask tidy
+       cargo xtask torment [--seconds N] [--seed S] [--case K] [--program PATH] [--keep-going]
        cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
 
   docs      write the documents that are made from the program
@@ -19,6 +20,9 @@ Usage: cargo xtask docs
   fuzz      feed foreign bytes to the readers with FILTER in their name, each for N seconds (60; needs
             cargo-fuzz)
   tidy      look for what breaks the project's own rules: imports, sizes, dead files, links
+  torment   run the program over random stacks of files, links, mounts, loop devices and swap for N
+            seconds (60) and compare all data that it was not told to change; --case runs one case of
+            seed S again, --keep-going looks for more losses after the first
   vm-test   run the tests that need disks of their own in a virtual machine: those with FILTER in
             their name, on the kernel below TREE (Debian's without it); --only-with-kvm skips them
             where the CPU would have to be emulated";
@@ -37,6 +41,10 @@ fn main() -> ExitCode {
             None => usage(),
         },
         ["tidy"] => ended("tidy", xtask::tidy::check(root)),
+        ["torment", ref words @ ..] => match tormented(words) {
+            Some(request) => ended("torment", xtask::torment::run(root, &request)),
+            None => usage(),
+        },
         ["cost"] => ended("cost", xtask::cost::check(root)),
         ["vm-test", ref words @ ..] => match request(words) {
             Some(request) => ended("vm-test", xtask::vm::test(root, &request)),
@@ -71,6 +79,23 @@ fn fuzzed(words: &[&str]) -> Option<xtask::fuzz::Request> {
         }
     }
     Some(request)
+}
+
+fn tormented(words: &[&str]) -> Option<xtask::torment::Request> {
+    let mut request = xtask::torment::Request::default();
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "--seconds" => request.seconds = words.next()?.parse().ok()?,
+            "--seed" => request.seed = Some(words.next()?.parse().ok()?),
+            "--case" => request.case = Some(words.next()?.parse().ok()?),
+            "--program" => request.program = Some(PathBuf::from(words.next()?)),
+            "--keep-going" => request.keep_going = true,
+            _ => return None,
+        }
+    }
+    // A case is one of a seed.
+    (request.case.is_none() || request.seed.is_some()).then_some(request)
 }
 
 fn ended(task: &str, result: Result<(), Stop>) -> ExitCode {

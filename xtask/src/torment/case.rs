@@ -1,0 +1,110 @@
+//! One case: a stack, a command, and what is left of other people's data afterwards.
+
+use super::command::{self, Command};
+use super::places::Places;
+use super::process::Ended;
+use super::random::Random;
+use super::snapshot::Snapshot;
+use super::stack::{Stack, Undo};
+use super::steps;
+use super::verdict::{self, Allowed};
+use crate::stop::Stop;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+/// Whether results of the command may be named like files that are there.
+const WITH_OUTPUTS: bool = true;
+
+/// How a case ended.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// Where it was, and what was done, as lines of the shell. The last one is ours.
+    pub(super) lines: Vec<String>,
+    /// Of our command, if it ended by itself.
+    pub(super) code: Option<i32>,
+    pub(super) status: String,
+    pub(super) stderr: String,
+    /// What it was not allowed to do.
+    pub(super) losses: Vec<String>,
+    /// True if bytes changed that may.
+    pub(super) has_changed: bool,
+    /// What had to be taken down by force.
+    pub(super) left: Vec<String>,
+}
+
+/// Builds a stack in a new folder, runs our command over it, and compares.
+pub(super) fn run(places: &Places, seed: u64, case: u64, is_root: bool) -> Result<Outcome, Stop> {
+    let mut random = Random::of_case(seed, case);
+    let (file_system, base) = places.choose(&mut random);
+    let folder = base.join(format!("case-{case}"));
+    let failed = |error: std::io::Error| Stop::Failed(format!("case {case} cannot be made or compared: {error}"));
+    fs::create_dir(&folder).map_err(failed)?;
+    let mut stack = Stack::new(folder.clone(), places.scratch(), places.programs(), is_root);
+    stack.lines.push(format!("# a new folder on {file_system}"));
+    steps::build(&mut stack, &mut random);
+    let command = command::choose(&mut stack, &mut random, WITH_OUTPUTS);
+    let judged = judge(&mut stack, &command);
+    let lines = std::mem::take(&mut stack.lines);
+    drop(stack);
+    let left = places.clean(&folder);
+    // Nothing is mounted in it any more.
+    fs::remove_dir_all(&folder).map_err(failed)?;
+    let (ended, losses, has_changed) = judged.map_err(failed)?;
+    let (code, status) = (ended.status.and_then(|status| status.code()), ended.status_text());
+    Ok(Outcome { lines, code, status, stderr: ended.stderr, losses, has_changed, left })
+}
+
+/// Runs the command and tells what it was not allowed to do, and whether it changed anything that it may.
+pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(Ended, Vec<String>, bool)> {
+    let before = stack.snapshot()?;
+    let allowed = verdict::allowed(stack, command, &before);
+    stack.lines.push(command.line());
+    let ended = stack.diskspd(&command.words)?;
+    let code = ended.status.and_then(|status| status.code());
+    // A refused command has done nothing.
+    let allowed = if code == Some(3) { Allowed::default() } else { allowed };
+    let after = stack.snapshot()?;
+    let mut losses = verdict::losses(stack, &before, &after, &allowed, None);
+    losses.extend(verdict::bad_end(code, &ended.stderr));
+    let has_changed = before.bytes.iter().any(|(node, bytes)| after.bytes.get(node).is_some_and(|now| now != bytes));
+    take_down(stack, &before, &allowed, &mut losses)?;
+    Ok((ended, losses, has_changed))
+}
+
+/// Takes all steps back, and looks at each file system that could write once more, past the page cache.
+fn take_down(stack: &mut Stack, before: &Snapshot, allowed: &Allowed, losses: &mut Vec<String>) -> std::io::Result<()> {
+    stack.release();
+    while let Some(undo) = stack.undo.pop() {
+        let is_done = stack.take_back(&undo);
+        let Undo::Unmount(point) = &undo else { continue };
+        let mount = stack.device_mounts.iter().find(|mount| stack.folder.join(&mount.point) == *point).cloned();
+        let Some(mount) = mount.filter(|_| is_done) else { continue };
+        let device = mount.device.as_os_str();
+        if let Err(reason) = stack.quietly("e2fsck", &[OsStr::new("-fn"), device]) {
+            losses.push(format!("the file system on '{}' is damaged: {}", mount.device.display(), reason.trim()));
+        }
+        let options = [OsStr::new("-o"), OsStr::new("ro"), device, point.as_os_str()];
+        if let Err(reason) = stack.quietly("mount", &options) {
+            losses.push(format!("'{}' cannot be mounted again: {}", mount.device.display(), reason.trim()));
+            continue;
+        }
+        let after = inside(stack, &mount.point)?;
+        losses.extend(verdict::losses(stack, before, &after, allowed, Some(&mount.point)));
+        stack.take_back(&undo);
+    }
+    losses.sort();
+    losses.dedup();
+    Ok(())
+}
+
+/// What is below a mount point, under the names that it has in the case.
+fn inside(stack: &Stack, point: &Path) -> std::io::Result<Snapshot> {
+    let mut snapshot = Snapshot::take(&stack.folder.join(point), &[], &[])?;
+    snapshot.names = snapshot
+        .names
+        .into_iter()
+        .map(|(path, entry)| (if path.as_os_str().is_empty() { point.to_owned() } else { point.join(path) }, entry))
+        .collect();
+    Ok(snapshot)
+}

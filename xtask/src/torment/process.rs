@@ -1,0 +1,80 @@
+//! Programs that are started with a time limit, in a process group of their own, so that Ctrl-C reaches
+//! this program alone.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take.
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+/// How one ended.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    /// None if it was killed because it took too long.
+    pub(super) status: Option<ExitStatus>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Ended {
+    pub(super) fn is_good(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+
+    /// The status as people say it.
+    pub(super) fn status_text(&self) -> String {
+        match self.status {
+            None => format!("none after {} s", LIMIT.as_secs()),
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => code.to_string(),
+                (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+            },
+        }
+    }
+}
+
+/// A command in a cleared environment that finds `diskspd` in `programs`.
+pub(super) fn command(program: &Path, folder: &Path, programs: &Path) -> Command {
+    let mut command = Command::new(program);
+    let path = format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", programs.display());
+    command.current_dir(folder).env_clear().env("PATH", path).env("HOME", folder).env("LC_ALL", "C");
+    command.stdin(Stdio::null()).process_group(0);
+    command
+}
+
+/// Runs a command to its end, with its output in files of `scratch`.
+pub(super) fn run(mut command: Command, scratch: &Path) -> io::Result<Ended> {
+    let [stdout, stderr] = ["stdout", "stderr"].map(|name| scratch.join(name));
+    command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+    let mut child = command.spawn()?;
+    let status = wait(&mut child)?;
+    let text = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Ended { status, stdout: text(&stdout)?, stderr: text(&stderr)? })
+}
+
+fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + LIMIT;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= until {
+            kill(child);
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Kills a child and all that it started, and waits for it.
+pub(super) fn kill(child: &mut Child) {
+    if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+        // It may have ended by itself; it is not reaped yet, so the id is still its own.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.wait();
+}

@@ -1,0 +1,269 @@
+//! What a command may change, and what it changed besides. This judges by what was built and by the kernel's
+//! numbers; it shares nothing with the program that is tested.
+
+use super::command::{Command, backing_name};
+use super::snapshot::{Entry, Kind, Node, Snapshot, difference};
+use super::stack::{LoopDevice, Stack};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a command may do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Allowed {
+    /// Bytes, size and attributes.
+    content: BTreeSet<Node>,
+    /// Names that may come, go, or stand for another file.
+    names: BTreeSet<PathBuf>,
+    /// Of these, those that may go.
+    gone: BTreeSet<PathBuf>,
+    /// A folder that may get new files.
+    folder: Option<PathBuf>,
+}
+
+/// Judged before the command runs.
+pub(super) fn allowed(stack: &Stack, command: &Command, before: &Snapshot) -> Allowed {
+    let mut allowed = Allowed::default();
+    for target in &command.targets {
+        let named = resolve(stack, target);
+        match stack.node(target) {
+            Some(Node::Device(_)) => allow_device(stack, command, target, &mut allowed),
+            Some(node) => {
+                let Some(named) = named else { continue };
+                allow_file(stack, command, before, (node, named), &mut allowed);
+            }
+            None if command.creates => allowed.names.extend(named),
+            None => {}
+        }
+        if command.deletes && command.creates && stack.node(target).is_none() {
+            allowed.gone.extend(resolve(stack, target));
+        }
+    }
+    for output in &command.outputs {
+        let Some(named) = resolve(stack, output) else { continue };
+        let node = stack.node(output);
+        let is_free = node.is_none_or(|node| {
+            let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
+            stack.results.contains(&node) || (is_empty && !is_used(stack, node))
+        });
+        if is_free {
+            allowed.content.extend(node);
+            allowed.names.insert(named);
+        }
+    }
+    if let Some(folder) = &command.folder {
+        allowed.folder = resolve(stack, folder);
+    }
+    allowed
+}
+
+fn allow_device(stack: &Stack, command: &Command, target: &str, allowed: &mut Allowed) {
+    let is_it = |device: &&LoopDevice| stack.node(target) == Some(device.node);
+    let Some(device) = stack.loops.iter().find(is_it) else { return };
+    let names = backing_name(&device.path);
+    let is_named = names.is_some_and(|name| command.destroyed.contains(&name));
+    let related = stack.related(device.node);
+    // Only this device, what is below it, and nothing beside or above.
+    let others = stack.loops.iter().filter(|other| related.contains(&other.node) && other.node != device.node);
+    let is_alone = others.into_iter().all(|other| is_below(stack, other.node, device));
+    let is_used = related.iter().any(|node| is_used_itself(stack, *node));
+    if command.writes && is_named && is_alone && !is_used && !device.is_read_only {
+        allowed.content.extend(related);
+    }
+}
+
+/// True if a loop device stands on a node, over others or by itself.
+fn is_below(stack: &Stack, node: Node, device: &LoopDevice) -> bool {
+    device.backing == node
+        || stack.loops.iter().any(|lower| lower.node == device.backing && is_below(stack, node, lower))
+}
+
+fn allow_file(stack: &Stack, command: &Command, before: &Snapshot, target: (Node, PathBuf), allowed: &mut Allowed) {
+    let (node, named) = target;
+    let related = stack.related(node);
+    let is_ours = related.iter().any(|node| stack.ours.contains(node) || stack.unsure.contains(node))
+        || stack.lower_of(node).is_some_and(|lower| stack.ours.contains(&lower));
+    let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
+    let asks = command.creates || command.writes;
+    let may = asks && !is_used(stack, node) && (is_ours || command.overwrites || is_empty);
+    let is_reused = is_ours && !is_used(stack, node);
+    if may {
+        allowed.content.extend(related);
+        allowed.names.insert(named.clone());
+    }
+    if command.deletes && (may || is_reused) {
+        allowed.gone.insert(named.clone());
+        allowed.names.insert(named);
+    }
+}
+
+/// True if anybody has it in use under any of its names.
+fn is_used(stack: &Stack, node: Node) -> bool {
+    stack.related(node).iter().any(|node| is_used_itself(stack, *node))
+        || stack.loops.iter().any(|device| stack.related(node).contains(&device.backing))
+}
+
+fn is_used_itself(stack: &Stack, node: Node) -> bool {
+    stack.uses.iter().any(|(used, _)| *used == node)
+}
+
+/// Where a name leads to below the case's folder, through links, whether anything is there or not.
+fn resolve(stack: &Stack, name: &str) -> Option<PathBuf> {
+    let mut path = stack.folder.join(stack.expanded(name));
+    for _ in 0..8 {
+        if let Ok(real) = fs::canonicalize(&path) {
+            return real.strip_prefix(&stack.folder).ok().map(Path::to_owned);
+        }
+        let parent = fs::canonicalize(path.parent()?).ok()?;
+        path = parent.join(path.file_name()?);
+        match fs::read_link(&path) {
+            Ok(link) => path = parent.join(link),
+            Err(_) => return path.strip_prefix(&stack.folder).ok().map(Path::to_owned),
+        }
+    }
+    None
+}
+
+/// All that changed and was not allowed to. `below`: only names below this folder.
+pub(super) fn losses(
+    stack: &Stack,
+    before: &Snapshot,
+    after: &Snapshot,
+    allowed: &Allowed,
+    below: Option<&Path>,
+) -> Vec<String> {
+    let mut losses = Vec::new();
+    let is_meant = |path: &Path| below.is_none_or(|folder| path.starts_with(folder));
+    let meaning = Meaning { stack, before, after, allowed };
+    for (path, entry) in before.names.iter().filter(|(path, _)| is_meant(path)) {
+        let what = match after.names.get(path) {
+            None => (!meaning.may(path, &allowed.gone)).then(|| "is gone".to_owned()),
+            Some(_) if allowed.content.contains(&entry.node) || meaning.may(path, &allowed.names) => None,
+            // A file with several names gets another number when an overlay copies it.
+            Some(now) if meaning.is_in_overlay(path) => meaning.changed(entry, &now.with_node(entry.node), now.node),
+            Some(now) => meaning.changed(entry, now, now.node),
+        };
+        losses.extend(what.map(|what| format!("'{}' {what}", path.display())));
+    }
+    for (path, entry) in after.names.iter().filter(|(path, _)| is_meant(path)) {
+        if !before.names.contains_key(path) && !meaning.may_be_new(path, entry) {
+            losses.push(format!("'{}' is new: a {:?} of {} bytes", path.display(), entry.kind, entry.size));
+        }
+    }
+    if below.is_none() {
+        losses.extend(meaning.nameless());
+    }
+    losses
+}
+
+/// What is compared, and what may differ.
+struct Meaning<'a> {
+    stack: &'a Stack,
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+    allowed: &'a Allowed,
+}
+
+impl Meaning<'_> {
+    fn changed(&self, entry: &Entry, now: &Entry, node: Node) -> Option<String> {
+        if entry.kind == Kind::File && self.stack.is_left_to_the_file_system(entry.node) {
+            return None;
+        }
+        let bytes = self.before.bytes.get(&entry.node).zip(self.after.bytes.get(&node));
+        let content = bytes.and_then(|(before, after)| difference(before, after));
+        match (content, entry.difference(now)) {
+            (Some(content), Some(itself)) => Some(format!("has lost data: {content} ({itself})")),
+            (Some(content), None) => Some(format!("has lost data: {content}")),
+            (None, itself) => itself,
+        }
+    }
+
+    /// Bytes without a name in the folder: of loop devices and of deleted files that are open.
+    fn nameless(&self) -> Vec<String> {
+        let named: BTreeSet<Node> = self.before.names.values().map(|entry| entry.node).collect();
+        let others = self.before.bytes.iter().filter(|(node, _)| !named.contains(node));
+        let others = others.filter(|(node, _)| !self.allowed.content.contains(node));
+        let mut losses = Vec::new();
+        for (node, bytes) in others {
+            let label = self.before.labels.get(node).cloned().unwrap_or_default();
+            let what = match self.after.bytes.get(node) {
+                Some(after) => difference(bytes, after).map(|what| format!("'{label}' has lost data: {what}")),
+                None if self.stack.is_left_to_the_file_system(*node) => None,
+                None => Some(format!("'{label}' cannot be read any more")),
+            };
+            losses.extend(what);
+        }
+        losses
+    }
+
+    /// True if a name is one of these, under any of the names that mounts give it.
+    fn may(&self, path: &Path, names: &BTreeSet<PathBuf>) -> bool {
+        names.iter().any(|name| self.is_same_place(path, name))
+    }
+
+    fn may_be_new(&self, path: &Path, entry: &Entry) -> bool {
+        let is_below = |folder: &PathBuf| {
+            path == folder || path.file_name().is_some_and(|name| self.is_same_place(path, &folder.join(name)))
+        };
+        if self.allowed.folder.as_ref().is_some_and(is_below) || self.may(path, &self.allowed.names) {
+            return true;
+        }
+        // What is written to in an overlay is copied into its upper folder first, with the folders it is in. The
+        // kernel does so when a file is opened for writing, which asks who has it open, too: with the bytes that
+        // it had, nobody sees a difference.
+        let others = self.places(path);
+        match entry.kind {
+            Kind::Folder => others.iter().any(|other| self.before.names.contains_key(other)),
+            _ => others.iter().filter_map(|other| self.before.names.get(other)).any(|was| {
+                self.allowed.content.contains(&was.node)
+                    || self.before.bytes.get(&was.node) == self.after.bytes.get(&entry.node)
+            }),
+        }
+    }
+
+    fn is_in_overlay(&self, path: &Path) -> bool {
+        self.stack.overlays.iter().any(|overlay| path.starts_with(&overlay.merged))
+    }
+
+    /// A path and where overlays, which may lie over each other, show or keep the same.
+    fn places(&self, path: &Path) -> BTreeSet<PathBuf> {
+        let mut places = BTreeSet::from([path.to_owned()]);
+        loop {
+            let before = places.len();
+            for overlay in &self.stack.overlays {
+                let layers = [&overlay.merged, &overlay.upper, &overlay.lower];
+                let parts = places.iter().flat_map(|path| layers.map(|layer| path.strip_prefix(layer)));
+                let parts: Vec<PathBuf> = parts.flatten().map(Path::to_owned).collect();
+                places.extend(parts.iter().flat_map(|part| layers.map(|layer| layer.join(part))));
+            }
+            if places.len() == before {
+                return places;
+            }
+        }
+    }
+
+    /// True if two names are the same one in the same folder, which mounts may show in several places.
+    fn is_same_place(&self, one: &Path, other: &Path) -> bool {
+        if one.file_name() != other.file_name() {
+            return false;
+        }
+        let folder = |path: &Path| path.parent().and_then(|path| self.after.names.get(path)).map(|entry| entry.node);
+        let others = self.places(other);
+        let nodes: BTreeSet<Node> = others.iter().filter_map(|path| folder(path)).collect();
+        self.places(one)
+            .iter()
+            .any(|path| others.contains(path) || folder(path).is_some_and(|node| nodes.contains(&node)))
+    }
+}
+
+/// What is wrong with how the program ended.
+pub(super) fn bad_end(code: Option<i32>, stderr: &str) -> Option<String> {
+    if stderr.contains("panicked at") {
+        return Some("the program panicked".to_owned());
+    }
+    match code {
+        Some(0 | 1 | 3) => None,
+        Some(code) => Some(format!("exit status {code} is not among 0, 1 and 3")),
+        None => Some("the program did not end by itself".to_owned()),
+    }
+}
