@@ -167,6 +167,17 @@ impl<'a> Mounted<'a> {
         Ok(Self { place, path, device: None })
     }
 
+    /// An overlay over the directory `lower`; its upper layer is the directory `upper`, made here.
+    pub fn overlay(place: &'a Workplace, lower: &str, upper: &str, name: &str) -> Result<Self, String> {
+        let mount = root_with("mount")?;
+        let path = Self::folder(place, name);
+        let [upper, work] = [upper.to_owned(), format!("{upper}-work")].map(|name| Self::folder(place, &name));
+        let lower = place.path(lower);
+        let options = format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+        worked(&place.tool(mount).args("-t overlay none -o").arg(options).arg(&path).run())?;
+        Ok(Self { place, path, device: None })
+    }
+
     /// An ext4 in a file of this size.
     pub fn ext4(place: &'a Workplace, name: &str, size_bytes: u64) -> Result<Self, String> {
         let mkfs = root_with("mkfs.ext4")?;

@@ -108,6 +108,18 @@ fn a_copy_with_all_attributes_and_times_is_somebodys() {
 }
 
 #[test]
+fn a_refused_run_makes_no_copy_in_an_overlay() {
+    let place = workplace!();
+    fs::create_dir(place.path("lower")).expect("a new folder");
+    fs::rename(place.somebodys("data"), place.path("lower/data")).expect("renamed");
+    let mounted = or_skip!(Mounted::overlay(&place, "lower", "upper", "merged"));
+    for words in HARMFUL {
+        place.refused(words, &mounted.path.join("data"), &["may hold data", "--overwrite"]);
+    }
+    assert_eq!(fs::read_dir(place.path("upper")).expect("the upper layer").count(), 0);
+}
+
+#[test]
 fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
     let place = workplace!();
     or_skip!(place.attributes());

@@ -213,18 +213,19 @@ fn look_for_owners(
         facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
     }
     facts.openers = openers::of(root, file, path);
-    facts.not_writable = not_writable(path, &facts.file_system, &facts.openers);
+    facts.not_writable = not_writable(path, facts);
 }
 
-fn not_writable(path: &Path, file_system: &FileSystem, openers: &Openers) -> Option<String> {
-    if file_system.read_only {
+fn not_writable(path: &Path, facts: &RegularFacts) -> Option<String> {
+    if facts.file_system.read_only {
         return Some("its file system is mounted read-only".to_owned());
     }
     let allowed = sys::file::may_write(path);
     // Opening tells more (a program that is running, for one), but would break another user's
-    // lease on the file; and while somebody uses it nothing is written anyway.
-    let tried = match openers {
-        Openers::Some { .. } => allowed,
+    // lease on the file, and makes an overlay copy the whole file of somebody to its upper layer. While
+    // somebody uses it nothing is written anyway.
+    let tried = match (&facts.openers, &facts.origin) {
+        (Openers::Some { .. }, _) | (_, Origin::Foreign { .. }) => allowed,
         _ => allowed.and_then(|()| sys::file::open_to_try_writing(path).map(drop)),
     };
     tried.err().map(|error| error.to_string())
