@@ -208,16 +208,19 @@ impl Meaning<'_> {
         if self.allowed.folder.as_ref().is_some_and(is_below) || self.may(path, &self.allowed.names) {
             return true;
         }
-        // What is written to in an overlay is copied into its upper folder first, with the folders it is in. The
-        // kernel does so when a file is opened for writing, which asks who has it open, too: with the bytes that
-        // it had, nobody sees a difference.
+        // What is opened for writing in an overlay is copied into its upper folder first, with the folders it is in,
+        // and may be seen there through other mounts. With the bytes that it had, nobody sees a difference.
+        let is_copy = || {
+            let bytes = self.after.bytes.get(&entry.node);
+            !self.stack.overlays.is_empty() && self.before.bytes.values().any(|before| Some(before) == bytes)
+        };
         let others = self.places(path);
         match entry.kind {
             Kind::Folder => others.iter().any(|other| self.before.names.contains_key(other)),
-            _ => others.iter().filter_map(|other| self.before.names.get(other)).any(|was| {
-                self.allowed.content.contains(&was.node)
-                    || self.before.bytes.get(&was.node) == self.after.bytes.get(&entry.node)
-            }),
+            _ => {
+                let mut was = others.iter().filter_map(|other| self.before.names.get(other));
+                was.any(|was| self.allowed.content.contains(&was.node)) || is_copy()
+            }
         }
     }
 
