@@ -10,6 +10,15 @@ use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
 
+/// What a turn started leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Issued {
+    /// When the next operation is due, if requests are free and none may start yet.
+    pub(crate) next_start_ns: Option<u64>,
+    /// Requests are free and due, but the turn has started as many as it may.
+    pub(crate) has_more: bool,
+}
+
 /// What starting an I/O needs beside its request and its target.
 struct Parts<'a, E, C> {
     engine: &'a mut E,
@@ -19,6 +28,8 @@ struct Parts<'a, E, C> {
     allowance: &'a mut Option<Allowance>,
     /// `None` in a closed loop.
     starts: Option<Starts<'a>>,
+    /// Operations that the turn may still start.
+    most: usize,
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
@@ -37,29 +48,34 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Starts every operation that has a free request and is due. Gives the time at which the
-    /// next one is due, if requests are free and none may start yet.
-    pub(crate) fn issue(&mut self, now_ns: u64) -> Option<u64> {
+    /// Starts the operations that have a free request and are due, as many as a turn may.
+    pub(crate) fn issue(&mut self, now_ns: u64) -> Issued {
+        let most = self.spread.most;
         if self.assigner.is_weighted() {
-            while self.issue_one_weighted(now_ns) == Built::One {}
-            return None;
+            let mut started = 0;
+            while started < most && self.issue_one_weighted(now_ns) == Built::One {
+                started += 1;
+            }
+            return Issued { next_start_ns: None, has_more: started == most };
         }
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
-            return None;
+            return Issued { next_start_ns: None, has_more: false };
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts };
-        let mut next_start_ns = None;
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most: most as usize };
+        let (mut next_start_ns, mut has_more) = (None, false);
         ready.retain(|&index| {
             let work = &mut work[index as usize];
             let due_ns = parts.start_all(work, now_ns);
             if let Some(due_ns) = due_ns {
                 next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
             }
-            work.is_ready = due_ns.is_some();
-            due_ns.is_some()
+            let is_cut_off = parts.most == 0 && due_ns.is_none() && work.free.free_count() > 0;
+            has_more |= is_cut_off;
+            work.is_ready = due_ns.is_some() || is_cut_off;
+            work.is_ready
         });
-        next_start_ns
+        Issued { next_start_ns, has_more }
     }
 
     /// Starts one operation, if any request is free and due.
@@ -68,7 +84,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
             return self.issue_one_weighted(now_ns);
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most: 1 };
         let mut next_start_ns = u64::MAX;
         for position in 0..ready.len() {
             let work = &mut work[ready[position] as usize];
@@ -100,7 +116,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         let index = table.draw(rng);
         let work = &mut work[index];
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts: None };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts: None, most: 1 };
         if !parts.admits(work) {
             return Built::NoneIdle;
         }
@@ -135,18 +151,22 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
         None
     }
 
-    /// Starts an I/O for every free request, at once and without end.
+    /// Starts an I/O for every free request, as many as the turn may.
     #[inline]
     fn start_plain(&mut self, work: &mut Work, now_ns: u64) {
+        let count = work.free.free_count().min(self.most);
+        self.most -= count;
         let Some(uniform) = work.stream.uniform().filter(|_| work.is_all_prepared()) else {
-            while let Some(slot) = work.free.take() {
+            for _ in 0..count {
+                let Some(slot) = work.free.take() else { break };
                 self.start(work, slot, now_ns);
             }
             return;
         };
         // In a copy, which stays in registers; behind the reference each draw would load and store it.
         let mut rng = self.rng.clone();
-        while let Some(id) = work.free.take() {
+        for _ in 0..count {
+            let Some(id) = work.free.take() else { break };
             let next = uniform.next(&mut rng);
             let write = work.mix.next_is_write(false, &mut rng);
             self.slots[id as usize].begin(write, next.offset, now_ns);

@@ -32,6 +32,7 @@ pub mod row;
 mod section_sums;
 mod sections;
 mod setup;
+mod spread;
 mod submission;
 mod times;
 mod turns;

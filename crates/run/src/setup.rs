@@ -7,6 +7,7 @@ use crate::collect::Paging;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
+use crate::spread::Spread;
 use crate::submission::Submission;
 use crate::work::{self, Assigner, Buffers, Source};
 use crate::worker::{Sampling, Slot, Worker};
@@ -212,6 +213,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         open_loop: plan.targets.iter().any(|target| target.pace.is_open_loop()),
         submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
         allowance: context.budget.clone().map(Allowance::new),
+        spread: Spread::new(plan, paced),
         completions_max: plan.engine.completions_max.unwrap_or(u32::MAX),
         work,
         rng,

@@ -7,8 +7,10 @@
 use crate::allowance::Allowance;
 use crate::collect::Paging;
 use crate::flush::Flusher;
+use crate::issue::Issued;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
+use crate::spread::Spread;
 use crate::submission::Submission;
 use crate::work::{Assigner, Work};
 use engine::{DoneBatch, Engine, Pushed, Wait};
@@ -63,6 +65,7 @@ pub struct Worker<E, C> {
     /// Starts are intended at times of their own (`--rate`).
     pub(crate) open_loop: bool,
     pub(crate) submission: Submission,
+    pub(crate) spread: Spread,
     /// `None` = as many I/Os as there is time for.
     pub(crate) allowance: Option<Allowance>,
     /// Completions taken at once (`-oc`).
@@ -168,13 +171,29 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return self.turn_batched(batched, now_ns);
         }
         let before = self.engine.in_flight();
-        let next_start_ns = self.issue(now_ns);
+        let Issued { next_start_ns, has_more } = self.issue(now_ns);
         if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
             return Ok(Turn::Over);
         }
-        self.sample_stamps(now_ns, self.engine.in_flight() - before);
-        self.wait(now_ns, next_start_ns)?;
+        let started = self.engine.in_flight() - before;
+        self.sample_stamps(now_ns, started);
+        if started > 0 && self.spread.is_watched() {
+            self.look(now_ns, before, started)?;
+        } else if has_more {
+            self.push_and_reap(Wait::Poll, now_ns)?;
+        } else {
+            self.wait(now_ns, next_start_ns)?;
+        }
         Ok(Turn::GoOn)
+    }
+
+    /// A turn that looks how many operations complete inside the submission.
+    #[cold]
+    fn look(&mut self, now_ns: u64, before: u32, started: u32) -> Result<(), Trouble> {
+        self.push_and_reap(Wait::Poll, now_ns)?;
+        let completed = before + started - self.engine.in_flight();
+        self.spread.saw(before, started, completed);
+        Ok(())
     }
 
     /// Waits for what is under way, then flushes.
@@ -258,10 +277,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// came back.
     fn wait(&mut self, now_ns: u64, next_start_ns: Option<u64>) -> Result<(), Trouble> {
         let in_flight = self.engine.in_flight();
-        self.recorder.in_flight.set(u64::from(in_flight));
         let waits = &self.recorder.waits;
         let wait = match next_start_ns {
             Some(start_ns) if in_flight == 0 => {
+                self.recorder.in_flight.set(0);
                 if start_ns - now_ns > SPIN_NS {
                     waits.throttle_sleep.add(1);
                     sys::clock::sleep_until_ns(self.wake_ns(start_ns).min(self.phases.end_ns));
@@ -272,6 +291,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             Some(start_ns) => Wait::Until { count: 1, deadline_ns: self.wake_ns(start_ns) },
             None => Wait::For { count: 1 },
         };
+        self.push_and_reap(wait, now_ns)
+    }
+
+    /// Hands staged operations over, waits as told, and counts what came back.
+    fn push_and_reap(&mut self, wait: Wait, now_ns: u64) -> Result<(), Trouble> {
+        self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
+        let waits = &self.recorder.waits;
         match wait {
             Wait::For { .. } => waits.wait.add(1),
             Wait::Until { .. } => waits.throttle_wait.add(1),

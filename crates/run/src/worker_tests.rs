@@ -1,6 +1,7 @@
 //! Workers over the null engine on a clock that the test owns: every turn is in its hands.
 
 mod course;
+mod depth;
 mod pacing;
 mod read_along;
 mod simulated;

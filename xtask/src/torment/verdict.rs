@@ -215,12 +215,11 @@ impl Meaning<'_> {
             !self.stack.overlays.is_empty() && self.before.bytes.values().any(|before| Some(before) == bytes)
         };
         let others = self.places(path);
-        match entry.kind {
-            Kind::Folder => others.iter().any(|other| self.before.names.contains_key(other)),
-            _ => {
-                let mut was = others.iter().filter_map(|other| self.before.names.get(other));
-                was.any(|was| self.allowed.content.contains(&was.node)) || is_copy()
-            }
+        let mut was = others.iter().filter_map(|other| self.before.names.get(other));
+        if entry.kind == Kind::Folder {
+            was.next().is_some()
+        } else {
+            was.any(|was| self.allowed.content.contains(&was.node)) || is_copy()
         }
     }
 

@@ -56,12 +56,15 @@ pub(super) struct Service {
     pub(super) stall_ns: Range<u64>,
     /// The stall comes again and again, so long after it began.
     pub(super) stall_period_ns: Option<u64>,
+    /// What was handed over together comes back together, when the last of it has ended: a host that answers one
+    /// burst of requests with one interrupt.
+    pub(super) answers_bursts: bool,
 }
 
 impl Service {
     /// A device that serves everything at once and never stalls.
     pub(super) fn parallel(law: Law) -> Self {
-        Self { law, servers: None, stall_ns: 0..0, stall_period_ns: None }
+        Self { law, servers: None, stall_ns: 0..0, stall_period_ns: None, answers_bursts: false }
     }
 
     /// When what would end now ends.
@@ -87,17 +90,33 @@ pub(super) struct SimulatedEngine<'a> {
     served: Vec<(u64, SlotId, bool)>,
     /// Gives back what has ended.
     ended: NullEngine,
+    /// How long I/Os were at the device, waiting or served, in all.
+    at_device_ns: u64,
 }
 
 impl<'a> SimulatedEngine<'a> {
     pub(super) fn new(clock: &'a StepClock, service: Service, ended: NullEngine) -> Self {
         let servers = vec![0; service.servers.unwrap_or(0)];
-        Self { clock, service, rng: Rng::new(5), servers, staged: Vec::new(), served: Vec::new(), ended }
+        Self {
+            clock,
+            service,
+            rng: Rng::new(5),
+            servers,
+            staged: Vec::new(),
+            served: Vec::new(),
+            ended,
+            at_device_ns: 0,
+        }
     }
 
     /// When the first of what is served ends; `None` = nothing is.
     pub(super) fn first_end_ns(&self) -> Option<u64> {
         self.served.iter().map(|&(end_ns, ..)| end_ns).min()
+    }
+
+    /// I/Os at the device, on average over that time.
+    pub(super) fn mean_depth(&self, time_ns: u64) -> f64 {
+        self.at_device_ns as f64 / time_ns as f64
     }
 
     fn serve(&mut self, now_ns: u64, slot: SlotId, write: bool) {
@@ -108,6 +127,7 @@ impl<'a> SimulatedEngine<'a> {
         if let Some(server) = &mut server {
             **server = end_ns;
         }
+        self.at_device_ns += end_ns - now_ns;
         self.served.push((end_ns, slot, write));
     }
 }
@@ -130,8 +150,16 @@ impl Engine for SimulatedEngine<'_> {
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
         let now_ns = self.clock.now_ns.load(Relaxed);
         let submitted = self.staged.len() as u32;
+        let before = self.served.len();
         for (slot, write) in std::mem::take(&mut self.staged) {
             self.serve(now_ns, slot, write);
+        }
+        if self.service.answers_bursts {
+            let burst = &mut self.served[before..];
+            let end_ns = burst.iter().map(|&(end_ns, ..)| end_ns).max().unwrap_or(0);
+            for served in burst {
+                served.0 = end_ns;
+            }
         }
         let first_end_ns = self.first_end_ns().unwrap_or(now_ns);
         let wake_ns = match wait {
