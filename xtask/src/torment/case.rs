@@ -12,6 +12,7 @@ use crate::stop::Stop;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// Whether results of the command may be named like files that are there.
 const WITH_OUTPUTS: bool = true;
@@ -85,7 +86,17 @@ fn take_down(stack: &mut Stack, before: &Snapshot, allowed: &Allowed, losses: &m
             losses.push(format!("the file system on '{}' is damaged: {}", mount.device.display(), reason.trim()));
         }
         let options = [OsStr::new("-o"), OsStr::new("ro"), device, point.as_os_str()];
-        if let Err(reason) = stack.quietly("mount", &options) {
+        // Another namespace may take a moment to let go of it.
+        let mount_again = || stack.quietly("mount", &options);
+        let mut mounted = mount_again();
+        for _ in 0..20 {
+            if mounted.is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            mounted = mount_again();
+        }
+        if let Err(reason) = mounted {
             losses.push(format!("'{}' cannot be mounted again: {}", mount.device.display(), reason.trim()));
             continue;
         }

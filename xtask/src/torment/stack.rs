@@ -267,6 +267,11 @@ impl Stack {
         }
     }
 
+    /// True for a file that a killed run was writing to.
+    pub(super) fn is_unsure(&self, node: Node) -> bool {
+        self.related(node).iter().any(|node| self.unsure.contains(node))
+    }
+
     /// Forgets files that no name leads to: their numbers may be used again.
     pub(super) fn forget_nameless(&mut self) {
         let named: BTreeSet<Node> = self.names().values().map(|entry| entry.node).collect();
@@ -281,6 +286,10 @@ impl Stack {
             rustix::fs::syncfs(File::open(self.folder.join(&mount.point))?)?;
         }
         let devices: Vec<PathBuf> = self.loops.iter().rev().map(|device| device.path.clone()).collect();
+        // What one device still holds back would change what is below it, which others show, too.
+        for device in &devices {
+            let _ = File::open(device).and_then(|device| device.sync_all());
+        }
         // All that hold something open have it there.
         let held: Vec<PathBuf> =
             self.holders.iter().map(|holder| format!("/proc/{}/fd/3", holder.id()).into()).collect();

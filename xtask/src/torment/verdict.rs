@@ -139,6 +139,8 @@ pub(super) fn losses(
         let what = match after.names.get(path) {
             None => (!meaning.may(path, &allowed.gone)).then(|| "is gone".to_owned()),
             Some(_) if allowed.content.contains(&entry.node) || meaning.may(path, &allowed.names) => None,
+            // I/Os of the killed run may still have been on their way.
+            Some(_) if stack.is_unsure(entry.node) => None,
             // A file with several names gets another number when an overlay copies it.
             Some(now) if meaning.is_in_overlay(path) => meaning.changed(entry, &now.with_node(entry.node), now.node),
             Some(now) => meaning.changed(entry, now, now.node),
