@@ -10,15 +10,6 @@ use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
 
-/// What a turn started leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Issued {
-    /// When the next operation is due, if requests are free and none may start yet.
-    pub(crate) next_start_ns: Option<u64>,
-    /// Requests are free and due, but the turn has started as many as it may.
-    pub(crate) has_more: bool,
-}
-
 /// What starting an I/O needs beside its request and its target.
 struct Parts<'a, E, C> {
     engine: &'a mut E,
@@ -48,19 +39,21 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Starts the operations that have a free request and are due, as many as a turn may.
-    pub(crate) fn issue(&mut self, now_ns: u64) -> Issued {
+    /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
+    /// the next one is due, if requests are free and none may start yet.
+    pub(crate) fn issue(&mut self, now_ns: u64) -> Option<u64> {
         let most = self.spread.most;
         if self.assigner.is_weighted() {
             let mut started = 0;
             while started < most && self.issue_one_weighted(now_ns) == Built::One {
                 started += 1;
             }
-            return Issued { next_start_ns: None, has_more: started == most };
+            self.spread.has_more = started == most;
+            return None;
         }
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
-            return Issued { next_start_ns: None, has_more: false };
+            return None;
         };
         let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most: most as usize };
         let (mut next_start_ns, mut has_more) = (None, false);
@@ -70,12 +63,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             if let Some(due_ns) = due_ns {
                 next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
             }
-            let is_cut_off = parts.most == 0 && due_ns.is_none() && work.free.free_count() > 0;
-            has_more |= is_cut_off;
-            work.is_ready = due_ns.is_some() || is_cut_off;
+            work.is_ready = due_ns.is_some();
+            if parts.most == 0 && work.free.free_count() > 0 {
+                (work.is_ready, has_more) = (true, true);
+            }
             work.is_ready
         });
-        Issued { next_start_ns, has_more }
+        self.spread.has_more = has_more;
+        next_start_ns
     }
 
     /// Starts one operation, if any request is free and due.

@@ -21,6 +21,8 @@ const MOST: u32 = 8;
 pub(crate) struct Spread {
     /// Operations that a turn may start; `u32::MAX` = all.
     pub(crate) most: u32,
+    /// The latest turn started as many as it may, and more could start.
+    pub(crate) has_more: bool,
     /// The limit where operations complete later.
     part: u32,
     /// Turns to the next that is watched; 0 = none is.
@@ -30,7 +32,7 @@ pub(crate) struct Spread {
 impl Spread {
     /// Everything at once, always.
     pub(crate) const fn off() -> Self {
-        Self { most: u32::MAX, part: u32::MAX, turns_left: 0 }
+        Self { most: u32::MAX, has_more: false, part: u32::MAX, turns_left: 0 }
     }
 
     /// Adapts where the kernel takes many operations at a time, and the user has not chosen how many (`-u`, `-oc`,
@@ -46,17 +48,21 @@ impl Spread {
     pub(crate) fn of_depth(slots: u32) -> Self {
         let part = (slots / PARTS).clamp(1, MOST);
         // The first turn is watched.
-        if part < slots { Self { most: u32::MAX, part, turns_left: 1 } } else { Self::off() }
+        if part < slots { Self { most: u32::MAX, has_more: false, part, turns_left: 1 } } else { Self::off() }
+    }
+
+    /// False if it is everything at once, always.
+    #[inline]
+    pub(crate) const fn is_on(&self) -> bool {
+        self.turns_left > 0
     }
 
     /// Counts a turn that starts operations; true if it is watched, so that it must not wait.
     #[inline]
     pub(crate) fn is_watched(&mut self) -> bool {
-        if self.turns_left > 1 {
-            self.turns_left -= 1;
-            return false;
-        }
-        self.turns_left == 1
+        let is_due = self.turns_left == 1;
+        self.turns_left -= u32::from(!is_due);
+        is_due
     }
 
     /// What a watched turn saw: `before` operations were in flight, `started` were handed over, and right after that
@@ -83,7 +89,7 @@ mod tests {
             assert_eq!(spread.most, part);
         }
         assert_eq!(Spread::of_depth(1), Spread::off());
-        assert!(!Spread::off().is_watched());
+        assert!(!Spread::off().is_on());
     }
 
     #[test]

@@ -7,7 +7,6 @@
 use crate::allowance::Allowance;
 use crate::collect::Paging;
 use crate::flush::Flusher;
-use crate::issue::Issued;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
 use crate::spread::Spread;
@@ -171,29 +170,39 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return self.turn_batched(batched, now_ns);
         }
         let before = self.engine.in_flight();
-        let Issued { next_start_ns, has_more } = self.issue(now_ns);
+        let next_start_ns = self.issue(now_ns);
         if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
             return Ok(Turn::Over);
         }
         let started = self.engine.in_flight() - before;
         self.sample_stamps(now_ns, started);
-        if started > 0 && self.spread.is_watched() {
-            self.look(now_ns, before, started)?;
-        } else if has_more {
-            self.push_and_reap(Wait::Poll, now_ns)?;
+        if self.spread.is_on() {
+            self.wait_spread(now_ns, next_start_ns, before, started)?;
         } else {
             self.wait(now_ns, next_start_ns)?;
         }
         Ok(Turn::GoOn)
     }
 
-    /// A turn that looks how many operations complete inside the submission.
-    #[cold]
-    fn look(&mut self, now_ns: u64, before: u32, started: u32) -> Result<(), Trouble> {
-        self.push_and_reap(Wait::Poll, now_ns)?;
-        let completed = before + started - self.engine.in_flight();
-        self.spread.saw(before, started, completed);
-        Ok(())
+    /// Waits only if nothing more may start, and not in a turn that looks how many of the `started` operations
+    /// complete inside the submission, with `before` others in flight.
+    fn wait_spread(
+        &mut self,
+        now_ns: u64,
+        next_start_ns: Option<u64>,
+        before: u32,
+        started: u32,
+    ) -> Result<(), Trouble> {
+        if started > 0 && self.spread.is_watched() {
+            self.push_and_reap(Wait::Poll, now_ns)?;
+            let completed = before + started - self.engine.in_flight();
+            self.spread.saw(before, started, completed);
+            Ok(())
+        } else if self.spread.has_more {
+            self.push_and_reap(Wait::Poll, now_ns)
+        } else {
+            self.wait(now_ns, next_start_ns)
+        }
     }
 
     /// Waits for what is under way, then flushes.
@@ -295,6 +304,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Hands staged operations over, waits as told, and counts what came back.
+    #[inline]
     fn push_and_reap(&mut self, wait: Wait, now_ns: u64) -> Result<(), Trouble> {
         self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
         let waits = &self.recorder.waits;
