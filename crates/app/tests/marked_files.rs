@@ -222,6 +222,39 @@ fn each_way_in_which_a_run_ends_closes_its_files() {
     place.allowed("-w100 -b4K", &path);
 }
 
+/// Their writes would be on their way when the mark is made.
+#[test]
+fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
+    let place = workplace!();
+    or_skip!(place.attributes());
+    let path = place.made("t.dat", "-c1M");
+    for words in ["-w100 -b4K", "-w0 -b4K -c2M --overwrite"] {
+        let mut run = place.diskspd("-d60 -W0 -v").args(words).arg(&path).start();
+        run.wait_for_stderr("starting measurements");
+        let writer = fs::OpenOptions::new().write(true).open(&path).expect("opens");
+        run.interrupt();
+        run.finish().expect_stderr(&["t.dat", "stays marked as being written to", "has it open for writing"]);
+        drop(writer);
+        place.refused("-w100 -b4K", &path, &["has not ended, or was killed", "--overwrite"]);
+    }
+    // Readers are in nobody's way.
+    place.allowed("-c1M --overwrite", &path);
+    let reader = fs::File::open(&path).expect("opens");
+    let mut run = place.diskspd("-d60 -W0 -v -b4K").arg(&path).start();
+    run.wait_for_stderr("starting measurements");
+    run.end();
+    drop(reader);
+    place.allowed("-w100 -b4K", &path);
+}
+
+#[test]
+fn an_empty_file_of_somebody_may_be_filled_and_is_not_deleted() {
+    let place = workplace!();
+    let path = place.file("lock", b"");
+    place.diskspd("-d1 -W0 -b4K -c64K --delete-after").arg(&path).run().expect_status(0);
+    assert!(path.exists(), "a file that was there before was deleted");
+}
+
 #[test]
 fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     let place = workplace!();

@@ -25,7 +25,7 @@ pub(crate) fn plan(profile: &Profile, files: &Files<'_>, findings: &mut Findings
 fn reason_to_stay(path: &Path, files: &Files<'_>) -> Option<&'static str> {
     match &files.facts().targets.get(path)?.kind {
         TargetKind::Block(_) | TargetKind::Character(_) => Some("it is a device"),
-        TargetKind::Regular(file) if matches!(file.origin, Origin::Foreign { .. }) => {
+        TargetKind::Regular(file) if matches!(file.origin, Origin::Foreign { .. } | Origin::Empty) => {
             Some("it was there before, and this program had not made it")
         }
         _ if !files.makes(path) => Some("this run did not make it with -c"),

@@ -138,10 +138,10 @@ fn write_anew(
     files.begin_anew(&file, &creation.path, creation.size_bytes, creation.fill)?;
     file.set_len(0).map_err(|error| format!("cannot empty '{name}': {error}"))?;
     fill_file(creation, &file, interrupt, observer)?;
-    let stamp = written_files::close(&file, creation.fill);
-    let stamp = stamp.map_err(|error| format!("cannot mark '{name}': {error}"))?;
-    files.insert(stamp, &creation.path);
-    Ok(stamp.identity)
+    let identity = written_files::stamp(&file)?.identity;
+    // Others could find it all the time, so it is closed as files are that tests have written to.
+    files.written_anew(identity, &creation.path, creation.fill);
+    Ok(identity)
 }
 
 /// Where a symbolic link leads, even to nothing: a new file is made under a name that is free, and

@@ -4,7 +4,11 @@ use crate::observer::{Event, Observer};
 use crate::written_files::{self, WrittenFiles};
 use model::facts::{FileIdentity, FileStamp};
 use model::plan::{Expected, Plan};
+use std::fs::File;
+use std::io;
 use std::path::Path;
+use sys::file_identity;
+use sys::folder::Folder;
 
 /// Deletes what the plan wants deleted, if it is still the file that this run made, reused or wrote to, and nobody
 /// has changed or opened it.
@@ -44,15 +48,32 @@ fn delete_one(
         return Err("it is no longer the file of this run".to_owned());
     }
     written_files::check_unused(&look, &path)?;
-    std::fs::remove_file(&path).map_err(|error| error.to_string())?;
+    remove(&path, &look).map_err(|error| error.to_string())?;
     files.remove(identity);
     Ok(())
+}
+
+/// Under a private name first: what comes to the old one by then is not looked at again, and is not deleted.
+fn remove(path: &Path, file: &File) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    };
+    let (folder, own) = (Folder::open(parent)?, file_identity::state(file)?);
+    let private = sys::new_file::private_name();
+    if let Err(error) = folder.rename_new(name, &private) {
+        // Where names cannot be changed without replacing, a look just before must do.
+        return if error.kind() == io::ErrorKind::AlreadyExists { Err(error) } else { folder.remove(name, &own) };
+    }
+    if folder.find(&private)?.is_some_and(|moved| moved.is_unchanged(&own)) {
+        return folder.remove(&private, &own);
+    }
+    folder.rename_new(&private, name)?;
+    Err(io::Error::other("it is no longer the file of this run"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
     use std::path::PathBuf;
     use tempfile::TempDir;
 
@@ -95,6 +116,18 @@ mod tests {
         drop(other);
         assert_eq!(delete(&path, ours), Ok(()));
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_comes_between_the_look_and_the_deletion_stays() {
+        let folder = folder();
+        let (path, _) = file(&folder, "t", b"ours");
+        let look = File::open(&path).expect("opens");
+        let (theirs, _) = file(&folder, "theirs", b"theirs");
+        std::fs::rename(theirs, &path).expect("renamed");
+        assert!(remove(&path, &look).is_err());
+        assert_eq!(std::fs::read(&path).expect("it is still there"), b"theirs");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::file_identity::{self, FileState};
-use sys::lease::{ReadLease, WriteLease};
+use sys::lease::WriteLease;
 
 /// How long an unexpected user of a file gets to go away: a program that only had a look at it.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -127,6 +127,13 @@ impl WrittenFiles {
         self.by_identity.insert(stamp.identity, WrittenFile { path: path.to_owned(), phase: Phase::Closed(stamp) });
     }
 
+    /// Records that a file that existed has been written from start to end; it stays open until the run ends.
+    pub(crate) fn written_anew(&mut self, identity: FileIdentity, path: &Path, content: Fill) {
+        self.created.insert(path.to_owned(), identity);
+        let phase = Phase::Open { content: Some(content) };
+        self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase });
+    }
+
     /// Closes what the run has written to. The reasons for which files stay marked as open, as sentences.
     pub(crate) fn close_all(&mut self) -> Vec<String> {
         let mut reasons = Vec::new();
@@ -163,11 +170,15 @@ fn close_by_name(path: &Path, identity: FileIdentity, content: Fill) -> Result<O
         return Ok(None);
     }
     file.sync_all().map_err(|error| format!("its data cannot be flushed: {error}"))?;
-    // A file that is open for writing elsewhere could be changed by data that is on its way already.
-    if matches!(sys::lease::read_lease_within(&file, CLOSE_PATIENCE), Ok(ReadLease::Refused)) {
-        return Err("another process has it open for writing".to_owned());
-    }
-    close(&file, content).map(Some).map_err(|error| format!("its mark cannot be updated: {error}"))
+    // A file that is open for writing elsewhere could be changed by data that is on its way already, and one that is
+    // opened now would lose the trace of what is written to it.
+    let closed = match sys::lease::with_read_lease(&file, CLOSE_PATIENCE, || close(&file, content)) {
+        Ok(Some(closed)) => closed,
+        Ok(None) => return Err("another process has it open for writing".to_owned()),
+        // Where leases do not work.
+        Err(_) => close(&file, content),
+    };
+    closed.map(Some).map_err(|error| format!("its mark cannot be updated: {error}"))
 }
 
 /// Gives a file whose data is flushed a time of its last change that no other write gives, and a mark that says so.

@@ -40,25 +40,22 @@ pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
     }
 }
 
-/// The kernel's answer to a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadLease {
-    /// Nobody has the file open for writing.
-    Granted,
-    /// Somebody has, or has it mapped for writing.
-    Refused,
-}
-
-/// Takes a read lease on `file`, regular and open for reading only, and gives it back; asked again until it is
-/// granted or patience is at an end. Errors as for [`try_write_lease`].
-pub fn read_lease_within(file: &File, patience: Duration) -> io::Result<ReadLease> {
+/// Takes a read lease on `file`, regular and open for reading only, does `work` and gives the lease back: until then
+/// the kernel lets nobody open the file for writing. Asked again until it is granted or patience is at an end; `None` =
+/// somebody has the file open for writing, or mapped so, and nothing was done. Errors as for [`try_write_lease`].
+pub fn with_read_lease<T>(file: &File, patience: Duration, work: impl FnOnce() -> T) -> io::Result<Option<T>> {
     fcntl(file, F_SETSIG, libc::SIGURG)?;
     let granted = ask_until(patience, || match fcntl(file, F_SETLEASE, libc::F_RDLCK) {
-        Ok(()) => fcntl(file, F_SETLEASE, libc::F_UNLCK).map(|()| true),
+        Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
         Err(error) => Err(error),
     })?;
-    Ok(if granted { ReadLease::Granted } else { ReadLease::Refused })
+    if !granted {
+        return Ok(None);
+    }
+    let done = work();
+    fcntl(file, F_SETLEASE, libc::F_UNLCK)?;
+    Ok(Some(done))
 }
 
 /// [`try_write_lease`], asked again until it is granted or patience is at an end: what has been
@@ -131,17 +128,31 @@ mod tests {
         let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
         let path = named.into_temp_path();
         let looking = File::open(&path).expect("opens");
-        let ask = || read_lease_within(&looking, Duration::ZERO);
+        let ask = || with_read_lease(&looking, Duration::ZERO, || 5);
         match ask() {
-            Ok(answer) => assert_eq!(answer, ReadLease::Granted),
+            Ok(answer) => assert_eq!(answer, Some(5)),
             Err(error) => return eprintln!("skipped: no leases here: {error}"),
         }
         let reader = File::open(&path).expect("opens");
-        assert_eq!(ask().expect("an answer"), ReadLease::Granted);
+        assert_eq!(ask().expect("an answer"), Some(5));
         let writer = File::options().write(true).open(&path).expect("opens");
-        assert_eq!(ask().expect("an answer"), ReadLease::Refused);
+        assert_eq!(ask().expect("an answer"), None);
         drop((reader, writer));
-        assert_eq!(ask().expect("an answer"), ReadLease::Granted);
+        assert_eq!(ask().expect("an answer"), Some(5));
+        // A writer waits until the work is done.
+        let (begun, waits) = std::sync::mpsc::channel();
+        let other = path.to_path_buf();
+        let done = with_read_lease(&looking, Duration::ZERO, || {
+            let opening = std::thread::spawn(move || {
+                begun.send(()).expect("it is heard");
+                File::options().write(true).open(other).expect("opens in the end");
+            });
+            waits.recv().expect("it begins");
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!opening.is_finished(), "it was opened for writing under a lease");
+            opening
+        });
+        done.expect("an answer").expect("nobody has it open").join().expect("it ends");
     }
 
     #[test]

@@ -127,7 +127,8 @@ pub fn remove_leftovers(folder: &Path, is_ours: impl Fn(&File) -> bool) {
     }
 }
 
-fn private_name() -> OsString {
+/// A name that nothing bears.
+pub fn private_name() -> OsString {
     format!("{PRIVATE_PREFIX}{:016x}", random()).into()
 }
 
