@@ -171,6 +171,7 @@ fn check(result: libc::c_long) -> io::Result<u64> {
 
 impl Engine for AioEngine {
     const STAMPS: bool = false;
+    const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.prepared.set(slot, op.write, *op);

@@ -131,6 +131,9 @@ pub trait Engine {
     /// True if completions may carry stamps ([`Done::ended_ns`]).
     const STAMPS: bool;
 
+    /// True if the kernel takes many operations at a time and may complete them later.
+    const TAKES_MANY: bool;
+
     /// Keeps what a request will do when it reads, or writes; a request has one operation of each kind.
     /// The offset is given at the start.
     fn prepare(&mut self, slot: SlotId, op: &Op);

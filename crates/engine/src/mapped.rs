@@ -65,6 +65,7 @@ impl MappedTarget {
 
 impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
     const STAMPS: bool = true;
+    const TAKES_MANY: bool = false;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.prepared.set(slot, op.write, *op);

@@ -36,6 +36,7 @@ impl NullEngine {
 
 impl Engine for NullEngine {
     const STAMPS: bool = false;
+    const TAKES_MANY: bool = false;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.prepared.set(slot, op.write, self.result(op));

@@ -33,6 +33,7 @@ impl<C: Clock> SyncEngine<C> {
 
 impl<C: Clock> Engine for SyncEngine<C> {
     const STAMPS: bool = true;
+    const TAKES_MANY: bool = false;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.prepared.set(slot, op.write, *op);

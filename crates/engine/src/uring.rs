@@ -312,6 +312,7 @@ fn registration_error(error: &io::Error, regions: &Regions) -> String {
 
 impl Engine for UringEngine {
     const STAMPS: bool = false;
+    const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.prepared.set(slot, op.write, self.entry(slot, op));

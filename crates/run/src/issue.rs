@@ -42,20 +42,20 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
     /// the next one is due, if requests are free and none may start yet.
     pub(crate) fn issue(&mut self, now_ns: u64) -> Option<u64> {
-        let most = self.spread.most;
+        let most = if E::TAKES_MANY { self.spread.most as usize } else { usize::MAX };
         if self.assigner.is_weighted() {
             let mut started = 0;
             while started < most && self.issue_one_weighted(now_ns) == Built::One {
                 started += 1;
             }
-            self.spread.has_more = started == most;
+            self.spread.has_more = E::TAKES_MANY && started == most;
             return None;
         }
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
             return None;
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most: most as usize };
+        let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most };
         let (mut next_start_ns, mut has_more) = (None, false);
         ready.retain(|&index| {
             let work = &mut work[index as usize];
@@ -64,12 +64,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
             }
             work.is_ready = due_ns.is_some();
-            if parts.most == 0 && work.free.free_count() > 0 {
+            if E::TAKES_MANY && parts.most == 0 && work.free.free_count() > 0 {
                 (work.is_ready, has_more) = (true, true);
             }
             work.is_ready
         });
-        self.spread.has_more = has_more;
+        if E::TAKES_MANY {
+            self.spread.has_more = has_more;
+        }
         next_start_ns
     }
 
@@ -149,8 +151,11 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     /// Starts an I/O for every free request, as many as the turn may.
     #[inline]
     fn start_plain(&mut self, work: &mut Work, now_ns: u64) {
-        let count = work.free.free_count().min(self.most);
-        self.most -= count;
+        let mut count = work.free.free_count();
+        if E::TAKES_MANY {
+            count = count.min(self.most);
+            self.most -= count;
+        }
         let Some(uniform) = work.stream.uniform().filter(|_| work.is_all_prepared()) else {
             for _ in 0..count {
                 let Some(slot) = work.free.take() else { break };

@@ -176,7 +176,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         let started = self.engine.in_flight() - before;
         self.sample_stamps(now_ns, started);
-        if self.spread.is_on() {
+        if E::TAKES_MANY && self.spread.is_on() {
             self.wait_spread(now_ns, next_start_ns, before, started)?;
         } else {
             self.wait(now_ns, next_start_ns)?;
@@ -186,6 +186,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Waits only if nothing more may start, and not in a turn that looks how many of the `started` operations
     /// complete inside the submission, with `before` others in flight.
+    #[inline(never)]
     fn wait_spread(
         &mut self,
         now_ns: u64,
@@ -284,6 +285,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Hands staged operations over, waits for a completion or for the next start, and counts what
     /// came back.
+    #[inline]
     fn wait(&mut self, now_ns: u64, next_start_ns: Option<u64>) -> Result<(), Trouble> {
         let in_flight = self.engine.in_flight();
         let waits = &self.recorder.waits;

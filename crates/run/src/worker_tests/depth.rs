@@ -57,7 +57,9 @@ fn what_completes_inside_the_submission_is_handed_over_at_once() {
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: STEP_NS };
     let plan = &context.plan.workers[0];
     let (regions, layout) = setup::lay_out(&context, plan).expect("a few KiB of buffers").split();
-    let mut worker = setup::assemble(&context, plan, &layout, NullEngine::new(slots, regions), &clock);
+    let at_once = Service::parallel(Law::Fixed { ns: 0 });
+    let engine = SimulatedEngine::new(&clock, at_once, NullEngine::new(slots, regions));
+    let mut worker = setup::assemble(&context, plan, &layout, engine, &clock);
     worker.spread = Spread::of_depth(slots);
     worker.start(Phases::new(&context.plan, 0));
     let mut turns = 0;

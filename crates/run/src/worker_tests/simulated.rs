@@ -134,6 +134,7 @@ impl<'a> SimulatedEngine<'a> {
 
 impl Engine for SimulatedEngine<'_> {
     const STAMPS: bool = false;
+    const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.ended.prepare(slot, op);
