@@ -2,7 +2,7 @@
 //! to it. Every case compares the file before and after.
 
 use std::fs;
-use testkit::{CoarseTimes, Holder, Mounted, Renames, Snapshot, or_skip, skip, workplace};
+use testkit::{CoarseTimes, Holder, LoopDevice, Mounted, Renames, Snapshot, or_skip, skip, workplace};
 
 /// Runs that would change a target of 64 KiB: by creating it, by writing to it, or both.
 const HARMFUL: [&str; 3] = ["-c128K", "-w50 -b4K", "-c128K -w100 -b4K"];
@@ -117,6 +117,27 @@ fn a_refused_run_makes_no_copy_in_an_overlay() {
         place.refused(words, &mounted.path.join("data"), &["may hold data", "--overwrite"]);
     }
     assert_eq!(fs::read_dir(place.path("upper")).expect("the upper layer").count(), 0);
+}
+
+#[test]
+fn a_file_that_is_used_in_a_layer_of_its_overlay_is_never_touched() {
+    let place = workplace!();
+    fs::create_dir(place.path("lower")).expect("a new folder");
+    let mounted = or_skip!(Mounted::overlay(&place, "lower", "upper", "merged"));
+    let path = mounted.path.join("ours.dat");
+    place.allowed("-c64K --overwrite", &path);
+    let holder = Holder::open(&place, &place.path("upper/ours.dat"));
+    for words in HARMFUL {
+        place.refused(&format!("{words} --overwrite"), &path, &["in use", &format!("process {}", holder.id())]);
+    }
+    drop(holder);
+    let image = mounted.path.join("image");
+    place.allowed("-c1M --overwrite", &image);
+    let other = or_skip!(LoopDevice::over(&place, &place.path("upper/image")));
+    place.refused("-w100 -b4K --overwrite", &image, &["in use", &other.path.display().to_string()]);
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let flag = format!("--destroy={}", image.display());
+    place.write_refused(&[&flag], &device.path, &image, &["in use", &other.name()]);
 }
 
 #[test]

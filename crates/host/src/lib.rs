@@ -37,6 +37,7 @@ mod named_device;
 mod nvlist;
 mod openers;
 mod origin;
+mod overlay;
 mod processor;
 mod resolve;
 mod root;

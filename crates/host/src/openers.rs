@@ -4,6 +4,7 @@
 //! is. Where no lease can be had, what they tell is all there is. Files are compared by device and
 //! inode number, so that hard links, bind mounts and deleted names are the files they are.
 
+use crate::overlay::Overlays;
 use crate::root::Root;
 use crate::syntax::{labelled, unescape};
 use crate::{exports, loops, mounts, zpool};
@@ -21,6 +22,8 @@ use sys::lease::WriteLease;
 
 /// Most users of a file that are named one by one.
 const NAMED_MAX: usize = 8;
+/// `OVERLAYFS_SUPER_MAGIC` (`include/uapi/linux/magic.h`).
+const OVERLAY_MAGIC: u64 = 0x794C_7630;
 /// How long a user who cannot be found gets to go away.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Most bytes read of one process's list of mappings.
@@ -29,7 +32,9 @@ const MAPS_BYTES_MAX: u64 = 64 << 20;
 /// Looks for users of `file`, regular, which also lies at `path`, besides this one descriptor.
 pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
     let lease = sys::lease::try_write_lease(file);
-    if matches!(lease, Ok(WriteLease::Granted)) {
+    // The lease is about the merged file of an overlay, not about the one that it stands for.
+    let is_overlay = sys::file::file_system(file).is_ok_and(|stat| stat.magic == OVERLAY_MAGIC);
+    if matches!(lease, Ok(WriteLease::Granted)) && !is_overlay {
         return Openers::None;
     }
     let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else {
@@ -44,6 +49,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         return Openers::Some { who: shortened(who) };
     }
     match lease {
+        Ok(WriteLease::Granted) => Openers::None,
         Err(error) => Openers::NoneFoundInProc { reason: no_lease(&error, &found) },
         Ok(_) if by_ourselves => Openers::NoneFoundInProc {
             reason: "this process itself has it open once more, so the kernel cannot be asked".to_owned(),
@@ -139,7 +145,18 @@ impl Found {
 pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: &[String]) -> Found {
     // Without symbolic links, as the kernel names it in its lists.
     let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-    let search = Search { root, files: files.iter().map(|(path, file)| (real(path), *file)).collect() };
+    let files: Vec<(PathBuf, FileIdentity)> = files.iter().map(|(path, file)| (real(path), *file)).collect();
+    let mut search = Search { root, files: Vec::new(), asked: BTreeMap::new() };
+    let overlays = Overlays::read(root);
+    for (path, file) in &files {
+        for (other, place) in overlays.others(path) {
+            if other != *file {
+                search.asked.insert(other, *file);
+                search.files.push((place, other));
+            }
+        }
+    }
+    search.files.extend(files);
     let mut found = Found::default();
     if !search.files.is_empty() {
         search.swaps(&mut found);
@@ -154,18 +171,24 @@ pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: 
 struct Search<'a> {
     root: &'a Root,
     files: Vec<(PathBuf, FileIdentity)>,
+    /// Those of `files` that stand for another one, by way of an overlay.
+    asked: BTreeMap<FileIdentity, FileIdentity>,
 }
 
 impl Search<'_> {
     fn wanted(&self, file: FileIdentity) -> Option<FileIdentity> {
-        self.files.iter().any(|(_, other)| *other == file).then_some(file)
+        self.files.iter().any(|(_, other)| *other == file).then(|| self.asked(file))
+    }
+
+    fn asked(&self, file: FileIdentity) -> FileIdentity {
+        self.asked.get(&file).copied().unwrap_or(file)
     }
 
     /// The file that `path` leads to, or that bears its name where this process cannot follow.
     fn at(&self, path: &Path) -> Option<FileIdentity> {
         match fs::metadata(path) {
             Ok(metadata) => self.wanted(identity(&metadata)),
-            Err(_) => self.files.iter().find(|(other, _)| other == path).map(|(_, file)| *file),
+            Err(_) => self.files.iter().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file)),
         }
     }
 
@@ -286,7 +309,7 @@ impl Search<'_> {
             device == format!("{major:02x}:{minor:02x}")
         };
         if let Some((_, file)) = of_inode().find(|(_, file)| has_device(file)) {
-            return Some(*file);
+            return Some(self.asked(*file));
         }
         // Some file systems (btrfs, overlay) show another device number here than stat does.
         let range: Vec<&str> = range.split('-').map(|end| end.trim_start_matches('0')).collect();
@@ -295,7 +318,7 @@ impl Search<'_> {
             return self.wanted(identity(&metadata));
         }
         let path = Path::new(&line[line.find('/')?..]);
-        of_inode().find(|(other, _)| other == path).map(|(_, file)| *file)
+        of_inode().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file))
     }
 
     /// Files that a process sees mounted as they are, without a loop device.
