@@ -119,7 +119,7 @@ impl<W: Write> TypeperfCsv<W> {
     }
 
     fn line(&mut self, cells: impl Iterator<Item = String>) -> io::Result<()> {
-        self.writer.write_record(cells.collect::<Vec<_>>()).map_err(io::Error::from)?;
+        self.writer.write_record(cells.collect::<Vec<_>>()).map_err(io_error)?;
         self.writer.flush()
     }
 }
@@ -149,6 +149,15 @@ fn local_time(unix_ns: i64, zone: &TimeZone) -> String {
 
 fn timestamp(unix_ns: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The error below: a row that is longer than the writer's buffer is written before it is flushed, and what a closed
+/// pipe says must stay what it is.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 #[cfg(test)]
