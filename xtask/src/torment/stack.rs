@@ -77,6 +77,8 @@ pub(super) struct Stack {
     pub(super) unsure: BTreeSet<Node>,
     /// Result documents of ours that nobody has touched since.
     pub(super) results: BTreeSet<Node>,
+    /// Pages that the kernel had written to swap when the case began.
+    swapped_out: u64,
     holders: Vec<Child>,
     pub(super) undo: Vec<Undo>,
     next_name: u32,
@@ -97,6 +99,7 @@ impl Stack {
             ours: BTreeSet::new(),
             unsure: BTreeSet::new(),
             results: BTreeSet::new(),
+            swapped_out: swapped_out(),
             holders: Vec::new(),
             undo: Vec::new(),
             next_name: 0,
@@ -305,7 +308,7 @@ impl Stack {
         let mounted = writing.filter_map(|mount| Node::at(&mount.device));
         mounted.into_iter().any(|device| self.related(device).contains(&node))
             || (self.uses.iter().any(|(used, how)| *how == "swap" && self.related(*used).contains(&node))
-                && is_swapping())
+                && (is_swapping() || swapped_out() != self.swapped_out))
     }
 
     /// Ends the processes that hold something.
@@ -350,6 +353,13 @@ impl Drop for Stack {
 }
 
 /// True if any swap space has pages of somebody.
+/// Pages that the kernel has written to swap since it started.
+fn swapped_out() -> u64 {
+    let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let count = counters.lines().find_map(|line| line.strip_prefix("pswpout ")?.parse().ok());
+    count.unwrap_or(0)
+}
+
 fn is_swapping() -> bool {
     let list = fs::read_to_string("/proc/swaps").unwrap_or_default();
     list.lines().skip(1).any(|line| line.split_whitespace().nth(3).is_some_and(|used| used != "0"))

@@ -44,7 +44,7 @@ pub(super) fn allowed(stack: &Stack, command: &Command, before: &Snapshot) -> Al
         let node = stack.node(output);
         let is_free = node.is_none_or(|node| {
             let is_empty = before.bytes.get(&node).is_some_and(Vec::is_empty);
-            stack.results.contains(&node) || (is_empty && !is_used(stack, node))
+            is_result(stack, before, node) || (is_empty && !is_used(stack, node))
         });
         if is_free {
             allowed.content.extend(node);
@@ -95,6 +95,12 @@ fn allow_file(stack: &Stack, command: &Command, before: &Snapshot, target: (Node
         allowed.gone.insert(named.clone());
         allowed.names.insert(named);
     }
+}
+
+/// True for a result document, and for a copy of one, which is as good.
+fn is_result(stack: &Stack, before: &Snapshot, node: Node) -> bool {
+    let bytes = before.bytes.get(&node);
+    stack.results.iter().any(|result| *result == node || bytes.is_some() && before.bytes.get(result) == bytes)
 }
 
 /// True if anybody has it in use under any of its names.
