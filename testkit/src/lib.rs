@@ -33,7 +33,7 @@ pub use faulty::{Faulty, SlowRead};
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;
 pub use huge_pages::HugePages;
-pub use machine::{LoopDevice, Mounted, Swap, Zram, is_root, nobody_can_run, processes_of, tool};
+pub use machine::{LoopDevice, Mounted, Partition, Swap, Zram, claimed, is_root, nobody_can_run, processes_of, tool};
 pub use plain_reads::plain_reads;
 pub use process::{Finished, KernelIo, OpenMode, Program, Running};
 pub use snapshot::Snapshot;

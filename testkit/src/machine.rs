@@ -2,6 +2,7 @@
 
 use crate::process::Finished;
 use crate::workplace::Workplace;
+use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -130,6 +131,38 @@ impl Drop for Zram {
         let removed = std::fs::write(Path::new(Self::CONTROL).join("hot_remove"), self.number.to_string());
         assert!(removed.is_ok() || std::thread::panicking(), "{} is still there: {removed:?}", self.name());
     }
+}
+
+/// A partition that the kernel was told of, without a table. It would outlive the loop device.
+#[derive(Debug)]
+pub struct Partition<'a> {
+    place: &'a Workplace,
+    disk: PathBuf,
+    /// Its node.
+    pub path: PathBuf,
+}
+
+impl<'a> Partition<'a> {
+    /// 4 MiB of a loop device, from 1 MiB on.
+    pub fn of(place: &'a Workplace, disk: &LoopDevice<'_>) -> Result<Self, String> {
+        let (addpart, _) = (tool("addpart")?, tool("delpart")?);
+        let made = place.tool(addpart).arg(&disk.path).args("1 2048 8192").run();
+        if made.code() != Some(0) {
+            return Err(format!("this kernel makes no partitions of loop devices: {}", made.stderr.trim()));
+        }
+        Ok(Self { place, path: format!("{}p1", disk.path.display()).into(), disk: disk.path.clone() })
+    }
+}
+
+impl Drop for Partition<'_> {
+    fn drop(&mut self) {
+        self.place.tool("delpart").arg(&self.disk).args("1").run();
+    }
+}
+
+/// A descriptor of a device that excludes others who ask for the same.
+pub fn claimed(device: &Path) -> std::io::Result<File> {
+    Ok(rustix::fs::open(device, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
 /// A file system of one's own.

@@ -1,10 +1,8 @@
 //! Block devices are read without being asked, and written to only if nobody uses them and they
 //! are named by what stays with them. Every refusal compares the content before and after.
 
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use testkit::{Holder, LoopDevice, Mounted, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
+use testkit::{Holder, LoopDevice, Mounted, Partition, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,37 +23,6 @@ fn with_ext4<'a>(place: &'a Workplace, name: &str) -> Result<(PathBuf, LoopDevic
 
 fn destroy(image: &Path) -> String {
     format!("--destroy={}", image.display())
-}
-
-/// A partition that the kernel was told of, without a table. It would outlive the loop device.
-struct Partition<'a> {
-    place: &'a Workplace,
-    disk: PathBuf,
-    path: PathBuf,
-}
-
-impl<'a> Partition<'a> {
-    fn of(place: &'a Workplace, device: &LoopDevice<'_>) -> Result<Self, String> {
-        let (addpart, _) = (tool("addpart")?, tool("delpart")?);
-        let made = place.tool(addpart).arg(&device.path).args("1 2048 8192").run();
-        if made.code() != Some(0) {
-            return Err(format!("this kernel makes no partitions of loop devices: {}", made.stderr.trim()));
-        }
-        let path = format!("{}p1", device.path.display()).into();
-        Ok(Self { place, disk: device.path.clone(), path })
-    }
-}
-
-impl Drop for Partition<'_> {
-    fn drop(&mut self) {
-        self.place.tool("delpart").arg(&self.disk).args("1").run();
-    }
-}
-
-/// A descriptor that excludes others who ask for the same.
-fn claimed(device: &Path) -> std::io::Result<File> {
-    const O_EXCL: i32 = 0o200;
-    File::options().read(true).custom_flags(O_EXCL).open(device)
 }
 
 #[test]
@@ -154,7 +121,7 @@ fn opened_by_another_process() {
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
     drop(holder);
     // This very process is another one, too.
-    let claim = claimed(&device.path).expect("nobody has it");
+    let claim = testkit::claimed(&device.path).expect("nobody has it");
     let process = format!("open in process {}", std::process::id());
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &process]);
     drop(claim);
@@ -197,7 +164,7 @@ fn a_run_keeps_the_device_for_itself_until_its_end() {
     let (image, device) = or_skip!(blank(&place, "kept.img"));
     let program = place.diskspd("-d30 -W0 -v -b4K -w100 -g10i").arg(destroy(&image)).arg(&device.path);
     let mut running = program.start();
-    let is_kept = || claimed(&device.path).is_err();
+    let is_kept = || testkit::claimed(&device.path).is_err();
     running.wait_until("it writes", |running| running.descriptors_of(&device.path).len() >= 2);
     assert!(is_kept(), "another exclusive open was granted during the run");
     if let Ok(flock) = tool("flock") {

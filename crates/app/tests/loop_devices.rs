@@ -2,10 +2,10 @@
 //! is in use below, by whatever name. Every refusal compares the content before and after.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use testkit::{Holder, LoopDevice, Mounted, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
+use testkit::{Holder, LoopDevice, Mounted, Partition, Running, Snapshot, Swap, Workplace, or_skip, tool, workplace};
 
 const MIB: u64 = 1 << 20;
 
@@ -61,35 +61,6 @@ fn written(place: &Workplace, device: &Path, backing: &Path, content: &Path) {
     place.write_to(&[&format!("--destroy={}", backing.display()), "-Zr", &seed], device).expect_status(0);
     flush(device);
     assert_ne!(Snapshot::of(view(backing, content)).checksum, before, "nothing was written");
-}
-
-/// A partition that the kernel was told of, without a table. It would outlive the loop device.
-struct Partition<'a> {
-    place: &'a Workplace,
-    disk: PathBuf,
-    path: PathBuf,
-}
-
-impl<'a> Partition<'a> {
-    fn of(place: &'a Workplace, disk: &LoopDevice<'_>) -> Result<Self, String> {
-        let (addpart, _) = (tool("addpart")?, tool("delpart")?);
-        let made = place.tool(addpart).arg(&disk.path).args("1 2048 8192").run();
-        if made.code() != Some(0) {
-            return Err(format!("this kernel makes no partitions of loop devices: {}", made.stderr.trim()));
-        }
-        Ok(Self { place, path: format!("{}p1", disk.path.display()).into(), disk: disk.path.clone() })
-    }
-}
-
-impl Drop for Partition<'_> {
-    fn drop(&mut self) {
-        self.place.tool("delpart").arg(&self.disk).args("1").run();
-    }
-}
-
-fn claimed(device: &Path) -> std::io::Result<File> {
-    const O_EXCL: i32 = 0o200;
-    File::options().read(true).custom_flags(O_EXCL).open(device)
 }
 
 #[test]
@@ -150,7 +121,7 @@ fn over_a_device_that_another_process_has_open() {
     let below = format!("its backing device {} is open in process {}", disk.path.display(), holder.id());
     refused(&place, &upper.path, &disk.path, &image, &[&below]);
     drop(holder);
-    let claim = claimed(&disk.path).expect("nobody has it");
+    let claim = testkit::claimed(&disk.path).expect("nobody has it");
     refused(&place, &upper.path, &disk.path, &image, &["its backing device"]);
     drop(claim);
     let twin = or_skip!(LoopDevice::over(&place, &disk.path));
@@ -332,16 +303,16 @@ fn the_whole_chain_is_kept_until_the_end_of_the_run() {
     let mut running = program.arg(&upper.path).start();
     running.wait_until("it writes", |running| running.descriptors_of(&upper.path).len() >= 2);
     for device in [&lower.path, &upper.path] {
-        assert!(claimed(device).is_err(), "another exclusive open of {} was granted", device.display());
+        assert!(testkit::claimed(device).is_err(), "another exclusive open of {} was granted", device.display());
     }
     running.end();
     for device in [&lower.path, &upper.path] {
-        assert!(claimed(device).is_ok(), "{} is free after the run", device.display());
+        assert!(testkit::claimed(device).is_ok(), "{} is free after the run", device.display());
     }
     // What is only read is not claimed.
     let mut running = place.diskspd("-d30 -W0 -v -b4K -g10i").arg(&upper.path).start();
     running.wait_until("it reads", |running| !running.descriptors_of(&upper.path).is_empty());
-    assert!(claimed(&lower.path).is_ok());
+    assert!(testkit::claimed(&lower.path).is_ok());
     running.end();
 }
 

@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use sys::file_identity::FileState;
+use sys::folder::Folder;
 
 /// Looks at each distinct path once; questions about the same path are taken together.
 pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, TargetFacts> {
@@ -130,7 +131,7 @@ fn missing(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
     let is_asked = question.direct || question.writes || question.creates.is_some();
     let mut direct_io = model::facts::DirectIo::Unknown;
     if is_asked && !file_system.is_pseudo {
-        direct_io = match sys::file::create_unnamed(&existing_parent) {
+        direct_io = match Folder::open(&existing_parent).and_then(|folder| folder.create_nameless()) {
             Ok(file) => file_system::direct_io(root, &file, device),
             Err(_) => file_system::direct_io_of_device(root, device),
         };

@@ -5,7 +5,7 @@ use crate::prepare::Unprepared;
 use crate::written_files::{self, WrittenFiles};
 use hot::fill;
 use hot::rng::Rng;
-use model::facts::{FileIdentity, Fill};
+use model::facts::Fill;
 use model::plan::Creation;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -36,7 +36,7 @@ pub(crate) fn create(
     files: &mut WrittenFiles,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<FileIdentity, Unprepared> {
+) -> Result<(), Unprepared> {
     let path = &end_of_links(&creation.path);
     let result = if creation.replaces.is_some() || files.created_at(&creation.path).is_some() {
         write_anew(creation, path, files, interrupt, observer)
@@ -78,7 +78,7 @@ fn write_new(
     files: &mut WrittenFiles,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<FileIdentity, Failure> {
+) -> Result<(), Failure> {
     let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if creation.make_parents {
@@ -100,12 +100,12 @@ fn write_new(
         result => result.map_err(|error| at("create", &error))?,
     }
     files.insert(stamp, &creation.path);
-    Ok(stamp.identity)
+    Ok(())
 }
 
 /// Somebody has made a file there since it was looked for. It is used if it is what was to be made; else it stays
 /// as it is.
-fn take(creation: &Creation, path: &Path, files: &mut WrittenFiles) -> Result<FileIdentity, Failure> {
+fn take(creation: &Creation, path: &Path, files: &mut WrittenFiles) -> Result<(), Failure> {
     let name = creation.path.display();
     let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
     let mark = written_files::own_mark(&look).map_err(|error| format!("cannot look at '{name}': {error}"))?;
@@ -114,9 +114,8 @@ fn take(creation: &Creation, path: &Path, files: &mut WrittenFiles) -> Result<Fi
             "cannot create '{name}': another process has created it meanwhile; it was not touched"
         )));
     }
-    let stamp = written_files::stamp(&look)?;
-    files.insert(stamp, &creation.path);
-    Ok(stamp.identity)
+    files.insert(written_files::stamp(&look)?, &creation.path);
+    Ok(())
 }
 
 /// The file keeps its inode, its permissions and its links.
@@ -126,12 +125,10 @@ fn write_anew(
     files: &mut WrittenFiles,
     interrupt: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<FileIdentity, Failure> {
+) -> Result<(), Failure> {
     let name = path.display();
-    let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
-    files.compare(&look, path, creation.replaces)?;
-    written_files::check_unused(&look, path)?;
-    drop(look);
+    // Closed again at once: the kernel would take it for another user.
+    drop(files.look(path, creation.replaces)?);
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
     files.compare(&file, path, creation.replaces)?;
@@ -141,7 +138,7 @@ fn write_anew(
     let identity = written_files::stamp(&file)?.identity;
     // Others could find it all the time, so it is closed as files are that tests have written to.
     files.written_anew(identity, &creation.path, creation.fill);
-    Ok(identity)
+    Ok(())
 }
 
 /// Where a symbolic link leads, even to nothing: a new file is made under a name that is free, and

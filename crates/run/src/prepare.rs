@@ -18,6 +18,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use sys::file_identity;
 use sys::mapping::Mapping;
 
 /// A file that is about to be written to, open for reading.
@@ -168,18 +169,9 @@ impl Preparer {
         let written = written.filter_map(|target| Some((&target.path, checked(target)?)));
         let mut seen = BTreeSet::new();
         for (path, stamp) in anew.chain(written).filter(|(path, _)| seen.insert(*path)) {
-            self.look(path, Some(stamp))?;
+            self.files.look(path, Some(stamp))?;
         }
         Ok(())
-    }
-
-    /// Opens a file that is about to be written to, if it is what it should be and free.
-    fn look(&self, path: &Path, checked: Option<FileStamp>) -> Result<File, String> {
-        let look =
-            sys::file::open_to_look(path).map_err(|error| format!("cannot look at '{}': {error}", path.display()))?;
-        self.files.compare(&look, path, checked)?;
-        written_files::check_unused(&look, path)?;
-        Ok(look)
     }
 
     /// Looks at each file that the timespan writes to.
@@ -252,9 +244,7 @@ impl Preparer {
         match step {
             Preparation::Keep | Preparation::MadeBefore => {}
             Preparation::Reuse { path } => observer.observe(&Event::Reusing { path }),
-            Preparation::Create(creation) => {
-                create::create(creation, &mut self.files, interrupt, observer)?;
-            }
+            Preparation::Create(creation) => create::create(creation, &mut self.files, interrupt, observer)?,
         }
         Ok(())
     }
@@ -275,11 +265,12 @@ fn is_written_file(target: &TargetPlan) -> bool {
 /// A file whose name now leads elsewhere is written to only if it has no name at all.
 fn still_at_its_place(look: &File, path: &Path) -> Result<(), String> {
     let error = |error| format!("cannot look at '{}': {error}", path.display());
-    if sys::file_identity::state(look).map_err(error)?.links == 0 {
+    let own = file_identity::state(look).map_err(error)?;
+    if own.links == 0 {
         return Ok(());
     }
-    let found = sys::file::open_to_look(path).map_err(error)?;
-    if written_files::stamp(&found).map_err(error)?.identity == written_files::stamp(look).map_err(error)?.identity {
+    let found = sys::file::open_to_look(path).and_then(|file| file_identity::state(&file)).map_err(error)?;
+    if found.is_same_file(&own) {
         return Ok(());
     }
     Err(format!("'{}' is no longer the file that was checked; it was not touched", path.display()))

@@ -85,6 +85,19 @@ impl WrittenFiles {
         Ok(found)
     }
 
+    /// Opens a file that is about to be written to for reading, if it is what was checked and nobody else has it open.
+    ///
+    /// # Errors
+    ///
+    /// As for [`compare`](Self::compare).
+    pub(crate) fn look(&self, path: &Path, checked: Option<FileStamp>) -> Result<File, String> {
+        let look =
+            sys::file::open_to_look(path).map_err(|error| format!("cannot open '{}': {error}", path.display()))?;
+        self.compare(&look, path, checked)?;
+        check_unused(&look, path)?;
+        Ok(look)
+    }
+
     /// Records that this run begins to write into a file, before it does. `after` tells its content afterwards from
     /// that before.
     pub(crate) fn begin(&mut self, file: &File, path: &Path, after: impl FnOnce(Fill) -> Fill) -> Result<(), String> {
@@ -123,14 +136,16 @@ impl WrittenFiles {
 
     /// Records a file that was created at a path of the plan, and is whole and closed.
     pub(crate) fn insert(&mut self, stamp: FileStamp, path: &Path) {
-        self.created.insert(path.to_owned(), stamp.identity);
-        self.by_identity.insert(stamp.identity, WrittenFile { path: path.to_owned(), phase: Phase::Closed(stamp) });
+        self.created_in(stamp.identity, path, Phase::Closed(stamp));
     }
 
     /// Records that a file that existed has been written from start to end; it stays open until the run ends.
     pub(crate) fn written_anew(&mut self, identity: FileIdentity, path: &Path, content: Fill) {
+        self.created_in(identity, path, Phase::Open { content: Some(content) });
+    }
+
+    fn created_in(&mut self, identity: FileIdentity, path: &Path, phase: Phase) {
         self.created.insert(path.to_owned(), identity);
-        let phase = Phase::Open { content: Some(content) };
         self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase });
     }
 

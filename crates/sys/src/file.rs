@@ -33,12 +33,6 @@ pub fn open_place(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Makes a regular file without a name in `directory`; it vanishes when it is closed.
-pub fn create_unnamed(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE.union(OFlags::EXCL);
-    open(directory, OpenOptions::new().read(true).write(true).mode(0o600), flags)
-}
-
 /// Whether this process may write to `path`, by its effective ids; also refused for read-only
 /// file systems and immutable files. Opens nothing.
 pub fn may_write(path: &Path) -> io::Result<()> {

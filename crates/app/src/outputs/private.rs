@@ -38,12 +38,11 @@ pub(super) struct PrivateFile<'a> {
 
 impl<'a> PrivateFile<'a> {
     pub(super) fn create(folder: &'a Folder) -> io::Result<Self> {
-        let mut number = sys::clock::realtime_ns() as u64 ^ u64::from(std::process::id()).rotate_right(16);
         let (name, file) = loop {
-            let name = OsString::from(format!("{PREFIX}{number:0DIGITS$x}"));
+            let name = OsString::from(format!("{PREFIX}{:0DIGITS$x}", sys::new_file::random()));
             match folder.create_new(&name) {
                 Ok(file) => break (name, file),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         };
