@@ -8,7 +8,7 @@ use model::validate::{Purpose, validate};
 use plan::Choices;
 use report::page::{Subject, html};
 use spec::preset::{Preset, PresetRequest};
-use spec::{Command, Surroundings};
+use spec::{Command, Environment};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use std::path::Path;
 /// A place with every second file.
 struct Place;
 
-impl Surroundings for Place {
+impl Environment for Place {
     fn milliseconds_since_boot(&self) -> u32 {
         4711
     }
@@ -161,8 +161,8 @@ fn shown(result: &RunResult) {
     let _ = report::xml(result, &profile, &mut out);
     let _ = report::csv(result, &mut out);
     let _ = report::json::write(result, &mut out);
-    for (index, happened) in result.time_spans.iter().enumerate() {
-        let Some(measured) = &happened.measured else { continue };
+    for (index, span_result) in result.time_spans.iter().enumerate() {
+        let Some(measured) = &span_result.measured else { continue };
         let _ = report::slowest(Some(index + 1), measured, &mut out);
         if let Ok(part) = stats::part(measured, 1, None, &[500_000_000, 999_000_000]) {
             let _ = report::part(None, &part, &mut out);
@@ -188,7 +188,7 @@ pub fn recording(bytes: &[u8]) {
 
 /// What `sweep` and `repeat` keep.
 pub fn sweep(bytes: &[u8]) {
-    let Ok(sweep) = serde_json::from_slice::<model::sweep::Sweep>(bytes) else { return };
+    let Ok(sweep) = report::json::read_sweep(bytes) else { return };
     let mut out = Vec::new();
     let _ = report::sweep::summary(&sweep, &mut out);
     let _ = report::sweep::csv(&sweep, &mut out);

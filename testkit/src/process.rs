@@ -373,13 +373,26 @@ pub struct KernelIo {
     pub read_bytes: u64,
     /// Bytes that it made the devices write, now or later.
     pub write_bytes: u64,
+    /// Bytes that it read and wrote by system calls, wherever they came from and went to.
+    pub transferred_bytes: u64,
+    /// The most memory that it had at a time.
+    pub peak_bytes: u64,
 }
 
 impl KernelIo {
     fn of(process: u32) -> Option<Self> {
-        let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
-        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        Some(Self { read_bytes: value("read_bytes:")?, write_bytes: value("write_bytes:")? })
+        let text = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).ok();
+        let (io, status) = (text("io")?, text("status")?);
+        let value = |text: &str, name: &str| -> Option<u64> {
+            let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+            value.trim().trim_end_matches(" kB").parse().ok()
+        };
+        Some(Self {
+            read_bytes: value(&io, "read_bytes:")?,
+            write_bytes: value(&io, "write_bytes:")?,
+            transferred_bytes: value(&io, "rchar:")? + value(&io, "wchar:")?,
+            peak_bytes: value(&status, "VmHWM:")? << 10,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Documents that are made from the program. Tests compare what is committed with what would be
 //! made.
 
-use crate::{reference_page, schema_page};
+use crate::{reference_page, schema_page, sentences};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -27,14 +27,13 @@ pub struct Document {
 /// If one cannot be read, or a page lacks the line from which on it is made.
 pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     let committed = |path: &str| std::fs::read_to_string(root.join(path));
-    let page = |path: &'static str, written: &Value| {
+    let page = |path: &'static str, made: String| {
         let page = committed(path)?;
         let by_hand = page
             .split_once(MARKER)
             .map(|(by_hand, _)| by_hand)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("{path} lacks the line {MARKER}")))?;
-        let fields = schema_page::page(written);
-        Ok::<_, io::Error>(Document { path, made: format!("{by_hand}{MARKER}{fields}"), committed: page })
+        Ok::<_, io::Error>(Document { path, made: format!("{by_hand}{MARKER}{made}"), committed: page })
     };
     let schema = |path: &'static str, read: &Value| {
         let made = serde_json::to_string_pretty(read)? + "\n";
@@ -46,13 +45,16 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
     Ok(vec![
         whole("docs/reference/options.md", reference_page::options_page()),
         whole("docs/reference/subcommands.md", reference_page::subcommands_page()),
-        page("docs/formats/json.md", &report::json::schema_of_written())?,
+        page("docs/switches.md", reference_page::settings_table())?,
+        whole("crates/app/tests/data/sentences.txt", sentences::list(root)?),
+        whole("docs/formats/diskspd-profile.xsd", settings::xml::schema::schema()),
+        page("docs/formats/json.md", schema_page::page(&report::json::schema_of_written()))?,
         schema("docs/formats/diskspd-result.schema.json", &report::json::schema())?,
-        page("docs/formats/sweep.md", &report::json::schema_of_written_sweep())?,
+        page("docs/formats/sweep.md", schema_page::page(&report::json::schema_of_written_sweep()))?,
         schema("docs/formats/diskspd-sweep.schema.json", &report::json::schema_of_sweep())?,
-        page("docs/formats/monitor.md", &report::json::schema_of_written_monitor())?,
+        page("docs/formats/monitor.md", schema_page::page(&report::json::schema_of_written_monitor()))?,
         schema("docs/formats/diskspd-monitor.schema.json", &report::json::schema_of_monitor())?,
-        page("docs/formats/live.md", &report::json::schema_of_live_interval())?,
+        page("docs/formats/live.md", schema_page::page(&report::json::schema_of_live_interval()))?,
         schema("docs/formats/diskspd-live.schema.json", &report::json::schema_of_live())?,
     ])
 }

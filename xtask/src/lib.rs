@@ -7,6 +7,7 @@ pub mod fuzz;
 mod metadata;
 mod reference_page;
 mod schema_page;
+mod sentences;
 pub mod stop;
 mod surroundings;
 pub mod tidy;

@@ -20,6 +20,19 @@ pub(crate) fn options_page() -> String {
     page
 }
 
+/// The end of `docs/switches.md`: options that set one field of a timespan.
+pub(crate) fn settings_table() -> String {
+    let mut table = "\n## Settings of a timespan that DiskSpd does not have\n\n\
+                     | Switch | On Linux | Seen in |\n|---|---|---|\n"
+        .to_owned();
+    for setting in settings::LINUX_IN_TIME_SPAN {
+        let Some(help) = setting.own else { continue };
+        let cells = [format!("`{}{}`", setting.option, help.value), help.kernel.to_owned(), help.seen_in.to_owned()];
+        let _ = writeln!(table, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+    }
+    table
+}
+
 fn option(page: &mut String, row: &OptionRow) {
     let _ = writeln!(page, "\n### `{}`\n\n{}", row.synopsis(), escaped(row.long));
     if !row.on_linux.is_empty() {

@@ -8,7 +8,9 @@ use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use host::Root;
 use model::block_device::BlockDevice;
-use model::check::{Activity, CHECK_FORM, CheckFacts, CheckReport, CheckedTarget, DeviceState, Outcome};
+use model::check::{
+    Activity, CHECK_SCHEMA, CHECK_SCHEMA_VERSION, CheckFacts, CheckReport, CheckedTarget, DeviceState, Outcome,
+};
 use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
 use model::version::IMPLEMENTATION_VERSION;
@@ -46,7 +48,8 @@ fn check(request: &CheckRequest) -> Status {
     };
     let findings = plan::check(&look(request, &Root::machine()));
     let report = CheckReport {
-        form: CHECK_FORM,
+        schema: CHECK_SCHEMA,
+        schema_version: CHECK_SCHEMA_VERSION,
         version: IMPLEMENTATION_VERSION.to_owned(),
         workload: request.workload,
         findings,
@@ -71,7 +74,7 @@ fn json_file(path: &Path, request: &CheckRequest) -> Result<OutputFile, String> 
     OutputFile::check(path, replace, &protected).map_err(|reason| format!("--json '{}': {reason}", path.display()))
 }
 
-/// Reads everything that is asked about. Nothing is opened for writing.
+/// Reads all facts for the checks. Nothing is opened for writing.
 fn look(request: &CheckRequest, root: &Root) -> CheckFacts {
     let questions: Vec<TargetQuestion> =
         request.targets.iter().map(|path| TargetQuestion { path: path.clone(), ..TargetQuestion::default() }).collect();

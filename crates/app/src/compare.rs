@@ -1,4 +1,4 @@
-//! `diskspd compare`: saved results beside each other.
+//! `diskspd compare`: saved results side by side.
 
 use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
@@ -24,7 +24,7 @@ pub(crate) fn run(words: &[OsString]) -> Status {
 fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway: bool) -> Status {
     if let Some(limit) = limits.iter().find(|limit| Figure::from_name(&limit.figure).is_none()) {
         let names = Figure::ALL.map(Figure::name).join(", ");
-        say(&format!("ERROR: --fail-if '{}': there is no figure '{}', but {names}", limit.typed, limit.figure));
+        say(&format!("ERROR: --fail-if '{}': unknown metric '{}' (expected: {names})", limit.typed, limit.figure));
         return Status::Invalid;
     }
     let (first, second) = match (side(first), side(second)) {
@@ -41,12 +41,12 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
         && !anyway
     {
         say_each("ERROR", &strange.load);
-        say("ERROR: the loads are not alike; --anyway compares them");
+        say("ERROR: the loads differ; use --anyway to compare them");
         return Status::Invalid;
     }
     let differences = stats::compare::compare(&first, &second);
     if differences.is_empty() {
-        return fail("the results have no figures in common");
+        return fail("the results have no metrics in common");
     }
     let unlike = report::compare::unlike(reference, &second[0]);
     let mut text = Vec::new();

@@ -16,7 +16,7 @@ const KILLED: i32 = 130;
 pub(crate) struct Signals {
     /// The run shall end.
     pub(crate) interrupted: Arc<AtomicBool>,
-    /// A line of figures is wanted.
+    /// A line of live results is requested.
     pub(crate) status_asked: Arc<AtomicBool>,
 }
 

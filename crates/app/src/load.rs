@@ -1,10 +1,10 @@
 //! Running a load: check everything, plan, run, report.
 
-use crate::live::{CheckedStream, Outlets};
+use crate::console_observer::ConsoleObserver;
+use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{print, say, say_each};
 use crate::outputs::{Destinations, Protected};
-use crate::spectator::Spectator;
 use crate::status::{Status, fail, printed};
 use crate::terminal_settings::can_draw;
 use crate::{Invocation, events, interrupt};
@@ -77,7 +77,7 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let destinations = destinations(request).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = stream(&request.options, &protected(&request.profile)).map_err(|reason| errors.push(reason)).ok();
     if request.options.live.screen && !request.options.plan_only && !can_draw(Stream::Stderr) {
-        let reason = "--live draws on stderr, which is no terminal that it could draw on; --live-json is for programs";
+        let reason = "--live needs stderr to be a terminal; for programs there is --live-json";
         errors.push(reason.to_owned());
     }
     say_each("ERROR", &errors);
@@ -120,7 +120,7 @@ fn stream(options: &RunOptions, protected: &[Protected]) -> Result<Option<Checke
     CheckedStream::check(target, options.replace_output, &protected).map(Some)
 }
 
-/// All that is wrong with where results go, if they may not go to `path`, which this run is read from.
+/// All errors about result files, including one that would overwrite `path`, which this run is read from.
 pub(crate) fn check_outputs(options: &RunOptions, path: &Path, role: &'static str) -> Result<(), Vec<String>> {
     if options.plan_only {
         return Ok(());
@@ -138,7 +138,7 @@ pub(crate) fn protected(profile: &Profile) -> Vec<Protected> {
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         protected.push(Protected { path: target.path.clone(), role: "a target of this run" });
         if let Some(path) = target.write_source.as_ref().and_then(|source| source.file.clone()) {
-            protected.push(Protected { path, role: "the file that write data is taken from (-Z)" });
+            protected.push(Protected { path, role: "the file with write data (-Z)" });
         }
     }
     protected
@@ -157,9 +157,9 @@ pub(crate) fn choices(request: &RunRequest) -> Choices {
     }
 }
 
-/// True if the figures of any timespan are not what they claim to be.
+/// True if the results of any timespan are invalid.
 pub(crate) fn is_invalid(result: &RunResult) -> bool {
-    let verdicts = result.time_spans.iter().filter_map(|happened| happened.verdict.as_ref());
+    let verdicts = result.time_spans.iter().filter_map(|span_result| span_result.verdict.as_ref());
     verdicts.filter_map(Verdict::severity).any(|severity| severity == Severity::Invalid)
 }
 
@@ -180,15 +180,15 @@ impl Job<'_> {
     fn execute(&mut self, plan: &Plan, events: &Events) -> Status {
         let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
             Ok(signals) => signals,
-            Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+            Err(error) => return fail(&format!("cannot handle signals: {error}")),
         };
         let request = self.measurement.request;
-        let outlets = match Outlets::open(&request.options.live, self.stream.take()) {
-            Ok(outlets) => outlets,
+        let sinks = match LiveSinks::open(&request.options.live, self.stream.take()) {
+            Ok(sinks) => sinks,
             Err(reason) => return fail(&reason),
         };
-        let spectator = Spectator::new(request.profile.verbose);
-        let (result, errors) = self.measurement.carry_out(plan, events, &signals, spectator, outlets);
+        let observer = ConsoleObserver::new(request.profile.verbose);
+        let (result, errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks);
         say_each("ERROR", &errors);
         let status = match () {
             () if !errors.is_empty() => Status::Failure,

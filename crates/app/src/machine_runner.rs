@@ -1,10 +1,10 @@
-//! Runs profiles on this machine, one after the other, for whoever needs many.
+//! Runs several profiles on this machine, one after the other.
 
+use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
-use crate::live::Outlets;
+use crate::live::LiveSinks;
 use crate::load::{check_profile, choices};
-use crate::measure::{Measurement, outside};
-use crate::spectator::Spectator;
+use crate::measure::{Measurement, stop_sources};
 use model::facts::SystemFacts;
 use model::plan::{Plan, Preparation};
 use model::profile::Profile;
@@ -76,8 +76,8 @@ impl<'a> MachineRunner<'a> {
         Measurement::new(request, String::new(), self.system.clone()).plan(choices)
     }
 
-    fn spectator(&self) -> Spectator {
-        Spectator::of_part(self.part.borrow().clone())
+    fn observer(&self) -> ConsoleObserver {
+        ConsoleObserver::of_part(self.part.borrow().clone())
     }
 }
 
@@ -85,9 +85,9 @@ impl Runner for MachineRunner<'_> {
     fn prepare(&mut self, profile: &Profile) -> Result<(), RunFailure> {
         let request = self.with(profile);
         let plan = self.plan(&request, &self.choices).map_err(|refusals| failed(&refusals))?;
-        let mut spectator = self.spectator();
-        let prepared = run::prepare(&plan, outside(self.signals, &Events::default()), &mut spectator);
-        spectator.finish();
+        let mut observer = self.observer();
+        let prepared = run::prepare(&plan, stop_sources(self.signals, &Events::default()), &mut observer);
+        observer.finish();
         prepared.map_err(|reason| reason.map_or(RunFailure::Interrupted, |reason| RunFailure::Failed(vec![reason])))
     }
 
@@ -99,12 +99,12 @@ impl Runner for MachineRunner<'_> {
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
         let plan = measurement.plan(&choices).map_err(|refusals| failed(&refusals))?;
         let (result, errors) =
-            measurement.carry_out(&plan, &Events::default(), self.signals, self.spectator(), Outlets::default());
+            measurement.carry_out(&plan, &Events::default(), self.signals, self.observer(), LiveSinks::default());
         if !errors.is_empty() {
             return Err(RunFailure::Failed(errors));
         }
         // What is left of a run that was stopped is not a point.
-        let is_complete = result.time_spans.iter().all(|happened| happened.outcome == Ending::Completed);
+        let is_complete = result.time_spans.iter().all(|span_result| span_result.outcome == Ending::Completed);
         if is_complete { Ok(result) } else { Err(RunFailure::Interrupted) }
     }
 }

@@ -2,10 +2,11 @@
 
 mod check;
 mod compare;
+mod console_observer;
 mod devices;
 mod events;
 mod interrupt;
-mod kernel_view;
+mod kernel_sampler;
 mod live;
 mod load;
 mod machine_runner;
@@ -19,10 +20,9 @@ mod profile_file;
 mod saved_results;
 mod scratch;
 mod show;
-mod spectator;
 mod status;
-mod surroundings;
 mod sweep;
+mod system_env;
 mod terminal_settings;
 mod version;
 
@@ -32,10 +32,11 @@ use status::Status;
 use std::ffi::OsString;
 
 fn main() -> Status {
+    sys::mapping::map_large_pieces();
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_else(|| OsString::from("diskspd"));
     let arguments: Vec<OsString> = words.collect();
-    let command = match spec::parse(&arguments, &surroundings::Here) {
+    let command = match spec::parse(&arguments, &system_env::SystemEnv) {
         Ok(command) => command,
         Err(failure) => return status::refuse(&failure),
     };

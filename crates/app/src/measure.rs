@@ -1,18 +1,19 @@
-//! One run on this machine: looked at, planned, carried out, summarised.
+//! One run on this machine: facts, plan, run, summary.
 
+use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
-use crate::kernel_view::KernelView;
-use crate::live::{self, LiveView, Naming, Outlets};
-use crate::spectator::Spectator;
+use crate::kernel_sampler::KernelSampler;
+use crate::live::{self, LiveSinks, LiveView, Naming};
 use host::Root;
+use model::block_device::BlockDevice;
 use model::environment::TargetEnvironment;
-use model::facts::{Facts, FileIdentity, SystemFacts, TargetKind};
+use model::facts::{DiskFacts, Facts, FileIdentity, SystemFacts, TargetKind};
 use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use plan::{Choices, Refusal};
-use run::event::{Events, Outside, UsersOfFiles};
+use run::event::{Events, StopSources, UsersOfFiles};
 use spec::RunRequest;
 use stats::Input;
 use std::cell::OnceCell;
@@ -59,9 +60,7 @@ impl<'a> Measurement<'a> {
     /// Why it cannot be run.
     pub(crate) fn plan(&mut self, choices: &Choices) -> Result<Plan, Vec<Refusal>> {
         self.facts.targets = host::targets(&self.machine, &plan::questions(&self.request.profile));
-        if self.request.profile.time_spans.iter().any(|span| span.near_device) {
-            self.facts.nodes = nodes(self.environments());
-        }
+        self.facts.disks = disks(self.environments());
         plan::plan(&self.request.profile, &self.facts, choices)
     }
 
@@ -71,8 +70,8 @@ impl<'a> Measurement<'a> {
         plan: &Plan,
         events: &Events,
         signals: &Signals,
-        spectator: Spectator,
-        outlets: Outlets,
+        observer: ConsoleObserver,
+        sinks: LiveSinks,
     ) -> (RunResult, Vec<String>) {
         self.sample_devices(plan);
         let environments = self.environments();
@@ -86,10 +85,10 @@ impl<'a> Measurement<'a> {
             devices: devices.clone(),
             interrupt: &signals.interrupted,
         };
-        let view = LiveView::begin(spectator, plan, outlets, &naming);
-        let mut observer = KernelView::new(view, &self.machine, plan, profile.tracing, environments, devices);
+        let view = LiveView::begin(observer, plan, sinks, &naming);
+        let mut observer = KernelSampler::new(view, &self.machine, plan, profile.tracing, environments, devices);
         let hold = self.request.options.hold_latency.then(LatencyHold::acquire);
-        let record = run::run(plan, outside(signals, events), &mut observer);
+        let record = run::run(plan, stop_sources(signals, events), &mut observer);
         let stream = observer.inner.finish();
         let mut errors = Vec::new();
         for time_span in &record.time_spans {
@@ -114,11 +113,12 @@ impl<'a> Measurement<'a> {
     /// Looks whether devices hold data where they will be read.
     fn sample_devices(&mut self, plan: &Plan) {
         for span in &plan.time_spans {
+            let work = span.target_work();
             for (index, target) in span.targets.iter().enumerate() {
                 let facts = self.facts.targets.get_mut(&target.path).map(|facts| &mut facts.kind);
                 let Some(TargetKind::Block(facts)) = facts else { continue };
-                let is_read = span.reads(index) && !span.is_null(index);
-                let Some(used) = span.used_bytes(index).filter(|_| is_read) else { continue };
+                let is_read = work.reads(index) && !work.is_null(index);
+                let Some(used) = work.used_bytes(index).filter(|_| is_read) else { continue };
                 if !facts.zeros.iter().any(|known| known.range_bytes() == used) {
                     facts.zeros.extend(host::sampled_zeros(&target.path, &used));
                 }
@@ -159,8 +159,8 @@ fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
 }
 
 /// What a run heeds.
-pub(crate) fn outside<'a>(signals: &'a Signals, events: &'a Events) -> Outside<'a> {
-    Outside { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, users_of_files }
+pub(crate) fn stop_sources<'a>(signals: &'a Signals, events: &'a Events) -> StopSources<'a> {
+    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, users_of_files }
 }
 
 fn users_of_files(files: &[(PathBuf, FileIdentity)]) -> UsersOfFiles {
@@ -173,10 +173,13 @@ fn devices(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<Stri
     devices.map(|device| device.name.clone()).collect()
 }
 
-/// The NUMA nodes that the kernel says the disks of each target belong to.
-fn nodes(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeMap<PathBuf, BTreeSet<u32>> {
-    let of = |environment: &TargetEnvironment| {
-        environment.disks().into_iter().filter_map(|disk| disk.connection.numa_node).collect()
+/// What planning wants to know about the disks below each target.
+fn disks(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeMap<PathBuf, Vec<DiskFacts>> {
+    let facts = |disk: &BlockDevice| DiskFacts {
+        name: disk.name.clone(),
+        numa_node: disk.connection.numa_node,
+        interrupt_cpus: disk.queue.interrupt_cpus.clone(),
     };
+    let of = |environment: &TargetEnvironment| environment.disks().into_iter().map(facts).collect();
     environments.iter().map(|(path, environment)| (path.clone(), of(environment))).collect()
 }

@@ -1,7 +1,7 @@
 //! `diskspd monitor`: what block devices do, as a live table, as comma-separated values or as JSON lines.
 
-mod faces;
 mod histogram;
+mod sinks;
 
 use crate::interrupt::{self, Signals};
 use crate::output::say_each;
@@ -9,7 +9,6 @@ use crate::outputs::{OutputFile, Protected, Replace};
 use crate::show;
 use crate::status::{Status, fail, refuse};
 use crate::terminal_settings::can_draw;
-use faces::{Ended, Faces};
 use host::{NamedDevice, Root};
 use live::choice::Choice;
 use live::terminal::Stream;
@@ -18,6 +17,7 @@ use live::watch::Watch;
 use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
 use report::document::DocumentKind;
+use sinks::{Ended, MonitorSinks};
 use spec::monitor_command::{self, DevicesAsked, LineForm, MonitorCommand, WatchRequest};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) fn run(words: &[OsString]) -> Status {
 /// A monitor that is about to begin.
 struct Monitor {
     watch: Watch,
-    faces: Faces,
+    sinks: MonitorSinks,
     signals: Signals,
 }
 
@@ -52,9 +52,8 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     let choice = choice(&root, request).map_err(|reasons| invalid(&reasons))?;
     let (output, record) = files(request).map_err(|reasons| invalid(&reasons))?;
     let host = host::computer_name(&root);
-    let watch = Watch::begin(root, choice).ok_or_else(|| {
-        fail("the kernel shows no block devices: neither /proc/diskstats nor /sys/class/block tells of any")
-    })?;
+    let watch =
+        Watch::begin(root, choice).ok_or_else(|| fail("no block devices in /proc/diskstats or /sys/class/block"))?;
     let form = request.lines.or_else(|| (!can_draw(Stream::Stdout)).then_some(LineForm::Csv));
     let columns = match form {
         Some(LineForm::Csv) => columns(request, &watch).map_err(|reason| invalid(&[reason]))?,
@@ -62,8 +61,8 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     };
     let signals = signals()?;
     let begin = watch.facts(host, request.interval.as_nanos() as u64);
-    let faces = Faces::begin(form, columns, &begin, output, record).map_err(Ended::status)?;
-    Ok(Monitor { watch, faces, signals })
+    let sinks = MonitorSinks::begin(form, columns, &begin, output, record).map_err(Ended::status)?;
+    Ok(Monitor { watch, sinks, signals })
 }
 
 impl Monitor {
@@ -71,9 +70,9 @@ impl Monitor {
         let mut ticks = Ticks::new(self.watch.begun_ns(), request.interval.as_nanos() as u64);
         let outcome = self.tell(&mut ticks, request.sample_count);
         // A recording ends well too if whoever looked on went away.
-        let ended = self.faces.end(ticks.missed_count());
-        // The terminal is given back before anything is said.
-        drop(self.faces);
+        let ended = self.sinks.end(ticks.missed_count());
+        // The terminal is restored before anything is printed.
+        drop(self.sinks);
         match outcome.and(ended) {
             Ok(()) => Status::Success,
             Err(ended) => ended.status(),
@@ -85,12 +84,12 @@ impl Monitor {
         while !self.signals.interrupted.load(Ordering::Relaxed) {
             let due = ticks.due(sys::clock::monotonic_ns());
             if let Some(interval) = due.and_then(|number| self.watch.read(number)) {
-                self.faces.take(&interval, &self.watch)?;
-                if sample_count.is_some_and(|count| self.faces.told_count() >= count) {
+                self.sinks.take(&interval, &self.watch)?;
+                if sample_count.is_some_and(|count| self.sinks.told_count() >= count) {
                     break;
                 }
             }
-            if self.faces.wait(ticks.next_ns())? == live::monitor_screen::After::Quit {
+            if self.sinks.wait(ticks.next_ns())? == live::monitor_screen::After::Quit {
                 break;
             }
         }
@@ -99,7 +98,7 @@ impl Monitor {
 }
 
 fn signals() -> Result<Signals, Status> {
-    interrupt::watch().map_err(|error| fail(&format!("cannot watch for signals: {error}")))
+    interrupt::watch().map_err(|error| fail(&format!("cannot handle signals: {error}")))
 }
 
 fn invalid(reasons: &[String]) -> Status {
@@ -130,15 +129,15 @@ fn choice(root: &Root, request: &WatchRequest) -> Result<Choice, Vec<String>> {
 }
 
 fn missing(path: &Path) -> String {
-    format!("there is no device '{}'; diskspd devices lists those that there are", path.display())
+    format!("no device '{}' (diskspd devices lists all)", path.display())
 }
 
 fn no_device(path: &Path, stands_on: &[String]) -> String {
     let shown = path.display();
     match stands_on {
-        [] => format!("'{shown}' is no block device; diskspd devices lists those that there are"),
+        [] => format!("'{shown}' is not a block device (diskspd devices lists all)"),
         names => {
-            format!("'{shown}' is no block device; what is there lies on {}, which can be watched", names.join(", "))
+            format!("'{shown}' is not a block device; it is on {}, which can be monitored", names.join(", "))
         }
     }
 }
@@ -161,7 +160,7 @@ fn files(request: &WatchRequest) -> Result<(Option<OutputFile>, Option<OutputFil
         _ => DocumentKind::MonitorCsv,
     };
     let output = checked("--output", request.output.as_ref(), lines, &[]);
-    let taken = request.output.iter().map(|path| Protected { path: path.clone(), role: "that of --output" });
+    let taken = request.output.iter().map(|path| Protected { path: path.clone(), role: "the file of --output" });
     let recording = DocumentKind::MonitorRecording;
     let record = checked("--record", request.record.as_ref(), recording, &taken.collect::<Vec<_>>());
     if errors.is_empty() { Ok((output, record)) } else { Err(errors) }
@@ -170,7 +169,7 @@ fn files(request: &WatchRequest) -> Result<(Option<OutputFile>, Option<OutputFil
 /// The columns of comma-separated values.
 fn columns(request: &WatchRequest, watch: &Watch) -> Result<Vec<Column>, String> {
     if watch.devices().next().is_none() {
-        return Err("there is no device to watch; diskspd monitor all takes every one".to_owned());
+        return Err("no device to monitor; diskspd monitor all monitors every device".to_owned());
     }
     if request.counters.is_empty() {
         return Ok(watch_lines::usual_columns(watch.devices()));
@@ -182,5 +181,5 @@ fn nothing_fits(unfit: &[CounterPattern], watch: &Watch) -> String {
     let unfit: Vec<String> = unfit.iter().map(ToString::to_string).collect();
     let there = watch.devices().map(|(name, device)| format!("{}({name})", device.object.name()));
     let there: Vec<String> = there.collect();
-    format!("no device fits {}; there are {} and {TOTAL_INSTANCE} of each", unfit.join(", "), there.join(", "))
+    format!("no device matches {} (available: {}, and {TOTAL_INSTANCE} for each)", unfit.join(", "), there.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Writing to stdout: a reader that went away is no error, anything else is.
+//! Writing to stdout: a closed reader is not an error, anything else is.
 
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -46,7 +46,7 @@ impl Destinations {
             let replace = Replace { kind: kind_of(form), any };
             let checked = OutputFile::check(path, replace, protected).and_then(|file| {
                 match files.iter().find(|(_, other)| other.is(&file)) {
-                    Some((other, _)) => Err(format!("{} goes there already", other.option())),
+                    Some((other, _)) => Err(format!("already used by {}", other.option())),
                     None => Ok(file),
                 }
             });
@@ -80,7 +80,7 @@ impl Destinations {
         for (form, file) in &self.files {
             if file.is_there() && !has_figures {
                 say(&format!(
-                    "WARNING: {} '{}': this run has no figures; what stands there stays as it is",
+                    "WARNING: {} '{}': this run has no results; the existing file is unchanged",
                     form.option(),
                     file.name().display()
                 ));
@@ -180,10 +180,10 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         for (path, expected) in [
             (folder.path().to_owned(), "it is a directory"),
-            (at("new/"), "the name of a directory"),
+            (at("new/"), "a directory name"),
             (at("missing/file"), "missing': No such file"),
             (at("file/below"), "Not a directory"),
-            (at("dangling"), "leads nowhere"),
+            (at("dangling"), "a dangling symbolic link"),
             (at("null"), "it is in /dev"),
             (at("socket"), "it is a socket"),
             ("/dev/stdout".into(), "it is in /dev"),

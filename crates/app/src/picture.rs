@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
 pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm, monitor: Option<&Path>) -> Status {
-    let results = sources.iter().map(|path| Protected { path: path.clone(), role: "the result that is read" });
-    let recording = monitor.map(|path| Protected { path: path.to_owned(), role: "the recording that is read" });
+    let results = sources.iter().map(|path| Protected { path: path.clone(), role: "the result being read" });
+    let recording = monitor.map(|path| Protected { path: path.to_owned(), role: "the recording being read" });
     let protected: Vec<Protected> = results.chain(recording).collect();
     let kind = match form {
         PictureForm::Page => DocumentKind::Page,
@@ -69,7 +69,7 @@ impl Found {
                 Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
             }
             None if source.is_dir() => Err(format!(
-                "'{}': it is a directory that neither sweep nor repeat made; name the results in it",
+                "'{}': this directory was not created by sweep or repeat; give the result files in it",
                 source.display()
             )),
             None => match read_if_recording(source)? {
@@ -86,7 +86,7 @@ impl Found {
             (Self::Run { name, result, .. }, Some(path)) => {
                 Ok(Self::Run { name, result, devices: Some(Box::new(read_recording(path)?)) })
             }
-            (_, Some(_)) => Err("--monitor goes with the result of one run".to_owned()),
+            (_, Some(_)) => Err("--monitor needs the result of a single run".to_owned()),
         }
     }
 
@@ -115,7 +115,7 @@ fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
     match read(&folder.join(name)) {
         Ok(result) => Some(result),
         Err(reason) => {
-            say(&format!("WARNING: {reason}; the page goes without it"));
+            say(&format!("WARNING: {reason}; the page is written without it"));
             None
         }
     }

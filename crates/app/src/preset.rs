@@ -5,7 +5,7 @@ use crate::load;
 use crate::output::{say, say_each};
 use crate::profile_file;
 use crate::status::{Status, refuse};
-use crate::surroundings::Here;
+use crate::system_env::SystemEnv;
 use host::Root;
 use model::limits::PROFILE_BYTES_MAX;
 use model::profile::ResultFormat;
@@ -50,14 +50,14 @@ fn text_of(name: &str) -> Result<String, String> {
     }
     let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|suffix| suffix == "toml");
     if !is_path {
-        return Err(format!("there is no preset '{name}'; diskspd preset list shows all, and files end in .toml"));
+        return Err(format!("unknown preset '{name}' (diskspd preset list shows all; preset files end in .toml)"));
     }
     let bytes =
         profile_file::read(Path::new(name)).map_err(|error| format!("cannot read the preset '{name}': {error}"))?;
     if bytes.len() > PROFILE_BYTES_MAX {
-        return Err(format!("the preset '{name}' has more than {PROFILE_BYTES_MAX} bytes"));
+        return Err(format!("the preset '{name}' is larger than {PROFILE_BYTES_MAX} bytes"));
     }
-    String::from_utf8(bytes).map_err(|_| format!("the preset '{name}' is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| format!("the preset '{name}' is not valid UTF-8"))
 }
 
 fn preset_of(request: &PresetRequest) -> Result<Preset, String> {
@@ -72,7 +72,7 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
     match form {
         Shown::Toml => text_of(&request.name),
         Shown::Xml => {
-            let profile = preset::profile(&preset_of(request)?, request, cpus(), &Here)?;
+            let profile = preset::profile(&preset_of(request)?, request, cpus(), &SystemEnv)?;
             Ok(spec::write_profile(&profile, ResultFormat::Text))
         }
         Shown::CommandLines => {
@@ -83,7 +83,7 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
             }
             for line in preset::command_lines(&preset, request, cpus()) {
                 let words = line.words.map_or_else(
-                    || format!("a mix that no command line can say: diskspd preset show {} --xml", request.name),
+                    || format!("not expressible on a command line: diskspd preset show {} --xml", request.name),
                     |words| format!("diskspd {words}"),
                 );
                 let _ = write!(text, "\n# {}\n{words}\n", line.load);
@@ -94,7 +94,7 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 }
 
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
-    let run = preset::run_request(&preset_of(request)?, request, cpus(), &Here)?;
+    let run = preset::run_request(&preset_of(request)?, request, cpus(), &SystemEnv)?;
     if Builtin::find(&request.name).is_none()
         && let Err(reasons) = load::check_outputs(&run.options, Path::new(&request.name), "the preset of this run")
     {

@@ -3,7 +3,7 @@
 use crate::load::check_outputs;
 use crate::output::{say, say_each};
 use crate::status::{Status, refuse};
-use crate::surroundings::Here;
+use crate::system_env::SystemEnv;
 use model::limits::PROFILE_BYTES_MAX;
 use spec::{LoadRequest, Loaded};
 use std::fs::File;
@@ -27,10 +27,10 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
         say_each("ERROR", &reasons);
         return Err(Status::Invalid);
     }
-    request.load(profile, &Here).map_err(|failure| refuse(&failure))
+    request.load(profile, &SystemEnv).map_err(|failure| refuse(&failure))
 }
 
-/// Not more than shows that it is too much.
+/// Reads at most one byte more than the limit.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;

@@ -58,12 +58,12 @@ fn each(files: &[PathBuf], of: impl Fn(&RunResult) -> Result<Vec<u8>, String>) -
     status
 }
 
-/// What was asked for of every timespan that was measured.
+/// The requested views of every measured timespan.
 fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     let several = result.time_spans.len() > 1;
-    for (index, happened) in result.time_spans.iter().enumerate() {
-        let Some(measured) = &happened.measured else { continue };
+    for (index, span_result) in result.time_spans.iter().enumerate() {
+        let Some(measured) = &span_result.measured else { continue };
         let number = several.then_some(index + 1);
         if !text.is_empty() {
             text.push(b'\n');
@@ -74,7 +74,7 @@ fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<V
         }
         if slowest {
             if measured.slowest.is_empty() {
-                return Err("it keeps no slowest I/Os; only JSON results of runs with -D or -L do".to_owned());
+                return Err("it has no slowest I/Os; only JSON results of runs with -D or -L have them".to_owned());
             }
             if part.is_some() {
                 text.push(b'\n');
@@ -97,7 +97,7 @@ fn unwritten(error: &io::Error) -> String {
 }
 
 fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
-    let source = [Protected { path: file.to_owned(), role: "the result that is read" }];
+    let source = [Protected { path: file.to_owned(), role: "the result being read" }];
     let place = match output_file(output, kind_of(form), &source) {
         Ok(place) => place,
         Err(status) => return status,
@@ -108,7 +108,7 @@ fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
     };
     if place.is_there() && !has_figures(&result) {
         return fail(&format!(
-            "--output '{}': '{}' has no figures; what stands there stays as it is",
+            "--output '{}': '{}' has no results; the existing file is unchanged",
             output.path.display(),
             file.display()
         ));
@@ -131,13 +131,13 @@ pub(crate) fn output_file(
     })
 }
 
-/// A result of this program or of DiskSpd; why it cannot be had, as a sentence.
+/// Reads a result of this program or of DiskSpd; the error is a sentence.
 pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
     let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
     if report::recording::is_recording(&bytes) {
         return Err(format!(
-            "'{}': it is a recording of diskspd monitor; --output with a name that ends with .html draws it",
+            "'{}': it is a recording of diskspd monitor; use --output with a .html name to draw it",
             file.display()
         ));
     }
@@ -158,7 +158,7 @@ pub(crate) fn read_if_recording(file: &Path) -> Result<Option<Recording>, String
     if report::recording::is_recording(&bytes) { recording_in(file, &bytes).map(Some) } else { Ok(None) }
 }
 
-/// A recording of the monitor; why it cannot be had, as a sentence.
+/// Reads a recording of the monitor; the error is a sentence.
 pub(crate) fn read_recording(file: &Path) -> Result<Recording, String> {
     let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
     recording_in(file, &bytes)
@@ -168,7 +168,7 @@ fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
     report::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
 }
 
-/// Not more than shows that it is too much.
+/// Reads at most one byte more than the limit.
 fn contents(file: &Path) -> io::Result<Vec<u8>> {
     let limit = report::json::BYTES_MAX as u64 + 1;
     let mut bytes = Vec::new();
@@ -185,7 +185,7 @@ pub(crate) fn read_all(path: &Path) -> Result<Vec<RunResult>, String> {
     if path.is_dir() { results_in(path) } else { read(path).map(|result| vec![result]) }
 }
 
-/// The results in a directory that a sweep or a repeat made, or somebody filled.
+/// The results in a directory.
 fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
     let error = |error| format!("cannot read '{}': {error}", folder.display());
     let mut files = Vec::new();
@@ -198,7 +198,7 @@ fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(format!("there is no result in '{}'", folder.display()));
+        return Err(format!("no results in '{}'", folder.display()));
     }
     files.iter().map(|file| read(file)).collect()
 }

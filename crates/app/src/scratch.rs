@@ -27,11 +27,11 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
             break;
         }
         match plan::scratch_name(path, target) {
-            Ok(name) if is_listed(target) => said.push(format!("{SCRATCH_LIST} lists {name} already\n")),
+            Ok(name) if is_listed(target) => said.push(format!("{SCRATCH_LIST} already lists {name}\n")),
             // The same disk under two names.
             Ok(name) if lines.contains(&name) => {}
             Ok(name) => {
-                said.push(format!("{SCRATCH_LIST} lists {name} now\n"));
+                said.push(format!("{SCRATCH_LIST} now lists {name}\n"));
                 lines.push(name);
             }
             Err(found) => reasons.extend(found),

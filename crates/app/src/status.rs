@@ -13,7 +13,7 @@ pub(crate) enum Status {
     Failure,
     /// The command line, the profile or the targets were refused; nothing was done.
     Invalid,
-    /// It was run and reported, and its figures are not what they claim to be (`--strict`).
+    /// It was run and reported, and its results are invalid (`--strict`).
     InvalidFigures,
 }
 

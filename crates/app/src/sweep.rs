@@ -9,13 +9,13 @@ use crate::machine_runner::MachineRunner;
 use crate::output::{print, say, say_each};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
-use crate::surroundings::Here;
+use crate::system_env::SystemEnv;
 use folder::{Folder, Kind};
 use host::Root;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::runner::RunFailure;
-use model::sweep::{DeviceCount, Extent, SWEEP_FORM, Setting, Sweep, Visit};
+use model::sweep::{DeviceCount, Extent, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
 use spec::ParseFailure;
 use spec::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tune::{Attendant, Design, Ending, Step};
+use tune::{Design, Ending, Step, SweepObserver};
 
 /// Does what the words behind `diskspd sweep` or `diskspd repeat` ask for.
 pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> Status {
@@ -44,8 +44,8 @@ pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> St
 
 fn parse(words: &[OsString], kind: Kind) -> Result<SweepCommand, ParseFailure> {
     match kind {
-        Kind::Sweep => spec::sweep::parse(words, &Here),
-        Kind::Repeat => spec::sweep::parse_repeat(words, &Here),
+        Kind::Sweep => spec::sweep::parse(words, &SystemEnv),
+        Kind::Repeat => spec::sweep::parse_repeat(words, &SystemEnv),
     }
 }
 
@@ -65,7 +65,8 @@ fn begin(
 ) -> Status {
     let options = &request.options;
     let sweep = Sweep {
-        form: SWEEP_FORM.to_owned(),
+        schema: SWEEP_SCHEMA.to_owned(),
+        schema_version: SWEEP_SCHEMA_VERSION,
         program: folder::program(),
         words: request.words.clone(),
         points: request.points.iter().map(|planned| planned.point.clone()).collect(),
@@ -94,20 +95,20 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
     let request = match parse(&words, kind) {
         Ok(SweepCommand::Run { request, .. }) => request,
         Ok(_) => {
-            say(&format!("ERROR: the words of the {0} are not those of a {0}", kind.name()));
+            say(&format!("ERROR: the command line saved in this {0} is not a {0} command line", kind.name()));
             return Status::Invalid;
         }
         Err(failure) => return refuse(&failure),
     };
     if let Some(difference) = folder::difference(&sweep, &request) {
-        say(&format!("ERROR: this {} cannot go on: {difference}", kind.name()));
+        say(&format!("ERROR: this {} cannot be resumed: {difference}", kind.name()));
         return Status::Invalid;
     }
-    // Whoever filled the directory is not necessarily who goes on with it.
+    // The user who filled the directory is not necessarily the one who resumes.
     if let Some(command) = request.options.before_point.as_ref().filter(|_| !run_commands) {
         say(&format!(
-            "ERROR: --resume '{}': it keeps a command that the shell would run before each run: '{}': read it, then give \
-             --run-commands to run it",
+            "ERROR: --resume '{}': it has a shell command to run before each run: '{}': check it, then give \
+             --run-commands to allow it",
             folder.path().display(),
             printable(command)
         ));
@@ -126,7 +127,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     let Some(first) = request.points.first() else { return fail("the sweep has no points") };
     let signals = match sys::thread::prepare_wake().and_then(|()| interrupt::watch()) {
         Ok(signals) => signals,
-        Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+        Err(error) => return fail(&format!("cannot handle signals: {error}")),
     };
     let part = RefCell::new(String::new());
     let system = host::system(&Root::machine());
@@ -166,8 +167,15 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         return fail(&reason);
     }
     let program = invocation.program.to_string_lossy().into_owned();
-    let mut keeper =
-        Keeper { request, folder: &folder, signals: &signals, part: &part, program, is_any_invalid: false, ran: false };
+    let mut keeper = SweepRecorder {
+        request,
+        folder: &folder,
+        signals: &signals,
+        part: &part,
+        program,
+        is_any_invalid: false,
+        ran: false,
+    };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
     let is_any_invalid = keeper.is_any_invalid;
     finish(&ending, &sweep, &folder, first.request.options.strict && is_any_invalid)
@@ -181,8 +189,8 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
     for planned in request.points.iter().take(if is_search { 1 } else { usize::MAX }) {
         let options = &planned.request.options;
         let misplaced = [
-            (planned.request.events != spec::Events::default(), "-ys, -yf, -yr and -yp are for single runs"),
-            (options.delete_after, "--delete-after would make the targets anew for every point"),
+            (planned.request.events != spec::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
+            (options.delete_after, "--delete-after would recreate the targets for every point"),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
             return Err(vec![(*reason).to_owned()]);
@@ -199,7 +207,7 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
     Ok(to_be_made)
 }
 
-/// What preconditioning takes, before it is begun.
+/// Announces size and time of preconditioning.
 fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
     /// A usual device, for a first idea.
     const BYTES_PER_S: u64 = 500_000_000;
@@ -207,20 +215,20 @@ fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
     let share = endurance_bytes
         .map(|all| format!("; {:.4} % of its rated endurance", bytes as f64 / all as f64 * 100.0))
         .unwrap_or_default();
-    format!("preconditioning: {} are written, every target twice: {time} at 500 MB/s{share}", Bytes(bytes))
+    format!("preconditioning: writes {}, every target twice: {time} at 500 MB/s{share}", Bytes(bytes))
 }
 
-/// What is between rounds until they are steady and SNIA's test.
+/// Differences between rounds until steady state and SNIA's test.
 fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
     let is_device = |path: &Path| {
         std::fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()))
     };
     let all_devices = profile.time_spans.iter().flat_map(|span| &span.targets).all(|target| is_device(&target.path));
     let missing = [
-        (!options.is_purged, "the device was not purged before, or --purged does not say so"),
-        (!options.precondition, "the targets were not written twice before (--precondition)"),
-        (!all_devices, "files are measured, not whole devices"),
-        (true, "one load is measured, not the specification's set of loads"),
+        (!options.is_purged, "the device was not purged first, or --purged was not given"),
+        (!options.precondition, "the targets were not written twice first (--precondition)"),
+        (!all_devices, "the targets are files, not whole devices"),
+        (true, "only one load is measured, not the specification's set of loads"),
     ];
     missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
 }
@@ -246,7 +254,7 @@ fn design(request: &SweepRequest) -> Design {
     }
 }
 
-/// What will be done, before it is begun.
+/// Announces the sweep before it starts.
 fn announce(
     design: &Design,
     options: &SweepOptions,
@@ -257,13 +265,16 @@ fn announce(
     let points = design.points.len();
     let runs = design.runs;
     let what = match (design.extent, folder.kind()) {
-        _ if !design.limits.is_empty() => "a search for the highest rate that keeps the limits: often ".to_owned(),
+        _ if !design.limits.is_empty() => "search for the highest rate within the limits: typically ".to_owned(),
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
-            format!("runs until the mean of {} is known to {percent} %, at most {runs}: at least ", figure.name())
+            format!(
+                "runs until the mean of {} is known to within {percent} % (maximum {runs}): at least ",
+                figure.name()
+            )
         }
-        (Extent::UntilSteady, _) => format!("rounds until they are steady, at most {runs}: at least "),
-        (Extent::UntilFlat, _) => "points until throughput no longer grows: at least ".to_owned(),
+        (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least "),
+        (Extent::UntilFlat, _) => "points until throughput stops growing: at least ".to_owned(),
         (Extent::Whole, Kind::Repeat) if runs == 1 => "1 run: ".to_owned(),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: "),
         (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: "),
@@ -271,9 +282,9 @@ fn announce(
     };
     let rests = options.rest * u32::try_from(design.runs_at_least().saturating_sub(1)).unwrap_or(u32::MAX);
     let time = Duration::from_secs(design.load_s()) + rests;
-    say(&format!("{what}{} and what it takes to make the targets", length(time)));
+    say(&format!("{what}{} plus file creation", length(time)));
     if !sweep.visits.is_empty() {
-        say(&format!("{} runs were made before", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
+        say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
     }
     let bytes = to_be_made.iter().map(|(_, size)| size).sum::<u64>();
     let writes = design.points.iter().flat_map(|point| &point.profile.time_spans).flat_map(|span| &span.targets);
@@ -284,8 +295,8 @@ fn announce(
         (_, Some(most)) => format!("up to {most} % of the I/Os are writes"),
     };
     let made =
-        if bytes == 0 { "nothing to make targets".to_owned() } else { format!("{} to make targets", Bytes(bytes)) };
-    say(&format!("to be written: {made}; {load}"));
+        if bytes == 0 { "none to create targets".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
+    say(&format!("data to write: {made}; {load}"));
     say(&format!("results: {}", folder.path().display()));
 }
 
@@ -309,7 +320,11 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),
         Ending::Interrupted => {
-            say(&format!("stopped; diskspd {} --resume {} goes on", folder.kind().name(), folder.path().display()));
+            say(&format!(
+                "stopped; continue with diskspd {} --resume {}",
+                folder.kind().name(),
+                folder.path().display()
+            ));
             Status::Success
         }
         Ending::Complete => Status::Success,
@@ -321,7 +336,7 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid
 }
 
 /// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
-struct Keeper<'a> {
+struct SweepRecorder<'a> {
     request: &'a SweepRequest,
     folder: &'a Folder,
     signals: &'a Signals,
@@ -332,7 +347,7 @@ struct Keeper<'a> {
     ran: bool,
 }
 
-impl Attendant for Keeper<'_> {
+impl SweepObserver for SweepRecorder<'_> {
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
         let point = &self.request.points[step.point];
         let part = format!("{} of {known} {}", done + 1, Setting::typed_all(&point.point.settings));
@@ -371,7 +386,7 @@ impl Attendant for Keeper<'_> {
     }
 }
 
-impl Keeper<'_> {
+impl SweepRecorder<'_> {
     /// Waits between runs, unless the user wants to end.
     fn rest(&self) -> Result<(), RunFailure> {
         const TICK: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! What the environment says about terminals.
+//! Environment variables about terminals.
 
 use live::terminal::Stream;
 use std::env;

@@ -25,13 +25,15 @@ fn destroy(image: &Path) -> String {
     format!("--destroy={}", image.display())
 }
 
+// Shows switches: --destroy=<id>
+// Shows data-safety: a block device
 #[test]
 fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     let place = workplace!();
     let (image, device) = or_skip!(blank(&place, "blank.img"));
     let flag = destroy(&image);
-    let run = place.write_refused(&[], &device.path, &image, &["block device", "nothing but zeros", &flag]);
-    assert!(run.stderr.contains(&format!("{flag} allows that")));
+    let run = place.write_refused(&[], &device.path, &image, &["block device", "only zeros", &flag]);
+    assert!(run.stderr.contains(&format!("To allow this: {flag}")));
     let kernel_name = format!("--destroy={}", device.name());
     let node = destroy(&device.path);
     for wrong in ["--overwrite", &kernel_name, &node, "--destroy=naa.5000", &format!("{flag}x")] {
@@ -39,10 +41,10 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     }
     let before = Snapshot::of(&image).checksum;
     let run = place.write_to(&["--destroy=naa.5000", &flag], &device.path);
-    run.expect_status(0).expect_stdout(&["is written to", &flag]);
+    run.expect_status(0).expect_stdout(&["is overwritten", &flag]);
     assert_ne!(Snapshot::of(&image).checksum, before, "nothing was written");
     // What it wrote is its own fill.
-    place.write_refused(&[], &device.path, &image, &["nothing but zeros or the fill of diskspd", &flag]);
+    place.write_refused(&[], &device.path, &image, &["only zeros or diskspd's own fill", &flag]);
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn what_would_be_lost_is_named() {
     place.write_refused(&[], &device.path, &image, &["holds: an ext2, ext3 or ext4 file system", &destroy(&image)]);
     let data = place.file("data.img", &vec![0x5a; 8 * MIB as usize]);
     let device = or_skip!(LoopDevice::over(&place, &data));
-    place.write_refused(&[], &device.path, &data, &["holds: data without signature", &destroy(&data)]);
+    place.write_refused(&[], &device.path, &data, &["holds: data without a known signature", &destroy(&data)]);
     let mut table = vec![0; 8 * MIB as usize];
     let end = table.len() - 512;
     table[end..end + 8].copy_from_slice(b"EFI PART");
@@ -75,6 +77,7 @@ fn what_would_be_lost_is_named() {
     place.write_refused(&[], &device.path, &table, &["holds: a GPT partition table", &destroy(&table)]);
 }
 
+// Shows data-safety: a block device
 #[test]
 fn mounted_here() {
     let place = workplace!();
@@ -84,7 +87,7 @@ fn mounted_here() {
     let point = format!("mounted at '{}'", mounted.path.display());
     // The journal is at rest; what changes from here on would be our doing.
     or_skip!(mounted.remount("ro"));
-    place.write_refused(&[&destroy(&image)], &path, &image, &["in use", &point, "--destroy or not"]);
+    place.write_refused(&[&destroy(&image)], &path, &image, &["in use", &point, "even with --destroy"]);
     place.write_refused(&[], &path, &image, &["in use", &point, &destroy(&image)]);
 }
 
@@ -135,7 +138,12 @@ fn another_device_over_the_same_file() {
     let twin = or_skip!(LoopDevice::over(&place, &image));
     let name = twin.name();
     let holder = Holder::open(&place, &twin.path);
-    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &name, "under another name"]);
+    place.write_refused(
+        &[&destroy(&image)],
+        &device.path,
+        &image,
+        &["in use", &name, "another name of the same storage"],
+    );
     drop(holder);
     let mounted = or_skip!(Mounted::device(&place, "mounted", twin));
     or_skip!(mounted.remount("ro"));
@@ -158,6 +166,7 @@ fn a_disk_with_a_partition_in_use() {
     place.write_to(&[&flag], &partition.path).expect_status(0);
 }
 
+// Shows data-safety: a block device
 #[test]
 fn a_run_keeps_the_device_for_itself_until_its_end() {
     let place = workplace!();
@@ -198,16 +207,17 @@ fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
         .expect_status(3)
         .expect_stderr(&["/etc/diskspd/scratch is writable by others"]);
     assert_eq!(Snapshot::of(&image).checksum, before);
-    with_list(&listed, "022", &device.path).expect_status(0).expect_stdout(&["as /etc/diskspd/scratch allows"]);
+    with_list(&listed, "022", &device.path).expect_status(0).expect_stdout(&["allowed by /etc/diskspd/scratch"]);
     assert_ne!(Snapshot::of(&image).checksum, before);
 
     let (image, device) = or_skip!(with_ext4(&place, "used.img"));
     let before = Snapshot::of(&image).checksum;
     let run = with_list(&image.display().to_string(), "022", &device.path);
-    run.expect_status(3).expect_stderr(&["ext4", "counts for empty disks only"]);
+    run.expect_status(3).expect_stderr(&["ext4", "applies to empty disks only"]);
     assert_eq!(Snapshot::of(&image).checksum, before);
 }
 
+// Shows data-safety: /etc/diskspd/scratch, a line added
 #[test]
 fn an_empty_disk_is_taken_up_in_the_list_of_scratch_disks() {
     let place = workplace!();
@@ -222,10 +232,10 @@ fn an_empty_disk_is_taken_up_in_the_list_of_scratch_disks() {
     let run = program.arg(place.program()).arg(&device.path).arg(&used.path).run();
     or_skip!(if run.stderr.contains("mount:") { Err(run.stderr.clone()) } else { Ok(()) });
     run.expect_status(0).expect_stderr(&["is not empty", "ext4", "wipefs"]).expect_stdout(&[
-        "/etc/diskspd/scratch lists ",
-        "scratch.img now\n",
-        "scratch.img already\n1\n",
-        "as /etc/diskspd/scratch allows",
+        "/etc/diskspd/scratch now lists ",
+        "/etc/diskspd/scratch already lists ",
+        "scratch.img\n1\n",
+        "allowed by /etc/diskspd/scratch",
     ]);
     let none = place.diskspd("devices --mark-scratch=/dev/null").run();
     none.expect_status(3).expect_stderr(&["'/dev/null' is not a block device"]);

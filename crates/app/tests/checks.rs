@@ -22,6 +22,8 @@ fn has_row(run: &Finished, outcome: &str, check: &str) -> bool {
     })
 }
 
+// Shows check: target
+// Shows check: space
 #[test]
 fn a_file_is_checked_and_what_fails_is_the_exit_status() {
     let place = workplace!();
@@ -38,26 +40,28 @@ fn a_file_is_checked_and_what_fails_is_the_exit_status() {
     assert_eq!(std::fs::metadata(&file).expect("a file").modified().expect("a time"), before);
     let run = place.diskspd("check -c900000T a.dat").run();
     run.expect_status(1).expect_stdout(&["no space for 'a.dat'", "What to do:\n  fail space of targets: "]);
-    place.diskspd("check nowhere.dat").run().expect_status(1).expect_stdout(&["nothing is there"]);
+    place.diskspd("check nowhere.dat").run().expect_status(1).expect_stdout(&["it does not exist"]);
     place.diskspd("check -c1M nowhere.dat").run().expect_status(0);
     assert!(!Path::new(&place.path("nowhere.dat")).exists());
     place.diskspd("check a.dat --json a.dat").run().expect_status(3).expect_stderr(&["a target of this check"]);
-    place.diskspd("check").run().expect_status(3).expect_stderr(&["no target to check"]);
+    place.diskspd("check").run().expect_status(3).expect_stderr(&["no target given"]);
 }
 
+// Shows check: sql-file-system
 #[test]
 fn what_sql_server_asks_is_asked_on_request() {
     let place = workplace!();
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
     File::create(memory.path.join("a.dat")).expect("a file");
     let run = place.diskspd("check --for sql --json c.json memory/a.dat").run();
-    run.expect_status(1).expect_stdout(&["tmpfs; SQL Server is supported on XFS and ext4 alone"]);
+    run.expect_status(1).expect_stdout(&["tmpfs; SQL Server supports only XFS and ext4"]);
     for check in ["fua", "read-ahead", "sector-size"] {
         assert_eq!(findings(&place, check)[0]["outcome"], "unknown", "{check}");
     }
     assert_eq!(findings(&place, "access-times")[0]["outcome"], "warn");
 }
 
+// Shows check: file-system-errors
 #[test]
 fn a_file_system_on_a_loop_device_is_looked_into() {
     let place = workplace!();
@@ -73,6 +77,7 @@ fn a_file_system_on_a_loop_device_is_looked_into() {
     place.diskspd("check -c1M disk/b.dat").run().expect_status(1).expect_stdout(&["mounted read-only"]);
 }
 
+// Shows check: other-io
 #[test]
 fn others_who_use_the_device_are_seen() {
     let place = workplace!();
@@ -102,6 +107,7 @@ fn others_who_use_the_device_are_seen() {
     });
 }
 
+// Shows switches: --hold-latency
 #[test]
 fn processors_are_kept_awake_for_the_whole_run_where_that_is_allowed() {
     let place = workplace!();
@@ -113,11 +119,10 @@ fn processors_are_kept_awake_for_the_whole_run_where_that_is_allowed() {
     let finished = run.finish();
     finished.expect_status(0);
     if held == 1 {
-        finished.expect_stdout(&["NOTE: CPUs were kept from sleeping states for the whole run (--hold-latency)"]);
+        finished.expect_stdout(&["NOTE: CPUs were kept out of idle states for the whole run (--hold-latency)"]);
     } else {
         assert!(!is_root() || !door.exists(), "root could have held it: {finished}");
-        finished.expect_stdout(&[
-            "NOTE: CPUs could not be kept from sleeping states (--hold-latency): /dev/cpu_dma_latency",
-        ]);
+        finished
+            .expect_stdout(&["NOTE: CPUs could not be kept out of idle states (--hold-latency): /dev/cpu_dma_latency"]);
     }
 }

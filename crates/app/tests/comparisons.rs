@@ -22,7 +22,7 @@ fn results_are_compared_and_limits_are_heeded() {
     altered(&place, "a.json", "a.json", 1.0);
     altered(&place, "a.json", "slow.json", 0.5);
     let run = place.diskspd("compare a.json a.json").run();
-    run.expect_status(0).expect_stdout(&["IOPS", "+0.0 %", "mean ms", "p99.9 ms", "a side with a single run"]);
+    run.expect_status(0).expect_stdout(&["IOPS", "+0.0 %", "mean ms", "p99.9 ms", "a single run shows only"]);
     assert!(!run.stdout.contains("better") && !run.stdout.contains("worse"), "{}", run.stdout);
     let run = place.diskspd("compare a.json slow.json --fail-if iops<-3% --fail-if mean>+5%").run();
     run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%' holds"]);
@@ -32,22 +32,33 @@ fn results_are_compared_and_limits_are_heeded() {
         .diskspd("compare a.json a.json --fail-if ipos<-3%")
         .run()
         .expect_status(3)
-        .expect_stderr(&["no figure 'ipos'"]);
+        .expect_stderr(&["unknown metric 'ipos'"]);
     place.diskspd("compare a.json nowhere.json").run().expect_status(1).expect_stderr(&["cannot read 'nowhere.json'"]);
     let run = place.diskspd("compare --baseline a.json --drives 2 slow.json").run();
-    run.expect_status(0).expect_stdout(&["IOPS: ", " of 2 drives", "25.0 % of 2 times one"]);
+    run.expect_status(0).expect_stdout(&["IOPS: ", " on 2 drives", "25.0 % of 2 times one"]);
 }
 
 #[test]
 fn unlike_loads_are_refused_unless_told() {
     let place = workplace!();
-    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json a.json a.dat").run().expect_status(0);
-    place.diskspd("-c1M -d1 -W0 -b8K -r -L --json b.json b.dat").run().expect_status(0);
-    let run = place.diskspd("compare a.json b.json").run();
-    run.expect_status(3).expect_stderr(&["block_size_bytes: 4096, 8192", "the loads are not alike"]);
-    assert!(!run.stderr.contains("a.dat"), "another path is the same load: {}", run.stderr);
+    for line in ["-b4K --json a.json --xml a.xml a.dat", "-b8K --rate=100 --max-ios=50 --json b.json --xml b.xml b.dat"]
+    {
+        place.diskspd(&format!("-c1M -d1 -W0 -r -L {line}")).run().expect_status(0);
+    }
+    let [of_json, of_xml] = ["json", "xml"].map(|form| {
+        let run = place.diskspd(&format!("compare a.{form} b.{form}")).run();
+        run.expect_status(3).expect_stderr(&[
+            "-b4K against -b8K",
+            "no --rate against --rate=100",
+            "no --max-ios against --max-ios=50",
+            "the loads differ",
+        ]);
+        assert!(!run.stderr.contains("a.dat"), "another path is the same load: {}", run.stderr);
+        run.stderr.clone()
+    });
+    assert_eq!(of_json, of_xml);
     let run = place.diskspd("compare --anyway a.json b.json").run();
-    run.expect_status(0).expect_stdout(&["loads are not alike:", "what else differs:", "a.dat"]);
+    run.expect_status(0).expect_stdout(&["the loads differ:", "other differences:", "a.dat"]);
 }
 
 #[test]
@@ -59,7 +70,7 @@ fn directories_of_repeats_are_sides_of_many_runs() {
     }
     let run = place.diskspd("compare r s").run();
     run.expect_status(0).expect_stdout(&["IOPS", " % to "]);
-    assert!(!run.stdout.contains("a side with a single run"), "{}", run.stdout);
+    assert!(!run.stdout.contains("a single run shows only"), "{}", run.stdout);
     let run = place.diskspd("compare r --with s/point-0001.json s/point-0002.json").run();
     run.expect_status(0);
 }

@@ -23,12 +23,12 @@ fn every_form_of_a_result_tells_the_same() {
     let (run, confidence) = run(&place, "-d3 -w30 -L --rate=1000 --rate-process=poisson");
     for direction in ["read", "write", "total"] {
         let widths = &confidence[direction];
-        for figure in ["iops", "mib_per_s", "latency_mean_ns"] {
+        for figure in ["iops", "bytes_per_s", "latency_mean_ns"] {
             assert!(widths[figure].as_f64().is_some_and(|width| width > 0.0), "{direction} {figure}: {widths}");
         }
         // Blocks are all alike.
-        let ratio = widths["mib_per_s"].as_f64().unwrap_or(0.0) / widths["iops"].as_f64().unwrap_or(1.0);
-        assert!((ratio - 1.0 / 256.0).abs() < 1e-9, "{widths}");
+        let ratio = widths["bytes_per_s"].as_f64().unwrap_or(0.0) / widths["iops"].as_f64().unwrap_or(1.0);
+        assert!((ratio - 4096.0).abs() < 1e-4, "{widths}");
         let ranks: Vec<u64> = widths["percentiles"]
             .as_array()
             .expect("a list")

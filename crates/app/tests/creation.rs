@@ -46,6 +46,7 @@ fn unwritten_parts(place: &Workplace, path: &Path) -> Result<usize, String> {
     Ok(run.stdout.lines().filter(|line| line.contains("unwritten") || line.contains("delalloc")).count())
 }
 
+// Shows switches: -c<size>[K|M|G|T|b]
 #[test]
 fn files_have_real_blocks_and_the_content_of_their_options() {
     let place = workplace!();
@@ -69,6 +70,7 @@ fn files_have_real_blocks_and_the_content_of_their_options() {
     assert_eq!(unwritten, 0, "reserved blocks read as zeros without touching the device");
 }
 
+// Shows switches: -c<size>[K|M|G|T|b]
 #[test]
 fn any_size_is_made_to_the_byte() {
     let place = workplace!();
@@ -80,6 +82,8 @@ fn any_size_is_made_to_the_byte() {
     }
 }
 
+// Shows switches: -c<size>[K|M|G|T|b]
+// Shows data-safety: modification time and extended attribute user.diskspd of files of ours
 #[test]
 fn a_file_of_ours_bears_its_mark() {
     let place = workplace!();
@@ -104,6 +108,8 @@ fn a_file_of_ours_bears_its_mark() {
     }
 }
 
+// Shows switches: -c<size>[K|M|G|T|b]
+// Shows data-safety: an existing file, made anew in place
 #[test]
 fn what_is_there_already_is_reused_and_not_written() {
     let place = workplace!();
@@ -123,6 +129,7 @@ fn what_is_there_already_is_reused_and_not_written() {
     create(&place, "-c4M again.dat").expect_stderr(&["reusing again.dat"]);
 }
 
+// Shows switches: --recreate
 #[test]
 fn what_is_not_the_same_is_made_anew() {
     let place = workplace!();
@@ -168,6 +175,7 @@ fn several_targets_are_all_made() {
     }
 }
 
+// Shows data-safety: directories above a new file, which stay
 #[test]
 fn directories_are_made_for_absolute_paths() {
     let place = workplace!();
@@ -258,6 +266,7 @@ fn a_file_system_that_is_mounted_read_only_is_named_as_the_reason() {
     place.diskspd("-d1 -W0 -b4K").arg(&path).run().expect_status(0);
 }
 
+// Shows faults: SIGINT, SIGTERM, SIGHUP
 #[test]
 fn ctrl_c_while_a_file_is_made_removes_it() {
     let place = workplace!();
@@ -296,6 +305,7 @@ fn nine_tebibytes_are_read_from_end_to_end() {
     assert!(distinct.into_iter().eq([9 * TIB - 128 * KIB, 9 * TIB - 64 * KIB]), "the last two blocks");
 }
 
+// Shows switches: -f<size>[K|M|G|T|b]
 #[test]
 fn character_devices_have_the_size_that_is_given() {
     let place = workplace!();

@@ -64,6 +64,7 @@ fn blank(place: &Workplace) -> Result<(PathBuf, LoopDevice<'_>), String> {
     Ok((image, device))
 }
 
+// Shows switches: -Sw
 #[test]
 fn writes_to_a_device_are_flushed_once_and_by_the_synchronous_engine_twice() {
     let place = workplace!();
@@ -88,6 +89,7 @@ fn a_cache_that_is_not_volatile_needs_no_flush_and_the_report_says_so() {
     assert!(seen.flushes * 1000 < seen.number("write_count"), "{} flushes: {}", seen.flushes, seen.note);
 }
 
+// Shows switches: --fdatasync-every=<writes>
 #[test]
 fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
     let place = workplace!();
@@ -109,14 +111,15 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
     }
     for (words, expected) in [
         ("-w0 --fdatasync-every=4", "nothing is written"),
-        ("-w100 -u --fdatasync-every=4", "batches of -u"),
-        ("-w100 -Sm --fdatasync-every=4", "flushed by -N"),
+        ("-w100 -u --fdatasync-every=4", "cannot be used with -u"),
+        ("-w100 -Sm --fdatasync-every=4", "flush them with -N"),
     ] {
         let run = place.diskspd("-d1 -W0 -c1M").args(words).arg("b.dat").run();
         run.expect_status(3).expect_stderr(&[expected]);
     }
 }
 
+// Shows switches: -Sw
 #[test]
 fn writes_to_files_are_told_of_by_the_device_below() {
     let place = workplace!();
@@ -139,8 +142,9 @@ fn without_a_device_nothing_is_claimed() {
     let place = workplace!();
     let mounted = or_skip!(Mounted::tmpfs(&place, "memory", "8M"));
     let run = place.diskspd("-c1M -d1 -W0 -w100 -Sw").arg(mounted.path.join("a.dat")).run();
-    run.expect_status(0).expect_stdout(&["how writes became durable cannot be told: it is on no block device"]);
+    run.expect_status(0)
+        .expect_stdout(&["how writes became durable is unknown: no block device is visible beneath it"]);
     let read_only = place.diskspd("-d1 -W0 -Sw").arg(mounted.path.join("a.dat")).run();
     read_only.expect_status(0);
-    assert!(!read_only.stdout.contains("durable cannot be told"), "{}", read_only.stdout);
+    assert!(!read_only.stdout.contains("durable is unknown"), "{}", read_only.stdout);
 }

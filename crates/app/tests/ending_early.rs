@@ -8,6 +8,7 @@ fn run(place: &Workplace, words: &str) -> Finished {
     place.diskspd(&format!("-c1M -b4K -o4 {words}")).arg(place.path("t.dat")).run()
 }
 
+// Shows switches: --max-ios=<n>
 #[test]
 fn exactly_so_many_ios_are_measured_whatever_the_engine_and_the_number_of_threads() {
     let place = workplace!();
@@ -25,10 +26,11 @@ fn exactly_so_many_ios_are_measured_whatever_the_engine_and_the_number_of_thread
         let finished = run(&place, &format!("{words} --max-ios=777"));
         finished.expect_status(0);
         assert_eq!(Report::of(&finished.stdout).total.sum.ios, 777, "{words}");
-        assert!(finished.stdout.contains("ended before its time, as --max-ios=777 asks"), "{words}");
+        assert!(finished.stdout.contains("ended early because a limit was reached (--max-ios=777)"), "{words}");
     }
 }
 
+// Shows switches: --max-bytes=<size>[KMGT]
 #[test]
 fn no_more_bytes_are_measured_than_allowed() {
     let place = workplace!();
@@ -37,6 +39,7 @@ fn no_more_bytes_are_measured_than_allowed() {
     assert_eq!(Report::of(&finished.stdout).total.sum.bytes, 2 << 20);
 }
 
+// Shows switches: --max-write=<size>[KMGT]
 #[test]
 fn a_limit_on_writes_leaves_reads_alone_and_holds_from_the_warm_up_on() {
     let place = workplace!();
@@ -65,9 +68,10 @@ fn every_timespan_has_its_own_limit() {
     let path = place.file("two.xml", two.as_bytes());
     let finished = place.diskspd("").arg(format!("-X{}", path.display())).run();
     finished.expect_status(0);
-    assert_eq!(finished.stdout.matches("as --max-ios=50 asks").count(), 2);
+    assert_eq!(finished.stdout.matches("a limit was reached (--max-ios=50)").count(), 2);
 }
 
+// Shows switches: --delete-after
 #[test]
 fn files_that_the_run_made_are_deleted_and_others_stay() {
     let place = workplace!();
@@ -82,13 +86,13 @@ fn files_that_the_run_made_are_deleted_and_others_stay() {
     assert!(!place.path("ours.dat").exists() && theirs.exists());
     let (text, said) = (&finished.stdout, &finished.stderr);
     assert!(said.contains("deleted ") && said.contains("ours.dat"), "{said}");
-    assert!(text.contains("theirs.dat' is not deleted (--delete-after): it was there before"), "{text}");
+    assert!(text.contains("theirs.dat' is not deleted (--delete-after): it existed before"), "{text}");
     assert!(text.contains("'/dev/zero' is not deleted (--delete-after): it is a device"), "{text}");
 
     // Without -c nothing was made.
     run(&place, "-W0 -d1").expect_status(0);
     let read = place.diskspd("-W0 -d1 -b4K --delete-after").arg(place.path("t.dat")).run();
-    assert!(place.path("t.dat").exists() && read.stdout.contains("this run did not make it with -c"));
+    assert!(place.path("t.dat").exists() && read.stdout.contains("this run did not create it with -c"));
     // Reused is as good as made.
     run(&place, "-W0 -d1 --delete-after").expect_status(0);
     assert!(!place.path("t.dat").exists());
@@ -121,11 +125,11 @@ fn a_signal_gets_a_line_of_figures_and_the_run_goes_on() {
 fn limits_that_are_none_are_refused() {
     let place = workplace!();
     for (words, reason) in [
-        ("--max-ios=0", "'0' is not a number from 1"),
-        ("--max-ios=-3", "'-3' is not a number from 1"),
-        ("--max-bytes=3b", "counts blocks"),
-        ("--max-write=0", "allows no I/O"),
-        ("--max-write=1X", "'X' is not a unit of size"),
+        ("--max-ios=0", "'0' is not a whole number of at least 1"),
+        ("--max-ios=-3", "'-3' is not a whole number of at least 1"),
+        ("--max-bytes=3b", "is in blocks"),
+        ("--max-write=0", "'0' is not a size of at least 1 bytes"),
+        ("--max-write=1X", "'X' is not a size unit"),
     ] {
         let finished = run(&place, words);
         finished.expect_status(3);

@@ -87,6 +87,8 @@ fn spread_of_three_starts(place: &Workplace) -> Duration {
     Duration::from_nanos(last - first)
 }
 
+// Shows switches: -yr<name>
+// Shows switches: -yp<name>
 #[test]
 fn three_runs_begin_within_50_ms_of_each_other_and_stop_together() {
     let place = workplace!();
@@ -95,6 +97,7 @@ fn three_runs_begin_within_50_ms_of_each_other_and_stop_together() {
     assert!(spread.is_some(), "in five tries");
 }
 
+// Shows switches: -yp<name>
 #[test]
 fn ctrl_c_in_one_run_stops_all_that_share_its_stop_event() {
     let place = workplace!();
@@ -142,6 +145,8 @@ fn a_stop_event_that_is_already_set_lets_nothing_be_measured() {
     }
 }
 
+// Shows switches: -ys<name>
+// Shows switches: -yf<name>
 #[test]
 fn begin_and_end_of_the_measurement_are_announced() {
     let place = workplace!();
@@ -162,6 +167,7 @@ fn begin_and_end_of_the_measurement_are_announced() {
     assert!(Duration::from_nanos(ended_ns - finished_ns) >= Duration::from_millis(1300), "before the cool-down");
 }
 
+// Shows switches: -ye<name>
 #[test]
 fn an_event_that_nobody_holds_cannot_be_set() {
     let place = workplace!();
@@ -177,6 +183,7 @@ fn an_event_that_nobody_holds_cannot_be_set() {
     assert!(held.is_set());
 }
 
+// Shows switches: -ye<name>
 #[test]
 fn several_events_are_set_at_once_but_only_if_the_whole_line_is_right() {
     let place = workplace!();
@@ -264,6 +271,7 @@ fn a_look_at_profile_or_plan_makes_no_event() {
     }
 }
 
+// Shows switches: -yr<name>
 #[test]
 fn waiting_for_the_start_takes_no_cpu_time() {
     let place = workplace!();
@@ -281,6 +289,7 @@ fn waiting_for_the_start_takes_no_cpu_time() {
     assert!(used <= 4, "{used} ticks in 2 s");
 }
 
+// Shows data-safety: a directory in /dev/shm with the events of this user
 #[test]
 fn events_belong_to_one_user() {
     let place = workplace!();

@@ -20,6 +20,10 @@ fn invalid(run: &Finished, parts: &[&str]) {
     assert_eq!(run.stdout, "", "nothing is reported");
 }
 
+// Shows switches: -Rs[text|xml]
+// Shows switches: -?
+// Shows switches: --help[=<option>]
+// Shows switches: --version
 #[test]
 fn what_only_shows_something_succeeds() {
     let place = workplace!();
@@ -115,6 +119,7 @@ fn targets_that_cannot_be_used_end_with_status_1_and_a_report() {
     impossible(&place.diskspd("-d1 -W0 missing.dat a.dat empty.dat").run(), &["missing.dat", "empty.dat"]);
 }
 
+// Shows switches: -Su
 #[test]
 fn direct_io_that_does_not_fit_the_device_is_refused_before_the_run() {
     let place = workplace!();
@@ -129,6 +134,7 @@ fn direct_io_that_does_not_fit_the_device_is_refused_before_the_run() {
     place.diskspd("-d1 -W0 -b1000 -r100 -B100 a.dat").run().expect_status(0);
 }
 
+// Shows switches: -v
 #[test]
 fn stdout_carries_the_report_and_stderr_everything_else() {
     let place = workplace!();
@@ -188,6 +194,7 @@ fn a_terminal_shows_how_the_run_goes() {
     assert!(report.contains("Total IO") && !report.contains("s left"), "{report}");
 }
 
+// Shows faults: SIGINT, SIGTERM, SIGHUP
 #[test]
 fn ctrl_c_while_measuring_reports_what_was_measured() {
     let place = workplace!();
@@ -215,6 +222,7 @@ fn ctrl_c_while_measuring_reports_what_was_measured() {
     }
 }
 
+// Shows faults: SIGINT, SIGTERM, SIGHUP
 #[test]
 fn ctrl_c_while_warming_up_has_nothing_to_report() {
     let place = workplace!();
@@ -227,6 +235,7 @@ fn ctrl_c_while_warming_up_has_nothing_to_report() {
     assert!(!run.stderr.contains("starting measurements"), "{run}");
 }
 
+// Shows faults: SIGINT, SIGTERM, SIGHUP
 #[test]
 fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
     let place = workplace!();
@@ -238,6 +247,7 @@ fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
     assert!(report.seconds >= 0.99 && report.total.sum.ios > 0, "{run}");
 }
 
+// Shows faults: A second signal
 #[test]
 fn a_second_signal_ends_at_once() {
     let place = workplace!();
@@ -258,6 +268,7 @@ fn a_second_signal_ends_at_once() {
     panic!("five times in a row, the second signal changed nothing");
 }
 
+// Shows faults: The reader of stdout or stderr goes away, or a stream is closed
 #[test]
 fn a_reader_that_went_away_is_no_error() {
     let place = workplace!();
@@ -270,6 +281,7 @@ fn a_reader_that_went_away_is_no_error() {
     assert_eq!(run.stderr, "status 0\n");
 }
 
+// Shows faults: stdout cannot be written (disk full)
 #[test]
 fn a_report_that_cannot_be_written_is_an_error() {
     let place = workplace!();
@@ -294,7 +306,7 @@ fn a_target_that_shrinks_ends_the_run_with_the_place_of_the_error() {
         let failures: Vec<&str> = run.stderr.lines().filter(|line| line.contains("failed")).collect();
         assert!(matches!(failures.len(), 1 | 2), "once per thread and target\n{run}");
         for line in failures {
-            for part in ["reading 4096 bytes at offset ", "'a.dat'", "ends there"] {
+            for part in ["reading 4096 bytes at offset ", "'a.dat'", "end of target"] {
                 assert!(line.contains(part), "'{line}' lacks '{part}'");
             }
             assert!(run.stdout.contains(line), "the report names the error too\n{run}");
@@ -329,6 +341,7 @@ fn a_device_that_fails_ends_the_run_with_the_reason_of_the_kernel() {
     }
 }
 
+// Shows faults: A file shrinks
 #[test]
 fn short_transfers_count_with_their_length_and_are_told_once() {
     let place = workplace!();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use testkit::workplace;
 
+// Shows switches: --expect=<figure>=<value>[,...]
 #[test]
 fn ceilings_are_told_in_every_form_and_kept() {
     let place = workplace!();
@@ -18,7 +19,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
         " of 337.50 MB/s, ",
         "%, estimate for small random writes\n",
         "  WARN    above-ceiling: ",
-        " % of vm-iops\n          burst credit",
+        " % of vm-iops\n          possible causes: burst credit",
     ]);
     let verdict = run.stdout.find("\nVerdict: ").expect("a verdict");
     assert!(verdict < run.stdout.find("\nExpectation: ").expect("an expectation"), "{}", run.stdout);

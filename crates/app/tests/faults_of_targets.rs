@@ -23,6 +23,7 @@ fn number_after(line: &str, words: &str) -> u64 {
     rest.split(' ').next().unwrap_or_default().parse().unwrap_or_else(|_| panic!("no number after '{words}': {line}"))
 }
 
+// Shows faults: An I/O fails (EIO on some blocks)
 #[test]
 fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
     let place = workplace!();
@@ -53,6 +54,7 @@ fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
     }
 }
 
+// Shows faults: A target hangs
 #[test]
 fn a_target_that_hangs_does_not_hang_the_run() {
     let place = workplace!();
@@ -64,13 +66,13 @@ fn a_target_that_hangs_does_not_hang_the_run() {
         run.wait_until("some I/O", |_| faulty.answered() > before + 100);
         faulty.hold();
         // It is the report that comes while the target still hangs.
-        run.wait_for_stdout("had not come back from the kernel when the run ended");
+        run.wait_for_stdout("had not completed when the run ended");
         let held = faulty.held();
         assert!(held > 0, "{way}: nothing hung");
         faulty.release();
         let run = run.finish();
-        run.expect_status(0).expect_stderr(&["had not come back"]);
-        let line = run.stdout.lines().find(|line| line.contains("had not come back")).expect("seen above");
+        run.expect_status(0).expect_stderr(&["had not completed"]);
+        let line = run.stdout.lines().find(|line| line.contains("had not completed")).expect("seen above");
         let told = number_after(line, "NOTE: ");
         assert!((1..=8).contains(&told), "{way}: {line}");
         let report = Report::of(&run.stdout);
@@ -79,6 +81,7 @@ fn a_target_that_hangs_does_not_hang_the_run() {
     }
 }
 
+// Shows faults: A target hangs, and there are more timespans
 #[test]
 fn no_timespan_begins_while_ios_of_the_one_before_hang() {
     let place = workplace!();
@@ -97,12 +100,13 @@ fn no_timespan_begins_while_ios_of_the_one_before_hang() {
     faulty.release();
     let run = run.finish();
     run.expect_status(1)
-        .expect_stderr(&["ERROR: the next timespan is not run: 2 I/Os of the one before have not come"]);
-    run.expect_stdout(&["NOTE: 2 I/Os had not come back", "Results for timespan 2:"]);
+        .expect_stderr(&["ERROR: the next timespan is not run: 2 I/Os of the previous one have not completed"]);
+    run.expect_stdout(&["NOTE: 2 I/Os had not completed", "Results for timespan 2:"]);
     assert_eq!(run.stderr.matches("Generating requests").count(), 1, "{run}");
     assert_eq!(run.stdout.matches("No results are displayed").count(), 2, "{run}");
 }
 
+// Shows faults: A target hangs for a moment
 #[test]
 fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
     let place = workplace!();
@@ -115,12 +119,13 @@ fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
     faulty.release();
     let run = run.finish();
     run.expect_status(0);
-    assert!(!run.stdout.contains("had not come back"), "{run}");
+    assert!(!run.stdout.contains("had not completed"), "{run}");
     let max = run.stdout.lines().find(|line| line.trim_start().starts_with("max |")).expect("a maximum");
     let max_ms: f64 = max.split('|').nth(3).expect("the total").trim().parse().expect("milliseconds");
     assert!((490.0..3000.0).contains(&max_ms), "{run}");
 }
 
+// Shows faults: A file is unlinked, during the run or while its start is waited for
 #[test]
 fn a_file_that_vanishes_is_used_to_the_end() {
     let place = workplace!();
@@ -137,6 +142,7 @@ fn a_file_that_vanishes_is_used_to_the_end() {
     }
 }
 
+// Shows faults: A file is unlinked, during the run or while its start is waited for
 #[test]
 fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
     let place = workplace!();
@@ -151,17 +157,18 @@ fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
     assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
 }
 
+// Shows faults: A file shrinks
 #[test]
 fn a_file_that_shrinks_is_an_error_for_every_engine() {
     let place = workplace!();
     let direct = place.direct_io();
     for (words, reason) in [
-        ("-o1", "the target ends there"),
-        ("-o8 -t2", "the target ends there"),
-        ("-o8 -x", "the target ends there"),
-        ("-o8 -Su", "the target ends there"),
-        ("-o1 -Su", "the target ends there"),
-        ("-Sm", "the mapping has no memory there"),
+        ("-o1", "end of target"),
+        ("-o8 -t2", "end of target"),
+        ("-o8 -x", "end of target"),
+        ("-o8 -Su", "end of target"),
+        ("-o1 -Su", "end of target"),
+        ("-Sm", "the mapped page cannot be accessed"),
     ] {
         if words.contains("-Su") && direct.is_err() {
             continue;
@@ -177,6 +184,7 @@ fn a_file_that_shrinks_is_an_error_for_every_engine() {
     }
 }
 
+// Shows faults: The file system is full while a sparse file is written
 #[test]
 fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
     let place = workplace!();
@@ -186,7 +194,7 @@ fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
         ("-o1", "No space left on device (errno 28)"),
         ("-o8", "No space left on device (errno 28)"),
         ("-o8 -x", "No space left on device (errno 28)"),
-        ("-Sm", "the mapping has no memory there"),
+        ("-Sm", "the mapped page cannot be accessed"),
     ] {
         File::create(&path).and_then(|file| file.set_len(64 << 20)).expect("a sparse file");
         let run = place.diskspd("-d30 -W0 -w100 --overwrite -b64K").args(words).arg(&path).run();
@@ -197,6 +205,7 @@ fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
     }
 }
 
+// Shows faults: The file system is full when a file is made
 #[test]
 fn a_file_that_cannot_be_finished_is_removed_again() {
     let place = workplace!();
@@ -215,6 +224,7 @@ fn a_file_that_cannot_be_finished_is_removed_again() {
     }
 }
 
+// Shows faults: The file system is full when a file is made
 #[test]
 fn a_file_that_does_not_fit_is_refused_before_it_is_begun() {
     let place = workplace!();

@@ -44,6 +44,7 @@ fn submitted(calls: &[String], field: &str) -> Vec<u64> {
     submits.flat_map(|call| call.split(&field).skip(1).map(value).collect::<Vec<_>>()).collect()
 }
 
+// Shows switches: --engine=<io_uring|aio|sync|mmap|null>
 #[test]
 fn the_engine_is_the_one_that_was_named() {
     let place = place();
@@ -67,6 +68,7 @@ fn the_engine_is_the_one_that_was_named() {
     }
 }
 
+// Shows switches: --sqpoll
 #[test]
 fn a_kernel_thread_submits_with_sqpoll() {
     let place = place();
@@ -76,6 +78,7 @@ fn a_kernel_thread_submits_with_sqpoll() {
     assert!(!polls(&or_skip!(calls(&place, "io_uring_setup", 100, "-o4"))));
 }
 
+// Shows switches: --cold
 #[test]
 fn cached_pages_are_dropped_with_cold() {
     let place = place();
@@ -84,6 +87,8 @@ fn cached_pages_are_dropped_with_cold() {
     assert!(!drops(&or_skip!(calls(&place, "fadvise64", 100, ""))));
 }
 
+// Shows switches: -o<count>
+// Shows switches: -x
 #[test]
 fn completion_routines_are_linux_aio_with_all_requests_outstanding() {
     let place = place();
@@ -98,6 +103,7 @@ fn completion_routines_are_linux_aio_with_all_requests_outstanding() {
     assert!(arguments_of(&without, "io_submit").is_empty(), "{without:?}");
 }
 
+// Shows switches: -u[n][<batch>[p]]
 #[test]
 fn a_ring_submits_in_batches_of_the_size_asked_for() {
     let place = place();
@@ -111,6 +117,7 @@ fn a_ring_submits_in_batches_of_the_size_asked_for() {
     }
 }
 
+// Shows switches: -u[n][<batch>[p]]
 #[test]
 fn buffers_of_a_ring_are_registered_unless_n_is_given() {
     let place = place();
@@ -129,6 +136,7 @@ fn rings(place: &Workplace) -> Result<(), String> {
     if run.code() == Some(0) { Ok(()) } else { Err(format!("no io_uring here: {}", run.stderr.trim())) }
 }
 
+// Shows switches: -oc<count>
 #[test]
 fn no_more_completions_are_taken_at_once_than_asked_for() {
     let place = place();
@@ -147,6 +155,7 @@ fn no_more_completions_are_taken_at_once_than_asked_for() {
     }
 }
 
+// Shows switches: -p
 #[test]
 fn each_outstanding_io_has_its_own_sequence_with_p_and_shares_one_without() {
     let place = place();
@@ -175,6 +184,7 @@ fn each_outstanding_io_has_its_own_sequence_with_p_and_shares_one_without() {
 /// What one page of page-table entries maps, with the smallest of pages: two buffers never share it.
 const APART: u64 = 2 << 20;
 
+// Shows switches: -bs(n|p)
 #[test]
 fn buffers_are_apart_or_where_the_allocator_puts_them() {
     let place = place();
@@ -196,6 +206,10 @@ fn buffers_are_apart_or_where_the_allocator_puts_them() {
     assert!(near.iter().all(|address| address % 512 == 0), "{near:x?}");
 }
 
+// Shows switches: -I(1|2|3)
+// Shows switches: -I1
+// Shows switches: -I2
+// Shows switches: -I3
 #[test]
 fn priorities_are_those_of_the_threads() {
     let place = place();
@@ -226,6 +240,7 @@ const PRIORITIES: &str = "
 </TimeSpan></TimeSpans></Profile>
 ";
 
+// Shows switches: -I(1|2|3)
 #[test]
 fn requests_of_one_thread_carry_the_priorities_of_their_targets() {
     let place = place();
@@ -244,6 +259,7 @@ fn requests_of_one_thread_carry_the_priorities_of_their_targets() {
     }
 }
 
+// Shows switches: -Sm
 #[test]
 fn a_mapped_file_is_in_the_map_of_the_process_and_nothing_is_read_or_written() {
     let place = place();
@@ -257,6 +273,8 @@ fn a_mapped_file_is_in_the_map_of_the_process_and_nothing_is_read_or_written() {
     assert!(or_skip!(place.traced("-d1 -W0 -b4K -o1 -w50 -Sm -g100i a.dat")).is_empty());
 }
 
+// Shows switches: -N(v|n|i)
+// Shows switches: -Nv
 #[test]
 fn each_mapped_write_is_followed_by_the_flush_asked_for() {
     let place = place();
@@ -272,6 +290,8 @@ fn each_mapped_write_is_followed_by_the_flush_asked_for() {
     assert_eq!(arguments_of(&or_skip!(flushes("-w0 -Nv")), "msync").len(), 0, "not after a read");
 }
 
+// Shows switches: -Nn
+// Shows switches: -Ni
 #[test]
 fn cache_lines_are_written_back_without_the_kernel_or_the_cpu_cannot() {
     let place = place();
@@ -294,6 +314,9 @@ fn cache_lines_are_written_back_without_the_kernel_or_the_cpu_cannot() {
     }
 }
 
+// Shows switches: -Sr
+// Shows switches: -Sy
+// Shows switches: -SY
 #[test]
 fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
     let place = place();
@@ -301,7 +324,7 @@ fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
         let run = place.diskspd("-d1 -W0 -b4K").args(words).arg("a.dat").run();
         run.expect_status(1).expect_stderr(&[part]);
     };
-    refused("-SuY", "-SY needs everything between 'a.dat' and its device to be bypassed");
+    refused("-SuY", "-SY needs full BypassIO between 'a.dat' and its device");
     let network = ["nfs", "cifs", "smb", "ceph", "9p", "afs"];
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     if !mounts
@@ -313,10 +336,11 @@ fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
     or_skip!(place.direct_io());
     let run = measuring(&place, "-Suy -o2 a.dat");
     let modes = run.descriptors_of(&place.path("a.dat"));
-    run.end().expect_stdout(&["-Sy has no effect: 'a.dat' is reached with O_DIRECT"]);
+    run.end().expect_stdout(&["-Sy has no effect: 'a.dat' is opened with O_DIRECT"]);
     assert!(modes.len() == 1 && modes[0].direct, "{modes:?}");
 }
 
+// Shows switches: -l
 #[test]
 fn buffers_lie_in_huge_pages_or_the_run_says_how_many_are_missing() {
     let place = place();

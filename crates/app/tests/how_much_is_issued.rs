@@ -19,6 +19,7 @@ fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
     Ok((ios.len() as u64, Report::of(&report).total.sum.ios))
 }
 
+// Shows switches: -d<seconds>
 #[test]
 fn the_kernel_is_asked_as_often_as_is_reported() {
     let place = place();
@@ -29,6 +30,7 @@ fn the_kernel_is_asked_as_often_as_is_reported() {
     }
 }
 
+// Shows switches: -g(<bytes/ms>|<count>i)
 #[test]
 fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
     let place = place();
@@ -40,6 +42,8 @@ fn a_rate_in_ios_or_bytes_is_that_of_the_system_calls() {
     }
 }
 
+// Shows switches: -W<seconds>
+// Shows switches: -C<seconds>
 #[test]
 fn warm_up_and_cool_down_are_load_that_is_not_counted() {
     let place = place();
@@ -50,6 +54,9 @@ fn warm_up_and_cool_down_are_load_that_is_not_counted() {
     }
 }
 
+// Shows switches: --max-ios=<n>
+// Shows switches: --max-bytes=<size>[KMGT]
+// Shows switches: --max-write=<size>[KMGT]
 #[test]
 fn nothing_is_asked_for_beyond_a_limit() {
     let place = place();

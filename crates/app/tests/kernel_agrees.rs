@@ -77,6 +77,7 @@ fn is_within_one_percent(ours: u64, theirs: u64) -> bool {
 const LOADS: [&str; 5] =
     ["-b4K -r -o8 -t2", "-b64K -o4", "-b16K -w100 -r -o8", "-b8K -w50 -r -o8 -t2", "-b4K -r -o1 -t4"];
 
+// Shows switches: -w[<percent>]
 #[test]
 fn bytes_agree_with_the_account_of_the_process() {
     let place = workplace!();

@@ -18,6 +18,7 @@ fn counter(events: &Value, class: &str, event: &str) -> u64 {
     counter.and_then(|counter| counter["count"].as_u64()).unwrap_or_else(|| panic!("no {event} in {class}"))
 }
 
+// Shows switches: -e(<class>|q|c|s|p)
 #[test]
 fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time() {
     let place = workplace!();
@@ -35,7 +36,7 @@ fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time(
     let ios = |figures: &Value| figures["ios"].as_u64().expect("a count");
     assert!(ios(own).abs_diff(ios(below)) <= 16 + ios(own) / 100, "{events}");
     assert_eq!(counter(&events, "disk_io", "read"), ios(below));
-    let mean = |figures: &Value| figures["mean_latency_ns"].as_f64().expect("there was I/O");
+    let mean = |figures: &Value| figures["latency_mean_ns"].as_f64().expect("there was I/O");
     // The kernel's sum is in whole milliseconds.
     assert!(mean(below) <= mean(own) + 2e6 / ios(own) as f64, "{events}");
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
@@ -47,6 +48,7 @@ fn a_device_of_ones_own_does_what_the_program_asks_and_takes_a_part_of_the_time(
     }
 }
 
+// Shows switches: -e(<class>|q|c|s|p)
 #[test]
 fn processes_datagrams_and_faults_are_counted_while_it_measures() {
     const OTHERS: u64 = 20;
@@ -76,6 +78,7 @@ fn processes_datagrams_and_faults_are_counted_while_it_measures() {
     assert!(own <= counter(&events, "memory_page_faults", "soft_page_fault"), "{events}");
 }
 
+// Shows switches: -e(<class>|q|c|s|p)
 #[test]
 fn what_linux_does_not_have_is_said() {
     let place = workplace!();

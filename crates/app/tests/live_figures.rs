@@ -24,6 +24,7 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
+// Shows switches: --live-json=<file|fd:n|unix:path>
 #[test]
 fn the_intervals_of_a_measurement_add_up_to_its_result() {
     let place = workplace!();
@@ -31,7 +32,7 @@ fn the_intervals_of_a_measurement_add_up_to_its_result() {
     run.expect_status(0);
     let lines = lines(&place.content("live.jsonl"));
     let begin = &lines[0];
-    assert_eq!((&begin["kind"], &begin["form"]), (&"begin".into(), &"diskspd-live/1".into()));
+    assert_eq!((&begin["kind"], &begin["schema"]), (&"begin".into(), &"diskspd-live".into()));
     assert_eq!(begin["plan"]["time_spans"][0]["targets"].as_array().map(Vec::len), Some(2));
     let last = lines.last().expect("a last line");
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
@@ -138,11 +139,7 @@ fn a_reader_that_does_not_read_loses_lines_and_is_told_how_many() {
     // Many targets make lines of which the FIFO holds few.
     let words = "-c64K -b4K -o1 -F2 -d10 -W0 --live-interval=100 --engine=null --live-json fifo --json r.json";
     let run = place.diskspd(words).args("a b c d e f g h").run();
-    run.expect_status(0).expect_stderr(&[
-        "WARNING: --live-json: ",
-        "lines were dropped",
-        "did not take the rest in time",
-    ]);
+    run.expect_status(0).expect_stderr(&["WARNING: --live-json: ", "lines were dropped", "the reader was too slow"]);
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
     assert!(document["notes"].to_string().contains("live_lines_dropped"), "{}", document["notes"]);
 }
@@ -173,13 +170,10 @@ fn what_lines_cannot_go_to_is_refused_before_anything_is_made() {
         run.expect_status(1).expect_stderr(&[&format!("cannot write to --live-json '{to}': {reason}")]);
         assert!(!place.path("new.dat").exists(), "{to}: nothing is made");
     }
-    place
-        .diskspd("--live -d1 -W0 -c1M new.dat")
-        .run()
-        .expect_status(3)
-        .expect_stderr(&["stderr, which is no terminal"]);
+    place.diskspd("--live -d1 -W0 -c1M new.dat").run().expect_status(3).expect_stderr(&["stderr to be a terminal"]);
 }
 
+// Shows switches: --live-interval=<ms>
 #[test]
 fn intervals_are_as_long_as_they_were_asked_to_be() {
     let place = workplace!();
@@ -195,6 +189,7 @@ fn intervals_are_as_long_as_they_were_asked_to_be() {
     }
 }
 
+// Shows switches: --live
 #[test]
 fn the_screen_shows_the_run_and_gives_the_terminal_back() {
     let place = workplace!();
@@ -243,6 +238,7 @@ fn serving(place: &Workplace, words: &str) -> (Running, String) {
     (run, address)
 }
 
+// Shows switches: --metrics=<[address:]port>
 #[test]
 fn metrics_count_what_the_run_counts() {
     let place = workplace!();
@@ -269,6 +265,7 @@ fn metrics_count_what_the_run_counts() {
     assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");
 }
 
+// Shows switches: --metrics=<[address:]port>
 #[test]
 fn promtool_accepts_the_metrics() {
     let place = workplace!();
@@ -308,6 +305,7 @@ fn calls_while_working(trace: &str) -> Vec<&str> {
     working.skip_while(|line| !line.contains("close(")).skip(1).collect()
 }
 
+// Shows switches: --live-json=<file|fd:n|unix:path>
 #[test]
 fn looking_causes_no_system_call_in_a_worker() {
     let place = workplace!();

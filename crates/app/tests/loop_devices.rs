@@ -74,6 +74,7 @@ fn a_free_chain_is_written_to() {
     written(&place, &top.path, &upper.path, &image);
 }
 
+// Shows data-safety: a block device through a loop device
 #[test]
 fn over_a_mounted_device() {
     let place = workplace!();
@@ -87,7 +88,7 @@ fn over_a_mounted_device() {
     let top = or_skip!(LoopDevice::over(&place, &upper.path));
     let upper_name = upper.path.display();
     let below = format!(
-        "its backing device {upper_name} stands on {}, which is mounted at '{}'",
+        "its backing device {upper_name} is backed by {}, which is mounted at '{}'",
         path.display(),
         mounted.path.display()
     );
@@ -142,6 +143,7 @@ fn over_a_device_that_is_swap() {
     drop(swap);
 }
 
+// Shows data-safety: a block device through a loop device
 #[test]
 fn under_a_mounted_loop_device() {
     let place = workplace!();
@@ -189,12 +191,13 @@ fn over_and_under_a_partition() {
     // What is behind the disk of the partition.
     let holder = Holder::open(&place, &image);
     let disk_name = disk.path.display();
-    let chain = format!("stands on {disk_name}, which stands on '{}', which is in use (process", image.display());
+    let chain = format!("is backed by {disk_name}, which is backed by '{}', which is in use (process", image.display());
     refused(&place, &upper.path, &partition, &image, &[&chain]);
     drop(holder);
     written(&place, &upper.path, &partition, &image);
 }
 
+// Shows data-safety: a block device through a loop device
 #[test]
 fn over_an_active_swap_file() {
     let place = workplace!();
@@ -209,6 +212,7 @@ fn over_an_active_swap_file() {
     written(&place, &device.path, &file, &file);
 }
 
+// Shows data-safety: a block device through a loop device
 #[test]
 fn over_a_file_that_is_mounted_under_another_name() {
     let place = workplace!();
@@ -256,6 +260,7 @@ fn over_a_file_whose_name_leads_to_another_now() {
     drop(holder);
 }
 
+// Shows data-safety: a block device through a loop device
 #[test]
 fn over_a_file_that_another_process_has_open_or_mapped() {
     let place = workplace!();
@@ -275,7 +280,7 @@ fn over_a_file_that_another_process_has_open_or_mapped() {
     refused(&place, &device.path, &image, &image, &["its backing file", &process, "which has it mapped"]);
     let upper = or_skip!(LoopDevice::over(&place, &device.path));
     let chain =
-        format!("its backing device {} stands on '{}', which is in use", device.path.display(), image.display());
+        format!("its backing device {} is backed by '{}', which is in use", device.path.display(), image.display());
     refused(&place, &upper.path, &device.path, &image, &[&chain, "which has it mapped"]);
     drop((upper, holder));
     written(&place, &device.path, &image, &image);
@@ -293,6 +298,7 @@ fn what_the_report_goes_to_is_not_behind_a_target() {
     assert_eq!(Snapshot::of(&image).checksum, before);
 }
 
+// Shows data-safety: a block device through a loop device
 #[test]
 fn the_whole_chain_is_kept_until_the_end_of_the_run() {
     let place = workplace!();

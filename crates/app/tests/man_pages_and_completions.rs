@@ -21,7 +21,7 @@ fn every_subcommand_has_help_in_the_same_form() {
         run.expect_status(0).expect_stdout(&[
             &usage,
             "-h, --help",
-            &format!("A file called {name} is measured as ./{name}."),
+            &format!("To measure a file named {name}, write ./{name}."),
         ]);
         assert!(run.stdout.starts_with(&usage) && run.stderr.is_empty(), "{run}");
         assert_eq!(place.diskspd(&format!("{name} -h")).run().stdout, run.stdout);
@@ -30,6 +30,7 @@ fn every_subcommand_has_help_in_the_same_form() {
     }
 }
 
+// Shows switches: --man[=<subcommand>]
 #[test]
 fn man_shows_every_page_without_a_warning() {
     let place = workplace!();
@@ -44,7 +45,7 @@ fn man_shows_every_page_without_a_warning() {
         assert_eq!(shown.stderr, "", "{option}");
         assert!(shown.stdout.starts_with("DISKSPD") && shown.stdout.contains("User Commands"), "{shown}");
     }
-    place.diskspd("--man=nonsense").run().expect_status(3).expect_stderr(&["no man page of 'nonsense'", "sweep"]);
+    place.diskspd("--man=nonsense").run().expect_status(3).expect_stderr(&["no man page for 'nonsense'", "sweep"]);
 }
 
 /// What is typed, and one of the words that the shell then offers.
@@ -65,6 +66,7 @@ fn script(place: &Workplace, shell: &str) -> String {
     place.file(&format!("completions.{shell}"), script.stdout.as_bytes()).display().to_string()
 }
 
+// Shows switches: --completions=<bash|zsh|fish>
 #[test]
 fn bash_completes() {
     let place = workplace!();
@@ -87,6 +89,7 @@ fn bash_completes() {
     }
 }
 
+// Shows switches: --completions=<bash|zsh|fish>
 #[test]
 fn fish_completes() {
     let place = workplace!();
@@ -125,6 +128,7 @@ bindkey "^X" show
 print ready
 "#;
 
+// Shows switches: --completions=<bash|zsh|fish>
 #[test]
 fn zsh_completes() {
     let place = workplace!();

@@ -15,7 +15,7 @@ fn a_file_of_ours_that_something_else_has_changed_is_somebodys() {
     let mut content = fs::read(&path).expect("our file");
     content.extend_from_slice(b"a line that somebody has added");
     fs::write(&path, content).expect("it can be written");
-    place.refused("-w100 -b4K", &path, &["may hold data that is not diskspd's", "--overwrite"]);
+    place.refused("-w100 -b4K", &path, &["may hold data that diskspd did not write", "--overwrite"]);
 }
 
 #[test]
@@ -38,6 +38,7 @@ fn without_extended_attributes_existing_files_need_overwrite() {
 }
 
 /// Whatever has written to a file of ours since makes it somebody's.
+// Shows data-safety: an existing file, written to
 #[test]
 fn a_file_of_ours_is_somebodys_once_anything_else_has_written_to_it() {
     let place = workplace!();
@@ -70,6 +71,7 @@ fn a_file_of_ours_is_somebodys_once_anything_else_has_written_to_it() {
     assert_eq!(fs::read(data).expect("data").len(), 65_536);
 }
 
+// Shows data-safety: an existing file, written to
 #[test]
 fn a_copy_with_all_attributes_and_times_is_somebodys() {
     let place = workplace!();
@@ -119,6 +121,7 @@ fn a_refused_run_makes_no_copy_in_an_overlay() {
     assert_eq!(fs::read_dir(place.path("upper")).expect("the upper layer").count(), 0);
 }
 
+// Shows data-safety: an existing file, written to
 #[test]
 fn a_file_that_is_used_in_a_layer_of_its_overlay_is_never_touched() {
     let place = workplace!();
@@ -140,6 +143,7 @@ fn a_file_that_is_used_in_a_layer_of_its_overlay_is_never_touched() {
     place.write_refused(&[&flag], &device.path, &image, &["in use", &other.name()]);
 }
 
+// Shows faults: The run is killed while it writes to a file (SIGKILL, a second signal, power)
 #[test]
 fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
     let place = workplace!();
@@ -150,7 +154,7 @@ fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
     run.kill_hard();
     assert!(place.mark(&path).is_some_and(|mark| mark.contains("state=open")));
     for words in HARMFUL {
-        place.refused(words, &path, &["has not ended, or was killed", "--overwrite"]);
+        place.refused(words, &path, &["is still active or was killed", "--overwrite"]);
     }
     // Reading it is fine; made anew, it is ours again.
     place.diskspd("-d1 -W0 -b4K killed.dat").run().expect_status(0);
@@ -181,7 +185,7 @@ fn times_of_two_seconds_and_inodes_of_fuse_are_enough() {
         std::os::unix::fs::FileExt::write_all_at(&file, b"data", 777).expect("written");
         drop(file);
         for words in HARMFUL {
-            place.refused(words, &path, &["something else has written", "--overwrite"]);
+            place.refused(words, &path, &["another program has written", "--overwrite"]);
         }
         // A copy with attributes and times.
         fs::remove_file(&path).expect("removed");
@@ -198,6 +202,8 @@ fn times_of_two_seconds_and_inodes_of_fuse_are_enough() {
     }
 }
 
+// Shows faults: The run is killed while a new file is made
+// Shows data-safety: unfinished files of killed runs, deleted
 #[test]
 fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
     let place = workplace!();
@@ -219,6 +225,7 @@ fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
     assert_eq!(names(), [".diskspd-new-theirs", "ours.dat"]);
 }
 
+// Shows data-safety: modification time and extended attribute user.diskspd of files of ours
 #[test]
 fn each_way_in_which_a_run_ends_closes_its_files() {
     let place = workplace!();
@@ -256,7 +263,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
         run.interrupt();
         run.finish().expect_stderr(&["t.dat", "stays marked as being written to", "has it open for writing"]);
         drop(writer);
-        place.refused("-w100 -b4K", &path, &["has not ended, or was killed", "--overwrite"]);
+        place.refused("-w100 -b4K", &path, &["is still active or was killed", "--overwrite"]);
     }
     // Readers are in nobody's way.
     place.allowed("-c1M --overwrite", &path);
@@ -276,6 +283,7 @@ fn an_empty_file_of_somebody_may_be_filled_and_is_not_deleted() {
     assert!(path.exists(), "a file that was there before was deleted");
 }
 
+// Shows data-safety: a file that the run made or reused, deleted
 #[test]
 fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     let place = workplace!();
@@ -303,6 +311,8 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     assert_eq!(fs::read(place.path("new.dat")).expect("theirs").len(), 65_536);
 }
 
+// Shows faults: A file is changed, replaced or opened by somebody while the start is waited for
+// Shows data-safety: the same, after a wait
 #[test]
 fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     let place = workplace!();

@@ -76,7 +76,7 @@ fn a_line_from_windows_works() {
         program = program.arg(word);
     }
     let run = program.args("-si 1 -sc 1 -o perf.csv -y -f CSV").run();
-    if run.stderr.contains("no device fits") {
+    if run.stderr.contains("no device matches") {
         skip!("there are no disks here: {}", run.stderr);
     }
     run.expect_status(0);
@@ -150,14 +150,17 @@ fn what_cannot_be_watched_is_refused() {
     or_skip!(has_devices());
     place.file("data", b"x");
     for (words, parts) in [
-        ("nosuchdisk", &["ERROR: there is no device 'nosuchdisk'; diskspd devices lists"][..]),
-        ("data /dev/nosuchdisk", &["ERROR: 'data' is no block device", "ERROR: there is no device '/dev/nosuchdisk'"]),
-        ("/dev/null", &["'/dev/null' is no block device"]),
-        ("-c \\PhysicalDisk(nosuchdisk)\\*", &["no device fits \\PhysicalDisk(nosuchdisk); there are "]),
-        ("-c \\PhysicalDisk(*)\\Temperature", &["no counter 'Temperature'", "\\PhysicalDisk(*)\\Disk Reads/sec\n"]),
+        ("nosuchdisk", &["ERROR: no device 'nosuchdisk' (diskspd devices lists"][..]),
+        ("data /dev/nosuchdisk", &["ERROR: 'data' is not a block device", "ERROR: no device '/dev/nosuchdisk'"]),
+        ("/dev/null", &["'/dev/null' is not a block device"]),
+        ("-c \\PhysicalDisk(nosuchdisk)\\*", &["no device matches \\PhysicalDisk(nosuchdisk) (available: "]),
+        (
+            "-c \\PhysicalDisk(*)\\Temperature",
+            &["unknown counter 'Temperature'", "\\PhysicalDisk(*)\\Disk Reads/sec\n"],
+        ),
         ("all -o /dev/null", &["ERROR: --output '/dev/null': it is in /dev"]),
-        ("all -o a --record ./a", &["--record './a': it is that of --output"]),
-        ("all --interval=1ms", &["an interval has 100ms at least"]),
+        ("all -o a --record ./a", &["--record './a': it is the file of --output"]),
+        ("all --interval=1ms", &["the interval must be at least 100ms"]),
     ] {
         let run = place.diskspd("monitor").args(words).run();
         run.expect_status(3).expect_stderr(parts);

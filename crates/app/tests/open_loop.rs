@@ -15,6 +15,7 @@ fn text(place: &Workplace, name: &str) -> String {
     String::from_utf8(place.content(name)).expect("it is UTF-8")
 }
 
+// Shows switches: --rate=<iops>
 #[test]
 fn every_start_of_the_schedule_is_accounted_for() {
     let place = workplace!();
@@ -35,6 +36,7 @@ fn every_start_of_the_schedule_is_accounted_for() {
     }
 }
 
+// Shows switches: --rate-process=<constant|poisson>
 #[test]
 fn random_starts_are_as_many_as_the_rate_means() {
     let place = workplace!();
@@ -68,8 +70,8 @@ fn the_report_tells_which_loop_it_was() {
         "\nResponse time distribution (intended start to completion):\n",
         "\nopen loop, 1000000000 I/Os per s (constant), depth 1\n",
         "\nintended starts:        999999999\n",
-        "response time is limited by this program's depth",
-        "intended starts had not been made when the measurement ended",
+        "the queue depth of the test limits response time",
+        "intended I/Os had not started when the measurement ended",
     ] {
         assert!(run.stdout.contains(line), "{line}\n{}", run.stdout);
     }
@@ -89,10 +91,10 @@ fn a_schedule_stands_alone() {
         ("--rate=10 -g5", "--rate and -g cannot be used together"),
         ("--rate=10 -i5 -j5", "--rate and bursts (-i, -j) cannot be used together"),
         ("--rate=10 -F2 -O4", "--rate cannot be used with -O"),
-        ("--rate-process=poisson", "give --rate=<IOPS> with it"),
-        ("--rate=0", "'0' is not a number from 1"),
-        ("--rate=5000000000", "are more than"),
-        ("--rate=10 --rate-process=uniform", "there are constant and poisson"),
+        ("--rate-process=poisson", "--rate-process needs --rate=<IOPS>"),
+        ("--rate=0", "'0' is not a whole number from 1 to 4294967295"),
+        ("--rate=5000000000", "is not a whole number from 1 to 4294967295"),
+        ("--rate=10 --rate-process=uniform", "unknown value 'uniform' (expected: constant, poisson)"),
     ] {
         let run = place.diskspd(&format!("-c1M -d1 {words} new.dat")).run();
         run.expect_status(3);

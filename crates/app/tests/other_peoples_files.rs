@@ -22,12 +22,13 @@ fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
     assert_eq!(Snapshot::of(path), before);
 }
 
+// Shows data-safety: an existing file, written to
 #[test]
 fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
     let place = workplace!();
     let path = place.somebodys("theirs.dat");
     for words in HARMFUL {
-        place.refused(words, &path, &["may hold data that is not diskspd's", "--overwrite"]);
+        place.refused(words, &path, &["may hold data that diskspd did not write", "--overwrite"]);
     }
     // Only the exact value counts, so that DISKSPD_OVERWRITE=0 does not allow what it denies.
     let before = Snapshot::of(&path);
@@ -35,6 +36,7 @@ fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
     assert_eq!(Snapshot::of(&path), before);
 }
 
+// Shows switches: --overwrite
 #[test]
 fn overwrite_allows_it_by_flag_and_by_environment() {
     let place = workplace!();
@@ -50,6 +52,7 @@ fn overwrite_allows_it_by_flag_and_by_environment() {
     assert!(!run.stdout.contains("DISKSPD_OVERWRITE"), "stdout carries the report only");
 }
 
+// Shows data-safety: an existing file, made anew in place
 #[test]
 fn our_own_files_are_written_and_replaced_without_being_asked() {
     let place = workplace!();
@@ -63,6 +66,7 @@ fn our_own_files_are_written_and_replaced_without_being_asked() {
     assert_eq!(fs::metadata(&empty).expect("the file").len(), 65_536);
 }
 
+// Shows data-safety: an existing file, written to
 #[test]
 fn a_file_that_another_process_has_open_is_never_touched() {
     let place = workplace!();
@@ -163,7 +167,7 @@ fn a_file_is_in_use_even_if_the_user_cannot_be_seen() {
     let _holder = Holder::open(&place, &path);
     let before = Snapshot::of(&path);
     let run = place.tool("unshare").args(alone).arg(place.program()).args("-d1 -W0 -w100 -b4K ours.dat").run();
-    run.expect_status(3).expect_stderr(&["ours.dat", "in use", "cannot be seen from here"]);
+    run.expect_status(3).expect_stderr(&["ours.dat", "in use", "not visible from here"]);
     assert_eq!(Snapshot::of(&path), before);
 }
 

@@ -79,6 +79,7 @@ fn entries(place: &Workplace) -> usize {
     fs::read_dir(place.folder()).expect("our folder").count()
 }
 
+// Shows data-safety: a result, page or chart at a name that exists
 #[test]
 fn other_peoples_files_are_refused_by_every_output() {
     let place = with_result();
@@ -90,6 +91,7 @@ fn other_peoples_files_are_refused_by_every_output() {
     }
 }
 
+// Shows switches: --replace-output
 #[test]
 fn overwrite_does_not_concern_outputs_and_replace_output_does() {
     let place = with_result();
@@ -155,6 +157,8 @@ fn documents_of_another_kind_are_refused() {
     expect_refused(&place, OUTPUTS[0], "", &["is a live stream"]);
 }
 
+// Shows data-safety: a result, page or chart at a name that exists
+// Shows data-safety: a stream or recording at a name that exists, emptied
 #[test]
 fn a_run_without_figures_replaces_nothing() {
     let place = with_result();
@@ -177,7 +181,7 @@ fn a_run_without_figures_replaces_nothing() {
             run.expect_status(status);
             assert_eq!(paths.each_ref().map(Snapshot::of), before, "{run}");
             if status == 1 {
-                run.expect_stderr(&["--json 'j': this run has no figures", "stays as it is"]);
+                run.expect_stderr(&["--json 'j': this run has no results", "the existing file is unchanged"]);
             }
         }
     }
@@ -205,12 +209,13 @@ fn a_run_that_is_ended_early_replaces_if_it_has_figures() {
     let before = place.content("r.json");
     let mut waiting = place.diskspd("-d30 -W30 -v -b4K --json r.json a.dat").start();
     waiting.wait_for_stderr("starting warm up");
-    waiting.end().expect_stderr(&["this run has no figures"]);
+    waiting.end().expect_stderr(&["this run has no results"]);
     assert_eq!(place.content("r.json"), before);
     place.diskspd("-d30 -W0 -v -b4K --json r.json a.dat").run_until_measuring().expect_status(0);
     assert_ne!(place.content("r.json"), before);
 }
 
+// Shows data-safety: a result, page or chart at a name that exists
 #[test]
 fn what_is_put_there_meanwhile_stays_and_the_figures_are_beside_it() {
     let place = with_result();
@@ -223,13 +228,14 @@ fn what_is_put_there_meanwhile_stays_and_the_figures_are_beside_it() {
         place.file("theirs", b"somebody's");
         fs::rename(place.path("theirs"), place.path("r.json")).expect("our folder");
         let run = running.finish();
-        run.expect_status(1).expect_stderr(&["stays as it is", "r.json.1'"]);
+        run.expect_status(1).expect_stderr(&["it is left unchanged", "r.json.1'"]);
         assert_eq!(place.content("r.json"), b"somebody's");
         assert!(place.content("r.json.1").starts_with(b"{\n  \"schema\": \"diskspd-result\""));
         fs::remove_file(place.path("r.json.1")).expect("our file");
     }
 }
 
+// Shows data-safety: a stream or recording at a name that exists, emptied
 #[test]
 fn an_output_is_no_target_and_no_source_under_any_name() {
     let place = with_result();
@@ -247,9 +253,9 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
         let run = place.diskspd("-d1 -c1M --replace-output").args(option).args("other/new.dat folder/new.dat").run();
         run.expect_status(3).expect_stderr(&["it is a target of this run"]);
         let run = place.diskspd("-d1 --replace-output").args(option).args("hard r.json").run();
-        run.expect_status(3).expect_stderr(&["it is a target file that diskspd made"]);
+        run.expect_status(3).expect_stderr(&["it is a target file created by diskspd"]);
         let run = place.diskspd("-d1 -w1 -Z4K,r.json --replace-output").args(option).args("r.json a.dat").run();
-        run.expect_status(3).expect_stderr(&["the file that write data is taken from"]);
+        run.expect_status(3).expect_stderr(&["the file with write data"]);
     }
     assert_eq!(Snapshot::of(&target), before);
     for words in ["--json new --xml ./new", "--json other/new --csv folder/new", "--json new --live-json new"] {
@@ -288,7 +294,7 @@ fn bind_mounts_are_seen_through() {
         }
     }
     for (words, reason) in [
-        ("--json folder/r --xml other/r", "--xml goes there already"),
+        ("--json folder/r --xml other/r", "already used by --xml"),
         ("--json folder/r --live-json other/r", "it is a result of this run"),
     ] {
         let run = place.diskspd("-d1").args(words).arg("a.dat").run();
@@ -316,25 +322,25 @@ fn names_that_begin_with_a_dash_are_taken_for_options() {
         ("repeat --dir=-d1 -- a.dat", "--dir"),
         ("repeat --resume -d1", "--resume"),
     ] {
-        let message =
-            format!("ERROR: {option} '-d1': a file name that begins with '-' is taken for an option: write './-d1'");
+        let message = format!("ERROR: {option} '-d1': looks like an option; for a file of that name, write './-d1'");
         place.diskspd(words).run().expect_status(3).expect_stderr(&[&message]);
     }
     assert_eq!(entries(&place), 2);
     place.diskspd(RUN).args("--json ./-d1 a.dat").run().expect_status(0);
     assert!(place.path("-d1").exists());
     let run = place.diskspd("check a.dat --json -").run();
-    assert!(run.stdout.starts_with("{\n  \"form\": \"diskspd-check/1\""), "{run}");
+    assert!(run.stdout.starts_with("{\n  \"schema\": \"diskspd-check\""), "{run}");
     assert!(!place.path("-").exists());
 }
 
+// Shows data-safety: files in the directory of a sweep
 #[test]
 fn a_sweep_needs_a_directory_of_its_own() {
     let place = with_result();
     let load = "-- -d1 -W0 -b4K a.dat";
     for words in ["sweep --vary o=1 --dir", "repeat --runs 1 --dir"] {
         let run = place.diskspd(words).arg("").args(load).run();
-        run.expect_status(3).expect_stderr(&["ERROR: --dir '': the name of a file is missing"]);
+        run.expect_status(3).expect_stderr(&["ERROR: --dir '': a file name is missing"]);
         let run = place.diskspd(words).arg(".").args(load).run();
         run.expect_status(3).expect_stderr(&["--dir '.': it is not empty", "--replace-output"]);
     }
@@ -350,7 +356,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     run.expect_status(3);
     assert_eq!(place.content("s/sweep.json"), b"somebody's");
     place.diskspd("sweep --vary o=1 --replace-output --dir s").args(load).run().expect_status(0);
-    assert!(place.content("s/sweep.json").starts_with(b"{\n  \"form\": \"diskspd-sweep/1\""));
+    assert!(place.content("s/sweep.json").starts_with(b"{\n  \"schema\": \"diskspd-sweep\""));
     assert_eq!(["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name))), before);
     place.file("s/table.csv", b"somebody's");
     let run = place.diskspd("sweep --resume s").run();
@@ -360,11 +366,13 @@ fn a_sweep_needs_a_directory_of_its_own() {
     fs::create_dir(place.path("empty")).expect("our folder");
     for name in ["table.csv", "point-0001.json"] {
         let run = place.diskspd("sweep --vary o=1 --dir empty -- -c1M -d1").arg(format!("empty/{name}")).run();
-        run.expect_status(3).expect_stderr(&["has the name of a result there"]);
+        run.expect_status(3).expect_stderr(&["has the name of a result file in it"]);
     }
     assert_eq!(fs::read_dir(place.path("empty")).expect("our folder").count(), 0);
 }
 
+// Shows data-safety: files in the directory of a sweep
+// Shows data-safety: whatever a command of the user changes
 #[test]
 fn a_kept_command_is_shown_and_run_only_when_asked_for() {
     let place = with_result();
@@ -380,10 +388,11 @@ fn a_kept_command_is_shown_and_run_only_when_asked_for() {
         place.diskspd(folder).args("--run-commands --resume").arg(folder).run().expect_status(0);
         fs::remove_file(place.path("hooked")).expect("our file");
         let run = place.diskspd(folder).args("--run-commands -- -d1 a.dat").run();
-        run.expect_status(3).expect_stderr(&["--run-commands is for --resume"]);
+        run.expect_status(3).expect_stderr(&["without --resume, the commands given run anyway"]);
     }
 }
 
+// Shows data-safety: unfinished results of killed runs, deleted
 #[test]
 fn private_names_of_others_stay() {
     let place = with_result();

@@ -82,11 +82,11 @@ fn what_is_wrong_is_refused_before_anything_is_made() {
     let place = workplace!();
     place.file("bad.toml", b"form = \"diskspd-preset/1\"\ntitle = 3\n");
     for (words, expected) in [
-        ("preset run nothing -c1M a.dat", "there is no preset 'nothing'"),
+        ("preset run nothing -c1M a.dat", "unknown preset 'nothing'"),
         ("preset run missing.toml -c1M a.dat", "cannot read the preset 'missing.toml'"),
         ("preset run bad.toml -c1M a.dat", "title"),
         ("preset run oltp -w101 -c1M a.dat", "-w101"),
-        ("preset fly", "neither list, show nor run"),
+        ("preset fly", "(expected: list, show, run)"),
     ] {
         place.diskspd(words).run().expect_status(3).expect_stderr(&["ERROR: ", expected]);
         assert!(!place.path("a.dat").exists(), "{words}");

@@ -47,6 +47,7 @@ const TWO_TIMESPANS: &str = "
 </Profile>
 ";
 
+// Shows switches: -X<file>
 #[test]
 fn timespans_run_in_turn_on_files_made_before_the_first_each_target_with_its_own_settings() {
     let place = testkit::workplace!();
@@ -93,6 +94,7 @@ fn a_file_of_two_sizes_is_made_anew_between_the_timespans() {
     assert_eq!(file(&reports[1].total.rows[0]), "a.dat (4MiB)");
 }
 
+// Shows switches: -:<flags>
 #[test]
 fn options_count_instead_of_what_every_timespan_says() {
     let place = testkit::workplace!();
@@ -188,8 +190,7 @@ fn a_thread_without_a_target_is_refused() {
     place.file("a.dat", &vec![0; 65536]);
     let text = WEIGHTS.replace(
         "<Path>a.dat</Path>",
-        "<Path>a.dat</Path><ThreadTargets><ThreadTarget><Thread>0</Thread>\
-                                                       </ThreadTarget></ThreadTargets>",
+        "<Path>a.dat</Path><ThreadTargets><ThreadTarget><Thread>0</Thread></ThreadTarget></ThreadTargets>",
     );
     profile(&place, "weights.xml", &text.replace("b.dat", "a.dat").replace("c.dat", "a.dat"));
     place.diskspd("-Xweights.xml").run().expect_status(3).expect_stderr(&["thread 1", "has no target"]);
@@ -273,9 +274,9 @@ fn paths_of_windows_are_told_how_to_become_targets() {
     let place = testkit::workplace!();
     profile(&place, "windows.xml", &TWO_TIMESPANS.replace("*1", r"C:\a.dat").replace("*2", r"\\host\share\b.dat"));
     let run = place.diskspd("--plan -Xwindows.xml").run();
-    run.expect_stderr(&[r"'C:\a.dat' looks like a path of Windows", r"'\\host\share\b.dat'", "write *1 in its place"]);
+    run.expect_stderr(&[r"'C:\a.dat' looks like a Windows path", r"'\\host\share\b.dat'", "write *1 instead"]);
     profile(&place, "drive.xml", &TWO_TIMESPANS.replace("*1", "#1").replace("*2", "E:"));
-    place.diskspd("-Xdrive.xml").run().expect_status(3).expect_stderr(&["'#1'", "'E:'", "write *1 in its place"]);
+    place.diskspd("-Xdrive.xml").run().expect_status(3).expect_stderr(&["'#1'", "'E:'", "write *1 instead"]);
 }
 
 #[test]

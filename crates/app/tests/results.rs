@@ -26,6 +26,11 @@ fn report(place: &Workplace, name: &str) -> String {
     run.stdout
 }
 
+// Shows switches: --json=<file>
+// Shows switches: --xml=<file>
+// Shows switches: --text=<file>
+// Shows switches: --csv=<file>
+// Shows switches: --label=<key>=<value>
 #[test]
 fn a_run_is_written_in_every_form_at_once() {
     let place = workplace!();
@@ -68,9 +73,10 @@ fn stdout_carries_the_one_document_asked_for() {
     run.expect_status(0);
     assert!(run.stdout.starts_with("scope,timespan,"), "{}", run.stdout);
     let run = place.diskspd("--json - --csv - new.dat -c1M").run();
-    run.expect_status(3).expect_stderr(&["--json - goes to stdout already"]);
+    run.expect_status(3).expect_stderr(&["--json - already uses stdout"]);
 }
 
+// Shows switches: -R(text|xml)
 #[test]
 fn stdout_is_text_or_xml_as_r_says() {
     let place = workplace!();
@@ -119,7 +125,7 @@ fn a_file_that_cannot_be_is_refused_before_anything_is_touched() {
         ("link", "it is a target of this run"),
         ("hard", "it is a target of this run"),
         ("new.dat", "it is a target of this run"),
-        ("source.bin", "the file that write data is taken from"),
+        ("source.bin", "the file with write data"),
         ("folder", "it is a directory"),
         ("fifo", "it is a FIFO"),
         ("/dev/null", "it is in /dev"),
@@ -136,7 +142,7 @@ fn a_file_that_cannot_be_is_refused_before_anything_is_touched() {
         assert_eq!(place.content("source.bin"), b"source");
     }
     let run = place.diskspd("-d1 --json r --text ./r a.dat").run();
-    run.expect_status(3).expect_stderr(&["'r': --text goes there already"]);
+    run.expect_status(3).expect_stderr(&["'r': already used by --text"]);
 }
 
 #[test]
@@ -176,7 +182,7 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
     place.file("broken.json", b"{\"schema\": \"diskspd-result\", ");
     for (name, reason) in [
         ("missing", "cannot read 'missing': No such file"),
-        ("empty", "'empty': this is no result"),
+        ("empty", "'empty': not a DiskSpd result"),
         ("other.json", "its \"schema\" is \"fio\""),
         ("broken.json", "it is not a result of this program: EOF"),
         (".", "cannot read '.': Is a directory"),
@@ -191,14 +197,14 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
     run.expect_status(1);
     assert_eq!(run.stdout, format!("==> r.json <==\n{text}\n==> r.json <==\n{text}"));
     let run = place.diskspd("report r.json --output r.json").run();
-    run.expect_status(3).expect_stderr(&["it is the result that is read"]);
+    run.expect_status(3).expect_stderr(&["it is the result being read"]);
 }
 
 #[test]
 fn a_subcommands_name_is_no_target() {
     let place = workplace!();
     place.file("report", &vec![0; 65_536]);
-    place.diskspd("report").run().expect_status(3).expect_stderr(&["there is no file to report"]);
+    place.diskspd("report").run().expect_status(3).expect_stderr(&["no result file given"]);
     place.diskspd("report --help").run().expect_status(0).expect_stdout(&["Usage: diskspd report FILE..."]);
     place.diskspd("-d1 -W0 report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
     place.diskspd("./report -d1").run().expect_status(3).expect_stderr(&["parameters (-d1) must come before targets"]);

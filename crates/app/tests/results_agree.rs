@@ -160,7 +160,7 @@ fn rows(measured: &Value, report: &Report, xml: Node<'_, '_>, lines: &[&BTreeMap
 fn text_row(row: &Row, figures: &Value) {
     assert_eq!(Some(row.bytes), figures["bytes"].as_u64());
     assert_eq!(Some(row.ios), figures["ios"].as_u64());
-    assert_rounded(&format!("{:.2}", row.mib_per_s), &figures["mib_per_s"], 1.0);
+    assert_rounded(&format!("{:.2}", row.mib_per_s), &figures["bytes_per_s"], 1_048_576.0);
     assert_rounded(&format!("{:.2}", row.ios_per_s), &figures["iops"], 1.0);
     if !figures["iops_std_dev"].is_null() {
         // AvgLat, IopsStdDev, LatStdDev
@@ -173,9 +173,14 @@ fn text_row(row: &Row, figures: &Value) {
 }
 
 fn csv_line(line: &BTreeMap<String, String>, figures: &Value) {
-    for name in ["bytes", "ios", "mib_per_s", "iops", "iops_std_dev"] {
+    for name in ["bytes", "ios", "iops", "iops_std_dev"] {
         assert_same(&line[name], &figures[name]);
     }
+    assert_rounded(
+        &format!("{:.3}", line["mib_per_s"].parse::<f64>().expect("a number")),
+        &figures["bytes_per_s"],
+        1_048_576.0,
+    );
     for name in ["mean_ns", "std_dev_ns", "min_ns", "max_ns"] {
         assert_same(&line[&format!("latency_{name}")], &figures["latency"][name]);
     }
@@ -287,8 +292,9 @@ fn totals(run: &Run) {
         csv_line(line.expect("a line for the run"), &figures[direction]);
         let row = text.lines().find(|line| line.starts_with(direction)).expect("a line of the table");
         let cells: Vec<&str> = row.split('|').collect();
-        for (cell, name) in cells[1..].iter().zip(["bytes", "ios", "mib_per_s", "iops"]) {
-            assert_rounded(cell, &figures[direction][name], 1.0);
+        for (cell, name) in cells[1..].iter().zip(["bytes", "ios", "bytes_per_s", "iops"]) {
+            let divisor = if name == "bytes_per_s" { 1_048_576.0 } else { 1.0 };
+            assert_rounded(cell, &figures[direction][name], divisor);
         }
     }
 }

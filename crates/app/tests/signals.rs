@@ -6,6 +6,7 @@ use testkit::{Faulty, Report, Running, or_skip, say_skipped, tool, workplace};
 /// What the report says if there is nothing to report.
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
 
+// Shows faults: SIGINT, SIGTERM, SIGHUP
 #[test]
 fn signals_that_end_a_program_end_the_run_gracefully() {
     let place = workplace!();
@@ -39,6 +40,7 @@ fn ignores_hang_up() -> bool {
     u64::from_str_radix(ignored.trim(), 16).is_ok_and(|mask| mask & 1 != 0)
 }
 
+// Shows faults: SIGHUP under nohup
 #[test]
 fn under_nohup_a_terminal_may_go_away() {
     let place = workplace!();
@@ -53,6 +55,7 @@ fn under_nohup_a_terminal_may_go_away() {
     assert!(Report::of(&run.stdout).seconds >= 1.99, "{run}");
 }
 
+// Shows faults: A signal while a thread hangs in opening its target
 #[test]
 fn a_signal_is_heard_while_a_thread_hangs_in_opening_its_target() {
     let place = workplace!();
@@ -71,6 +74,7 @@ fn a_signal_is_heard_while_a_thread_hangs_in_opening_its_target() {
     run.expect_status(0).expect_stderr(&["*** Interrupted by Ctrl-C."]);
 }
 
+// Shows faults: A signal while a file that is being made hangs
 #[test]
 fn the_second_signal_ends_a_creation_that_hangs() {
     let place = workplace!();
@@ -91,6 +95,7 @@ fn the_second_signal_ends_a_creation_that_hangs() {
     }
 }
 
+// Shows faults: SIGSTOP and SIGCONT
 #[test]
 fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     let place = workplace!();
@@ -116,6 +121,7 @@ fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     assert!(line.contains("stopped by a signal"), "{line}");
 }
 
+// Shows faults: SIGSTOP and SIGCONT
 #[test]
 fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
     let place = workplace!();
@@ -134,6 +140,7 @@ fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
     }
 }
 
+// Shows faults: The reader of stdout or stderr goes away, or a stream is closed
 #[test]
 fn streams_that_nobody_reads_do_not_end_a_run() {
     let place = workplace!();

@@ -36,13 +36,13 @@ fn every_point_is_run_and_kept() {
     let run = place.diskspd(words).run();
     run.expect_status(0);
     run.expect_stderr(&[
-        "6 points: 6 s and what it takes to make the targets",
-        "to be written: 1MiB to make targets; 50 % of the I/Os are writes",
+        "6 points: 6 s plus file creation",
+        "data to write: 1MiB to create targets; 50 % of the I/Os are writes",
         "results: results",
     ]);
     let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
     let (first, again) = lines.split_at(6);
-    assert!(again.iter().all(|line| line.ends_with("(again: it was off the curve)")), "{}", run.stdout);
+    assert!(again.iter().all(|line| line.ends_with("(repeated: outlier)")), "{}", run.stdout);
     for (depth, line) in (1..).zip(first) {
         assert!(line.starts_with(&format!("Param -o {depth} -t 1, ")), "{line}");
         for unit in [" iops, ", " MB/sec, ", " ms, ", "% CPU"] {
@@ -80,14 +80,14 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     running.wait_for_stdout("Param -o 1");
     running.interrupt();
     let run = running.finish();
-    run.expect_status(0).expect_stderr(&["diskspd sweep --resume d goes on"]);
+    run.expect_status(0).expect_stderr(&["stopped; continue with diskspd sweep --resume d"]);
     assert_eq!(place.content("log"), b"ran\n", "a command for each run");
     let text = String::from_utf8(place.content("d/sweep.json")).expect("text");
     // Nobody waits ten minutes for the rest of it.
     let hurried = text.replace("600s", "1ms");
     place.file("d/sweep.json", hurried.as_bytes());
     let run = place.diskspd("sweep --resume d --run-commands").run();
-    run.expect_status(0).expect_stderr(&["1 runs were made before"]);
+    run.expect_status(0).expect_stderr(&["1 runs are already done"]);
     let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Param ")).collect();
     assert_eq!(lines.len(), 2, "{}", run.stdout);
     assert_eq!(
@@ -96,10 +96,14 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     );
 
     place.file("d/sweep.json", hurried.replace("diskspd 0", "diskspd 99").as_bytes());
-    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["it was begun with diskspd 99"]);
+    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["it was started with diskspd 99"]);
     place.file("d/sweep.json", hurried.replace("--vary=o=1,2,3", "--vary=o=1,2,4").as_bytes());
-    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["its points are not those"]);
-    place.diskspd("sweep --vary o=1 --dir d -- a.dat").run().expect_status(3).expect_stderr(&["--resume d goes on"]);
+    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["its points do not match"]);
+    place
+        .diskspd("sweep --vary o=1 --dir d -- a.dat")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["--resume d continues it"]);
     place.diskspd("sweep --resume nowhere").run().expect_status(1).expect_stderr(&["cannot read 'nowhere/sweep.json'"]);
 }
 
@@ -115,7 +119,7 @@ fn every_point_is_checked_before_anything_is_touched() {
     assert!(!place.path("d").exists(), "not even the directory was made");
     for (words, reason) in [
         ("--vary o=1 -- -c1M --delete-after a.dat", "--delete-after"),
-        ("--vary o=1 -- -c1M -yswhen a.dat", "for single runs"),
+        ("--vary o=1 -- -c1M -yswhen a.dat", "only with single runs"),
         ("--vary o=1,0 -- -c1M a.dat", "-o0"),
     ] {
         place.diskspd("sweep").args(words).run().expect_status(3).expect_stderr(&[reason]);
@@ -151,10 +155,10 @@ fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
     assert_eq!(place.content("a-2of2.dat").len(), 1 << 20);
     let made = |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
     let run = place.diskspd("sweep --vary o=1,2 --dir e -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
-    run.expect_status(0).expect_stderr(&["2MiB to make targets"]);
+    run.expect_status(0).expect_stderr(&["2MiB to create targets"]);
     let when = made(&place);
     let run = place.diskspd("sweep --vary o=1,2 --dir f -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
-    run.expect_status(0).expect_stderr(&["nothing to make targets; the load writes nothing"]);
+    run.expect_status(0).expect_stderr(&["none to create targets; the load writes nothing"]);
     assert_eq!(made(&place), when, "what stands is not made again");
 }
 
@@ -172,13 +176,13 @@ fn repeats_print_each_run_their_average_and_median() {
     assert!(run.stdout.contains(&average), "{average}: {}", run.stdout);
     assert_eq!(files(&place, "r").len(), 8);
     let run = place.diskspd("repeat --until iops=100% --runs 8 --dir s -- -c1M -d1 -W0 -b4K -r a.dat").run();
-    run.expect_status(0).expect_stderr(&["runs until the mean of iops is known to 100 %, at most 8"]);
+    run.expect_status(0).expect_stderr(&["runs until the mean of iops is known to within 100 % (maximum 8)"]);
     assert!(run.stdout.contains("Run 8, ") && !run.stdout.contains("mean ms"), "{}", run.stdout);
     place
         .diskspd("repeat --dir r -- a.dat")
         .run()
         .expect_status(3)
-        .expect_stderr(&["--dir 'r': a repeat is there: --resume r goes on with it"]);
+        .expect_stderr(&["--dir 'r': it holds a repeat: --resume r continues it"]);
 }
 
 #[test]
@@ -188,7 +192,7 @@ fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
     let words =
         "sweep --limit mean=50ms --probe 1s --confirm 1s --dir s -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat";
     let run = place.diskspd(words).run();
-    run.expect_status(0).expect_stdout(&["highest rate that keeps mean response time <= 50.000 ms: "]);
+    run.expect_status(0).expect_stdout(&["highest rate that meets mean response time <= 50.000 ms: "]);
     let sweep: Value = serde_json::from_slice(&place.content("s/sweep.json")).expect("it is JSON");
     let found = &sweep["limit"];
     let rate = |which: &str| -> f64 {
@@ -211,8 +215,8 @@ fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&[
         "steady state, SNIA-style: rounds ",
-        "not as SNIA's specification has it: the device was not purged",
-        "files are measured",
+        "deviation from the SNIA specification: the device was not purged",
+        "the targets are files",
     ]);
     let found = json(&place, "s/repeat.json");
     let rounds = found["visits"].as_array().expect("a list").len();
@@ -225,14 +229,14 @@ fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
 fn preconditioning_writes_every_target_twice_and_asks_first() {
     let place = workplace!();
     let run = place.diskspd("repeat --runs 1 --precondition --endurance 1G --dir p -- -c4M -d1 -W0 -b4K a.dat").run();
-    run.expect_status(0).expect_stderr(&["preconditioning: 8MiB are written, every target twice", "0.7812 %"]);
+    run.expect_status(0).expect_stderr(&["preconditioning: writes 8MiB, every target twice", "0.7812 %"]);
     run.expect_stdout(&["Preconditioning, ", "Run 1, "]);
     let visits = &json(&place, "p/repeat.json")["visits"];
     assert_eq!(visits[0]["purpose"], "precondition");
     let written = json(&place, &format!("p/{}", visits[0]["outcome"]["measured"]["file"].as_str().expect("a file")));
     assert_eq!(written["time_spans"][0]["measured"]["total"]["write"]["bytes"], 8 << 20);
     // It is no run: not to whoever compares, nor on a page.
-    place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["a side with a single run"]);
+    place.diskspd("compare p p").run().expect_status(0).expect_stdout(&["a single run shows only"]);
     place.diskspd("report p --output p.html").run().expect_status(0);
     let page = String::from_utf8(place.content("p.html")).expect("it is text");
     assert!(page.contains("The median of 1 runs"), "one run was made");

@@ -26,6 +26,7 @@ fn by_default_bytes_00_to_ff() {
     assert!(place.content("a.dat").iter().enumerate().all(|(index, byte)| *byte == index as u8));
 }
 
+// Shows switches: -Z
 #[test]
 fn zeros_with_z() {
     let place = place();
@@ -36,6 +37,7 @@ fn zeros_with_z() {
     assert!(place.content("a.dat").iter().all(|byte| *byte == 0));
 }
 
+// Shows switches: -Zr
 #[test]
 fn new_random_bytes_for_every_write_with_zr() {
     let place = place();
@@ -49,6 +51,7 @@ fn new_random_bytes_for_every_write_with_zr() {
     assert_eq!(blocks.len(), 64);
 }
 
+// Shows switches: -Z<size>[K|M|G|T|b][,<file>]
 #[test]
 fn pieces_of_a_random_source_with_a_size() {
     let place = place();
@@ -65,6 +68,7 @@ fn pieces_of_a_random_source_with_a_size() {
     assert!(known > 0, "none of {} pieces is of the same source", again.len());
 }
 
+// Shows switches: -Z<size>[K|M|G|T|b][,<file>]
 #[test]
 fn pieces_of_a_file() {
     let place = place();

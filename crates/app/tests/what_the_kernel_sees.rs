@@ -2,8 +2,9 @@
 //! what the report shows of them.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-use testkit::{OpenMode, Report, Running, Snapshot, Workplace, or_skip, skip, workplace};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+use testkit::{OpenMode, Report, Running, Snapshot, Workplace, nobody_can_run, or_skip, skip, tool, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
@@ -35,6 +36,8 @@ fn numbers(cpus: &str) -> Vec<u32> {
     cpus.split(',').flat_map(range).collect()
 }
 
+// Shows switches: -t<count>
+// Shows switches: -F<count>
 #[test]
 fn there_are_as_many_threads_as_asked_for() {
     let place = place();
@@ -57,6 +60,8 @@ fn there_are_as_many_threads_as_asked_for() {
     }
 }
 
+// Shows switches: -a[g<group>,]<cpu>[-<cpu>],...
+// Shows switches: -n
 #[test]
 fn threads_run_on_the_cpus_that_were_named() {
     let place = place();
@@ -67,9 +72,11 @@ fn threads_run_on_the_cpus_that_were_named() {
         run.end();
         threads.into_iter().filter(|(name, _)| name.starts_with("worker ")).map(|(_, cpus)| cpus).collect()
     };
-    // Round robin over all CPUs that may be used.
+    // Round robin over all CPUs that may be used, in DiskSpd's order.
     let expected: Vec<String> = (0..3).map(|thread| cpus[thread % cpus.len()].to_string()).collect();
-    let mut found = of_workers("-t3 -si -b4K a.dat");
+    let groups: BTreeSet<u32> = cpus.iter().map(|cpu| cpu / 64).collect();
+    let all: Vec<String> = groups.iter().map(|group| format!("-ag{group}")).collect();
+    let mut found = of_workers(&format!("-t3 -si -b4K {} a.dat", all.join(" ")));
     found.sort();
     let mut sorted = expected;
     sorted.sort();
@@ -83,6 +90,30 @@ fn threads_run_on_the_cpus_that_were_named() {
     assert_eq!(of_workers(&format!("-t2 -ag0,{last} -si -o1 -b4K a.dat")), [last.to_string(), last.to_string()]);
 }
 
+#[test]
+fn the_first_thread_runs_where_the_disk_interrupts() {
+    let place = place();
+    let plan = place.diskspd("--plan -t2 -b4K a.dat").run();
+    let first = plan.stdout.lines().find(|line| line.ends_with(", where the first thread runs"));
+    let Some(cpu) = first.and_then(|line| line.split(", CPU ").nth(1)?.split(',').next()) else {
+        skip!("the build is on no disk whose queues interrupt one CPU that may be used");
+    };
+    let run = measuring(&place, "-t2 -si -b4K a.dat");
+    let threads = run.threads();
+    let finished = run.end();
+    assert!(threads.contains(&("worker 0".to_owned(), cpu.to_owned())), "{threads:?}");
+    let used = finished.stdout.lines().find(|line| line.starts_with("effective affinity ")).expect("bound threads");
+    assert!(used.contains(&format!(": {cpu}")) || used.contains("group/cpu"), "{used}");
+}
+
+// Shows switches: -a<cspPeE>
+// Shows switches: -ac
+// Shows switches: -as
+// Shows switches: -ap
+// Shows switches: -aP
+// Shows switches: -ae
+// Shows switches: -aE
+// Shows switches: -aup
 #[test]
 fn an_order_of_cpus_uses_each_once_and_cores_first_with_c() {
     let place = place();
@@ -114,6 +145,7 @@ fn an_order_of_cpus_uses_each_once_and_cores_first_with_c() {
     }
 }
 
+// Shows switches: -a[g<group>,]<cpu>[-<cpu>],...
 #[test]
 fn cpus_that_do_not_exist_are_refused() {
     let place = place();
@@ -122,6 +154,14 @@ fn cpus_that_do_not_exist_are_refused() {
     assert_eq!(run.stdout, "");
 }
 
+// Shows switches: -t<count>
+// Shows switches: -w[<percent>]
+// Shows switches: -S[bhmruwyY]
+// Shows switches: -Sb
+// Shows switches: -Su
+// Shows switches: -Sw
+// Shows switches: -Sh
+// Shows switches: -h
 #[test]
 fn targets_are_open_as_the_caching_options_say() {
     let place = place();
@@ -151,6 +191,67 @@ fn targets_are_open_as_the_caching_options_say() {
     }
 }
 
+/// How the program opened a target: the flags that strace shows, and the result.
+fn opens_of<'a>(calls: &'a str, name: &str) -> Vec<(&'a str, bool)> {
+    let name = format!("/{name}\", ");
+    let lines = calls.lines().filter_map(|line| line.split_once(&name));
+    // The checks beforehand open what may be a FIFO.
+    let opens = lines.map(|(_, rest)| rest).filter(|rest| !rest.contains("O_NONBLOCK") && !rest.contains("O_PATH"));
+    opens.filter_map(|rest| rest.split_once(") = ")).map(|(flags, result)| (flags, !result.starts_with('-'))).collect()
+}
+
+/// The moment at which the access time of a file was set; long ago, so that the next reader would change it.
+fn with_old_access_time(path: &Path) -> SystemTime {
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(500_000_000);
+    let times = std::fs::FileTimes::new().set_accessed(long_ago);
+    std::fs::File::open(path).and_then(|file| file.set_times(times)).expect("our own file");
+    long_ago
+}
+
+// Shows switches: --atime
+#[test]
+fn every_engine_leaves_access_times_alone() {
+    let place = workplace!();
+    let path = place.file("theirs.dat", &vec![1; 1 << 20]);
+    let accessed = || std::fs::metadata(&path).and_then(|file| file.accessed()).expect("an access time");
+    let long_ago = with_old_access_time(&path);
+    for words in ["-o1", "-o4 --engine=io_uring", "-o4 --engine=aio", "-Sm", "-o4 -F2"] {
+        let line = format!("-d1 -W0 -b4K -r {words} {}", path.display());
+        let calls = or_skip!(place.system_calls("-e trace=open,openat", &line));
+        let opens = opens_of(&calls, "theirs.dat");
+        let wanted = |(flags, worked): &(&str, bool)| flags.contains("O_NOATIME") && *worked;
+        assert!(!opens.is_empty() && opens.iter().all(wanted), "{words}: {opens:?}");
+        assert_eq!(accessed(), long_ago, "{words}");
+    }
+    let line = format!("-d1 -W0 -b4K -r -o1 --atime {}", path.display());
+    let calls = or_skip!(place.system_calls("-e trace=open,openat", &line));
+    let opens = opens_of(&calls, "theirs.dat");
+    assert!(!opens.is_empty() && opens.iter().all(|(flags, _)| !flags.contains("O_NOATIME")), "{opens:?}");
+    if accessed() == long_ago {
+        skip!("the file system of the build keeps no access times; only the flag was seen");
+    }
+}
+
+#[test]
+fn a_file_of_another_user_is_opened_as_far_as_allowed() {
+    let place = workplace!();
+    let nobody = or_skip!(nobody_can_run(&place));
+    let strace = or_skip!(tool("strace"));
+    let path = place.file("roots.dat", &vec![1; 1 << 20]);
+    let output = place.path("strace.out");
+    let run = place.tool(strace).args("-f -e trace=open,openat -o").arg(&output).args(&nobody);
+    run.arg(place.program()).args("-d1 -W0 -b4K -r -o4").arg(&path).run().expect_status(0);
+    let calls = String::from_utf8(place.content("strace.out")).expect("strace's output is text");
+    let opens = opens_of(&calls, "roots.dat");
+    let has_flag: Vec<(bool, bool)> =
+        opens.iter().map(|(flags, worked)| (flags.contains("O_NOATIME"), *worked)).collect();
+    assert_eq!(has_flag, [(true, false), (false, true)], "{opens:?}");
+}
+
+// Shows switches: -f<rst>
+// Shows switches: -fr
+// Shows switches: -fs
+// Shows switches: -ft
 #[test]
 fn hints_are_passed_on() {
     let place = place();
@@ -162,6 +263,8 @@ fn hints_are_passed_on() {
     assert!(!calls.contains("POSIX_FADV_RANDOM") && !calls.contains("POSIX_FADV_SEQUENTIAL"), "{calls}");
 }
 
+// Shows switches: -o<count>
+// Shows switches: -O<count>
 #[test]
 fn the_engine_is_the_one_for_the_number_of_requests() {
     let place = place();
@@ -184,6 +287,9 @@ fn the_engine_is_the_one_for_the_number_of_requests() {
     }
 }
 
+// Shows switches: -d<seconds>
+// Shows switches: -W<seconds>
+// Shows switches: -C<seconds>
 #[test]
 fn phases_take_at_least_their_time() {
     let place = place();
@@ -201,6 +307,7 @@ fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
     (report.total.sum.ios_per_s, (expected * 0.005).max(1.0 / report.seconds))
 }
 
+// Shows switches: -g(<bytes/ms>|<count>i)
 #[test]
 fn limits_of_rate_are_kept() {
     let place = place();
@@ -223,6 +330,7 @@ fn limits_of_rate_are_kept() {
     }
 }
 
+// Shows switches: -g(<bytes/ms>|<count>i)
 #[test]
 fn limits_of_rate_are_not_exceeded() {
     let place = place();
@@ -235,6 +343,9 @@ fn limits_of_rate_are_not_exceeded() {
     }
 }
 
+// Shows switches: -L
+// Shows switches: -D[<milliseconds>]
+// Shows switches: -vs
 #[test]
 fn statistics_that_were_asked_for_are_there_and_no_others() {
     let place = place();
@@ -267,6 +378,7 @@ fn statistics_that_were_asked_for_are_there_and_no_others() {
     assert!(!run.stdout.contains("Wait Statistics"), "{run}");
 }
 
+// Shows switches: -P[<count>]
 #[test]
 fn dots_come_after_every_so_many_ios() {
     let place = place();
@@ -279,6 +391,8 @@ fn dots_come_after_every_so_many_ios() {
     assert_eq!(run.stderr.trim_matches(|c| c == '.' || c == '\n'), "", "{run}");
 }
 
+// Shows switches: -Rp[text|xml]
+// Shows switches: --plan
 #[test]
 fn showing_a_profile_or_a_plan_touches_nothing() {
     let place = place();
@@ -314,6 +428,7 @@ fn a_plan_says_which_thread_cpu_range_depth_memory_and_engine_and_why() {
     place.diskspd("--plan missing.dat").run().expect_stderr(&["missing.dat"]);
 }
 
+// Shows switches: --near-device
 #[test]
 fn near_device_runs_threads_on_a_node_or_says_that_it_is_not_known() {
     let place = workplace!();
@@ -326,6 +441,6 @@ fn near_device_runs_threads_on_a_node_or_says_that_it_is_not_known() {
     assert!(not_known || node, "{run}");
     for words in ["-n", "-a0"] {
         let refused = place.diskspd("-d1 -W0 -b4K --near-device").args(words).arg(&path).run();
-        refused.expect_status(3).expect_stderr(&["--near-device chooses the CPUs"]);
+        refused.expect_status(3).expect_stderr(&["--near-device cannot be used with -n"]);
     }
 }

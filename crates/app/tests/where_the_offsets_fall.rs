@@ -45,6 +45,10 @@ fn begins(sequence: &[u64], expected: &[u64], what: &str) {
     assert!(sequence.starts_with(expected), "{what}: {:?}", &sequence[..sequence.len().min(expected.len() + 2)]);
 }
 
+// Shows switches: -b<size>[K|M|G|T|b]
+// Shows switches: -B<base>[:<length>]
+// Shows switches: -f<size>[K|M|G|T|b]
+// Shows switches: -s[i][<stride>[K|M|G|T|b]]
 #[test]
 fn one_thread_follows_the_vectors_of_the_specification() {
     let place = place_with(3000);
@@ -69,6 +73,7 @@ fn one_thread_follows_the_vectors_of_the_specification() {
     }
 }
 
+// Shows switches: -T<size>[K|M|G|T|b]
 #[test]
 fn threads_start_a_stride_apart_and_keep_their_phase() {
     let place = place_with(3000);
@@ -93,6 +98,7 @@ fn threads_start_a_stride_apart_and_keep_their_phase() {
     }
 }
 
+// Shows switches: -s[i][<stride>[K|M|G|T|b]]
 #[test]
 fn interlocked_threads_share_one_sequence() {
     let place = place_with(64 << 10);
@@ -109,6 +115,8 @@ fn interlocked_threads_share_one_sequence() {
     assert!(most <= fewest.map(|count| count + 3).as_ref(), "{counts:?}");
 }
 
+// Shows switches: -B<base>[:<length>]
+// Shows switches: -r[<align>[K|M|G|T|b]]
 #[test]
 fn random_offsets_are_aligned_inside_the_range_and_everywhere() {
     let place = place_with(256 << 10);
@@ -137,6 +145,7 @@ fn random_offsets_are_aligned_inside_the_range_and_everywhere() {
     }
 }
 
+// Shows switches: -rs<percent>
 #[test]
 fn mixed_loads_jump_as_often_as_they_should() {
     let place = place_with(4 << 20);
@@ -160,6 +169,7 @@ fn mixed_loads_jump_as_often_as_they_should() {
     assert!(other.len() * 100 < same.len(), "{} of {} runs turn", other.len(), same.len());
 }
 
+// Shows switches: -rd(pct|abs)<IO%>/<length>:...
 #[test]
 fn distributions_put_their_share_in_each_range() {
     let place = place_with(1 << 20);
@@ -181,6 +191,7 @@ fn distributions_put_their_share_in_each_range() {
     }
 }
 
+// Shows switches: -w[<percent>]
 #[test]
 fn the_share_of_writes_is_kept() {
     let place = place_with(1 << 20);
@@ -195,6 +206,7 @@ fn the_share_of_writes_is_kept() {
     }
 }
 
+// Shows switches: -z[<seed>]
 #[test]
 fn equal_seeds_give_equal_offsets_and_others_do_not() {
     let place = place_with(4 << 20);
@@ -216,6 +228,8 @@ fn equal_seeds_give_equal_offsets_and_others_do_not() {
     assert_ne!(or_skip!(run("-z")), or_skip!(run("-z")), "-z alone takes a new seed");
 }
 
+// Shows switches: -F<count>
+// Shows switches: -O<count>
 #[test]
 fn threads_of_a_pool_serve_all_targets() {
     let place = place_with(64 << 10);
@@ -238,6 +252,8 @@ fn threads_of_a_pool_serve_all_targets() {
     }
 }
 
+// Shows switches: -i<count>
+// Shows switches: -j<milliseconds>
 #[test]
 fn bursts_are_followed_by_pauses() {
     let place = place_with(1 << 20);

@@ -5,7 +5,7 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -52,18 +52,17 @@ pub struct AioEngine {
     context: u64,
     files: ManuallyDrop<Vec<OwnedFd>>,
     regions: ManuallyDrop<Regions>,
-    prepared: Prepared<Op>,
-    /// One block per request: the kernel reads them while submitting.
-    blocks: Box<[ControlBlock]>,
+    /// The kernel reads the blocks of operations while it takes them.
+    prepared: Prepared<ControlBlock>,
     staged: Vec<*const ControlBlock>,
     events: Box<[Event]>,
     done: Vec<Done>,
-    /// Operations handed to the kernel that have not come back.
+    /// Operations submitted to the kernel that have not completed.
     submitted: u32,
 }
 
-// SAFETY: the raw pointers in `staged` point into `blocks`, which moves with this value's box and
-// is used by nobody else.
+// SAFETY: the raw pointers in `staged` point into `prepared`, whose box moves with this value and is used by
+// nobody else.
 unsafe impl Send for AioEngine {}
 
 impl AioEngine {
@@ -81,8 +80,7 @@ impl AioEngine {
             context,
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(Regions::new(regions)),
-            prepared: Prepared::new(slots as u32),
-            blocks: vec![ControlBlock::default(); slots].into_boxed_slice(),
+            prepared: Prepared::new(slots as u32, &ControlBlock::default()),
             staged: Vec::with_capacity(slots),
             events: vec![Event::default(); slots].into_boxed_slice(),
             done: Vec::with_capacity(slots),
@@ -94,7 +92,7 @@ impl AioEngine {
         let mut submitted = 0;
         while !self.staged.is_empty() {
             let (count, list) = (self.staged.len(), self.staged.as_mut_ptr());
-            // SAFETY: `list` holds `count` pointers to blocks of `self.blocks`; each names a buffer
+            // SAFETY: `list` holds `count` pointers to blocks of `self.prepared`; each names a buffer
             // checked by `Regions::address` and an open file of this engine, both kept until the
             // operation has come back.
             let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, list) });
@@ -117,17 +115,16 @@ impl AioEngine {
     /// The first staged operation was refused: it comes back with the error.
     fn fail_first(&mut self, errno: i32) {
         let block = self.staged.remove(0);
-        // SAFETY: staged pointers point into `self.blocks`, which lives as long as this value.
+        // SAFETY: staged pointers point into `self.prepared`, which lives as long as this value.
         let slot = unsafe { (*block).data } as SlotId;
         self.done.push(Done { slot, result: -errno, begun_ns: 0, ended_ns: 0 });
     }
 
     fn wait(&mut self, wait: Wait) -> io::Result<()> {
-        let now = sys::clock::monotonic_ns();
         let (least, left_ns) = match wait {
             Wait::Poll => (0, Some(0)),
             Wait::For { count } => (count, None),
-            Wait::Until { count, deadline_ns } => (count, Some(deadline_ns.saturating_sub(now))),
+            Wait::Until { count, deadline_ns } => (count, Some(deadline_ns.saturating_sub(sys::clock::monotonic_ns()))),
         };
         // Never for more than can come back.
         let least = least.min(self.submitted);
@@ -174,27 +171,23 @@ impl Engine for AioEngine {
     const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        self.prepared.set(slot, op.write, *op);
-    }
-
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        let op = self.prepared.at(slot, write, offset);
-        self.stage(slot, &op);
-    }
-
-    fn stage(&mut self, slot: SlotId, op: &Op) {
-        let block = &mut self.blocks[slot as usize];
-        *block = ControlBlock {
+        let block = ControlBlock {
             data: u64::from(slot),
             opcode: if op.write { OPCODE_WRITE } else { OPCODE_READ },
             priority: op.priority.cast_signed(),
             flags: if op.priority == 0 { 0 } else { FLAG_PRIORITY },
             file: self.files[op.file as usize].as_raw_fd().cast_unsigned(),
-            buffer: self.regions.address(op) as u64,
+            buffer: self.regions.address(op).as_ptr() as u64,
             bytes: u64::from(op.length),
-            offset: op.offset.cast_signed(),
             ..ControlBlock::default()
         };
+        self.prepared.set(slot, op.write, block);
+    }
+
+    #[inline]
+    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
+        let block = self.prepared.get_mut(slot, write);
+        block.offset = offset.cast_signed();
         self.staged.push(ptr::from_ref(block));
     }
 
@@ -205,8 +198,14 @@ impl Engine for AioEngine {
         Ok(Pushed { submitted })
     }
 
-    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
-        done.take_from(&mut self.done, most);
+    #[inline]
+    fn look(&mut self) -> Found {
+        Found { count: self.done.len() as u32, is_stamped: false }
+    }
+
+    #[inline]
+    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+        take_from(&mut self.done, most, each);
     }
 
     fn cancel_all(&mut self) {

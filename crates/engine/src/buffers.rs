@@ -1,7 +1,7 @@
 //! Buffer regions: memory that an engine may give to the kernel.
 
 use crate::Op;
-use std::io;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use sys::mapping::Mapping;
 
@@ -43,13 +43,14 @@ impl Regions {
     /// If the operation leaves its region, or would read into a shared one: the address goes to
     /// the kernel, so this is checked in every build.
     #[inline]
-    pub(crate) fn address(&self, op: &Op) -> *mut u8 {
+    pub(crate) fn address(&self, op: &Op) -> NonNull<u8> {
         let region = &self.regions[op.region as usize];
         let mapping = region.mapping();
         let fits = op.region_offset.checked_add(u64::from(op.length)).is_some_and(|end| end <= mapping.len());
         assert!(fits, "an operation leaves its buffer");
         assert!(op.write || matches!(region, Region::Own(_)), "a read into shared memory");
-        mapping.address().wrapping_add(op.region_offset as usize)
+        let address = mapping.address().wrapping_add(op.region_offset as usize);
+        NonNull::new(address).expect("memory is never mapped at address 0")
     }
 
     pub(crate) fn get_mut(&mut self, region: u32) -> Option<&mut Mapping> {
@@ -61,15 +62,5 @@ impl Regions {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Mapping> {
         self.regions.iter().map(Region::mapping)
-    }
-}
-
-/// A transfer's result as a system call gives it: bytes, or the error as a negative number.
-pub(crate) fn raw_result(result: isize) -> i32 {
-    if result >= 0 {
-        // A transfer is at most `Op::length` bytes long, and the kernel stops at 2^31 - 4096.
-        i32::try_from(result).unwrap_or(i32::MAX)
-    } else {
-        -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
     }
 }

@@ -10,6 +10,8 @@ pub mod mapped;
 pub mod null;
 mod one_by_one;
 mod prepared;
+mod ring_handle;
+pub mod ring_setup;
 pub mod sync;
 pub mod target;
 pub mod uring;
@@ -21,7 +23,7 @@ use sys::mapping::Mapping;
 pub type SlotId = u32;
 
 /// One read or write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
     /// True to write.
     pub write: bool,
@@ -39,7 +41,7 @@ pub struct Op {
     pub priority: u16,
 }
 
-/// An operation that came back.
+/// A completed operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Its request.
@@ -49,51 +51,29 @@ pub struct Done {
     /// When it was handed to the kernel, on the engine's clock; only with `ended_ns`.
     pub begun_ns: u64,
     /// When it came back; 0 = nobody looked, because it completed behind the engine's back. Engines
-    /// that complete operations one by one inside [`Engine::push`] stamp each, so that the eighth
-    /// does not carry the time of the seven before it.
+    /// that do operations one by one inside [`Engine::take`] stamp each, so that the eighth does not
+    /// carry the time of the seven before it.
     pub ended_ns: u64,
 }
 
-/// Operations that came back together; room for every request of the thread.
-#[derive(Debug)]
-pub struct DoneBatch {
-    items: Box<[Done]>,
-    count: usize,
+/// What [`Engine::look`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Completions that can be taken.
+    pub count: u32,
+    /// Each of them has stamps of its own, or will have once it is taken.
+    pub is_stamped: bool,
 }
 
-impl DoneBatch {
-    /// Room for `slots` completions.
-    pub fn new(slots: u32) -> Self {
-        Self { items: vec![Done::default(); slots as usize].into_boxed_slice(), count: 0 }
-    }
-
-    /// What is in it.
-    #[inline]
-    pub fn items(&self) -> &[Done] {
-        &self.items[..self.count]
-    }
-
-    /// Forgets what is in it.
-    pub fn clear(&mut self) {
-        self.count = 0;
-    }
-
-    /// What is not filled yet.
-    fn room(&mut self) -> &mut [Done] {
-        &mut self.items[self.count..]
-    }
-
-    /// Moves the oldest of `from` in, at most `most`.
-    fn take_from(&mut self, from: &mut Vec<Done>, most: u32) {
-        let room = self.room();
-        let count = from.len().min(most as usize).min(room.len());
-        room[..count].copy_from_slice(&from[..count]);
-        self.count += count;
-        if count == from.len() {
-            from.clear();
-        } else {
-            from.drain(..count);
-        }
+/// Gives the first `most` of `done` to `each` and forgets them.
+#[inline]
+pub(crate) fn take_from(done: &mut Vec<Done>, most: u32, mut each: impl FnMut(Done)) {
+    let count = done.len().min(most as usize);
+    done[..count].iter().for_each(|done| each(*done));
+    if count == done.len() {
+        done.clear();
+    } else {
+        done.drain(..count);
     }
 }
 
@@ -134,20 +114,31 @@ pub trait Engine {
     /// True if the kernel takes many operations at a time and may complete them later.
     const TAKES_MANY: bool;
 
-    /// Keeps what a request will do when it reads, or writes; a request has one operation of each kind.
+    /// True if it has [`do_now`](Self::do_now).
+    const DOES_NOW: bool = false;
+
+    /// Keeps what a request does when it reads, or writes; a request has one operation of each kind.
     /// The offset is given at the start.
     fn prepare(&mut self, slot: SlotId, op: &Op);
 
-    /// Stages the operation of this kind that was prepared, at `offset`.
-    ///
-    /// # Panics
-    ///
-    /// If none was prepared.
+    /// Stages the operation of this kind that was prepared last, at `offset`. Never blocks, never fails: there are
+    /// never more operations than requests. One that was never prepared does nothing, or fails.
     fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64);
 
-    /// Stages one operation that need not have been prepared. Never blocks, never fails: there are never more operations than
-    /// requests.
-    fn stage(&mut self, slot: SlotId, op: &Op);
+    /// Stages several operations that were prepared: request, whether it writes, and offset of each.
+    #[inline]
+    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, bool, u64)>) {
+        for (slot, write, offset) in operations {
+            self.stage_prepared(slot, write, offset);
+        }
+    }
+
+    /// Prepares an operation and stages it.
+    #[inline]
+    fn stage(&mut self, slot: SlotId, op: &Op) {
+        self.prepare(slot, op);
+        self.stage_prepared(slot, op.write, op.offset);
+    }
 
     /// Hands staged operations to the kernel and waits: at most one system call. A signal ends the
     /// wait without an error.
@@ -157,13 +148,36 @@ pub trait Engine {
     /// The kernel's, if it refuses the call as a whole. Errors of operations come with them.
     fn push(&mut self, wait: Wait) -> io::Result<Pushed>;
 
-    /// Copies at most `most` completions out. No system call.
-    fn reap(&mut self, done: &mut DoneBatch, most: u32);
+    /// Looks for completions, without a system call. What comes back later is for the next look, so a stamp taken
+    /// after this one is later than all that was found.
+    fn look(&mut self) -> Found;
 
-    /// Asks the kernel to give up on what is in flight; completions still have to be reaped.
+    /// Gives the oldest of the completions that the latest look found to `each`, at most `most`.
+    fn take(&mut self, most: u32, each: impl FnMut(Done));
+
+    /// Looks for completions, and takes the oldest.
+    #[inline]
+    fn take_oldest(&mut self) -> Option<Done> {
+        let mut oldest = None;
+        self.look();
+        self.take(1, |done| oldest = Some(done));
+        oldest
+    }
+
+    /// Does an operation that was prepared, at once and with stamps, while nothing else is under way. `None` from an
+    /// engine that has no such way.
+    #[inline]
+    fn do_now(&mut self, _slot: SlotId, _write: bool, _offset: u64) -> Option<Done> {
+        None
+    }
+
+    /// Forgets operations that were handed over and not begun, where the engine does one after the other.
+    fn forget_waiting(&mut self) {}
+
+    /// Asks the kernel to give up on what is in flight; completions still have to be taken.
     fn cancel_all(&mut self);
 
-    /// Operations staged or in flight that have not been reaped.
+    /// Operations staged or in flight that have not been taken.
     fn in_flight(&self) -> u32;
 
     /// A buffer region, to change what writes contain; `None` if it is shared with other threads.

@@ -4,9 +4,9 @@
 //! does what is not mapped.
 
 use crate::buffers::Region;
-use crate::one_by_one::OneByOne;
+use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
-use crate::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use std::io;
 use sys::file_mapping::{FileMapping, Persist};
@@ -27,6 +27,8 @@ pub struct MappedTarget {
 #[derive(Debug)]
 pub struct Mapped<E, C> {
     inner: E,
+    /// What the latest look found there and was not taken.
+    inner_found: u32,
     /// By file number; `None` = the inner engine's.
     targets: Vec<Option<MappedTarget>>,
     /// By region number: buffers of mapped targets, and empty ones for the inner engine's.
@@ -45,7 +47,14 @@ impl<E: Engine, C: Clock> Mapped<E, C> {
         targets: Vec<Option<MappedTarget>>,
         regions: Vec<Option<Region>>,
     ) -> Self {
-        Self { inner, targets, regions, prepared: Prepared::new(slots), operations: OneByOne::new(clock, slots) }
+        Self {
+            inner,
+            inner_found: 0,
+            targets,
+            regions,
+            prepared: Prepared::new(slots, &Op::default()),
+            operations: OneByOne::new(clock, slots),
+        }
     }
 
     fn is_mapped(&self, file: u32) -> bool {
@@ -69,40 +78,53 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         self.prepared.set(slot, op.write, *op);
+        if !self.is_mapped(op.file) {
+            self.inner.prepare(slot, op);
+        }
     }
 
     fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        let op = self.prepared.at(slot, write, offset);
-        self.stage(slot, &op);
-    }
-
-    fn stage(&mut self, slot: SlotId, op: &Op) {
-        if self.is_mapped(op.file) {
-            self.operations.stage(slot, op);
+        if self.is_mapped(self.prepared.get(slot, write).file) {
+            self.operations.stage(Waiting { slot, write, offset });
         } else {
-            self.inner.stage(slot, op);
+            self.inner.stage_prepared(slot, write, offset);
         }
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
-        self.operations.complete(|op| transfer(&self.targets, &mut self.regions, op));
-        // With completions at hand nothing is waited for.
-        let wait = if self.operations.has_done() { Wait::Poll } else { wait };
+        self.operations.hand_over();
+        // With operations at hand nothing is waited for.
+        let wait = if self.operations.ready() > 0 { Wait::Poll } else { wait };
         if self.inner.in_flight() == 0 {
             return Ok(Pushed::default());
         }
         self.inner.push(wait)
     }
 
-    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
-        let before = done.items().len() as u32;
-        self.inner.reap(done, most);
-        let taken = done.items().len() as u32 - before;
-        self.operations.reap(done, most - taken);
+    fn look(&mut self) -> Found {
+        let inner = self.inner.look();
+        self.inner_found = inner.count;
+        Found { count: inner.count + self.operations.ready(), is_stamped: inner.is_stamped || inner.count == 0 }
+    }
+
+    fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
+        let of_inner = most.min(self.inner_found);
+        self.inner_found -= of_inner;
+        self.inner.take(of_inner, &mut each);
+        let transfer = |next: &Waiting| {
+            let op = Op { offset: next.offset, ..*self.prepared.get(next.slot, next.write) };
+            transfer(&self.targets, &mut self.regions, &op)
+        };
+        self.operations.take(most - of_inner, transfer, each);
+    }
+
+    fn forget_waiting(&mut self) {
+        self.operations.forget();
+        self.inner.forget_waiting();
     }
 
     fn cancel_all(&mut self) {
-        self.operations.cancel();
+        self.operations.forget();
         self.inner.cancel_all();
     }
 

@@ -2,7 +2,7 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
 use std::io;
 use sys::mapping::Mapping;
 
@@ -20,17 +20,9 @@ impl NullEngine {
     pub fn new(slots: u32, regions: Vec<Region>) -> Self {
         Self {
             regions: Regions::new(regions),
-            prepared: Prepared::new(slots),
+            prepared: Prepared::new(slots, &0),
             done: Vec::with_capacity(slots as usize),
         }
-    }
-}
-
-impl NullEngine {
-    fn result(&self, op: &Op) -> i32 {
-        // The same check that real engines make, so that its cost is measured too.
-        let _ = self.regions.address(op);
-        i32::try_from(op.length).unwrap_or(i32::MAX)
     }
 }
 
@@ -39,7 +31,9 @@ impl Engine for NullEngine {
     const TAKES_MANY: bool = false;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        self.prepared.set(slot, op.write, self.result(op));
+        // The same check that real engines make.
+        let _ = self.regions.address(op);
+        self.prepared.set(slot, op.write, i32::try_from(op.length).unwrap_or(i32::MAX));
     }
 
     #[inline]
@@ -48,17 +42,18 @@ impl Engine for NullEngine {
         self.done.push(Done { slot, result, begun_ns: 0, ended_ns: 0 });
     }
 
-    fn stage(&mut self, slot: SlotId, op: &Op) {
-        let result = self.result(op);
-        self.done.push(Done { slot, result, begun_ns: 0, ended_ns: 0 });
-    }
-
     fn push(&mut self, _: Wait) -> io::Result<Pushed> {
         Ok(Pushed { submitted: self.in_flight() })
     }
 
-    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
-        done.take_from(&mut self.done, most);
+    #[inline]
+    fn look(&mut self) -> Found {
+        Found { count: self.in_flight(), is_stamped: false }
+    }
+
+    #[inline]
+    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+        take_from(&mut self.done, most, each);
     }
 
     fn cancel_all(&mut self) {

@@ -1,58 +1,84 @@
-//! Operations that complete one after the other inside [`Engine::push`](crate::Engine::push), each
-//! with its own stamps.
+//! Operations that are done one after the other while they are taken, each with its own stamps.
 
-use crate::{Done, DoneBatch, Op, SlotId};
+use crate::{Done, SlotId};
 use hot::clock::Clock;
 
-/// What is staged and what has come back.
+/// A queued operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waiting {
+    pub(crate) slot: SlotId,
+    pub(crate) write: bool,
+    pub(crate) offset: u64,
+}
+
+/// What waits, in order. The counts wrap; what they count is at their remainder by the number of places, a power of two.
 #[derive(Debug)]
 pub(crate) struct OneByOne<C> {
     clock: C,
-    staged: Vec<(SlotId, Op)>,
-    done: Vec<Done>,
+    waiting: Box<[Waiting]>,
+    /// Operations that were ever staged, handed over, and taken.
+    staged: u32,
+    handed_over: u32,
+    taken: u32,
 }
 
 impl<C: Clock> OneByOne<C> {
     /// Room for `slots` requests.
     pub(crate) fn new(clock: C, slots: u32) -> Self {
-        let slots = slots as usize;
-        Self { clock, staged: Vec::with_capacity(slots), done: Vec::with_capacity(slots) }
+        let places = slots.max(1).next_power_of_two() as usize;
+        let waiting = vec![Waiting::default(); places].into_boxed_slice();
+        Self { clock, waiting, staged: 0, handed_over: 0, taken: 0 }
     }
 
-    /// Keeps an operation for [`complete`](Self::complete).
-    pub(crate) fn stage(&mut self, slot: SlotId, op: &Op) {
-        self.staged.push((slot, *op));
+    /// Keeps an operation for [`take`](Self::take).
+    #[inline]
+    pub(crate) fn stage(&mut self, waiting: Waiting) {
+        let place = self.staged as usize & (self.waiting.len() - 1);
+        self.waiting[place] = waiting;
+        self.staged = self.staged.wrapping_add(1);
     }
 
-    /// Lets `transfer` do every staged operation: its result is bytes or a negative error number.
-    /// Gives the number of operations done.
-    pub(crate) fn complete(&mut self, mut transfer: impl FnMut(&Op) -> i32) -> u32 {
-        let count = self.staged.len() as u32;
-        for (slot, op) in self.staged.drain(..) {
-            let begun_ns = self.clock.now_ns();
-            let result = transfer(&op);
-            self.done.push(Done { slot, result, begun_ns, ended_ns: self.clock.now_ns() });
+    /// What is staged may be done. Gives how many operations that are.
+    #[inline]
+    pub(crate) fn hand_over(&mut self) -> u32 {
+        let before = self.handed_over;
+        self.handed_over = self.staged;
+        self.staged.wrapping_sub(before)
+    }
+
+    /// How many operations can be taken now: one, so that its request may start again before the next is done.
+    #[inline]
+    pub(crate) fn ready(&self) -> u32 {
+        self.handed_over.wrapping_sub(self.taken).min(1)
+    }
+
+    /// Lets `transfer` do the first operation, unless `most` is 0: its result is bytes or a negative error number.
+    #[inline]
+    pub(crate) fn take(&mut self, most: u32, transfer: impl FnOnce(&Waiting) -> i32, each: impl FnOnce(Done)) {
+        if most == 0 || self.ready() == 0 {
+            return;
         }
-        count
+        let next = self.waiting[self.taken as usize & (self.waiting.len() - 1)];
+        self.taken = self.taken.wrapping_add(1);
+        each(self.stamped(next.slot, || transfer(&next)));
     }
 
-    /// True if completions are at hand.
-    pub(crate) fn has_done(&self) -> bool {
-        !self.done.is_empty()
+    /// What `transfer` leads to, with a stamp before and after.
+    #[inline]
+    pub(crate) fn stamped(&self, slot: SlotId, transfer: impl FnOnce() -> i32) -> Done {
+        let begun_ns = self.clock.now_ns();
+        let result = transfer();
+        Done { slot, result, begun_ns, ended_ns: self.clock.now_ns() }
     }
 
-    /// Moves at most `most` completions out.
-    pub(crate) fn reap(&mut self, done: &mut DoneBatch, most: u32) {
-        done.take_from(&mut self.done, most);
+    /// Forgets what waits.
+    pub(crate) fn forget(&mut self) {
+        (self.handed_over, self.taken) = (self.staged, self.staged);
     }
 
-    /// Forgets what is staged.
-    pub(crate) fn cancel(&mut self) {
-        self.staged.clear();
-    }
-
-    /// Operations staged, or done and not reaped.
+    /// Operations that wait.
+    #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
-        (self.staged.len() + self.done.len()) as u32
+        self.staged.wrapping_sub(self.taken)
     }
 }

@@ -1,40 +1,31 @@
 //! What requests do again and again, as operations that lack only their offset.
 
-use crate::{Op, SlotId};
+use crate::SlotId;
 
 /// One operation of each kind per request.
 #[derive(Debug)]
 pub(crate) struct Prepared<T> {
-    /// Reads, then writes, of each request.
-    items: Box<[[Option<T>; 2]]>,
+    /// The read and the write of the first request, of the second, and so on.
+    items: Box<[T]>,
 }
 
-impl<T> Prepared<T> {
-    /// None yet.
-    pub(crate) fn new(slots: u32) -> Self {
-        Self { items: (0..slots).map(|_| [None, None]).collect() }
+impl<T: Clone> Prepared<T> {
+    /// Each of them `unprepared` at first.
+    pub(crate) fn new(slots: u32, unprepared: &T) -> Self {
+        Self { items: vec![unprepared.clone(); 2 * slots as usize].into_boxed_slice() }
     }
 
     pub(crate) fn set(&mut self, slot: SlotId, write: bool, item: T) {
-        self.items[slot as usize][usize::from(write)] = Some(item);
+        *self.get_mut(slot, write) = item;
     }
 
-    /// # Panics
-    ///
-    /// If none was prepared.
     #[inline]
-    pub(crate) fn get(&mut self, slot: SlotId, write: bool) -> &mut T {
-        match &mut self.items[slot as usize][usize::from(write)] {
-            Some(item) => item,
-            None => panic!("an operation that was not prepared"),
-        }
+    pub(crate) fn get_mut(&mut self, slot: SlotId, write: bool) -> &mut T {
+        &mut self.items[(slot as usize) << 1 | usize::from(write)]
     }
-}
 
-impl Prepared<Op> {
-    /// The operation at `offset`.
     #[inline]
-    pub(crate) fn at(&mut self, slot: SlotId, write: bool, offset: u64) -> Op {
-        Op { offset, ..*self.get(slot, write) }
+    pub(crate) fn get(&self, slot: SlotId, write: bool) -> &T {
+        &self.items[(slot as usize) << 1 | usize::from(write)]
     }
 }

@@ -1,13 +1,16 @@
 //! One system call per I/O: the cheapest way where a thread has one request (a ring costs about
 //! a quarter more there).
 
-use crate::buffers::{Region, Regions, raw_result};
-use crate::one_by_one::OneByOne;
+use crate::buffers::{Region, Regions};
+use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
-use crate::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
+use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::slice;
 use sys::mapping::Mapping;
 
 /// `pread` and `pwrite`, one staged operation after the other.
@@ -15,8 +18,22 @@ use sys::mapping::Mapping;
 pub struct SyncEngine<C> {
     files: Vec<OwnedFd>,
     regions: Regions,
-    prepared: Prepared<Op>,
+    prepared: Prepared<Call>,
     operations: OneByOne<C>,
+}
+
+/// Everything that a system call for one operation is given, but the offset.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    write: bool,
+    file: RawFd,
+    address: NonNull<u8>,
+    length: usize,
+}
+
+impl Call {
+    /// Is refused by the kernel.
+    const NONE: Self = Self { write: false, file: RawFd::MAX, address: NonNull::dangling(), length: 0 };
 }
 
 impl<C: Clock> SyncEngine<C> {
@@ -25,7 +42,7 @@ impl<C: Clock> SyncEngine<C> {
         Self {
             files,
             regions: Regions::new(regions),
-            prepared: Prepared::new(slots),
+            prepared: Prepared::new(slots, &Call::NONE),
             operations: OneByOne::new(clock, slots),
         }
     }
@@ -34,33 +51,55 @@ impl<C: Clock> SyncEngine<C> {
 impl<C: Clock> Engine for SyncEngine<C> {
     const STAMPS: bool = true;
     const TAKES_MANY: bool = false;
+    const DOES_NOW: bool = true;
 
+    /// What the operation names is checked here, once for all the times that it is done.
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        self.prepared.set(slot, op.write, *op);
+        let call = Call {
+            write: op.write,
+            file: self.files[op.file as usize].as_raw_fd(),
+            address: self.regions.address(op),
+            length: op.length as usize,
+        };
+        self.prepared.set(slot, op.write, call);
     }
 
     #[inline]
     fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        self.operations.stage(slot, &self.prepared.at(slot, write, offset));
+        self.operations.stage(Waiting { slot, write, offset });
     }
 
-    fn stage(&mut self, slot: SlotId, op: &Op) {
-        self.operations.stage(slot, op);
-    }
-
+    #[inline]
     fn push(&mut self, _: Wait) -> io::Result<Pushed> {
-        let submitted = self.operations.complete(|op| transfer(&self.files, &self.regions, op));
-        Ok(Pushed { submitted })
+        Ok(Pushed { submitted: self.operations.hand_over() })
     }
 
-    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
-        self.operations.reap(done, most);
+    #[inline]
+    fn look(&mut self) -> Found {
+        Found { count: self.operations.ready(), is_stamped: true }
+    }
+
+    #[inline]
+    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+        let transfer = |next: &Waiting| transfer(self.prepared.get(next.slot, next.write), next.offset);
+        self.operations.take(most, transfer, each);
+    }
+
+    #[inline]
+    fn do_now(&mut self, slot: SlotId, write: bool, offset: u64) -> Option<Done> {
+        let call = self.prepared.get(slot, write);
+        Some(self.operations.stamped(slot, || transfer(call, offset)))
+    }
+
+    fn forget_waiting(&mut self) {
+        self.operations.forget();
     }
 
     fn cancel_all(&mut self) {
-        self.operations.cancel();
+        self.operations.forget();
     }
 
+    #[inline]
     fn in_flight(&self) -> u32 {
         self.operations.in_flight()
     }
@@ -70,22 +109,27 @@ impl<C: Clock> Engine for SyncEngine<C> {
     }
 }
 
-const _: () = assert!(usize::BITS == 64, "an offset takes one register of a system call");
-
-/// One system call for one operation; its result is bytes or a negative error number.
-fn transfer(files: &[OwnedFd], regions: &Regions, op: &Op) -> i32 {
-    let file = files[op.file as usize].as_raw_fd();
-    let address = regions.address(op).cast::<libc::c_void>();
-    let (length, offset) = (op.length as usize, op.offset.cast_signed());
-    // Not the wrappers of the C library: they are cancellation points, which costs 40 instructions.
-    let call = if op.write { libc::SYS_pwrite64 } else { libc::SYS_pread64 };
+/// Makes the call; its result is bytes or a negative error number.
+#[inline]
+#[expect(clippy::cast_possible_wrap, reason = "the kernel transfers no more than 2^31 - 4096 bytes at once")]
+fn transfer(call: &Call, offset: u64) -> i32 {
+    let Call { write, file, address, length } = *call;
+    // SAFETY: the engine keeps the file open.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
     loop {
-        // SAFETY: `address` was checked to have `length` bytes in a region that the
-        // engine owns, no reference points into it, and the call returns before anything else can
-        // touch it. Both calls take a descriptor, an address, a length and an offset.
-        let result = raw_result(unsafe { libc::syscall(call, file, address, length, offset) } as isize);
-        if result != -libc::EINTR {
-            return result;
+        // Not the C library's: they are cancellation points, which costs 40 instructions.
+        let result = if write {
+            // SAFETY: `SyncEngine::prepare` took the address and length from a region that the engine owns or shares
+            // with other readers; nobody writes to it during the call.
+            rustix::io::pwrite(file, unsafe { slice::from_raw_parts(address.as_ptr(), length) }, offset)
+        } else {
+            // SAFETY: as above; reads go to regions that are the engine's own, and no other reference leads there.
+            rustix::io::pread(file, unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) }, offset)
+        };
+        match result {
+            Ok(bytes) => return bytes as i32,
+            Err(Errno::INTR) => {}
+            Err(error) => return -error.raw_os_error(),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Done, DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use crate::ring_handle::RingHandle;
+use crate::ring_setup::{RingSettings, build};
+use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use rustix::event::{PollFd, PollFlags};
@@ -14,9 +16,6 @@ use sys::mapping::Mapping;
 
 /// Largest buffer that the kernel registers (`io_buffer_validate` in `io_uring/rsrc.c`).
 const REGISTERED_BYTES_MAX: u64 = 1 << 30;
-
-/// How long the kernel's submission thread looks for work before it sleeps.
-const SUBMISSION_POLL_IDLE_MS: u32 = 1000;
 
 /// Marks the completion of a cancellation, which belongs to no request.
 const CANCEL: u64 = u64::MAX;
@@ -33,31 +32,22 @@ pub struct Shortfall {
 /// A ring of one thread, with its targets and buffers.
 pub struct UringEngine {
     ring: ManuallyDrop<IoUring>,
+    handle: RingHandle,
     files: ManuallyDrop<Vec<OwnedFd>>,
     regions: ManuallyDrop<Regions>,
     prepared: Prepared<squeue::Entry>,
     /// The kernel knows each region by its index.
     registered: bool,
+    /// Entries of the submission queue that the kernel has not taken.
+    staged: u32,
     /// Operations staged or in flight.
     outstanding: u32,
     /// Cancellations in flight.
     cancelling: u32,
     /// The kernel takes a deadline with the call that waits (`EXT_ARG`, Linux 5.11).
     takes_deadlines: bool,
-}
-
-/// How a ring is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RingSettings {
-    /// Register the buffers, so that the kernel need not look up their pages for each operation.
-    pub register_buffers: bool,
-    /// A kernel thread takes submissions (`SQPOLL`).
-    pub submission_polling: bool,
-    /// Completions are polled for at the device (`IOPOLL`).
-    pub completion_polling: bool,
-    /// Completions arrive with the next system call only, which costs least (`DEFER_TASKRUN`);
-    /// without it they arrive by themselves.
-    pub deferred_completions: bool,
+    /// A kernel thread takes submissions, and may have to be woken.
+    submission_polling: bool,
 }
 
 impl UringEngine {
@@ -81,59 +71,63 @@ impl UringEngine {
         let buffers = refused.map(|error| registration_error(&error, &regions));
         let engine = Self {
             takes_deadlines: ring.params().is_feature_ext_arg(),
+            submission_polling: settings.submission_polling,
+            handle: RingHandle::register(&ring),
             ring: ManuallyDrop::new(ring),
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(regions),
-            prepared: Prepared::new(slots),
+            prepared: Prepared::new(slots, &opcode::Nop::new().build()),
             registered: settings.register_buffers && buffers.is_none(),
+            staged: 0,
             outstanding: 0,
             cancelling: 0,
         };
         Ok((engine, Shortfall { buffers, flags }))
     }
 
-    #[inline]
-    fn entry(&self, slot: SlotId, op: &Op) -> squeue::Entry {
-        let address = self.regions.address(op);
-        let file = Fixed(op.file);
-        let (offset, length, index) = (op.offset, op.length, op.region as u16);
-        let entry = match (self.registered, op.write) {
-            (true, false) => {
-                opcode::ReadFixed::new(file, address, length, index).offset(offset).ioprio(op.priority).build()
-            }
-            (true, true) => {
-                opcode::WriteFixed::new(file, address, length, index).offset(offset).ioprio(op.priority).build()
-            }
-            (false, false) => opcode::Read::new(file, address, length).offset(offset).ioprio(op.priority).build(),
-            (false, true) => opcode::Write::new(file, address, length).offset(offset).ioprio(op.priority).build(),
-        };
-        entry.user_data(u64::from(slot))
+    /// What a refusal of the whole call means.
+    #[cold]
+    fn refused(error: io::Error) -> io::Result<Pushed> {
+        match error.raw_os_error() {
+            // A signal, the deadline, or a full house: take what came back, and submit again next time.
+            Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(Pushed::default()),
+            _ => Err(error),
+        }
     }
 
-    fn enter(&self, wait: Wait) -> io::Result<usize> {
-        let submitter = self.ring.submitter();
-        match wait {
-            // Never for more than can come back.
-            Wait::For { count } => submitter.submit_and_wait(count.min(self.pending()) as usize),
-            Wait::Until { deadline_ns, .. } if !self.takes_deadlines => {
-                let count = self.enter(Wait::Poll)?;
-                self.sleep_until_completion(deadline_ns)?;
-                Ok(count)
-            }
-            Wait::Until { count, deadline_ns } => {
-                let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
-                let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
-                submitter
-                    .submit_with_args(count.min(self.pending()).max(1) as usize, &SubmitArgs::new().timespec(&timeout))
-            }
-            Wait::Poll => {
-                // Deferred completions are only delivered by a call that asks for events.
-                const GET_EVENTS: u32 = 1;
-                // SAFETY: no argument is passed, and every submitted operation's buffers and files
-                // are owned by this engine until the operation has been reaped.
-                unsafe { submitter.enter::<libc::sigset_t>(self.staged(), 0, GET_EVENTS, None) }
+    /// Wakes the kernel's thread if it went to sleep.
+    #[cold]
+    fn push_polling(&mut self, least: u32) -> io::Result<Pushed> {
+        match self.ring.submitter().submit_and_wait(least as usize) {
+            // It takes all, some time.
+            Ok(_) => Ok(self.took(self.staged)),
+            Err(error) => Self::refused(error),
+        }
+    }
+
+    /// The kernel took so many of the staged.
+    #[inline]
+    fn took(&mut self, submitted: u32) -> Pushed {
+        self.staged -= submitted;
+        Pushed { submitted }
+    }
+
+    #[inline(never)]
+    fn push_until(&mut self, count: u32, deadline_ns: u64) -> io::Result<Pushed> {
+        if self.takes_deadlines {
+            let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
+            let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
+            let arguments = SubmitArgs::new().timespec(&timeout);
+            let count = count.min(self.pending()).max(1) as usize;
+            match self.ring.submitter().submit_with_args(count, &arguments) {
+                Ok(submitted) => return Ok(self.took(submitted as u32)),
+                // Nothing was submitted: a filter that knows the older call only stands before the kernel.
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.takes_deadlines = false,
+                Err(error) => return Self::refused(error),
             }
         }
+        let pushed = self.push(Wait::Poll)?;
+        self.sleep_until_completion(deadline_ns).map_or_else(Self::refused, |()| Ok(pushed))
     }
 
     /// Sleeps on the ring's descriptor until a completion is there or the time has come; errors of
@@ -154,43 +148,19 @@ impl UringEngine {
     fn pending(&self) -> u32 {
         self.outstanding + self.cancelling
     }
-
-    fn staged(&self) -> u32 {
-        // SAFETY: this engine is not shared, and no other submission queue handle is alive here.
-        unsafe { self.ring.submission_shared() }.len() as u32
-    }
 }
 
-/// Puts an entry into the submission queue.
-///
-/// # Safety
-///
-/// The entry must be one of `UringEngine::entry`: its buffer lies in a region of the engine
-/// (`Regions::address` checked it), which outlives the operation, and its file is registered.
-#[expect(clippy::inline_always, reason = "as for `stage_prepared`")]
-#[inline(always)]
-unsafe fn enqueue(ring: &mut IoUring, entry: &squeue::Entry) {
-    // SAFETY: as the caller promises.
-    if unsafe { ring.submission().push(entry) }.is_err() {
-        // SAFETY: the same.
-        unsafe { make_room_and_enqueue(ring, entry) };
-    }
-}
-
-/// Only with more requests than a ring has entries (32768): hands over what is there. Errors come back
-/// with the next `push`.
-///
-/// # Safety
-///
-/// As for [`enqueue`].
+/// Hands over what is in the submission queue, which is full: only with more requests than a ring has entries
+/// (32768). Errors come back with the next `push`. Gives the number that the kernel took.
 #[cold]
-unsafe fn make_room_and_enqueue(ring: &mut IoUring, entry: &squeue::Entry) {
-    // SAFETY: as the caller promises.
-    while unsafe { ring.submission().push(entry) }.is_err() {
-        if ring.submit().is_err() {
+fn make_room(ring: &IoUring) -> u32 {
+    ring.submitter().submit().map_or_else(
+        |_| {
             std::thread::yield_now();
-        }
-    }
+            0
+        },
+        |taken| taken as u32,
+    )
 }
 
 /// Where `off` is in `struct io_uring_sqe` (`include/uapi/linux/io_uring.h`), in words of 8 bytes.
@@ -204,79 +174,6 @@ fn set_offset(entry: &mut squeue::Entry, offset: u64) {
     // SAFETY: an entry is the kernel's structure of 64 bytes, plain integers all; `off` are its
     // bytes 8 to 15, aligned as the structure is.
     unsafe { ptr::from_mut(entry).cast::<u64>().add(OFFSET_WORD).write(offset) };
-}
-
-/// Makes a ring, leaving out flags that the kernel does not know, newest first.
-fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
-    let entries = slots.clamp(1, 32_768);
-    let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
-    downwards(settings, |flags| {
-        let mut builder = IoUring::builder();
-        builder.setup_clamp().setup_cqsize(completions);
-        if settings.completion_polling {
-            builder.setup_iopoll();
-        }
-        if settings.submission_polling {
-            builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS);
-        }
-        if flags.coop_taskrun {
-            builder.setup_coop_taskrun();
-        }
-        if flags.single_issuer {
-            builder.setup_single_issuer();
-        }
-        if flags.defer_taskrun {
-            builder.setup_defer_taskrun();
-        }
-        if flags.no_sqarray {
-            builder.setup_no_sqarray();
-        }
-        builder.build(entries)
-    })
-}
-
-/// Set-up flags that not every kernel knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct NewerFlags {
-    /// Linux 5.19.
-    coop_taskrun: bool,
-    /// Linux 6.0.
-    single_issuer: bool,
-    /// Linux 6.1.
-    defer_taskrun: bool,
-    /// Linux 6.6.
-    no_sqarray: bool,
-}
-
-/// Tries all newer flags that the settings want, then fewer and fewer as long as the kernel answers
-/// `EINVAL`; gives what worked and the names of what was left out.
-fn downwards<T>(
-    settings: RingSettings,
-    mut attempt: impl FnMut(NewerFlags) -> io::Result<T>,
-) -> io::Result<(T, Option<&'static str>)> {
-    let attempts: [(Option<&str>, u8); 4] = [
-        (None, 3),
-        (Some("NO_SQARRAY (Linux 6.6)"), 2),
-        (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1),
-        (Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"), 0),
-    ];
-    // The kernel thread of submission polling runs the completions; the task-run flags exclude it.
-    let taskrun = settings.deferred_completions && !settings.submission_polling;
-    let mut last_error = io::Error::from_raw_os_error(libc::EINVAL);
-    for (missing, level) in attempts {
-        let flags = NewerFlags {
-            coop_taskrun: level >= 1 && taskrun,
-            single_issuer: level >= 2,
-            defer_taskrun: level >= 2 && taskrun,
-            no_sqarray: level >= 3,
-        };
-        match attempt(flags) {
-            Ok(made) => return Ok((made, missing)),
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last_error = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last_error)
 }
 
 /// Registers all regions, each under its own index.
@@ -303,7 +200,7 @@ fn registration_error(error: &io::Error, regions: &Regions) -> String {
     let bytes: u64 = regions.iter().map(Mapping::len).sum();
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
-            format!("{} KiB of one thread exceed the memory that may be locked (ulimit -l)", bytes.div_ceil(1024))
+            format!("{} KiB of one thread exceed the locked memory limit (ulimit -l)", bytes.div_ceil(1024))
         }
         Some(libc::EFBIG) => "a buffer is larger than the 1 GiB that the kernel registers".to_owned(),
         _ => error.to_string(),
@@ -315,66 +212,97 @@ impl Engine for UringEngine {
     const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        self.prepared.set(slot, op.write, self.entry(slot, op));
+        let address = self.regions.address(op).as_ptr();
+        let file = Fixed(op.file);
+        let (length, index) = (op.length, op.region as u16);
+        let entry = match (self.registered, op.write) {
+            (true, false) => opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).build(),
+            (true, true) => opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).build(),
+            (false, false) => opcode::Read::new(file, address, length).ioprio(op.priority).build(),
+            (false, true) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
+        };
+        self.prepared.set(slot, op.write, entry.user_data(u64::from(slot)));
     }
 
-    #[expect(clippy::inline_always, reason = "a call costs 20 of the 216 instructions of an I/O (callgrind)")]
-    #[inline(always)]
+    #[inline]
     fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        let entry = self.prepared.get(slot, write);
-        set_offset(entry, offset);
-        // SAFETY: `entry` made it, and any offset may go to the kernel.
-        unsafe { enqueue(&mut self.ring, entry) };
-        self.outstanding += 1;
+        self.stage_each(std::iter::once((slot, write, offset)));
     }
 
-    #[inline]
-    fn stage(&mut self, slot: SlotId, op: &Op) {
-        let entry = self.entry(slot, op);
-        // SAFETY: `entry` made it.
-        unsafe { enqueue(&mut self.ring, &entry) };
-        self.outstanding += 1;
+    #[expect(clippy::inline_always, reason = "a call for each costs 20 of the 150 instructions of an I/O (callgrind)")]
+    #[inline(always)]
+    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, bool, u64)>) {
+        let Self { ring, prepared, staged, outstanding, .. } = self;
+        let count = operations.len() as u32;
+        *staged += count;
+        *outstanding += count;
+        // A separate value, which stays in registers.
+        let mut queue = ring.submission();
+        for (slot, write, offset) in operations {
+            // In its place: a copy to change would be copied twice.
+            let entry = prepared.get_mut(slot, write);
+            set_offset(entry, offset);
+            // SAFETY: `prepare` made it: its buffer lies in a region of the engine (`Regions::address` checked it),
+            // which outlives the operation, and its file is registered. Any offset may go to the kernel.
+            while unsafe { queue.push(entry) }.is_err() {
+                drop(queue);
+                *staged -= make_room(ring);
+                queue = ring.submission();
+            }
+        }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as for `stage_each`")]
+    #[inline(always)]
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
-        let mut entered = self.enter(wait);
-        let refused = matches!(&entered, Err(error) if error.raw_os_error() == Some(libc::EINVAL));
-        if refused && self.takes_deadlines && matches!(wait, Wait::Until { .. }) {
-            // Nothing was submitted: a filter that knows the older call only stands before the kernel.
-            self.takes_deadlines = false;
-            entered = self.enter(wait);
+        let least = match wait {
+            Wait::For { count } if count <= self.outstanding => count,
+            // Never for more than can come back.
+            Wait::For { count } => count.min(self.pending()),
+            Wait::Poll => 0,
+            Wait::Until { count, deadline_ns } => return self.push_until(count, deadline_ns),
+        };
+        if self.submission_polling {
+            return self.push_polling(least);
         }
-        match entered {
-            Ok(submitted) => Ok(Pushed { submitted: submitted as u32 }),
-            Err(error) => match error.raw_os_error() {
-                // A signal, the deadline, or a full house: reap, and submit again next time.
-                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(Pushed::default()),
-                _ => Err(error),
-            },
+        // SAFETY: this engine has the ring, and the buffers and files of every operation until it has come back.
+        match unsafe { self.handle.enter(self.staged, least) } {
+            Ok(submitted) => Ok(self.took(submitted)),
+            Err(error) => Self::refused(error.into()),
         }
     }
 
     #[inline]
-    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
-        let mut taken = 0;
-        let room = done.room();
-        let most = room.len().min(most as usize);
-        let mut completions = self.ring.completion();
-        while taken < most
-            && let Some(completion) = completions.next()
-        {
+    fn look(&mut self) -> Found {
+        // Cancellations among them end up as fewer.
+        Found { count: self.ring.completion().len() as u32, is_stamped: false }
+    }
+
+    #[expect(clippy::inline_always, reason = "as for `stage_each`")]
+    #[inline(always)]
+    fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
+        let Self { ring, outstanding, cancelling, .. } = self;
+        let mut queue = ring.completion();
+        let most = most.min(queue.len() as u32);
+        let mut requests = most;
+        for completion in queue.by_ref().take(most as usize) {
             if completion.user_data() == CANCEL {
-                self.cancelling -= 1;
+                *cancelling -= 1;
+                requests -= 1;
                 continue;
             }
             let slot = completion.user_data() as SlotId;
-            room[taken] = Done { slot, result: completion.result(), begun_ns: 0, ended_ns: 0 };
-            taken += 1;
+            each(Done { slot, result: completion.result(), begun_ns: 0, ended_ns: 0 });
         }
-        drop(completions);
-        done.count += taken;
-        self.outstanding -= taken as u32;
+        *outstanding -= requests;
+    }
+
+    #[expect(clippy::inline_always, reason = "as for `stage_each`")]
+    #[inline(always)]
+    fn take_oldest(&mut self) -> Option<Done> {
+        let mut oldest = None;
+        self.take(1, |done| oldest = Some(done));
+        oldest
     }
 
     fn cancel_all(&mut self) {
@@ -385,9 +313,11 @@ impl Engine for UringEngine {
         // SAFETY: a cancellation uses no memory of ours.
         if unsafe { self.ring.submission().push(&entry) }.is_ok() {
             self.cancelling += 1;
+            self.staged += 1;
         }
     }
 
+    #[inline]
     fn in_flight(&self) -> u32 {
         self.outstanding
     }
@@ -404,10 +334,10 @@ impl Drop for UringEngine {
             // process ends.
             return;
         }
-        // A ring is torn down by the kernel some time after its last user has gone. Until then
-        // registered files would look as if somebody had them open: to the next run, or to the next
-        // timespan. An error leaves them to that.
+        // A ring is torn down by the kernel some time after its last user has gone. Until then registered files would
+        // look as if somebody had them open: to the next run, or to the next timespan. An error leaves them to that.
         let _ = self.ring.submitter().unregister_files();
+        self.handle.unregister(&self.ring);
         // SAFETY: each is dropped once, here; the ring first, so that nothing is registered any
         // more when the memory goes.
         unsafe {
@@ -422,29 +352,6 @@ impl Drop for UringEngine {
 mod tests {
     use super::*;
 
-    const EVERYTHING: RingSettings = RingSettings {
-        register_buffers: true,
-        submission_polling: false,
-        completion_polling: false,
-        deferred_completions: true,
-    };
-
-    /// What a kernel that knows these flags makes of the settings: the flags that worked, what was
-    /// left out, and the number of attempts.
-    fn on(known: NewerFlags, settings: RingSettings) -> (NewerFlags, Option<&'static str>, u32) {
-        let mut attempts = 0;
-        let made = downwards(settings, |asked| {
-            attempts += 1;
-            let unknown = (asked.coop_taskrun && !known.coop_taskrun)
-                || (asked.single_issuer && !known.single_issuer)
-                || (asked.defer_taskrun && !known.defer_taskrun)
-                || (asked.no_sqarray && !known.no_sqarray);
-            if unknown { Err(io::Error::from_raw_os_error(libc::EINVAL)) } else { Ok(asked) }
-        });
-        let (flags, missing) = made.expect("a ring without any of them");
-        (flags, missing, attempts)
-    }
-
     #[test]
     fn an_offset_goes_where_the_library_puts_it() {
         let build = |offset| opcode::ReadFixed::new(Fixed(3), ptr::null_mut(), 7, 5).offset(offset).build();
@@ -454,38 +361,5 @@ mod tests {
         let words = |entry: &squeue::Entry| unsafe { ptr::from_ref(entry).cast::<[u64; 8]>().read() };
         assert_eq!(words(&entry), words(&build(0x1122_3344_5566_7788)));
         assert_ne!(words(&entry), words(&build(1)));
-    }
-
-    #[test]
-    fn older_kernels_get_the_flags_that_they_know() {
-        let v5_10 = NewerFlags::default();
-        let v5_19 = NewerFlags { coop_taskrun: true, ..v5_10 };
-        let v6_0 = NewerFlags { single_issuer: true, ..v5_19 };
-        let v6_1 = NewerFlags { defer_taskrun: true, ..v6_0 };
-        let v6_6 = NewerFlags { no_sqarray: true, ..v6_1 };
-        assert_eq!(on(v6_6, EVERYTHING), (v6_6, None, 1));
-        assert_eq!(on(v6_1, EVERYTHING), (v6_1, Some("NO_SQARRAY (Linux 6.6)"), 2));
-        // SINGLE_ISSUER alone gains nothing.
-        let without_defer = Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY");
-        assert_eq!(on(v6_0, EVERYTHING), (v5_19, without_defer, 3));
-        assert_eq!(on(v5_19, EVERYTHING), (v5_19, without_defer, 3));
-        assert_eq!(on(v5_10, EVERYTHING).0, v5_10);
-    }
-
-    #[test]
-    fn submission_polling_excludes_the_task_run_flags() {
-        let all = NewerFlags { coop_taskrun: true, single_issuer: true, defer_taskrun: true, no_sqarray: true };
-        let (flags, ..) = on(all, RingSettings { submission_polling: true, ..EVERYTHING });
-        assert_eq!(flags, NewerFlags { single_issuer: true, no_sqarray: true, ..NewerFlags::default() });
-    }
-
-    #[test]
-    fn other_errors_are_not_tried_around() {
-        let mut attempts = 0;
-        let result = downwards(EVERYTHING, |_| {
-            attempts += 1;
-            Err::<(), _>(io::Error::from_raw_os_error(libc::EPERM))
-        });
-        assert_eq!((result.map_err(|error| error.raw_os_error()), attempts), (Err(Some(libc::EPERM)), 1));
     }
 }

@@ -4,10 +4,11 @@ use engine::aio::AioEngine;
 use engine::buffers::Region;
 use engine::mapped::{Mapped, MappedTarget};
 use engine::null::NullEngine;
+use engine::ring_setup::RingSettings;
 use engine::sync::SyncEngine;
 use engine::target::open;
-use engine::uring::{RingSettings, UringEngine};
-use engine::{Done, DoneBatch, Engine, Op, Wait};
+use engine::uring::UringEngine;
+use engine::{Done, Engine, Op, Wait};
 use hot::clock::Clock;
 use model::plan::OpenPlan;
 use std::os::fd::OwnedFd;
@@ -62,15 +63,20 @@ fn file_of(blocks: u64) -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-fn finish(engine: &mut impl Engine, slots: u32) -> Vec<Done> {
+fn finish(engine: &mut impl Engine) -> Vec<Done> {
     let mut all = Vec::new();
-    let mut batch = DoneBatch::new(slots);
     while engine.in_flight() > 0 {
         engine.push(Wait::For { count: 1 }).expect("the kernel takes the call");
-        batch.clear();
-        engine.reap(&mut batch, u32::MAX);
-        all.extend_from_slice(batch.items());
+        all.extend(taken(engine, u32::MAX));
     }
+    all
+}
+
+fn taken(engine: &mut impl Engine, most: u32) -> Vec<Done> {
+    let found = engine.look().count;
+    let mut all = Vec::new();
+    engine.take(most, |done| all.push(done));
+    assert!(all.len() <= found.min(most) as usize);
     all
 }
 
@@ -90,12 +96,12 @@ fn read(slot: u32, offset: u64) -> Op {
 fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
     let write = Op { write: true, ..read(0, 3 * BLOCK) };
     engine.stage(0, &write);
-    assert_eq!(finish(engine, 1)[0].result, BLOCK as i32);
+    assert_eq!(finish(engine)[0].result, BLOCK as i32);
     let bytes = std::fs::read(path).expect("the file is there");
     assert!(bytes[3 * BLOCK as usize..4 * BLOCK as usize].iter().all(|&byte| byte == 0xA5));
     assert!(bytes[2 * BLOCK as usize..3 * BLOCK as usize].iter().all(|&byte| byte == 2));
     engine.stage(1, &read(1, 7 * BLOCK));
-    assert_eq!(finish(engine, 2)[0].result, BLOCK as i32);
+    assert_eq!(finish(engine)[0].result, BLOCK as i32);
     let mut byte = [0];
     engine.region_mut(0).expect("an own region").read(BLOCK + 17, &mut byte);
     assert_eq!(byte, [7]);
@@ -104,11 +110,11 @@ fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
 /// Short reads, end of file and errors come back as results, each once.
 fn results_are_the_kernels(engine: &mut impl Engine, blocks: u64) {
     engine.stage(0, &read(0, blocks * BLOCK - 100));
-    assert_eq!(finish(engine, 1)[0].result, 100);
+    assert_eq!(finish(engine)[0].result, 100);
     engine.stage(0, &read(0, (blocks + 5) * BLOCK));
-    assert_eq!(finish(engine, 1)[0].result, 0);
+    assert_eq!(finish(engine)[0].result, 0);
     engine.stage(0, &Op { offset: u64::MAX - BLOCK, ..read(0, 0) });
-    assert!(finish(engine, 1)[0].result < 0);
+    assert!(finish(engine)[0].result < 0);
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn the_synchronous_engine_conforms() {
     transfers_reach_their_place(&mut engine, &path);
     results_are_the_kernels(&mut engine, 16);
     engine.stage(0, &read(0, 0));
-    let done = finish(&mut engine, 1)[0];
+    let done = finish(&mut engine)[0];
     assert!(0 < done.begun_ns && done.begun_ns <= done.ended_ns);
 }
 
@@ -160,7 +166,7 @@ fn mapped_targets_conform() {
     // The file shrinks under the mapping: an error, not the end of the program.
     std::fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(4 * BLOCK)).expect("shorter");
     engine.stage(0, &read(0, 8 * BLOCK));
-    assert_eq!(finish(&mut engine, 1)[0].result, -libc::EIO);
+    assert_eq!(finish(&mut engine)[0].result, -libc::EIO);
 }
 
 /// Each request comes back exactly once, however many are reaped at a time.
@@ -168,13 +174,9 @@ fn none_is_lost_or_doubled(engine: &mut impl Engine, slots: u32) {
     for most in [1, 3, slots] {
         (0..slots).for_each(|slot| engine.stage(slot, &read(slot, u64::from(slot) * BLOCK)));
         let mut seen = Vec::new();
-        let mut batch = DoneBatch::new(slots);
         while engine.in_flight() > 0 {
             engine.push(Wait::For { count: 1 }).expect("the kernel takes the call");
-            batch.clear();
-            engine.reap(&mut batch, most);
-            assert!(batch.items().len() <= most as usize);
-            seen.extend(batch.items().iter().map(|done| done.slot));
+            seen.extend(taken(engine, most).iter().map(|done| done.slot));
         }
         seen.sort_unstable();
         assert!(seen.into_iter().eq(0..slots));
@@ -199,9 +201,7 @@ fn a_ring_waits_for_as_many_as_it_is_told() {
     let Some(mut engine) = ring(&path, 8, PLAIN) else { return };
     (0..8).for_each(|slot| engine.stage(slot, &read(slot, 0)));
     engine.push(Wait::For { count: 8 }).expect("the kernel takes the call");
-    let mut batch = DoneBatch::new(8);
-    engine.reap(&mut batch, u32::MAX);
-    assert_eq!(batch.items().len(), 8);
+    assert_eq!(taken(&mut engine, u32::MAX).len(), 8);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_ring_takes_more_requests_than_it_has_entries() {
     let (_folder, path) = file_of(64);
     let Some(mut engine) = ring(&path, SLOTS, PLAIN) else { return };
     (0..SLOTS).for_each(|slot| engine.stage(slot, &read(slot % 64, 0)));
-    assert_eq!(finish(&mut engine, SLOTS).len(), SLOTS as usize);
+    assert_eq!(finish(&mut engine).len(), SLOTS as usize);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_cancelled_ring_gives_everything_back() {
     engine.stage(0, &Op { offset: u64::MAX, ..read(0, 0) });
     engine.push(Wait::Poll).expect("submitted");
     engine.cancel_all();
-    let done = finish(&mut engine, 2);
+    let done = finish(&mut engine);
     assert_eq!(done.len(), 1);
     assert_eq!(done[0].result, -libc::ECANCELED);
 }
@@ -253,7 +253,7 @@ fn a_target_is_let_go_with_its_ring() {
     for _ in 0..20 {
         let Some(mut engine) = ring(&path, 4, PLAIN) else { return };
         engine.stage(0, &op);
-        finish(&mut engine, 4);
+        finish(&mut engine);
         drop(engine);
         assert_eq!(lease().expect("an answer"), WriteLease::Granted, "still open after its ring was dropped");
     }

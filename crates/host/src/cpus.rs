@@ -13,7 +13,7 @@ pub(crate) fn directory(cpu: u32) -> String {
     format!("{CPU_DIRECTORY}/cpu{cpu}")
 }
 
-/// Reads the topology. What the kernel does not tell is taken as one thread per core, one socket
+/// Reads the topology. What the kernel does not report is assumed to be one thread per core, one socket
 /// and one node.
 pub(crate) fn topology(root: &Root) -> Topology {
     let online = online(root);

@@ -1,4 +1,4 @@
-//! The system around a run, and what its targets stand on.
+//! The system around a run, and the storage below its targets.
 
 use crate::block::place;
 use crate::root::Root;

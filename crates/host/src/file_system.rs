@@ -3,6 +3,7 @@
 use crate::mounts;
 use crate::root::Root;
 use model::facts::{DirectIo, FileSystem};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use sys::direct_io::Statement;
@@ -73,8 +74,27 @@ const PSEUDO: [(u64, &str); 25] = [
 /// Those without a magic number of their own: devtmpfs has that of tmpfs.
 const PSEUDO_BY_NAME: [&str; 2] = ["devtmpfs", "nfsd"];
 
-/// The file system on `device` that the kernel describes by `stat`.
-pub(crate) fn describe(root: &Root, device: u64, stat: FileSystemStat) -> FileSystem {
+/// The file systems of a run's targets. Thousands of targets lie on few devices, so each is described once.
+#[derive(Debug)]
+pub(crate) struct FileSystems<'a> {
+    root: &'a Root,
+    /// By device and magic number, as they were when first met; room and rights are those of each look.
+    known: BTreeMap<(u64, u64), FileSystem>,
+}
+
+impl<'a> FileSystems<'a> {
+    pub(crate) fn new(root: &'a Root) -> Self {
+        Self { root, known: BTreeMap::new() }
+    }
+
+    /// The file system on `device` that the kernel describes by `stat`.
+    pub(crate) fn describe(&mut self, device: u64, stat: FileSystemStat) -> FileSystem {
+        let known = self.known.entry((device, stat.magic)).or_insert_with(|| describe(self.root, device, stat));
+        FileSystem { free_bytes: stat.free_bytes, read_only: stat.read_only, ..known.clone() }
+    }
+}
+
+fn describe(root: &Root, device: u64, stat: FileSystemStat) -> FileSystem {
     let numbers = sys::file::major_minor(device);
     let mounts: Vec<_> = mounts::read(root).into_iter().filter(|mount| mount.device == numbers).collect();
     let by_magic = STORAGE.iter().chain(&PSEUDO).find(|(magic, _)| *magic == stat.magic).map(|(_, name)| *name);

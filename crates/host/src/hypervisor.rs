@@ -4,7 +4,7 @@ use crate::root::Root;
 use crate::syntax::labelled;
 use model::environment::Hypervisor;
 
-/// Beginnings of what firmware says of itself, and whose it then is.
+/// Prefixes of firmware strings and the hypervisors that they identify.
 const FIRMWARE: [(&str, &str); 17] = [
     ("KVM", "KVM"),
     ("Amazon EC2", "Amazon EC2"),
@@ -34,7 +34,7 @@ const CLOCKS: [(&str, &str); 4] =
 
 const CLOCK_FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-/// Asks those who know best first; `None` if nobody tells either way.
+/// Queries the best source first; `None` if unknown.
 pub(crate) fn of(root: &Root) -> Option<Hypervisor> {
     let flagged = is_flagged(root);
     if let Some(name) = announced(root) {

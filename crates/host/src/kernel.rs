@@ -43,34 +43,39 @@ pub(crate) fn io_uring(root: &Root, outcome: io::Result<()>) -> IoUring {
 
 fn cause(root: &Root, error: &io::Error) -> String {
     match error.raw_os_error() {
-        Some(ENOSYS) if is_filtered(root) => "io_uring_setup answers ENOSYS: the seccomp filter of a container or \
-             service hides it, or the kernel is older than 5.1 or built without it"
-            .to_owned(),
-        Some(ENOSYS) => {
-            "io_uring_setup answers ENOSYS: the kernel is older than 5.1 or built without CONFIG_IO_URING".to_owned()
+        Some(ENOSYS) if is_filtered(root) => {
+            "io_uring_setup returned ENOSYS: the seccomp filter of a container or service blocks it, or the kernel is \
+             older than 5.1 or built without it"
+                .to_owned()
         }
-        Some(EPERM) => format!("io_uring_setup answers EPERM: {}", who_forbids(root)),
-        Some(ENOMEM) => "io_uring_setup answers ENOMEM: on kernels before 5.12 rings count as locked memory; raise \
-             the limit with ulimit -l"
-            .to_owned(),
-        _ => format!("io_uring_setup fails: {error}"),
+        Some(ENOSYS) => {
+            "io_uring_setup returned ENOSYS: the kernel is older than 5.1 or built without CONFIG_IO_URING".to_owned()
+        }
+        Some(EPERM) => format!("io_uring_setup returned EPERM: {}", who_forbids(root)),
+        Some(ENOMEM) => {
+            "io_uring_setup returned ENOMEM: on kernels before 5.12 rings count as locked memory; raise the limit \
+             with ulimit -l"
+                .to_owned()
+        }
+        _ => format!("io_uring_setup failed: {error}"),
     }
 }
 
 fn who_forbids(root: &Root) -> &'static str {
     match root.number("/proc/sys/kernel/io_uring_disabled") {
         Some(2) => {
-            "kernel.io_uring_disabled is 2, which forbids it to everybody; sysctl kernel.io_uring_disabled=0 allows it"
+            "kernel.io_uring_disabled is 2, which disables it for everyone; sysctl kernel.io_uring_disabled=0 enables \
+             it"
         }
         Some(1) => {
-            "kernel.io_uring_disabled is 1, which forbids it to processes without CAP_SYS_ADMIN outside the group \
-             kernel.io_uring_group; sysctl kernel.io_uring_disabled=0 allows it"
+            "kernel.io_uring_disabled is 1, which disables it for processes without CAP_SYS_ADMIN outside the group \
+             kernel.io_uring_group; sysctl kernel.io_uring_disabled=0 enables it"
         }
         _ if is_filtered(root) => {
-            "the seccomp filter of a container or service forbids it; Docker's default profile does, and a profile \
-             that allows the io_uring_* system calls mends it"
+            "the seccomp filter of a container or service blocks it (Docker's default profile does); use a profile \
+             that allows the io_uring_* system calls"
         }
-        _ => "a security module forbids it",
+        _ => "a security module blocks it",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loop devices, and what each stands on.
+//! Loop devices and what backs each of them.
 //!
 //! The driver is asked, since the name in `backing_file` may by now lead to another file, or to none:
 //! after a bind mount, a rename or a deletion.
@@ -32,7 +32,7 @@ impl Attached {
         backing.block_device.is_none().then_some(backing.file)
     }
 
-    /// The block device that it stands on.
+    /// The block device below it.
     pub(crate) fn device(&self) -> Option<DeviceNumber> {
         let (major, minor) = sys::file::major_minor(self.backing.as_ref().ok()?.block_device?);
         Some(DeviceNumber { major, minor })

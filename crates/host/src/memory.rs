@@ -7,7 +7,7 @@ use crate::{kernel, mounts};
 use model::facts::Memory;
 use std::path::Path;
 
-/// Taken for the available memory if the kernel does not tell: too much to refuse anything.
+/// Assumed available memory if the kernel reports none: enough to refuse nothing.
 const UNKNOWN_BYTES: u64 = 1 << 50;
 
 /// Limits of cgroup version 1 from here on mean "none" (it has no word for it).

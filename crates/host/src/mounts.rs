@@ -17,7 +17,6 @@ pub(crate) struct Mount {
     pub(crate) device: (u32, u32),
     /// Which directory of the file system is mounted.
     pub(crate) root: PathBuf,
-    /// Where.
     pub(crate) point: PathBuf,
     /// Options of this mount.
     pub(crate) options: String,

@@ -52,7 +52,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         Ok(WriteLease::Granted) => Openers::None,
         Err(error) => Openers::NoneFoundInProc { reason: no_lease(&error, &found) },
         Ok(_) if by_ourselves => Openers::NoneFoundInProc {
-            reason: "this process itself has it open once more, so the kernel cannot be asked".to_owned(),
+            reason: "this process has it open twice, so the kernel's lease check cannot work".to_owned(),
         },
         // Who was there may have left since, or is about to: an indexer, or the kernel itself, which
         // keeps files of a ring open until some time after its process has ended.
@@ -60,16 +60,13 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         Ok(_) if !found.unidentified.is_empty() => Openers::Some { who: found.unidentified },
         Ok(_) if found.hidden_processes > 0 => Openers::Some {
             who: vec![format!(
-                "a process that cannot be seen from here (one of the {} that this user may not look into, or one in \
+                "a process that cannot be seen (one of {} that this user may not inspect, or one in \
                  another container)",
                 found.hidden_processes
             )],
         },
         Ok(_) => Openers::Some {
-            who: vec![
-                "another process that cannot be seen from here (in another container, or a service of the kernel)"
-                    .to_owned(),
-            ],
+            who: vec!["another process not visible from here (in another container, or a kernel service)".to_owned()],
         },
     }
 }
@@ -92,9 +89,9 @@ pub(crate) fn identity(metadata: &fs::Metadata) -> FileIdentity {
 /// A report must not go into a target, so the standard streams of this process count.
 pub(crate) fn standard_streams(descriptors: &[i32]) -> Vec<String> {
     let name = |number: &i32| match number {
-        0 => Some("the standard input of this very process"),
-        1 => Some("the standard output of this very process"),
-        2 => Some("the standard error of this very process"),
+        0 => Some("standard input of this process"),
+        1 => Some("standard output of this process"),
+        2 => Some("standard error of this process"),
         _ => None,
     };
     descriptors.iter().filter_map(name).map(str::to_owned).collect()
@@ -102,13 +99,13 @@ pub(crate) fn standard_streams(descriptors: &[i32]) -> Vec<String> {
 
 fn no_lease(error: &io::Error, found: &Found) -> String {
     let why = match error.kind() {
-        io::ErrorKind::PermissionDenied => "only the file's owner may ask the kernel by a lease".to_owned(),
-        io::ErrorKind::InvalidInput => "its file system knows no leases".to_owned(),
-        _ => format!("the kernel grants no lease: {error}"),
+        io::ErrorKind::PermissionDenied => "only the file's owner can take a lease".to_owned(),
+        io::ErrorKind::InvalidInput => "its file system does not support leases".to_owned(),
+        _ => format!("the kernel refused a lease: {error}"),
     };
     let hidden = match found.hidden_processes {
         0 => None,
-        count => Some(format!("{count} processes of other users could not be looked into")),
+        count => Some(format!("{count} processes of other users could not be inspected")),
     };
     [Some(why)].into_iter().chain([hidden]).flatten().chain(found.unidentified.clone()).collect::<Vec<_>>().join("; ")
 }
@@ -146,17 +143,19 @@ pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: 
     // Without symbolic links, as the kernel names it in its lists.
     let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
     let files: Vec<(PathBuf, FileIdentity)> = files.iter().map(|(path, file)| (real(path), *file)).collect();
-    let mut search = Search { root, files: Vec::new(), asked: BTreeMap::new() };
+    let mut search = Search { root, files: BTreeMap::new(), asked: BTreeMap::new() };
     let overlays = Overlays::read(root);
     for (path, file) in &files {
         for (other, place) in overlays.others(path) {
             if other != *file {
                 search.asked.insert(other, *file);
-                search.files.push((place, other));
+                search.files.entry(other.inode).or_default().push((place, other));
             }
         }
     }
-    search.files.extend(files);
+    for (path, file) in files {
+        search.files.entry(file.inode).or_default().push((path, file));
+    }
     let mut found = Found::default();
     if !search.files.is_empty() {
         search.swaps(&mut found);
@@ -170,14 +169,19 @@ pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: 
 /// What is looked for.
 struct Search<'a> {
     root: &'a Root,
-    files: Vec<(PathBuf, FileIdentity)>,
+    /// By inode number.
+    files: BTreeMap<u64, Vec<(PathBuf, FileIdentity)>>,
     /// Those of `files` that stand for another one, by way of an overlay.
     asked: BTreeMap<FileIdentity, FileIdentity>,
 }
 
 impl Search<'_> {
     fn wanted(&self, file: FileIdentity) -> Option<FileIdentity> {
-        self.files.iter().any(|(_, other)| *other == file).then(|| self.asked(file))
+        self.of_inode(file.inode).iter().any(|(_, other)| *other == file).then(|| self.asked(file))
+    }
+
+    fn of_inode(&self, inode: u64) -> &[(PathBuf, FileIdentity)] {
+        self.files.get(&inode).map_or(&[], Vec::as_slice)
     }
 
     fn asked(&self, file: FileIdentity) -> FileIdentity {
@@ -188,7 +192,7 @@ impl Search<'_> {
     fn at(&self, path: &Path) -> Option<FileIdentity> {
         match fs::metadata(path) {
             Ok(metadata) => self.wanted(identity(&metadata)),
-            Err(_) => self.files.iter().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file)),
+            Err(_) => self.files.values().flatten().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file)),
         }
     }
 
@@ -224,7 +228,7 @@ impl Search<'_> {
                 None => {}
             }
         }
-        found.unidentified.extend(loops::unasked(&unasked).map(|phrase| format!("perhaps {phrase}")));
+        found.unidentified.extend(loops::unasked(&unasked).map(|phrase| format!("possibly {phrase}")));
     }
 
     /// Users of whom the kernel only tells the path that they were given.
@@ -275,7 +279,7 @@ impl Search<'_> {
         let name = process.to_string();
         let descriptors = self.descriptors(&name);
         let mapped = self.mapped(&name);
-        // A process that has just ended is no hidden one.
+        // A process that has just ended is not a hidden one.
         if matches!(&descriptors, Err(error) if error.kind() == io::ErrorKind::PermissionDenied) {
             found.hidden_processes += 1;
         }
@@ -302,13 +306,13 @@ impl Search<'_> {
         let mut words = line.split_ascii_whitespace();
         let range = words.next()?;
         let (device, inode) = (words.nth(2)?, words.next()?.parse::<u64>().ok()?);
-        let of_inode = || self.files.iter().filter(|(_, file)| file.inode == inode);
-        of_inode().next()?;
+        let files = self.of_inode(inode);
+        files.first()?;
         let has_device = |file: &FileIdentity| {
             let (major, minor) = sys::file::major_minor(file.device);
             device == format!("{major:02x}:{minor:02x}")
         };
-        if let Some((_, file)) = of_inode().find(|(_, file)| has_device(file)) {
+        if let Some((_, file)) = files.iter().find(|(_, file)| has_device(file)) {
             return Some(self.asked(*file));
         }
         // Some file systems (btrfs, overlay) show another device number here than stat does.
@@ -318,7 +322,7 @@ impl Search<'_> {
             return self.wanted(identity(&metadata));
         }
         let path = Path::new(&line[line.find('/')?..]);
-        of_inode().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file))
+        files.iter().find(|(other, _)| other == path).map(|(_, file)| self.asked(*file))
     }
 
     /// Files that a process sees mounted as they are, without a loop device.

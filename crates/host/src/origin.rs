@@ -15,7 +15,7 @@ const ZEROS: [u8; SAMPLE_BYTES as usize] = [0; SAMPLE_BYTES as usize];
 const RAMP: [u8; SAMPLE_BYTES as usize] = ramp();
 /// Most samples taken of one file.
 const SAMPLES_MAX: u64 = 1000;
-/// Most separate stretches of data that are told apart.
+/// Maximum number of separate data extents.
 const SEGMENTS_MAX: usize = 10_000;
 
 /// Finds out who made `file`, and whether anything has written to it since.
@@ -85,7 +85,7 @@ fn is_ours(bytes: &[u8]) -> bool {
 /// Offsets of the samples, ascending: all blocks with data if they are few, else blocks spread
 /// evenly over them, the first and the last among them.
 fn sample_offsets(file: &File, size_bytes: u64) -> Vec<u64> {
-    // Where holes cannot be told, all is data.
+    // If holes cannot be detected, everything counts as data.
     let segments = sys::extents::data_segments(file, size_bytes, SEGMENTS_MAX)
         .unwrap_or_else(|_| iter::once(0..size_bytes).collect());
     let blocks: Vec<(u64, u64)> =

@@ -93,6 +93,9 @@ impl<'a> Walk<'a> {
         }
         if matches!(device.kind, DeviceKind::NvmeMultipath { .. }) {
             device.connection = common(&device.below);
+            if let [only] = device.below.as_slice() {
+                device.queue.interrupt_cpus.clone_from(&only.queue.interrupt_cpus);
+            }
         }
         device
     }
@@ -160,7 +163,7 @@ impl<'a> Walk<'a> {
     fn overlay(&mut self, mount: &Mount) -> Backing {
         let (upper, lower) = overlay_directories(&mount.super_options);
         let on = match upper.as_ref().or(lower.first()) {
-            // A relative name tells nothing: it is seen from where the mount was made.
+            // A relative name is useless: it is relative to the directory in which the mount was made.
             Some(path) if path.is_absolute() => self.backing_of_path(path),
             _ => Backing::Unknown,
         };

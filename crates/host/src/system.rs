@@ -4,7 +4,7 @@ use crate::root::Root;
 use crate::{cpus, kernel, memory, processor};
 use model::facts::SystemFacts;
 
-/// Reads what planning and reports want to know about the machine.
+/// Reads the facts about the machine that planning and reports need.
 ///
 /// Raises this process's limit of open files to the most it may have.
 pub fn system(root: &Root) -> SystemFacts {

@@ -1,5 +1,6 @@
-//! What stands at the paths of a profile's targets.
+//! The files at the paths of a profile's targets.
 
+use crate::file_system::FileSystems;
 use crate::root::Root;
 use crate::{file_system, guard, openers, origin, resolve};
 use model::facts::{
@@ -24,32 +25,34 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
         all.direct |= question.direct;
         all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
     }
-    merged.into_iter().map(|(path, question)| (path.to_owned(), look(root, &question))).collect()
+    let mut file_systems = FileSystems::new(root);
+    let look = |(path, question): (&Path, TargetQuestion)| (path.to_owned(), look(root, &mut file_systems, &question));
+    merged.into_iter().map(look).collect()
 }
 
-fn look(root: &Root, question: &TargetQuestion) -> TargetFacts {
+fn look(root: &Root, file_systems: &mut FileSystems<'_>, question: &TargetQuestion) -> TargetFacts {
     let resolved = resolve::through_links(&question.path);
     let place = resolved.as_deref().unwrap_or(&question.path);
-    TargetFacts { kind: kind(root, place, question), resolved }
+    TargetFacts { kind: kind(root, file_systems, place, question), resolved }
 }
 
 fn inaccessible(reason: impl Into<String>) -> TargetKind {
     TargetKind::Inaccessible { reason: reason.into() }
 }
 
-fn kind(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
+fn kind(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, question: &TargetQuestion) -> TargetKind {
     if place.as_os_str().is_empty() {
         return inaccessible("the path is empty");
     }
     // The type comes first, without opening: merely opening some devices does something.
     let metadata = match fs::metadata(&question.path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return missing(root, place, question),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return missing(root, file_systems, place, question),
         Err(error) => return inaccessible(error.to_string()),
     };
     let file_type = metadata.file_type();
     if file_type.is_file() {
-        regular(root, place, question)
+        regular(root, file_systems, place, question)
     } else if file_type.is_block_device() {
         let mut facts = block(root, place, metadata.rdev());
         if question.writes {
@@ -109,20 +112,20 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
     })
 }
 
-fn missing(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
+fn missing(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, question: &TargetQuestion) -> TargetKind {
     if place.as_os_str().as_bytes().ends_with(b"/") {
-        return TargetKind::Unusable { what: "the name of a directory (it ends with '/')".into() };
+        return TargetKind::Unusable { what: "a directory name (it ends with '/')".into() };
     }
     let Some(existing) = resolve::existing_directory(place) else {
         return inaccessible("no directory above it exists");
     };
     let parent_exists = place.parent() == Some(&existing);
     let existing_parent = if existing.as_os_str().is_empty() { PathBuf::from(".") } else { existing };
-    let described = || -> io::Result<(u64, FileSystem)> {
+    let mut described = || -> io::Result<(u64, FileSystem)> {
         // A directory that may be entered but not read cannot be opened; its metadata can be had.
         let device = fs::metadata(&existing_parent)?.dev();
         let stat = sys::file::file_system(&sys::file::open_place(&existing_parent)?)?;
-        Ok((device, file_system::describe(root, device, stat)))
+        Ok((device, file_systems.describe(device, stat)))
     };
     let (device, file_system) = match described() {
         Ok(described) => described,
@@ -139,7 +142,7 @@ fn missing(root: &Root, place: &Path, question: &TargetQuestion) -> TargetKind {
     TargetKind::Missing(MissingFacts { existing_parent, device, parent_exists, direct_io, file_system })
 }
 
-fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
+fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, question: &TargetQuestion) -> TargetKind {
     // Facts are those of one opened file, whatever happens to its name meanwhile. A file that may
     // only be written can still be a target.
     let opened = sys::file::open_to_look(path).or_else(|error| sys::file::open_to_try_writing(path).map_err(|_| error));
@@ -151,7 +154,7 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
         Ok((file, metadata, state, stat))
     };
     let (file, metadata, state, stat) = match looked() {
-        Ok((_, metadata, ..)) if !metadata.is_file() => return inaccessible("it was replaced while it was looked at"),
+        Ok((_, metadata, ..)) if !metadata.is_file() => return inaccessible("it was replaced while it was checked"),
         Ok(looked) => looked,
         Err(error) => return inaccessible(error.to_string()),
     };
@@ -162,7 +165,7 @@ fn regular(root: &Root, path: &Path, question: &TargetQuestion) -> TargetKind {
         modified_ns: state.modified_ns,
         allocated_bytes: metadata.blocks().saturating_mul(512),
         direct_io: file_system::direct_io(root, &file, device),
-        file_system: file_system::describe(root, device, stat),
+        file_system: file_systems.describe(device, stat),
         ..RegularFacts::default()
     };
     if question.creates.is_none() && !facts.file_system.is_pseudo {
@@ -204,9 +207,9 @@ fn look_for_owners(
 ) {
     if facts.file_system.is_pseudo {
         let name = &facts.file_system.name;
-        facts.origin = Origin::Foreign { evidence: format!("it is on {name}, whose files are no storage") };
-        facts.openers = Openers::NoneFoundInProc { reason: format!("it is on {name}, so nobody looked") };
-        facts.not_writable = Some(format!("it is on {name}, whose files are no storage"));
+        facts.origin = Origin::Foreign { evidence: format!("it is on {name}, whose files are not storage") };
+        facts.openers = Openers::NoneFoundInProc { reason: format!("it is on {name}, so it was not checked") };
+        facts.not_writable = Some(format!("it is on {name}, whose files are not storage"));
         return;
     }
     facts.origin = origin::of(file, state);

@@ -23,13 +23,15 @@ pub struct Tracepoint {
 pub fn tracepoint(root: &Root, name: &str) -> Result<Tracepoint, String> {
     let is_mounted = |folder: &&&str| root.exists(format!("{folder}/events"));
     let folder = FOLDERS.iter().find(is_mounted).ok_or_else(|| {
-        "tracefs cannot be seen: it may not be mounted (mount -t tracefs tracefs /sys/kernel/tracing), or only root may look".to_owned()
+        "tracefs is not visible: it may not be mounted (mount -t tracefs tracefs /sys/kernel/tracing), or it needs \
+         root"
+            .to_owned()
     })?;
     let event = format!("{folder}/events/{name}");
     let id = root.number(format!("{event}/id"));
     let format = root.text(format!("{event}/format"));
     let (id, format) =
-        id.zip(format).ok_or_else(|| format!("this kernel has no tracepoint {name}, or only root may look"))?;
+        id.zip(format).ok_or_else(|| format!("this kernel has no tracepoint {name}, or reading it needs root"))?;
     Ok(Tracepoint { id, offsets: format.lines().filter_map(field).collect() })
 }
 

@@ -16,7 +16,7 @@ const BLOCK_BYTES: usize = 4096;
 const TIME_MAX: Duration = Duration::from_secs(1);
 /// What one that hangs may take in addition.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Fewer tell nothing.
+/// Fewer are not meaningful.
 const BLOCKS_MIN: u32 = 100;
 
 /// Reads 1000 blocks that are spread over `used`, past the page cache, or as many as can be read in a

@@ -1,4 +1,4 @@
-//! ZFS pools: what each consists of, and its state, as far as files tell.
+//! ZFS pools: devices and state, as far as files in /proc and /sys show them.
 
 use crate::nvlist::{self, List};
 use crate::root::Root;

@@ -59,16 +59,16 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
     assert_eq!(
         told(watch),
         [
-            "sda had timeouts during the run, 1 in the kernel's log, the first: \
-             ata3.00: exception Emask 0x0 SAct 0x80 SErr 0x0 action 0x6 frozen",
-            "sda had resets during the run, 1 in the kernel's log, the first: ata3: hard resetting link",
-            "sda had errors of the medium during the run, 2 in the kernel's log, the first: \
-             blk_update_request: critical medium error, dev sda, sector 8",
+            "sda had timeouts during the run: 1 in the kernel log, first: ata3.00: exception Emask 0x0 SAct 0x80 SErr \
+             0x0 action 0x6 frozen",
+            "sda had resets during the run: 1 in the kernel log, first: ata3: hard resetting link",
+            "sda had media errors during the run: 2 in the kernel log, first: blk_update_request: critical \
+             medium error, dev sda, sector 8",
             "sda counted errors during the run: device/iotmo_cnt rose by 16",
-            "nvme0n1 had timeouts during the run, 1 in the kernel's log, the first: \
-             nvme nvme0: I/O 26 QID 3 timeout, aborting",
-            "md0 had devices or paths taken out of use during the run, 1 in the kernel's log, the first: \
-             md/raid1:md0: Disk failure on sdb1, disabling device.",
+            "nvme0n1 had timeouts during the run: 1 in the kernel log, first: nvme nvme0: I/O 26 QID 3 timeout, \
+             aborting",
+            "md0 had devices or paths taken out of service during the run: 1 in the kernel log, first: md/raid1:md0: \
+             Disk failure on sdb1, disabling device.",
             "md0 counted errors during the run: md/dev-sdb1/errors rose by 3",
         ]
     );

@@ -146,7 +146,7 @@ fn this_process_itself_is_no_stranger() {
     }
     let _open = File::open(&subject.path).expect("opens");
     let Openers::NoneFoundInProc { reason } = openers(&subject.path) else { panic!("not told apart") };
-    assert!(reason.contains("this process itself"), "{reason}");
+    assert!(reason.contains("this process has it open"), "{reason}");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_user_that_proc_does_not_show_is_reported_all_the_same() {
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let found = openers_on(&Root::recorded(elsewhere.path()), &subject.path);
     release(child);
-    assert!(users(found).contains("cannot be seen from here"));
+    assert!(users(found).contains("not visible from here"));
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn file_systems_tell_errors_and_work_in_their_own_ways() {
     assert_eq!((btrfs.error_count, btrfs.work), (Ok(5), Ok(Some("balance".to_owned()))));
     let quiet = on("btrfs", &format!("{uuid}/devices/sda/size = 1\n{uuid}/exclusive_operation = none"));
     assert_eq!((quiet.error_count.is_err(), quiet.work), (true, Ok(None)));
-    assert!(on("xfs", "").error_count.expect_err("none").contains("xfs keeps no count"));
+    assert!(on("xfs", "").error_count.expect_err("none").contains("xfs keeps no error count"));
 }
 
 #[test]

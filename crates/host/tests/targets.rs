@@ -138,10 +138,10 @@ fn a_marked_file_is_ours_until_it_is_changed() {
     assert!(marked(&copy, &mark.to_string()));
     assert!(evidence(&copy).contains("it is a copy"));
     assert!(marked(&path, &Mark { state: MarkState::Open, ..mark.clone() }.to_string()));
-    assert!(evidence(&path).contains("has not ended"));
+    assert!(evidence(&path).contains("is still active"));
     assert!(marked(&path, &mark.to_string()));
     File::options().write(true).open(&path).expect("opens").write_all(b"x").expect("written");
-    assert!(evidence(&path).contains("something else has written"));
+    assert!(evidence(&path).contains("another program has written"));
     File::options().write(true).open(&path).expect("opens").set_len(2 * MIB as u64).expect("set");
     assert!(evidence(&path).contains("resized (from 1048576 bytes)"));
     assert!(marked(&path, "v1 size=2097152 fill=random"));
@@ -237,7 +237,7 @@ fn what_can_be_no_target_is_named_without_waiting_for_it() {
     assert_eq!(what(at("fifo")), "a FIFO");
     assert_eq!(what(socket), "a socket");
     assert_eq!(what(directory.path().to_owned()), "a directory");
-    assert_eq!(what(at("new/")), "the name of a directory (it ends with '/')");
+    assert_eq!(what(at("new/")), "a directory name (it ends with '/')");
     for path in [PathBuf::new(), at("file/below")] {
         let kind = ask(creating(&path, MIB)).kind;
         assert!(matches!(kind, TargetKind::Inaccessible { .. }), "{kind:?}");

@@ -30,8 +30,8 @@ impl Counter {
     }
 }
 
-/// Cells of one tally: count, sum, sum of squares, complement of the minimum, maximum. All are zero
-/// before the first I/O.
+/// Cells of one tally: count, sum, sum of squares, minimum, and how far the maximum is above it. All are zero before
+/// the first I/O.
 pub const TALLY_CELLS: usize = 5;
 
 /// Count and moments of latencies, in memory that other threads may read.
@@ -55,7 +55,7 @@ pub struct TallyValues {
 impl TallyValues {
     /// Both together.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn merge(self, other: Self) -> Self {
         match (self.count, other.count) {
             (_, 0) => self,
             (0, _) => other,
@@ -73,37 +73,46 @@ impl TallyValues {
 /// Counts an I/O with its latency; only the owner may.
 #[inline]
 pub fn record(tally: &TallyCells, latency_ns: u64) {
-    let [count, sum, squares, complement_of_min, max] = tally;
+    let [count, sum, squares, min, span] = tally;
     count.store(count.load(Relaxed) + 1, Relaxed);
     sum.store(sum.load(Relaxed).wrapping_add(latency_ns), Relaxed);
     // One instruction, where a conversion of all 64 bits takes six; 292 years fit.
     let latency = latency_ns.cast_signed() as f64;
     squares.store((f64::from_bits(squares.load(Relaxed)) + latency * latency).to_bits(), Relaxed);
-    // The complement is zero in fresh memory and below that of any latency, as a minimum is above.
-    if !latency_ns > complement_of_min.load(Relaxed) {
-        complement_of_min.store(!latency_ns, Relaxed);
+    // One comparison for both extremes: what is below the minimum wraps around.
+    if latency_ns.wrapping_sub(min.load(Relaxed)) > span.load(Relaxed) {
+        extend(tally, latency_ns);
     }
-    if latency_ns > max.load(Relaxed) {
-        max.store(latency_ns, Relaxed);
-    }
+}
+
+/// A latency outside of the extremes, which was counted.
+#[cold]
+fn extend([count, _, _, min, span]: &TallyCells, latency_ns: u64) {
+    let (lowest, highest) = match count.load(Relaxed) {
+        1 => (latency_ns, latency_ns),
+        _ => (min.load(Relaxed), min.load(Relaxed) + span.load(Relaxed)),
+    };
+    min.store(lowest.min(latency_ns), Relaxed);
+    span.store(highest.max(latency_ns) - lowest.min(latency_ns), Relaxed);
 }
 
 /// The values now.
 pub fn values(tally: &TallyCells) -> TallyValues {
-    let [count, sum, squares, complement_of_min, max] = tally.each_ref().map(|cell| cell.load(Relaxed));
+    let [count, sum, squares, min, span] = tally.each_ref().map(|cell| cell.load(Relaxed));
     TallyValues {
         count,
         sum_ns: sum,
         sum_squares_ns2: f64::from_bits(squares),
-        min_ns: if count == 0 { 0 } else { !complement_of_min },
-        max_ns: max,
+        min_ns: min,
+        // Between two stores of the owner the two do not belong together.
+        max_ns: min.saturating_add(span),
     }
 }
 
 /// Puts values in the place of what was there; only the owner may.
 pub fn set(tally: &TallyCells, values: TallyValues) {
-    let complement_of_min = if values.count == 0 { 0 } else { !values.min_ns };
-    let cells = [values.count, values.sum_ns, values.sum_squares_ns2.to_bits(), complement_of_min, values.max_ns];
+    let TallyValues { count, sum_ns, sum_squares_ns2, min_ns, max_ns } = values;
+    let cells = [count, sum_ns, sum_squares_ns2.to_bits(), min_ns, max_ns - min_ns];
     for (cell, value) in tally.iter().zip(cells) {
         cell.store(value, Relaxed);
     }
@@ -138,7 +147,7 @@ mod tests {
     #[test]
     fn two_together_are_what_one_would_be() {
         for (first, second) in [(&[5, 9][..], &[2][..]), (&[], &[4, 4]), (&[3], &[]), (&[], &[])] {
-            let together = values(&tally_of(first)).and(values(&tally_of(second)));
+            let together = values(&tally_of(first)).merge(values(&tally_of(second)));
             assert_eq!(together, values(&tally_of(&[first, second].concat())));
             let kept = TallyCells::default();
             set(&kept, together);

@@ -24,19 +24,25 @@ impl Mix {
         self.write_percent > 0
     }
 
+    /// The direction of all I/Os, if it is one.
+    #[inline]
+    pub fn fixed(&self) -> Option<bool> {
+        match self.write_percent {
+            0 => Some(false),
+            100 => Some(true),
+            _ => None,
+        }
+    }
+
     /// True if the next I/O writes. One that continues a sequential run does as the one before.
     #[inline]
     pub fn next_is_write(&mut self, continues: bool, rng: &mut Rng) -> bool {
-        match self.write_percent {
-            0 => false,
-            100 => true,
-            _ => {
-                if !continues {
-                    self.last_was_write = (rng.next_u64() >> 32) < self.write_below;
-                }
-                self.last_was_write
+        self.fixed().unwrap_or_else(|| {
+            if !continues {
+                self.last_was_write = (rng.next_u64() >> 32) < self.write_below;
             }
-        }
+            self.last_was_write
+        })
     }
 }
 

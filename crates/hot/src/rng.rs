@@ -25,11 +25,7 @@ impl Rng {
 
     /// The generator for `seed`, jumped `stream` times: threads never share numbers.
     pub fn stream(seed: u64, stream: u32) -> Self {
-        let mut rng = Self::new(seed);
-        for _ in 0..stream {
-            rng.jump();
-        }
-        rng
+        Streams::default().generator(seed, stream)
     }
 
     /// The next 64 random bits.
@@ -73,6 +69,35 @@ impl Rng {
     }
 }
 
+/// The generators of many threads. Each is reached from the one before: a jump costs as much as 256 draws, and one
+/// thread after the other would begin at the first.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    seed: u64,
+    stream: u32,
+    last: Rng,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self { seed: 0, stream: 0, last: Rng::new(0) }
+    }
+}
+
+impl Streams {
+    /// As [`Rng::stream`]; cheap if the seed is that of the last call and the stream not below it.
+    pub fn generator(&mut self, seed: u64, stream: u32) -> Rng {
+        if seed != self.seed || stream < self.stream {
+            *self = Self { seed, stream: 0, last: Rng::new(seed) };
+        }
+        for _ in self.stream..stream {
+            self.last.jump();
+        }
+        self.stream = stream;
+        self.last.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +122,16 @@ mod tests {
         reference.jump();
         let mut ours = Rng::stream(7, 2);
         assert_eq!(ours.next_u64(), reference.next_u64());
+    }
+
+    #[test]
+    fn generators_are_the_same_in_any_order() {
+        let mut streams = Streams::default();
+        for (seed, stream) in [(0, 1), (0, 1), (0, 5), (7, 5), (7, 2), (7, 3), (0, 0)] {
+            let mut reference = Rng::new(seed);
+            (0..stream).for_each(|_| reference.jump());
+            assert_eq!(streams.generator(seed, stream), reference, "{seed}, {stream}");
+        }
     }
 
     #[test]

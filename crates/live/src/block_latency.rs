@@ -97,11 +97,9 @@ impl BlockLatencyWatch {
 fn refused(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            format!(
-                "the kernel lets us have no programs (eBPF) at its tracepoints: {error}; root may, or CAP_BPF with CAP_PERFMON"
-            )
+            format!("cannot attach eBPF programs to tracepoints: {error} (needs root, or CAP_BPF and CAP_PERFMON)")
         }
-        _ => format!("the kernel refuses programs (eBPF) at its tracepoints: {error}"),
+        _ => format!("the kernel refused the eBPF programs for its tracepoints: {error}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is seen while it goes on: counters of devices, figures of a run, and the streams and sockets on
 //! which programs read them.
 //!
-//! Nothing here keeps a run waiting: what a reader does not take in time is dropped, counted and told.
+//! Nothing here delays a run: lines that a reader does not take in time are dropped, counted and reported.
 
 pub mod block_latency;
 pub mod choice;

@@ -192,7 +192,7 @@ impl Write for Output {
 pub struct Screen {
     terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Output>>>,
     keyboard: Keyboard,
-    /// Keys that were read and not told of yet.
+    /// Keys that were read but not yet returned.
     typed: VecDeque<Key>,
 }
 
@@ -208,7 +208,7 @@ impl Screen {
     /// If the stream is no terminal, or the terminal's settings cannot be changed.
     pub fn enter(stream: Stream) -> io::Result<Self> {
         if !stream.is_terminal() {
-            return Err(io::Error::other("it is no terminal"));
+            return Err(io::Error::other("not a terminal"));
         }
         give_back_at_panics();
         let keyboard = Keyboard::find()?;
@@ -279,7 +279,7 @@ fn flag(stream: Stream) -> &'static AtomicBool {
     }
 }
 
-/// Gives the terminal back, once. Nobody can be told if that fails.
+/// Restores the terminal, once. A failure cannot be reported.
 fn give_back() {
     for stream in [Stream::Stdout, Stream::Stderr] {
         if flag(stream).swap(false, Ordering::SeqCst) {

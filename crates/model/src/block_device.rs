@@ -1,4 +1,4 @@
-//! Block devices, and what each of them stands on.
+//! Block devices and the devices below each of them.
 //!
 //! `None` means that the kernel does not tell, or that the device has no such property.
 
@@ -134,9 +134,9 @@ pub enum DeviceKind {
         /// Address of the controller: of PCI or of a network.
         address: Option<String>,
     },
-    /// A volume in a ZFS pool. The kernel does not tell in which.
+    /// A volume in a ZFS pool. The kernel does not report which pool.
     ZfsVolume,
-    /// A disk of another machine: nbd, rbd, drbd.
+    /// A network disk: nbd, rbd, drbd.
     Network,
     /// A drive for compact discs.
     Optical,
@@ -209,7 +209,7 @@ pub struct Raid {
     pub missing_count: Option<u32>,
     /// Bytes on one device before the next one's turn; 0 for levels without stripes.
     pub chunk_bytes: Option<u64>,
-    /// What it does beside serving: `idle`, `resync`, `recover`, `check` ...
+    /// Background activity: `idle`, `resync`, `recover`, `check` ...
     pub activity: Option<String>,
 }
 
@@ -234,7 +234,7 @@ pub struct Identity {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
-    /// True if the kernel takes it for a disk that turns.
+    /// True if the kernel reports it as rotational.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use: `none`, `mq-deadline`, `bfq`, `kyber`.
     pub scheduler: Option<String>,
@@ -244,9 +244,12 @@ pub struct Queue {
     pub device_depth: Option<u64>,
     /// Queues that the hardware has.
     pub hardware_queue_count: Option<u32>,
+    /// The CPU that each of these queues interrupts when requests complete, in their order; empty = unknown.
+    #[serde(default)]
+    pub interrupt_cpus: Vec<u32>,
     /// Whether written data may stay in the device's cache.
     pub write_cache: Option<WriteCache>,
-    /// True if single writes can be told to go past that cache (FUA).
+    /// True if single writes can bypass that cache (FUA).
     pub fua: Option<bool>,
     /// The smallest unit that can be addressed.
     pub logical_sector_bytes: Option<u32>,
@@ -258,7 +261,7 @@ pub struct Queue {
     pub io_bytes_optimal: Option<u64>,
     /// Above this I/Os are split.
     pub io_bytes_max: Option<u64>,
-    /// How far buffered reads run ahead.
+    /// Read-ahead of buffered reads.
     pub read_ahead_bytes: Option<u64>,
     /// Latency of reads in microseconds beyond which the kernel holds back buffered writes (wbt);
     /// 0 = it does not.
@@ -273,14 +276,21 @@ pub struct Queue {
     pub zoned: Option<String>,
 }
 
+/// The CPU that all queues of a disk interrupt, of the CPUs that each of them does; `None` if there are several,
+/// or it is unknown.
+pub fn only_interrupt_cpu(interrupt_cpus: &[u32]) -> Option<u32> {
+    let (first, others) = interrupt_cpus.split_first()?;
+    others.iter().all(|cpu| cpu == first).then_some(*first)
+}
+
 /// Whether written data may stay in a device's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WriteCache {
-    /// It may: only a flush or FUA makes it safe.
+    /// It may: only a flush or FUA makes data durable.
     WriteBack,
-    /// It does not, or is safe there.
+    /// It does not, or the cache is non-volatile.
     WriteThrough,
 }
 
@@ -369,11 +379,11 @@ pub struct PcieLink {
     pub address: String,
     /// Speed of a lane in million transfers per second: 16000 = 16 GT/s (generation 4).
     pub megatransfers_per_s: Option<u32>,
-    /// The most that the device can.
+    /// The maximum of the device.
     pub megatransfers_per_s_max: Option<u32>,
     /// Lanes.
     pub lanes: Option<u32>,
-    /// The most that the device can.
+    /// The maximum of the device.
     pub lanes_max: Option<u32>,
 }
 
@@ -389,7 +399,7 @@ pub struct DeviceRow {
     pub size_bytes: Option<u64>,
     /// Vendor and model.
     pub model: Option<String>,
-    /// What tells it from its equals: wwid, else serial number, else the name or UUID that its
+    /// What identifies it: wwid, else serial number, else the name or UUID that its
     /// maker (LVM, md) gave it, else the file of a loop device.
     pub identity: Option<String>,
     /// What sort of device it is.
@@ -406,7 +416,7 @@ pub struct DeviceRow {
     pub used_by: Vec<DeviceUse>,
 }
 
-/// A use of a block device, beside being mounted.
+/// A use of a block device other than a mount.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

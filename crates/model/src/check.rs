@@ -1,4 +1,4 @@
-//! Whether targets and their machine are fit to be measured: what was looked at, and what was made of it.
+//! `diskspd check`: facts about targets and machine, and the resulting findings.
 
 use crate::environment::{Environment, TargetEnvironment};
 use crate::facts::{SystemFacts, TargetFacts};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// A fact, or why it cannot be had: a phrase without a full stop.
 pub type Known<T> = Result<T, String>;
 
-/// What the targets are meant for.
+/// The workload that the targets are checked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
@@ -22,16 +22,16 @@ pub enum Workload {
     Sql,
 }
 
-/// Everything that was looked at.
+/// All facts that the checks use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckFacts {
-    /// What the targets are meant for.
+    /// The workload that the targets are checked for.
     pub workload: Workload,
     /// Size in bytes that each target would be created with (`-c`).
     pub create_bytes: Option<u64>,
     /// The machine.
     pub system: SystemFacts,
-    /// What surrounds it.
+    /// Its environment.
     pub environment: Environment,
     /// In the order given.
     pub targets: Vec<CheckedTarget>,
@@ -43,11 +43,11 @@ pub struct CheckFacts {
     pub timers: Known<Vec<Timer>>,
     /// Names of running programs that are known to work on whole disks or file systems.
     pub housekeeping: Vec<String>,
-    /// What went on for a while, without a load of ours.
+    /// Activity over a short period without a load from diskspd.
     pub activity: Activity,
 }
 
-/// A target and what it stands on.
+/// A target and the storage below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedTarget {
     /// As the user wrote it.
@@ -56,16 +56,16 @@ pub struct CheckedTarget {
     pub facts: TargetFacts,
     /// What is below.
     pub environment: TargetEnvironment,
-    /// Its file system; nothing of use for a block device.
+    /// Its file system; meaningless for a block device.
     pub file_system: FileSystemState,
 }
 
-/// How a file system is doing.
+/// State of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystemState {
-    /// Errors that it has counted since it was made, or since somebody reset the count.
+    /// Errors counted since it was created or the count was reset.
     pub error_count: Known<u64>,
-    /// What it does beside serving: `balance`, `resize` ...; `None` = nothing.
+    /// Background work: `balance`, `resize` ...; `None` = none.
     pub work: Known<Option<String>>,
     /// Attributes of the target, or of the directory that it would be made in.
     pub attributes: Known<FileAttributes>,
@@ -80,12 +80,12 @@ pub struct FileAttributes {
     pub is_written_in_place: bool,
 }
 
-/// What is told of a block device beside its description.
+/// State of a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceState {
-    /// Where a partition begins on its disk, in bytes; `None` for other devices.
+    /// Start offset of a partition on its disk, in bytes; `None` for other devices.
     pub start_bytes: Option<u64>,
-    /// How good a SCSI path is (ALUA): `active/optimized`, `standby` ...; `None` if it has none.
+    /// ALUA access state of a SCSI path: `active/optimized`, `standby` ...; `None` if it has none.
     pub path_access: Option<String>,
     /// The drive's own log.
     pub health: Known<DriveHealth>,
@@ -98,16 +98,16 @@ pub struct DeviceState {
 /// The SMART log of an `NVMe` drive (page 02h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveHealth {
-    /// What the drive itself calls critical: bit 0 spare blocks, 1 temperature, 2 reliability, 3 read-only, 4 its
+    /// Critical warnings of the drive: bit 0 spare blocks, 1 temperature, 2 reliability, 3 read-only, 4 its
     /// backup power, 5 persistent memory.
     pub critical_warning: u8,
-    /// Spare blocks that are left, in percent.
+    /// Remaining spare blocks in percent.
     pub spare_percent: u8,
     /// Below this the drive gives a critical warning.
     pub spare_percent_min: u8,
     /// Share of the rated endurance that is used up; may be above 100.
     pub worn_percent: u8,
-    /// Data that could not be read back.
+    /// Media and data integrity errors.
     pub media_error_count: u64,
 }
 
@@ -116,11 +116,11 @@ pub struct DriveHealth {
 pub struct Temperature {
     /// Now.
     pub millidegrees: i64,
-    /// From here on the drive may slow down.
+    /// The drive may throttle from this temperature on.
     pub warning_millidegrees: Option<i64>,
 }
 
-/// How processors save power, and how far memory nodes are apart.
+/// CPU power management and distances between NUMA nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorState {
     /// Frequency governors of the CPUs that may be used, and how many have each; empty if the kernel tells none.
@@ -133,10 +133,10 @@ pub struct ProcessorState {
     pub node_distances: BTreeMap<u32, BTreeMap<u32, u32>>,
 }
 
-/// A sleeping state of a CPU.
+/// An idle state of a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IdleState {
-    /// Time to wake up from it, in microseconds.
+    /// Exit latency in microseconds.
     pub exit_latency_us: u64,
     /// `C1`, `C6` ...
     pub name: String,
@@ -147,14 +147,14 @@ pub struct IdleState {
 pub struct Timer {
     /// `fstrim.timer`
     pub unit: String,
-    /// Seconds until it is due; `None` = it is not planned.
+    /// Seconds until it is due; `None` = not scheduled.
     pub due_in_s: Option<u64>,
 }
 
 /// What happened on an otherwise idle machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
-    /// For how long, in milliseconds.
+    /// Length of the observation in milliseconds.
     pub duration_ms: u64,
     /// What the devices did; those that keep no counters are missing.
     pub devices: BTreeMap<String, DeviceCounters>,
@@ -180,9 +180,9 @@ pub enum Check {
     Temperature,
     /// Does the PCI Express link run at its full speed and width?
     PcieLink,
-    /// Does something work on the disks now?
+    /// Is background work running on the disks?
     BackgroundWork,
-    /// Will something soon?
+    /// Is background work due soon?
     Timers,
     /// Are others using the devices?
     OtherIo,
@@ -198,13 +198,13 @@ pub enum Check {
     CgroupLimits,
     /// Is there memory for a run?
     Memory,
-    /// Does an I/O scheduler stand between?
+    /// Is an I/O scheduler active?
     Scheduler,
     /// Do partitions begin on a boundary of their disk?
     Alignment,
-    /// Does the file system write elsewhere, or something else, than what it is given?
+    /// Does the file system copy on write or compress?
     CopyOnWrite,
-    /// Are all paths to the disk good ones?
+    /// Are all paths to the disk usable and optimized?
     Paths,
     /// Are the CPUs near the disk?
     NumaDistance,
@@ -212,9 +212,9 @@ pub enum Check {
     Fua,
     /// Is it a file system and kernel that SQL Server is supported and fast on?
     SqlFileSystem,
-    /// Does reading a file write to it?
+    /// Do reads update access times?
     AccessTimes,
-    /// Do buffered reads run far enough ahead?
+    /// Is read-ahead large enough?
     ReadAhead,
     /// Does the sector size suit the database?
     SectorSize,
@@ -283,7 +283,7 @@ impl Check {
         }
     }
 
-    /// True if it is asked for SQL Server alone.
+    /// True if it applies only to SQL Server.
     pub fn is_for_sql(self) -> bool {
         self >= Self::Fua
     }
@@ -298,28 +298,28 @@ pub struct Finding {
     pub subject: String,
     /// The answer.
     pub outcome: Outcome,
-    /// What was seen; for [`Outcome::Unknown`], why it cannot be told.
+    /// The observation; for [`Outcome::Unknown`], the reason.
     pub found: String,
-    /// What to do about it.
+    /// The action to take.
     pub advice: Option<String>,
 }
 
-/// How an answer is to be taken.
+/// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Nothing against a run.
+    /// No problem found.
     Pass,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
-    /// Figures may be other than those of the target at its best.
+    /// Results may be worse than the target's best.
     Warn,
     /// A run is not possible, or would measure something broken.
     Fail,
 }
 
 impl Outcome {
-    /// All, the gravest first.
+    /// All, the most severe first.
     pub const ALL: [Self; 4] = [Self::Fail, Self::Warn, Self::Unknown, Self::Pass];
 
     /// The word in reports.
@@ -333,24 +333,29 @@ impl Outcome {
     }
 }
 
-/// What `form` says in every document of answers.
-pub const CHECK_FORM: &str = "diskspd-check/1";
+/// What `schema` says in every document of answers.
+pub const CHECK_SCHEMA: &str = "diskspd-check";
+
+/// Version of these documents.
+pub const CHECK_SCHEMA_VERSION: u32 = 2;
 
 /// All answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// Marks a document of this form: [`CHECK_FORM`].
-    pub form: &'static str,
-    /// Which program answered: its version.
+    /// Always [`CHECK_SCHEMA`].
+    pub schema: &'static str,
+    /// Version of this format: [`CHECK_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Version of diskspd that ran the checks.
     pub version: String,
-    /// What the targets are meant for.
+    /// The workload that the targets are checked for.
     pub workload: Workload,
     /// In the order of [`Check::ALL`].
     pub findings: Vec<Finding>,
 }
 
 impl CheckReport {
-    /// How many answers are of this sort.
+    /// Number of findings with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.findings.iter().filter(|finding| finding.outcome == outcome).count()
     }

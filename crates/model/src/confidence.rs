@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct HalfWidths {
     /// Of the I/Os per second.
     pub iops: f64,
-    /// Of the MiB per second.
-    pub mib_per_s: f64,
+    /// Of the bytes per second.
+    pub bytes_per_s: f64,
     /// Of the mean latency in nanoseconds; `None` = latencies were not measured.
     pub latency_mean_ns: Option<f64>,
     /// Of the percentiles that the report shows, ascending. Those that fewer than ten I/Os lie beyond have

@@ -1,4 +1,4 @@
-//! The course of a measurement as results tell it.
+//! The course of a measurement in results.
 
 use crate::packed_counts::PackedCounts;
 use crate::result::LatencyFigures;

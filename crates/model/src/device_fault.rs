@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the kernel complained of.
+/// Kind of device fault in the kernel log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceFault {
-    /// A command did not come back in time.
+    /// A command timed out.
     Timeout,
     /// The device, its link or its adapter was reset.
     Reset,
@@ -15,19 +15,19 @@ pub enum DeviceFault {
     MediaError,
     /// A request failed for another reason.
     IoError,
-    /// A device or a path to it was taken out of use.
+    /// A device or a path to it was taken out of service.
     Dropped,
 }
 
 impl DeviceFault {
-    /// In words, of several.
+    /// Plural phrase for messages.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Timeout => "timeouts",
             Self::Reset => "resets",
-            Self::MediaError => "errors of the medium",
+            Self::MediaError => "media errors",
             Self::IoError => "I/O errors",
-            Self::Dropped => "devices or paths taken out of use",
+            Self::Dropped => "devices or paths taken out of service",
         }
     }
 }

@@ -82,7 +82,7 @@ pub enum Claim {
     /// Nobody asked.
     #[default]
     NotAsked,
-    /// It was granted, and given back.
+    /// It was granted and released.
     Granted,
     /// A file system, swap, another device or another process has it.
     Busy,
@@ -103,14 +103,14 @@ pub enum DeviceContent {
     NotAsked,
     /// It could not be read.
     Unknown {
-        /// Why.
+        /// The reason, as a clause.
         reason: String,
     },
     /// No signature, and all samples are zeros or our own fill.
     Blank,
     /// No signature, and a sample that is neither zeros nor our own fill.
     Unsigned {
-        /// Where.
+        /// Offset in bytes from the start of the device.
         offset_bytes: u64,
     },
     /// Partition tables, file systems, volumes ... by their signatures.

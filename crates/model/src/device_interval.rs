@@ -168,7 +168,7 @@ pub struct WatchedDevice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchEnd {
-    /// Intervals that were told.
+    /// Reported intervals.
     pub interval_count: u64,
     /// Intervals that could not be read in time; what they held is in the one after them.
     pub missed_count: u64,

@@ -29,13 +29,13 @@ impl Durability {
     /// As a clause about writes.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::NotVolatile => "the kernel takes its cache for one that is off or not volatile (write through)",
-            Self::Fua => "writes went past its cache (FUA)",
-            Self::FuaAndFlushes => "some writes were followed by a flush of its cache, the others went past it (FUA)",
+            Self::NotVolatile => "the kernel treats its cache as off or non-volatile (write through)",
+            Self::Fua => "writes used FUA",
+            Self::FuaAndFlushes => "some writes were followed by a cache flush, the others used FUA",
             Self::FlushPerWrite => "its cache was flushed for each write",
-            Self::SharedFlushes => "one flush of its cache served several writes",
+            Self::SharedFlushes => "one cache flush covered several writes",
             Self::SeveralFlushesPerWrite => "its cache was flushed more than once per write",
-            Self::Nothing => "nothing made the writes durable: its cache is volatile (write back) and was not flushed",
+            Self::Nothing => "the writes are not durable: its cache is volatile (write back) and was not flushed",
         }
     }
 }

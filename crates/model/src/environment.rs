@@ -30,9 +30,9 @@ pub struct Environment {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Hypervisor {
-    /// Hardware: there is no hypervisor.
+    /// Hardware: no hypervisor.
     None,
-    /// A hypervisor that does not tell its name.
+    /// A hypervisor without a known name.
     Unnamed,
     /// A hypervisor, or the cloud that runs it.
     Named(String),
@@ -140,7 +140,7 @@ pub struct TargetEnvironment {
 }
 
 impl TargetEnvironment {
-    /// The block devices that it stands on directly.
+    /// The block devices directly below it.
     pub fn devices(&self) -> Vec<&BlockDevice> {
         self.backing.devices()
     }
@@ -170,7 +170,7 @@ pub struct MountedFileSystem {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub directory: PathBuf,
-    /// Where.
+    /// The mount point.
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub point: PathBuf,
@@ -185,7 +185,7 @@ pub struct MountedFileSystem {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Backing {
-    /// Nobody tells.
+    /// Unknown.
     #[default]
     Unknown,
     /// Block devices: the target itself, or those of its file system.

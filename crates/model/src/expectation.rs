@@ -1,38 +1,38 @@
-//! What somebody says that storage can do (`--expect`), and how near a run came to it.
+//! Rated limits of the storage (`--expect`) and the results measured against them.
 //!
-//! Bytes per second here are decimal where they are shown (MB/s), as makers and clouds tell theirs.
+//! Bytes per second are shown in decimal units (MB/s), as vendors and clouds state them.
 
 use crate::verdict::Finding;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What was said. `None` = nothing.
+/// The stated limits. `None` = not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stated {
-    /// How the drives are put together; alone, or striped if there are several, if nothing was said.
+    /// RAID level; if not stated, one drive alone or several striped.
     pub raid: Option<RaidLevel>,
-    /// How many drives.
+    /// Number of drives.
     pub drives: Option<u32>,
-    /// Of one drive, reading in sequence.
+    /// Sequential read throughput of one drive.
     pub drive_read_bytes_per_s: Option<u64>,
-    /// Of one drive, writing in sequence.
+    /// Sequential write throughput of one drive.
     pub drive_write_bytes_per_s: Option<u64>,
-    /// Of one drive, small random I/Os per second.
+    /// Small random I/Os per second of one drive.
     pub drive_iops: Option<u64>,
-    /// What the hypervisor or cloud allows a virtual machine or volume.
+    /// I/Os per second that the hypervisor or cloud allows a virtual machine or volume.
     pub vm_iops: Option<u64>,
-    /// The same in bytes.
+    /// The same limit in bytes per second.
     pub vm_bytes_per_s: Option<u64>,
-    /// Of the adapter, each way.
+    /// Throughput of the adapter in each direction.
     pub hba_bytes_per_s: Option<u64>,
 }
 
-/// How drives are put together.
+/// RAID level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaidLevel {
     /// Stripes.
     Zero,
-    /// Every drive holds a copy of all.
+    /// Mirror: every drive holds a full copy.
     One,
     /// Stripes with one parity.
     Five,
@@ -43,7 +43,6 @@ pub enum RaidLevel {
 }
 
 impl RaidLevel {
-    /// All.
     pub const ALL: [Self; 5] = [Self::Zero, Self::One, Self::Five, Self::Six, Self::Ten];
 
     /// As it is typed.
@@ -68,20 +67,20 @@ impl RaidLevel {
     }
 }
 
-/// How near a timespan came to what was said.
+/// Results of a timespan against the stated limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expectation {
     /// Every ceiling that follows from what was said and applies to reads, writes or both, as the load has
     /// them.
     pub ceilings: Vec<Ceiling>,
-    /// Name of the one that leaves the least room.
+    /// Name of the ceiling with the least headroom.
     pub binding: String,
-    /// What is remarkable about it.
+    /// Findings.
     pub findings: Vec<Finding>,
 }
 
-/// A rate that should not be exceeded.
+/// An upper limit on a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ceiling {
@@ -91,11 +90,11 @@ pub struct Ceiling {
     pub unit: CeilingUnit,
     /// The ceiling.
     pub limit: f64,
-    /// What the run reached of the same.
+    /// The measured value in the same unit.
     pub reached: f64,
-    /// That as a share, in percent.
+    /// The measured value in percent of the limit.
     pub share_percent: f64,
-    /// True if it rests on the rule of thumb for small random writes to a RAID.
+    /// True if it is based on the rule of thumb for small random writes to a RAID.
     pub is_estimate: bool,
 }
 
@@ -111,7 +110,6 @@ pub enum CeilingUnit {
 }
 
 impl CeilingUnit {
-    /// All.
     pub const ALL: [Self; 2] = [Self::IosPerSecond, Self::BytesPerSecond];
 
     /// The words of reports.

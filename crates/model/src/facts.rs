@@ -5,23 +5,33 @@ use crate::topology::Topology;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Everything that planning and reports want to know about this machine.
+/// All facts about this machine that planning and reports need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The machine itself.
     pub system: SystemFacts,
     /// Each distinct target path of the profile, as the user wrote it.
     pub targets: BTreeMap<PathBuf, TargetFacts>,
-    /// NUMA nodes that the disks below each target are attached to, as far as the kernel tells; looked
-    /// for with `--near-device` only.
-    pub nodes: BTreeMap<PathBuf, BTreeSet<u32>>,
+    /// The disks below each target, as far as the kernel reports them.
+    pub disks: BTreeMap<PathBuf, Vec<DiskFacts>>,
 }
 
-/// What must be found out about a target path before a plan can be made.
+/// A disk below a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskFacts {
+    /// The kernel's name, without `/dev/`.
+    pub name: String,
+    /// The NUMA node that it is attached to, if known.
+    pub numa_node: Option<u32>,
+    /// The CPU that each of its hardware queues interrupts; empty = unknown.
+    pub interrupt_cpus: Vec<u32>,
+}
+
+/// The facts that a plan needs about a target path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetQuestion {
     /// The path, as the user wrote it.
@@ -109,7 +119,7 @@ impl Memory {
     }
 }
 
-/// A target path and what stands there.
+/// A target path and the file at it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetFacts {
@@ -121,7 +131,7 @@ pub struct TargetFacts {
     pub kind: TargetKind,
 }
 
-/// What stands at a path.
+/// The kind of file at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -134,12 +144,12 @@ pub enum TargetKind {
     Block(BlockFacts),
     /// A character device.
     Character(CharacterDevice),
-    /// Something that can be no target.
+    /// Not usable as a target.
     Unusable {
         /// "a directory", "a FIFO" ...
         what: Cow<'static, str>,
     },
-    /// It could not be looked at.
+    /// It could not be inspected.
     Inaccessible {
         /// The kernel's reason.
         reason: String,
@@ -293,7 +303,7 @@ pub enum DirectIo {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Nothing will be written, so nobody looked.
+    /// Not checked, because nothing will be written.
     #[default]
     NotAsked,
     /// This tool, by its mark (extended attribute `user.diskspd`), and nothing has written to it since.
@@ -306,7 +316,7 @@ pub enum Origin {
     /// The file is empty, so there is nothing to lose.
     #[serde(alias = "looks_like_ours")]
     Empty,
-    /// Anybody else, or nobody knows.
+    /// Another, or unknown.
     Foreign {
         /// Why it is not taken for ours: "it has no diskspd mark", "its mark belongs to another file, so it is a
         /// copy" ...
@@ -352,7 +362,7 @@ impl Fill {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Openers {
-    /// Nothing will be written, so nobody looked.
+    /// Not checked, because nothing will be written.
     #[default]
     NotAsked,
     /// Nobody: the kernel granted a write lease.

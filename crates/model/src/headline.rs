@@ -1,5 +1,6 @@
 //! The few figures by which runs are compared.
 
+use crate::units::mib;
 use crate::verdict::Severity;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,8 @@ pub struct Headline {
     pub iops: f64,
     /// Share of writes among the I/Os, from 0 to 1.
     pub write_share: f64,
-    /// MiB per second.
-    pub mib_per_s: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
     /// Mean latency of reads and writes in nanoseconds; `None` if it was not measured.
     pub mean_ns: Option<f64>,
     /// Median latency; percentiles need `-L`.
@@ -94,7 +95,7 @@ impl Figure {
         let ns = |latency_ns: Option<u64>| latency_ns.map(|ns| ns as f64);
         match self {
             Self::Iops => Some(headline.iops),
-            Self::MibPerS => Some(headline.mib_per_s),
+            Self::MibPerS => Some(mib(headline.bytes_per_s)),
             Self::MeanLatency => headline.mean_ns,
             Self::P50 => ns(headline.p50_ns),
             Self::P99 => ns(headline.p99_ns),

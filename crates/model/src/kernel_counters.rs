@@ -26,7 +26,7 @@ pub struct KernelCounters {
     /// Of our cgroups' limits on CPU time.
     #[serde(default)]
     pub cpu_limit: Option<CpuLimitCounters>,
-    /// Of CPUs that threads run on; none where the kernel tells nothing of them.
+    /// Of CPUs that threads run on; none if the kernel reports nothing about them.
     #[serde(default)]
     pub cpus: Vec<CpuCounters>,
     /// Of the machine, if they were asked for (`-e`).

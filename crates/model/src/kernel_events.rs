@@ -17,7 +17,7 @@ pub struct KernelEvents {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventClass {
-    /// Which.
+    /// The class of events.
     pub class: EventKind,
     /// Where the counts come from, in words.
     pub source: String,
@@ -155,9 +155,9 @@ pub struct LevelFigures {
     pub bytes: u64,
     /// I/Os per second.
     pub iops: f64,
-    /// MiB per second.
-    pub mib_per_s: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
     /// Mean latency in nanoseconds: of this program as in its other figures, of a device from the
     /// making of a request to its completion. `None` without I/O.
-    pub mean_latency_ns: Option<f64>,
+    pub latency_mean_ns: Option<f64>,
 }

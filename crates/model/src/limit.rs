@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// Which.
+    /// The figure that the limit holds.
     pub figure: LimitFigure,
     /// Response times in nanoseconds, CPU usage in percent.
     pub at_most: f64,
@@ -32,7 +32,6 @@ pub enum LimitFigure {
 }
 
 impl LimitFigure {
-    /// All.
     pub const ALL: [Self; 5] = [Self::Mean, Self::P50, Self::P99, Self::P999, Self::Cpu];
 
     /// Its name on a command line.

@@ -160,7 +160,7 @@ pub struct LiveSide {
     /// I/Os per second.
     pub iops: f64,
     /// Bytes per second.
-    pub bytes_per_second: f64,
+    pub bytes_per_s: f64,
     /// Mean latency in nanoseconds; `None` without I/Os.
     pub latency_mean_ns: Option<f64>,
     /// `None` without I/Os, and in the warm-up.

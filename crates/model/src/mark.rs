@@ -80,12 +80,12 @@ impl fmt::Display for Unfit {
             ),
             Self::Copied => f.write_str("its mark belongs to another file, so it is a copy"),
             Self::Open => f.write_str(
-                "a run of diskspd that wrote to it has not ended, or was killed, so later changes cannot be detected",
+                "a diskspd run that wrote to it is still active or was killed, so later changes cannot be detected",
             ),
             Self::Resized { size_bytes } => {
                 write!(f, "it has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
             }
-            Self::Changed => f.write_str("something else has written to it since diskspd did"),
+            Self::Changed => f.write_str("another program has written to it since diskspd did"),
         }
     }
 }
@@ -134,7 +134,7 @@ impl fmt::Display for Mark {
 impl FromStr for Mark {
     type Err = Unfit;
 
-    /// Strict: a text that is not exactly one of ours is somebody else's.
+    /// Strict: a text that is not exactly one written by diskspd is foreign.
     fn from_str(text: &str) -> Result<Self, Unfit> {
         let mut parts = text.split(' ');
         if parts.next() != Some("v2") {

@@ -1,4 +1,4 @@
-//! What a user must know beside the figures: every fallback, clamp and ignored option.
+//! Notes of a run: every fallback, clamp, lost sample and ignored option.
 
 use crate::device_fault::DeviceFault;
 use crate::durability::Durability;
@@ -13,26 +13,26 @@ use std::path::PathBuf;
 #[cfg_attr(feature = "schema", schemars(rename = "BareNote"))]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
-    /// Registered buffers were wanted and the kernel refused them.
+    /// Registered buffers were requested, but the kernel refused them.
     BuffersNotRegistered {
         /// The kernel's reason.
         reason: String,
     },
-    /// Another engine had to do.
+    /// Another engine was used.
     EngineFallback {
-        /// The one that was wanted.
+        /// The requested engine.
         wanted: String,
-        /// The one that was used.
+        /// The engine that was used.
         used: String,
-        /// Why.
+        /// The reason, as a clause.
         reason: String,
     },
-    /// A ring set-up flag that this kernel does not know was left out.
+    /// A ring setup flag was left out because this kernel does not support it.
     RingFlagsReduced {
         /// What is missing.
         missing: String,
     },
-    /// The target is smaller than the maximum offset asked for.
+    /// The target is smaller than the requested maximum offset.
     TargetBelowMaximum {
         /// Which target.
         #[serde(with = "crate::path")]
@@ -40,10 +40,10 @@ pub enum Note {
         path: PathBuf,
         /// Its size in bytes.
         size_bytes: u64,
-        /// What `-f` or `-B` asked for.
+        /// The maximum offset from `-f` or `-B`.
         max_offset_bytes: u64,
     },
-    /// The alignment that direct I/O needs is not known.
+    /// The alignment required for direct I/O is unknown.
     AlignmentAssumed {
         /// Which target.
         #[serde(with = "crate::path")]
@@ -52,73 +52,73 @@ pub enum Note {
         /// The alignment assumed, in bytes.
         alignment_bytes: u64,
     },
-    /// Other processes could only be looked for in /proc.
+    /// Other processes could only be searched in /proc.
     OpenersSearchedInProc {
         /// Which target.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
-        /// Why a lease did not do.
+        /// Why a lease could not be used.
         reason: String,
     },
-    /// A block device was written to: what was on it is lost.
+    /// A block device was written to: its previous content is lost.
     DeviceWritten {
         /// Which target.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
-        /// The name that stays with the device.
+        /// The persistent identifier of the device.
         identity: String,
         /// What allowed it: an option or a file.
         allowed_by: String,
-        /// What was on it, as a phrase.
+        /// Its previous content, as a phrase.
         content: String,
-        /// A network that other hosts may reach it by.
+        /// A network through which other hosts may access it.
         network: Option<String>,
     },
-    /// The hypervisor ran something else on our CPUs.
+    /// Steal time: the hypervisor ran something else on the CPUs.
     CpuStolen {
         /// Share of all CPU time during the measurement, in hundredths of a percent.
         percent_hundredths: u32,
     },
-    /// The threads could have run, and other threads had the CPUs.
+    /// The threads were runnable but waited for a CPU.
     CpuAwaited {
         /// Share of the threads' time, in hundredths of a percent.
         percent_hundredths: u32,
     },
-    /// CPUs were kept from sleeping states for the whole run (`--hold-latency`).
+    /// CPUs were kept out of idle states for the whole run (`--hold-latency`).
     CpuLatencyHeld,
-    /// They could not be kept from them.
+    /// CPUs could not be kept out of idle states.
     CpuLatencyNotHeld {
-        /// Why.
+        /// The reason, as a clause.
         reason: String,
     },
-    /// A program that read along did not get all lines (`--live-json`).
+    /// The reader of `--live-json` was too slow and missed lines.
     LiveLinesDropped {
-        /// How many it did not get.
+        /// Number of dropped lines.
         lines: u64,
     },
-    /// The process was kept from running during the measurement: stopped by a signal, most likely.
+    /// The process did not run for a while during the measurement, most likely because a signal stopped it.
     ProcessPaused {
         /// For how long, in nanoseconds.
         pause_ns: u64,
     },
-    /// The clock that latencies were taken from and the kernel's came apart.
+    /// The TSC, which latencies are measured with, drifted from the kernel clock.
     ClocksDisagree {
-        /// By how much at the end of the run, in nanoseconds.
+        /// Difference at the end of the run, in nanoseconds.
         deviation_ns: u64,
     },
     /// CPU times could not be read.
     CpuTimesUnknown {
-        /// Why.
+        /// The reason, as a clause.
         reason: String,
     },
-    /// I/Os that the kernel had not given back when the run ended.
+    /// I/Os that had not completed when the run ended.
     IosNeverReturned {
         /// How many.
         count: u64,
     },
-    /// The run ended before its time because a limit on its I/O was reached.
+    /// The run ended early because a limit on its I/O was reached.
     EndedByLimit {
         /// The limits.
         limits: EndAfter,
@@ -127,49 +127,49 @@ pub enum Note {
     StartsDelayedByDepth {
         /// How many.
         delayed: u64,
-        /// Of how many that were made.
+        /// Number of starts that were made.
         started: u64,
         /// I/Os outstanding at most, all threads together.
         depth: u32,
     },
-    /// Intended starts (`--rate`) had not been made when the measurement ended.
+    /// Intended I/Os (`--rate`) had not started when the measurement ended.
     StartsNotMade {
         /// How many.
         backlog: u64,
         /// Of how many.
         intended: u64,
     },
-    /// The run is so long that its series of counts has wider cells than 100 ms.
+    /// The run is so long that its time series has buckets wider than 100 ms.
     SeriesCoarsened {
-        /// How wide, in nanoseconds.
+        /// Bucket width in nanoseconds.
         width_ns: u64,
     },
-    /// There are so many intervals (`-D`) that a latency histogram is kept of several together.
+    /// There are so many intervals (`-D`) that each latency histogram covers several of them.
     SectionsMerged {
         /// How many.
         intervals: u64,
     },
-    /// A target is not deleted, though files that this program made are.
+    /// A target is not deleted (`--delete-after`).
     NotDeleted {
         /// Which target.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
-        /// What it is instead.
+        /// Why it is not deleted.
         reason: String,
     },
-    /// `io_uring` gave I/Os to kernel threads of its own (`iou-wrk`), because the target could not take
-    /// them without waiting.
+    /// `io_uring` passed I/Os to kernel worker threads (`iou-wrk`), because submitting them to the target
+    /// would have blocked.
     IoWorkerThreads {
-        /// The most that were seen at a time.
+        /// Largest number seen at one time.
         threads: u64,
     },
-    /// In a closed loop an I/O's time begins when the batch before it came back. So much of it is the
-    /// program's own: the same I/Os, a sample of all, timed from their submission too.
+    /// In a closed loop latency is timed from the previous completion batch, not from submission. To show the
+    /// difference, a sample of I/Os is timed in both ways.
     SlotTimes {
-        /// How many were timed in both ways.
+        /// Number of I/Os timed in both ways.
         ios: u64,
-        /// Median from the batch before, as reported.
+        /// Median from the previous completion batch, as reported.
         slot_p50_ns: u64,
         /// 99th percentile of these.
         slot_p99_ns: u64,
@@ -182,7 +182,7 @@ pub enum Note {
     OptionWithoutEffect {
         /// The option.
         option: String,
-        /// Why.
+        /// The reason, as a clause.
         reason: String,
     },
     /// Transfers shorter than the block.
@@ -194,34 +194,34 @@ pub enum Note {
         /// How many.
         count: u64,
     },
-    /// How writes with `-Sw` became durable on a device, by its own counters over the measurement.
+    /// How writes with `-Sw` became durable on a device, from its counters over the measurement.
     WritesMadeDurable {
         /// The kernel's name of the device.
         device: String,
-        /// What its counters and properties amount to.
+        /// The mechanism, derived from its counters and properties.
         how: Durability,
-        /// Writes of this run that had to become durable there.
+        /// Writes of this run that had to become durable on it.
         write_count: u64,
-        /// Flushes that the device completed, whoever asked for them.
+        /// Flushes that the device completed, from all sources.
         flush_count: u64,
         /// Mean time of such a flush, in microseconds.
         flush_mean_us: Option<u64>,
     },
-    /// How writes with `-Sw` became durable cannot be told.
+    /// How writes with `-Sw` became durable is unknown.
     DurabilityUnknown {
         /// Which target.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
-        /// Why.
+        /// The reason, as a clause.
         reason: String,
     },
-    /// The kernel's log told of trouble with a device below a target, from the start of the run to
+    /// The kernel log reported faults of a device below a target, from the start of the run to
     /// its end.
     DeviceFaultsLogged {
         /// The kernel's name of the device.
         device: String,
-        /// Of what sort.
+        /// Kind of fault.
         fault: DeviceFault,
         /// How many messages. The kernel leaves some out if there are many.
         count: u64,
@@ -234,19 +234,19 @@ pub enum Note {
         device: String,
         /// Where the counter is below the device's directory in /sys.
         counter: String,
-        /// How much it rose.
+        /// Increase of the counter.
         count: u64,
     },
-    /// What a result that was read from elsewhere does not tell.
+    /// Data that an imported result does not include.
     NotInSource {
         /// Where it was read from: "text of `DiskSpd` 2.0.17".
         source: String,
         /// What is missing, as a list in words.
         missing: String,
     },
-    /// A note that was read from a report, in its words.
+    /// The text of a note read from a report.
     Verbatim {
-        /// The words.
+        /// The text.
         text: String,
     },
 }
@@ -262,59 +262,53 @@ impl fmt::Display for Note {
             Self::RingFlagsReduced { missing } => write!(f, "this kernel's io_uring lacks {missing}"),
             Self::TargetBelowMaximum { path, size_bytes, max_offset_bytes } => write!(
                 f,
-                "'{}' has {size_bytes} bytes, less than the maximum offset {max_offset_bytes}; its size is used",
+                "'{}' is {size_bytes} bytes, less than the maximum offset {max_offset_bytes}; using its size",
                 path.display()
             ),
-            Self::AlignmentAssumed { path, alignment_bytes } => write!(
-                f,
-                "the alignment that direct I/O needs on '{}' is not known; {alignment_bytes} bytes assumed",
-                path.display()
-            ),
+            Self::AlignmentAssumed { path, alignment_bytes } => {
+                write!(f, "direct I/O alignment on '{}' is unknown; assuming {alignment_bytes} bytes", path.display())
+            }
             Self::OpenersSearchedInProc { path, reason } => write!(
                 f,
-                "the kernel could not tell whether another process has '{}' open ({reason}): /proc, swap and loop devices \
-                 were searched, where processes of other containers and other hosts are not seen",
+                "the kernel could not report whether another process has '{}' open ({reason}): searched /proc, swap \
+                 and loop devices instead, which do not show processes in other containers or on other hosts",
                 path.display()
             ),
             Self::DeviceWritten { path, identity, allowed_by, content, network } => {
                 write!(
                     f,
-                    "the block device '{}' ({identity}) is written to, as {allowed_by} allows; before, it held {content}",
+                    "block device '{}' ({identity}) is overwritten, allowed by {allowed_by}; previous content: \
+                     {content}",
                     path.display()
                 )?;
                 match network {
-                    Some(network) => write!(f, "; whether other hosts use it by {network} cannot be seen"),
+                    Some(network) => write!(f, "; use by other hosts over {network} cannot be detected"),
                     None => Ok(()),
                 }
             }
             Self::CpuStolen { percent_hundredths } => cpu_stolen(f, *percent_hundredths),
             Self::CpuAwaited { percent_hundredths } => cpu_awaited(f, *percent_hundredths),
-            Self::CpuLatencyHeld => {
-                f.write_str("CPUs were kept from sleeping states for the whole run (--hold-latency)")
-            }
+            Self::CpuLatencyHeld => f.write_str("CPUs were kept out of idle states for the whole run (--hold-latency)"),
             Self::CpuLatencyNotHeld { reason } => {
-                write!(f, "CPUs could not be kept from sleeping states (--hold-latency): {reason}")
+                write!(f, "CPUs could not be kept out of idle states (--hold-latency): {reason}")
             }
             Self::LiveLinesDropped { lines } => {
-                write!(f, "--live-json: {lines} lines were dropped, because their reader did not take them in time")
+                write!(f, "--live-json: {lines} lines were dropped because the reader was too slow")
             }
             Self::ProcessPaused { pause_ns } => process_paused(f, *pause_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
-                write!(f, "{count} I/Os had not come back from the kernel when the run ended; they are not counted")
+                write!(f, "{count} I/Os had not completed when the run ended; they are not counted")
             }
-            Self::EndedByLimit { limits } => write!(f, "the run ended before its time, as {limits} asks"),
+            Self::EndedByLimit { limits } => write!(f, "the run ended early because a limit was reached ({limits})"),
             Self::StartsDelayedByDepth { delayed, started, depth } => starts_delayed(f, *delayed, *started, *depth),
             Self::StartsNotMade { backlog, intended } => starts_not_made(f, *backlog, *intended),
             Self::SeriesCoarsened { width_ns } => {
-                write!(f, "the run is long: its series of counts has cells of {} ms", width_ns / 1_000_000)
+                write!(f, "the run is long: its time series has buckets of {} ms", width_ns / 1_000_000)
             }
             Self::SectionsMerged { intervals } => {
-                write!(
-                    f,
-                    "there are many intervals (-D): each latency histogram is that of {intervals} of them together"
-                )
+                write!(f, "many intervals (-D): each latency histogram covers {intervals} intervals")
             }
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
@@ -323,8 +317,8 @@ impl fmt::Display for Note {
                 let were = if *threads == 1 { "thread" } else { "threads" };
                 write!(
                     f,
-                    "io_uring gave I/Os to {threads} kernel {were} of its own, because the target could not take them \
-                     without waiting"
+                    "io_uring passed I/Os to {threads} kernel worker {were}, because submitting them to the target \
+                     would have blocked"
                 )
             }
             Self::SlotTimes { ios, slot_p50_ns, slot_p99_ns, submission_p50_ns, submission_p99_ns } => {
@@ -340,16 +334,16 @@ impl fmt::Display for Note {
                 flush_mean_us.map_or(Ok(()), |us| write!(f, " of {}.{:03} ms on average", us / 1000, us % 1000))
             }
             Self::DurabilityUnknown { path, reason } => {
-                write!(f, "-Sw on '{}': how writes became durable cannot be told: {reason}", path.display())
+                write!(f, "-Sw on '{}': how writes became durable is unknown: {reason}", path.display())
             }
             Self::DeviceFaultsLogged { device, fault, count, first } => {
                 let fault = fault.words();
-                write!(f, "{device} had {fault} during the run, {count} in the kernel's log, the first: {first}")
+                write!(f, "{device} had {fault} during the run: {count} in the kernel log, first: {first}")
             }
             Self::DeviceErrorsCounted { device, counter, count } => {
                 write!(f, "{device} counted errors during the run: {counter} rose by {count}")
             }
-            Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not tell {missing}"),
+            Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not include {missing}"),
             Self::Verbatim { text } => f.write_str(text),
         }
     }
@@ -361,15 +355,16 @@ fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submissio
         (slot_ns.map(|ns| ns as f64 / 1e6), submission_ns.map(|ns| ns as f64 / 1e6));
     write!(
         f,
-        "latencies begin when the batch before came back: p50 {slot_p50:.4} ms, p99 {slot_p99:.4} ms; from their \
-         submission the same I/Os took p50 {submission_p50:.4} ms, p99 {submission_p99:.4} ms (a sample of {ios})"
+        "latency is timed from the previous completion batch, not from each submission: p50 {slot_p50:.4} ms, p99 \
+         {slot_p99:.4} ms; timed from submission: p50 {submission_p50:.4} ms, p99 {submission_p99:.4} ms (a sample of \
+         {ios})"
     )
 }
 
 fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
     write!(
         f,
-        "the hypervisor took {}.{:02}% of the CPU time during the measurement (steal); it is in no column",
+        "the hypervisor took {}.{:02}% of the CPU time during the measurement; this steal time is not in the CPU table",
         percent_hundredths / 100,
         percent_hundredths % 100
     )
@@ -378,8 +373,8 @@ fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Resul
 fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64) -> fmt::Result {
     write!(
         f,
-        "the process did not run for {:.1} s of the measurement (stopped by a signal, or no CPU was given to it); \
-         rates are over the whole time, and latencies include the pause",
+        "the process did not run for {:.1} s of the measurement (stopped by a signal, or not scheduled); rates cover \
+         the whole time, and latencies include the pause",
         pause_ns as f64 / 1e9
     )
 }
@@ -387,7 +382,7 @@ fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64) -> fmt::Result {
 fn cpu_awaited(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
     write!(
         f,
-        "the threads waited for a CPU for {}.{:02}% of their time; latencies include that",
+        "the threads waited for a CPU for {}.{:02}% of their time; latencies include this wait",
         percent_hundredths / 100,
         percent_hundredths % 100
     )
@@ -396,24 +391,23 @@ fn cpu_awaited(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Resu
 fn starts_delayed(f: &mut fmt::Formatter<'_>, delayed: u64, started: u64, depth: u32) -> fmt::Result {
     write!(
         f,
-        "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
-         response time is limited by this program's depth"
+        "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: the \
+         queue depth of the test limits response time"
     )
 }
 
 fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> fmt::Result {
     write!(
         f,
-        "{backlog} of {intended} intended starts had not been made when the measurement ended; response times do not \
-         hold what these have waited"
+        "{backlog} of {intended} intended I/Os had not started when the measurement ended; response times do not \
+         include their wait"
     )
 }
 
 fn clocks_disagree(f: &mut fmt::Formatter<'_>, deviation_ns: u64) -> fmt::Result {
     write!(
         f,
-        "the processor's time stamp counter and the kernel's clock came apart by {:.3} ms during the run; \
-         rates and latencies may be as wrong",
+        "the TSC drifted from the kernel clock by {:.3} ms during the run; rates and latencies may be wrong by as much",
         deviation_ns as f64 / 1e6
     )
 }

@@ -5,14 +5,13 @@ use std::fmt;
 /// What a counter is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CounterObject {
-    /// Devices that stand on no other: disks.
+    /// Devices without a device below them: disks.
     PhysicalDisk,
     /// Devices on other devices and files: partitions, volumes, RAIDs, loop devices.
     LogicalDisk,
 }
 
 impl CounterObject {
-    /// All.
     pub const ALL: [Self; 2] = [Self::PhysicalDisk, Self::LogicalDisk];
 
     /// Its name.
@@ -32,7 +31,6 @@ pub const TOTAL_INSTANCE: &str = "_Total";
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its name says, and docs/monitor.md tells how it is computed")]
 pub enum Counter {
     ReadsPerSecond,
     WritesPerSecond,

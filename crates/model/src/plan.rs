@@ -1,9 +1,10 @@
 //! What will be done, decided before anything is: every thread, range, buffer and engine.
 //!
-//! A plan is plain data. `plan` makes it, `--plan` prints it, `run` obeys it.
+//! A plan is plain data. `plan` creates it, `--plan` prints it, `run` executes it.
 
+mod open;
 mod pattern;
-mod used_part;
+mod target_work;
 
 use crate::affinity::AffinityEntry;
 use crate::device_guard::{DeviceBelow, LoopBacking};
@@ -14,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+pub use open::OpenPlan;
 pub use pattern::{Area, EffectiveDistribution, EffectiveRange, Pattern, WeightedRange};
+pub use target_work::TargetWork;
 
 /// The whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,7 +54,7 @@ pub struct TimeSpanPlan {
     /// Ends the timespan before its time.
     #[serde(default)]
     pub end_after: EndAfter,
-    /// A thread flushes after so many writes (`--fdatasync-every`).
+    /// Number of writes after which a thread flushes (`--fdatasync-every`).
     #[serde(default)]
     pub flush_after_writes: Option<u32>,
     /// Print a dot per this many I/Os of a thread; 0 = off.
@@ -181,7 +184,7 @@ pub enum Preparation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Creation {
-    /// Where.
+    /// Path of the file.
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
@@ -196,31 +199,6 @@ pub struct Creation {
     pub make_parents: bool,
     /// Alignment for direct writes in bytes; `None` = through the cache.
     pub direct_alignment_bytes: Option<u64>,
-}
-
-/// How a target is opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OpenPlan {
-    /// Open for reading.
-    pub read: bool,
-    /// Open for writing.
-    pub write: bool,
-    /// `O_DIRECT`.
-    pub direct: bool,
-    /// `O_DSYNC`.
-    pub write_through: bool,
-    /// `POSIX_FADV_SEQUENTIAL` (`-fs`).
-    pub advise_sequential: bool,
-    /// `POSIX_FADV_RANDOM` (`-fr`).
-    pub advise_random: bool,
-}
-
-impl OpenPlan {
-    /// True if writes end in the page cache, from where the kernel writes them when it likes.
-    pub const fn is_written_back(&self) -> bool {
-        !self.direct && !self.write_through
-    }
 }
 
 /// A `-Z<size>` source.
@@ -276,7 +254,7 @@ impl WorkerPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnginePlan {
-    /// Which.
+    /// The engine.
     pub kind: EngineKind,
     /// A clause for `--plan`: "one request outstanding".
     pub reason: Cow<'static, str>,
@@ -360,7 +338,7 @@ pub enum Assignment {
     /// Each slot belongs to one target: the first target's requests, then the second's, ...
     /// (see [`WorkerTarget::slots`]).
     Fixed,
-    /// Chosen anew for each I/O, by the targets' weights.
+    /// Chosen for each I/O, by the targets' weights.
     Weighted,
 }
 

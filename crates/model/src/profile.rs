@@ -7,6 +7,7 @@
 mod target;
 
 use crate::affinity::AffinityEntry;
+use crate::limits::TARGETS_MAX;
 use crate::plan::EngineKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -130,6 +131,9 @@ pub struct TimeSpan {
     /// `--near-device`: threads run on the NUMA node of their targets' disks.
     #[serde(default)]
     pub near_device: bool,
+    /// `--atime`: I/O changes access times.
+    #[serde(default)]
+    pub access_times: bool,
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
@@ -173,6 +177,7 @@ impl Default for TimeSpan {
             completion_polling: false,
             cold: false,
             near_device: false,
+            access_times: false,
             end_after: EndAfter::default(),
             rate_iops: None,
             rate_process: None,
@@ -187,6 +192,15 @@ impl Default for TimeSpan {
 }
 
 impl TimeSpan {
+    /// What results of versions before 2.3 do not say, because those knew nothing else; the rest is as by default.
+    pub fn of_results() -> Self {
+        Self {
+            buffer_separation: BufferSeparation::SystemDefault,
+            affinity: Affinity { efficiency: Some(EfficiencyOrder::Unordered), ..Affinity::default() },
+            ..Self::default()
+        }
+    }
+
     /// True if threads pick the target of each I/O anew (`-F` with `-O`).
     pub fn is_pool_with_requests(&self) -> bool {
         self.thread_count > 0 && self.request_count > 0
@@ -195,6 +209,17 @@ impl TimeSpan {
     /// Number of threads that serve `target` (`-F`, else its own `-t`).
     pub fn threads_on(&self, target: &Target) -> u32 {
         if self.thread_count > 0 { self.thread_count } else { target.threads }
+    }
+
+    /// Why there are too many targets to look at any, if there are.
+    pub fn too_many_targets(&self) -> Option<String> {
+        let targets = self.targets.len();
+        (targets > TARGETS_MAX).then(|| {
+            format!(
+                "too many targets: {targets} (maximum {TARGETS_MAX} per timespan): use fewer and larger targets, or \
+                 several timespans"
+            )
+        })
     }
 }
 

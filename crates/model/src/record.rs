@@ -34,7 +34,7 @@ pub struct TimeSpanRecord {
     pub series: SeriesRecord,
     /// Latency histograms of equal parts: the intervals of `-D`, or twentieths with `-L`; else none.
     pub sections: Vec<SectionRecord>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
@@ -72,7 +72,7 @@ pub struct RowRecord {
     pub open_loop: Option<OpenLoopRecord>,
 }
 
-/// What became of the intended starts of one row (`--rate`).
+/// Outcome of the intended starts of one row (`--rate`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenLoopRecord {
     /// From intended start to completion, of reads that completed while measuring.
@@ -173,19 +173,19 @@ pub struct ThreadRecord {
     pub slowest: Vec<SlowIo>,
 }
 
-/// Time in which a thread could have run and did not.
+/// Time in which a thread was runnable but waited for a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuWait {
-    /// Nanoseconds that it waited for a CPU.
+    /// Nanoseconds spent waiting for a CPU.
     pub wait_ns: u64,
     /// Out of so many.
     pub of_ns: u64,
 }
 
-/// Latencies of the same I/Os from two stamps on.
+/// Latencies of the same I/Os from two starting points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StampSamples {
-    /// From the completion of the batch before, as all latencies of a closed loop.
+    /// From the previous completion batch, like all latencies of a closed loop.
     pub slot: TimesRecord,
     /// From just before the submission.
     pub submission: TimesRecord,
@@ -220,6 +220,6 @@ pub struct CpuTimes {
     pub kernel: u64,
     /// idle + iowait
     pub idle: u64,
-    /// Time that the hypervisor gave to somebody else.
+    /// Steal time.
     pub steal: u64,
 }

@@ -51,7 +51,7 @@ pub struct RunResult {
     pub started_at: UnixTime,
     /// One per timespan of the profile.
     pub time_spans: Vec<TimeSpanResult>,
-    /// Sums over the measured timespans; only if the profile has several.
+    /// Sums over the measured timespans; `None` if there is but one, and it was not measured.
     pub totals: Option<Totals>,
     /// Notes of the plan; those of a timespan are with it.
     pub notes: Vec<Note>,
@@ -59,6 +59,13 @@ pub struct RunResult {
     pub warnings: Vec<String>,
     /// Why nothing was run; those of a timespan are with it.
     pub errors: Vec<String>,
+}
+
+impl RunResult {
+    /// The sums, if the profile has several timespans: of one they are its own figures, and reports leave them out.
+    pub fn totals_of_several(&self) -> Option<&Totals> {
+        self.totals.as_ref().filter(|_| self.time_spans.len() > 1)
+    }
 }
 
 /// The program that measured: this one, unless the result was read from elsewhere.
@@ -182,7 +189,7 @@ pub struct Measured {
     pub target_latencies: Vec<(PathBuf, Directions<Option<LatencyDistribution>>)>,
     /// All targets together. Only with `-L`.
     pub total_latency: Option<Directions<Option<LatencyDistribution>>>,
-    /// Submissions per thread; only for threads on `io_uring` with `-u`.
+    /// Submissions per thread; `None` = unknown, in results of other programs and in texts and XML without `-u`.
     pub submissions: Option<Submissions>,
     /// Wait statistics per thread (`-vs`).
     pub waits: Vec<ThreadWaits>,
@@ -346,8 +353,8 @@ pub struct Figures {
     pub bytes: u64,
     /// I/Os completed.
     pub ios: u64,
-    /// MiB per second.
-    pub mib_per_s: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
     /// I/Os per second.
     pub iops: f64,
     /// Latency, if it was measured and there were I/Os.
@@ -436,12 +443,34 @@ pub struct ThreadWaits {
     pub counts: WaitCounts,
 }
 
+/// The figures of a direction that are asked for most, without levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean latency in nanoseconds; `None` if it was not measured. Percentiles need `-L`.
+    pub mean_ns: Option<f64>,
+    /// Median latency.
+    pub p50_ns: Option<u64>,
+    /// 90th percentile.
+    pub p90_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Longest latency.
+    pub max_ns: Option<u64>,
+}
+
 /// Sums over timespans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     /// Sum of the measured times in nanoseconds.
     pub elapsed_ns: u64,
-    /// Bytes, I/Os and rates.
+    /// Bytes, I/Os, rates and latency.
     pub figures: Directions<Figures>,
 }

@@ -7,8 +7,14 @@ use crate::limit::LimitFound;
 use crate::steady_state::SteadyState;
 use serde::{Deserialize, Serialize};
 
-/// Marks a file as a sweep of this form.
-pub const SWEEP_FORM: &str = "diskspd-sweep/1";
+/// What `schema` says in every file of a sweep or repeat.
+pub const SWEEP_SCHEMA: &str = "diskspd-sweep";
+
+/// Version of the files that are written.
+pub const SWEEP_SCHEMA_VERSION: u32 = 2;
+
+/// What marked files of version 1 instead, in the field `form`.
+pub const SWEEP_FORM_1: &str = "diskspd-sweep/1";
 
 /// One option with one value: `o`, `8`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -144,8 +150,12 @@ impl Visit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
-    /// Marks a file of this form.
-    pub form: String,
+    /// Always `diskspd-sweep`.
+    #[serde(default)]
+    pub schema: String,
+    /// Version of this format. Fields may be added to a version.
+    #[serde(default)]
+    pub schema_version: u32,
     /// The program: its version and a checksum of its file.
     pub program: String,
     /// The words behind `diskspd sweep`, without those that only say where results go.

@@ -57,12 +57,25 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Bytes in a MiB.
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+
+/// Bytes, or bytes per second, as MiB: a change of the exponent, so nothing is rounded.
+pub fn mib(bytes: f64) -> f64 {
+    bytes / BYTES_PER_MIB
+}
+
+/// MiB, or MiB per second, as bytes.
+pub fn bytes_of_mib(mib: f64) -> f64 {
+    mib * BYTES_PER_MIB
+}
+
 /// A point in time as nanoseconds since the Unix epoch, read once at the program's edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixTime(pub i128);
 
 impl UnixTime {
-    /// Stands for a time that nobody noted: results of old programs lack it. No calendar has it.
+    /// Placeholder for an unknown time, which results of old versions lack. Not a valid calendar date.
     pub const UNKNOWN: Self = Self(i128::MIN);
 }
 

@@ -100,12 +100,10 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
     let affinity = &span.affinity;
     let ordered = affinity.traversal.is_some() || affinity.group_span.is_some() || affinity.efficiency.is_some();
     if affinity.disabled && (ordered || !affinity.listed.is_empty()) {
-        report.error("-n and -a cannot be used together: -n leaves threads unbound, -a says where they run");
+        report.error("-n and -a cannot be used together: -n leaves threads unbound, -a pins them");
     }
     if span.near_device && (affinity.disabled || !affinity.listed.is_empty()) {
-        report.error(
-            "--near-device chooses the CPUs that threads run on, so it goes neither with -n nor with CPUs listed by -a",
-        );
+        report.error("--near-device cannot be used with -n or with CPUs listed by -a: it chooses the CPUs");
     }
 }
 
@@ -113,22 +111,24 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
 fn check_flushes(span: &TimeSpan, report: &mut Report<'_>) {
     let Some(writes) = span.flush_after_writes else { return };
     if writes == 0 {
-        report.error("a flush after 0 writes (--fdatasync-every) is none; the number must be at least 1");
+        report.error("the number of writes between flushes (--fdatasync-every) must be at least 1");
     }
     if !span.targets.iter().any(Target::writes) {
-        report.error("--fdatasync-every flushes what was written, and nothing is written (-w0)");
+        report.error("--fdatasync-every needs writes, and nothing is written (-w0)");
     }
     if span.io_ring.is_some() {
-        report.error("--fdatasync-every waits for the writes before each flush, which batches of -u do not allow");
+        report.error(
+            "--fdatasync-every cannot be used with -u: its batches cannot wait for the writes before each flush",
+        );
     }
     if span.targets.iter().any(|target| target.memory_mapped && target.writes()) {
-        report.error("memory mapped writes (-Sm) are flushed by -N, not by --fdatasync-every");
+        report.error("--fdatasync-every cannot be used with memory mapped writes (-Sm): flush them with -N");
     }
 }
 
 fn check_times(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     if purpose == Purpose::Run && span.duration_s == 0 {
-        report.error("nothing can be measured in 0 seconds (-d); the duration must be at least 1");
+        report.error("the duration (-d) must be at least 1 second");
     }
     if span.calculate_iops_std_dev && span.interval_ms == 0 {
         report.error("the interval of the I/O rate statistics (-D) must be at least 1 ms");
@@ -139,7 +139,7 @@ fn check_times(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
 fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
     if span.rate_iops.is_none() {
         if span.rate_process.is_some() {
-            report.error("--rate-process says how the I/Os of --rate follow each other; give --rate=<IOPS> with it");
+            report.error("--rate-process needs --rate=<IOPS>");
         }
         return;
     }
@@ -147,24 +147,21 @@ fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
         report.error("the rate (--rate) must be at least 1 I/O per second");
     }
     if span.targets.iter().any(|target| target.throughput != Throughput::Unlimited) {
-        report.error(
-            "--rate and -g cannot be used together: --rate starts I/Os whether or not earlier ones are done, -g limits a \
-             closed loop",
-        );
+        report.error("--rate and -g cannot be used together: --rate is an open loop, -g limits a closed loop");
     }
     let has_bursts = |target: &Target| target.burst_ios.unwrap_or(0) > 0 || target.think_time_ms.unwrap_or(0) > 0;
     if span.targets.iter().any(has_bursts) {
-        report.error("--rate and bursts (-i, -j) cannot be used together: both say when I/Os start");
+        report.error("--rate and bursts (-i, -j) cannot be used together: both set when I/Os start");
     }
     if span.is_pool_with_requests() {
-        report.error("--rate cannot be used with -O, outstanding I/Os per thread; give -o instead");
+        report.error("--rate cannot be used with -O (outstanding I/Os per thread); use -o instead");
     }
 }
 
 /// Checks each target that is not a twin of the one before it.
 fn check_targets(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     let Some(first) = span.targets.first() else {
-        report.error("there is no target; at least one is needed");
+        report.error("no target given; at least one is needed");
         return;
     };
     let all_alike = span.targets.iter().all(|target| target::is_twin(first, target));

@@ -6,7 +6,7 @@ use model::facts::DirectIo;
 use model::note::Note;
 use model::profile::{Distribution, Target};
 
-/// Assumed at most, and at least, where the kernel does not tell.
+/// Upper and lower limit of the assumption where the kernel reports no value.
 const ASSUMED_BYTES_MAX: u64 = 4096;
 const ASSUMED_BYTES_MIN: u64 = 512;
 
@@ -65,10 +65,7 @@ pub(crate) fn check(
     let needed_bytes = needed.block_bytes();
     findings.refuse(
         RefusalKind::Invalid,
-        format!(
-            "'{path}': direct I/O (-Su, -Sh) here needs multiples of {needed_bytes} bytes, but {}",
-            words::list(&wrong)
-        ),
+        format!("'{path}': direct I/O (-Su, -Sh) needs multiples of {needed_bytes} bytes, but {}", words::list(&wrong)),
     );
     None
 }
@@ -165,7 +162,10 @@ mod tests {
         let (alignment, refusals) = refusal(&target, ALIGNED_512);
         assert_eq!(alignment, None);
         let [(RefusalKind::Invalid, message)] = refusals.as_slice() else { panic!("{refusals:?}") };
-        insta::assert_snapshot!(message, @"'a': direct I/O (-Su, -Sh) here needs multiples of 512 bytes, but the block size (-b) is 1000 bytes, the base offset (-B) is 100 bytes, the thread stride (-T) is 10 bytes and the end of the range (-f, -B) is 513 bytes");
+        insta::assert_snapshot!(message, @
+            "'a': direct I/O (-Su, -Sh) needs multiples of 512 bytes, but the block size (-b) is 1000 bytes, the base \
+             offset (-B) is 100 bytes, the thread stride (-T) is 10 bytes and the end of the range (-f, -B) is 513 \
+             bytes");
     }
 
     #[test]
@@ -176,7 +176,9 @@ mod tests {
         let range = |length| DistributionRange { io_percent: 50, length };
         target.distribution = Some(Distribution::Absolute(vec![range(70_000), range(0)]));
         let (_, refusals) = refusal(&target, ALIGNED_512);
-        insta::assert_snapshot!(refusals[0].1, @"'a': direct I/O (-Su, -Sh) here needs multiples of 512 bytes, but the alignment (-r) is 700 bytes and the start of range 2 (-rdabs) is 70000 bytes");
+        insta::assert_snapshot!(refusals[0].1, @
+            "'a': direct I/O (-Su, -Sh) needs multiples of 512 bytes, but the alignment (-r) is 700 bytes and the \
+             start of range 2 (-rdabs) is 70000 bytes");
     }
 
     #[test]

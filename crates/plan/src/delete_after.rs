@@ -26,9 +26,9 @@ fn reason_to_stay(path: &Path, files: &Files<'_>) -> Option<&'static str> {
     match &files.facts().targets.get(path)?.kind {
         TargetKind::Block(_) | TargetKind::Character(_) => Some("it is a device"),
         TargetKind::Regular(file) if matches!(file.origin, Origin::Foreign { .. } | Origin::Empty) => {
-            Some("it was there before, and this program had not made it")
+            Some("it existed before, and diskspd had not created it")
         }
-        _ if !files.makes(path) => Some("this run did not make it with -c"),
+        _ if !files.makes(path) => Some("this run did not create it with -c"),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn may_use(
         return true;
     }
     let Some(guard) = &device.guard else {
-        findings.refuse_file(RefusalKind::Invalid, format!("{name} is a block device, and nobody looked who uses it"));
+        findings.refuse_file(RefusalKind::Invalid, format!("{name} is a block device, and its users were not checked"));
         return false;
     };
     let is_free = is_free(name, guard, findings);
@@ -60,53 +60,55 @@ pub fn scratch_name<'a>(path: &Path, target: &'a TargetFacts) -> Result<&'a str,
         DeviceContent::Blank | DeviceContent::Unsigned { .. } => {}
         DeviceContent::Signed { what } => {
             // To empty a disk is no advice while it is in use.
-            let advice = if is_free { "; wipefs -a, from util-linux, would make it so" } else { "" };
+            let advice = if is_free { "; wipefs -a (util-linux) erases the signatures" } else { "" };
             reasons.push(format!("{name} is not empty: {}{advice}", words::list(what)));
         }
         DeviceContent::NotAsked | DeviceContent::Unknown { .. } => {
-            reasons.push(format!("whether {name} is empty cannot be determined: {}", content(&guard.content)));
+            reasons.push(format!("cannot determine whether {name} is empty: {}", content(&guard.content)));
         }
     }
     match guard.identities.first() {
         Some(identity) if reasons.is_empty() => return Ok(identity),
         Some(_) => {}
-        None => reasons.push(format!("{name} has no name that stays with it")),
+        None => reasons.push(format!("{name} has no persistent identifier")),
     }
     Err(reasons)
 }
 
-/// True if nobody uses the device; all reasons otherwise.
+/// True if the device is not in use; adds all reasons otherwise.
 fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     let mut reasons = guard.users.clone();
     match &guard.claim {
         Claim::Busy if reasons.is_empty() => reasons.push(
-            "the kernel refuses exclusive use of it, so a file system, swap, another device or another process has it \
-             where it cannot be seen from here"
+            "exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a \
+             process not visible from here"
                 .to_owned(),
         ),
         Claim::Granted | Claim::Busy => {}
         Claim::Failed { reason } => {
-            reasons.push(format!("the kernel cannot be asked whether anybody uses it: {reason}"));
+            reasons.push(format!("whether it is in use cannot be determined: {reason}"));
         }
-        Claim::NotAsked => reasons.push("nobody asked the kernel whether anybody uses it".to_owned()),
+        Claim::NotAsked => reasons.push("whether it is in use was not checked".to_owned()),
     }
     if !reasons.is_empty() {
         let reasons = words::list(&reasons);
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} is in use: {reasons}. A block device is never written to while it is, --destroy or not"),
+            format!("{name} is in use: {reasons}. A block device in use is never written to, even with --destroy"),
         );
     }
     if let Some(sharing) = &guard.shares_blocks {
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} must not be written to: {sharing}, and writing could fill its pool or ruin other volumes"),
+            format!(
+                "{name} must not be written to: {sharing}, and writes could fill its pool or corrupt other volumes"
+            ),
         );
     }
     reasons.is_empty() && guard.shares_blocks.is_none()
 }
 
-/// What allows to destroy what is on the device; says what would, if nothing does.
+/// What allows overwriting the device; refuses with the required option if nothing does.
 fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mut Findings) -> Option<String> {
     if let Some(identity) = destroy.iter().find(|given| guard.identities.contains(given)) {
         return Some(flag(identity));
@@ -117,25 +119,23 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
     }
     let content = content(&guard.content);
     let way = match guard.identities.first() {
-        Some(identity) => format!("{} allows that", flag(identity)),
-        None => {
-            "It has neither a wwid nor a serial number that --destroy could name, so it cannot be written to: a file \
-                 on it can"
-                .to_owned()
-        }
+        Some(identity) => format!("To allow this: {}", flag(identity)),
+        None => "It has no wwid or serial number, which --destroy needs, so it cannot be written to; use \
+             a file on it instead"
+            .to_owned(),
     };
     let mut remarks =
         vec![format!("{name} is a block device, and writing (-w) would destroy what it holds: {content}. {way}")];
     if let Some(wrong) = destroy.iter().find(|given| **given == guard.name) {
-        remarks.push(format!("{wrong} is only what the kernel calls it today"));
+        remarks.push(format!("{wrong} is a kernel name, which can change"));
     }
     match &guard.scratch {
-        Scratch::Listed => remarks.push(format!("{SCRATCH_LIST} lists it, which counts for empty disks only")),
+        Scratch::Listed => remarks.push(format!("{SCRATCH_LIST} lists it, but that applies to empty disks only")),
         Scratch::Untrusted { reason } => remarks.push(reason.clone()),
         Scratch::NotListed => {}
     }
     if let Some(network) = &guard.network {
-        remarks.push(format!("whether other hosts use it by {network} cannot be seen from here"));
+        remarks.push(format!("use by other hosts over {network} cannot be detected from here"));
     }
     findings.refuse_file(RefusalKind::Invalid, remarks.join("; "));
     None
@@ -153,11 +153,11 @@ fn flag(identity: &str) -> String {
 
 fn content(content: &DeviceContent) -> String {
     match content {
-        DeviceContent::NotAsked => "nobody looked what".to_owned(),
-        DeviceContent::Unknown { reason } => format!("it could not be read ({reason})"),
-        DeviceContent::Blank => "nothing but zeros or the fill of diskspd, as far as samples tell".to_owned(),
+        DeviceContent::NotAsked => "not checked".to_owned(),
+        DeviceContent::Unknown { reason } => format!("unknown, as it could not be read ({reason})"),
+        DeviceContent::Blank => "only zeros or diskspd's own fill in the samples read".to_owned(),
         DeviceContent::Unsigned { offset_bytes } => {
-            format!("data without signature (at offset {offset_bytes}, for one)")
+            format!("data without a known signature (for example at offset {offset_bytes})")
         }
         DeviceContent::Signed { what } => words::list(what),
     }
@@ -254,7 +254,7 @@ mod tests {
             users: vec!["mounted at '/mnt'".to_owned(), "open in process 7 (qemu)".to_owned()],
             claim: Claim::Busy,
             network: Some("iSCSI".to_owned()),
-            not_writable: Some("the kernel has it as read-only".to_owned()),
+            not_writable: Some("the kernel marks it read-only".to_owned()),
             scratch: Scratch::Listed,
             ..free()
         };
@@ -263,11 +263,11 @@ mod tests {
         let lines: Vec<String> =
             texts.iter().flat_map(|findings| findings.refusals().iter().map(ToString::to_string)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
-        '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device is never written to while it is, --destroy or not
-        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. --destroy='/srv/o'\''ne image' allows that; sdb is only what the kernel calls it today; /etc/diskspd/scratch lists it, which counts for empty disks only; whether other hosts use it by iSCSI cannot be seen from here
-        '/dev/sdb' cannot be written to: the kernel has it as read-only
-        '/dev/sdb' is in use: the kernel refuses exclusive use of it, so a file system, swap, another device or another process has it where it cannot be seen from here. A block device is never written to while it is, --destroy or not
-        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. It has neither a wwid nor a serial number that --destroy could name, so it cannot be written to: a file on it can
+        '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
+        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but that applies to empty disks only; use by other hosts over iSCSI cannot be detected from here
+        '/dev/sdb' cannot be written to: the kernel marks it read-only
+        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
+        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
     }
 

@@ -39,8 +39,8 @@ pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePl
     };
     match (kind, io_uring) {
         (EngineKind::IoUring, IoUring::Unavailable { cause }) if required => Err(NoEngine::Unavailable(format!(
-            "io_uring was asked for ({reason}) and is not available here: {cause}. Allow it (sysctl \
-             kernel.io_uring_disabled=0; in a container, its seccomp profile), or leave the choice to diskspd"
+            "io_uring was requested ({reason}) but is not available: {cause}. Enable it (sysctl \
+             kernel.io_uring_disabled=0; in a container, its seccomp profile), or let diskspd choose the engine"
         ))),
         (EngineKind::IoUring, IoUring::Unavailable { cause }) => {
             let (wanted, used) = (EngineKind::IoUring.name(), EngineKind::LinuxAio.name());
@@ -91,7 +91,7 @@ fn explicit(time_span: &TimeSpan, kind: EngineKind, all_mapped: bool) -> Result<
 }
 
 fn contradiction(one: &str, other: &str) -> NoEngine {
-    NoEngine::Contradiction(format!("{one} contradicts {other}; leave one of them out"))
+    NoEngine::Contradiction(format!("{one} conflicts with {other}; leave one of them out"))
 }
 
 fn ring(time_span: &TimeSpan, slots: u32) -> RingPlan {

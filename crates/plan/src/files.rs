@@ -88,7 +88,7 @@ impl<'a> Files<'a> {
 
     fn target(&self, path: &Path, findings: &mut Findings) -> Option<&'a TargetFacts> {
         let Some(target) = self.facts.targets.get(path) else {
-            findings.refuse_file(RefusalKind::Impossible, format!("'{}' was not looked at", path.display()));
+            findings.refuse_file(RefusalKind::Impossible, format!("'{}' was not checked", path.display()));
             return None;
         };
         guard::check_name(path, target, findings).then_some(target)
@@ -120,7 +120,7 @@ impl<'a> Files<'a> {
                 None
             }
             TargetKind::Inaccessible { reason } => {
-                findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be looked at: {reason}"));
+                findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be checked: {reason}"));
                 None
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Files<'a> {
         }))
     }
 
-    /// Reuses the file that is there, or writes it anew.
+    /// Reuses the existing file, or rewrites it.
     fn remake(
         &mut self,
         path: &Path,
@@ -248,12 +248,12 @@ impl<'a> Files<'a> {
                 return None;
             }
             TargetKind::Inaccessible { reason } => {
-                findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be looked at: {reason}"));
+                findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be checked: {reason}"));
                 return None;
             }
         };
         if standing.size_bytes == 0 {
-            findings.refuse_file(RefusalKind::Impossible, format!("{name} is empty; -c<size> gives a file its size"));
+            findings.refuse_file(RefusalKind::Impossible, format!("{name} is empty; -c<size> sets its size"));
             return None;
         }
         Some(standing)

@@ -44,7 +44,7 @@ pub(crate) fn missing() -> TargetKind {
     })
 }
 
-/// A file of ours that nobody has open.
+/// A file created by diskspd that no process has open.
 pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
     RegularFacts {
         identity: FileIdentity { device: 1, inode },
@@ -61,7 +61,7 @@ pub(crate) fn ours(inode: u64, size_bytes: u64, fill: Fill) -> RegularFacts {
     }
 }
 
-/// A file of somebody else.
+/// A file not created by diskspd.
 pub(crate) fn theirs(inode: u64, size_bytes: u64) -> RegularFacts {
     let origin = Origin::Foreign { evidence: "it has no diskspd mark".to_owned() };
     RegularFacts { origin, ..ours(inode, size_bytes, Fill::Ramp) }

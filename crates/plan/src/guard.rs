@@ -34,8 +34,8 @@ pub(crate) fn check_name(path: &Path, facts: &TargetFacts, findings: &mut Findin
     findings.refuse_file(
         RefusalKind::Invalid,
         format!(
-            "'{path}' is how Windows names {what}: name a file of this machine (/mnt/test.dat) or a block device \
-             (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write './{path}' for a file of that name"
+            "'{path}' is the Windows name of {what}: give a Linux file (/mnt/test.dat) or a block device (/dev/sdb, \
+             /dev/nvme0n1p1; lsblk lists them), or write './{path}' for a file of that name"
         ),
     );
     false
@@ -87,13 +87,15 @@ pub(crate) fn may_touch(
         };
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} may hold data that is not diskspd's: {evidence}. {harm}; --overwrite allows that"),
+            format!("{name} may hold data that diskspd did not write: {evidence}. {harm}; --overwrite allows it"),
         );
     }
     if let Some(users) = &users {
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} is in use: {users}. It is never written to while others have it open, --overwrite or not"),
+            format!(
+                "{name} is in use: {users}. A file that others have open is never written to, even with --overwrite"
+            ),
         );
     }
     if let Some(obstacle) = &obstacle {
@@ -106,7 +108,7 @@ fn foreign(origin: &Origin) -> Option<String> {
     match origin {
         Origin::Ours { .. } | Origin::Empty => None,
         Origin::Foreign { evidence } => Some(evidence.clone()),
-        Origin::NotAsked => Some("it was not looked at".to_owned()),
+        Origin::NotAsked => Some("it was not checked".to_owned()),
     }
 }
 
@@ -119,7 +121,7 @@ fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<Stri
             None
         }
         Openers::Some { who } => Some(format!("open in {}", words::list(who))),
-        Openers::NotAsked => Some("nobody looked who else has it open".to_owned()),
+        Openers::NotAsked => Some("whether others have it open was not checked".to_owned()),
     }
 }
 
@@ -134,7 +136,7 @@ fn obstacle(file: &RegularFacts) -> Option<String> {
 fn refuse_pseudo(name: &str, file_system: &str, findings: &mut Findings) {
     findings.refuse_file(
         RefusalKind::Invalid,
-        format!("{name} lies on {file_system}, which is no storage: nothing is created or written there"),
+        format!("{name} is on {file_system}, which is not storage: nothing is created or written there"),
     );
 }
 
@@ -149,14 +151,14 @@ pub(crate) fn may_use_character(
     if writes && device == CharacterDevice::Other {
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} is a character device; of those only /dev/zero and /dev/null are written to"),
+            format!("{name} is a character device; only /dev/zero and /dev/null can be written to"),
         );
         return false;
     }
     if max_offset_bytes == 0 {
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!("{name} is a character device and has no size of its own; give one with -f<size>"),
+            format!("{name} is a character device without a size; give one with -f<size>"),
         );
         return false;
     }
@@ -236,9 +238,9 @@ mod tests {
         }
         let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
-            'a' may hold data that is not diskspd's: it has no diskspd mark. -c would replace its content; --overwrite allows that
-            'a' is in use: open in process 7 (postgres) and active swap. It is never written to while others have it open, --overwrite or not
-            'a' may hold data that is not diskspd's: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows that
+            'a' may hold data that diskspd did not write: it has no diskspd mark. -c would replace its content; --overwrite allows it
+            'a' is in use: open in process 7 (postgres) and active swap. A file that others have open is never written to, even with --overwrite
+            'a' may hold data that diskspd did not write: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows it
             "#);
     }
 

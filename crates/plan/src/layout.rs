@@ -62,7 +62,7 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     };
     if base >= end {
         return Err(format!(
-            "'{path}' is too small: the base offset (-B) {} is not below its end at {}",
+            "'{path}' is too small: the base offset (-B) {} is at or beyond its end at {}",
             words::exact(base),
             words::exact(end)
         ));
@@ -70,7 +70,7 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     let size = end - base;
     if block > size {
         return Err(format!(
-            "'{path}' is too small: a block of {} does not fit into {} ({} from the base offset on)",
+            "'{path}' is too small: a block of {} does not fit in {} ({} from the base offset on)",
             words::exact(block),
             words::exact(size_bytes),
             words::exact(size)
@@ -107,8 +107,7 @@ fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, thre
         more => format!(" (and {} after it)", words::count(more as u64 - 1, "thread")),
     };
     Err(format!(
-        "'{}' is too small: thread {first} of the target{others} would start at {} (-T {}) plus base offset {}, and no \
-         block of {} fits there before {} (file size {})",
+        "'{}' is too small: thread {first} of the target{others} would start at {} (-T {}) plus base offset {}, where no {} block fits before {} (file size {})",
         target.path.display(),
         words::exact(u64::from(first).saturating_mul(stride)),
         words::exact(stride),
@@ -199,12 +198,14 @@ mod tests {
     #[test]
     fn a_target_that_is_too_small_is_refused_with_its_numbers() {
         let message = |target: &Target, size, threads: &[u32]| lay(target, size, threads).expect_err("it does not fit");
-        insta::assert_snapshot!(message(&target(4096, 4096, 4096), 4096, &[0]), @"'a' is too small: the base offset (-B) 4KiB is not below its end at 4KiB");
-        insta::assert_snapshot!(message(&target(4096, 4096, 4096), 8191, &[0]), @"'a' is too small: a block of 4KiB does not fit into 8191 bytes (4095 bytes from the base offset on)");
+        insta::assert_snapshot!(message(&target(4096, 4096, 4096), 4096, &[0]), @
+            "'a' is too small: the base offset (-B) 4KiB is at or beyond its end at 4KiB");
+        insta::assert_snapshot!(message(&target(4096, 4096, 4096), 8191, &[0]), @
+            "'a' is too small: a block of 4KiB does not fit in 8191 bytes (4095 bytes from the base offset on)");
         let mut strided = target(1024, 4096, 4096);
         strided.thread_stride = Bytes(1 << 20);
         assert_eq!(lay(&strided, 1024 + 4096 + (2 << 20), &[0, 1, 2]).err(), None);
-        insta::assert_snapshot!(message(&strided, 1023 + 4096 + (2 << 20), &[0, 1, 2, 3]), @"'a' is too small: thread 2 of the target (and 1 thread after it) would start at 2MiB (-T 1MiB) plus base offset 1KiB, and no block of 4KiB fits there before 2102271 bytes (file size 2102271 bytes)");
+        insta::assert_snapshot!(message(&strided, 1023 + 4096 + (2 << 20), &[0, 1, 2, 3]), @"'a' is too small: thread 2 of the target (and 1 thread after it) would start at 2MiB (-T 1MiB) plus base offset 1KiB, where no 4KiB block fits before 2102271 bytes (file size 2102271 bytes)");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod explain;
 mod files;
 mod findings;
 mod guard;
+mod interrupts;
 mod layout;
 mod limits;
 mod mechanism;
@@ -69,7 +70,7 @@ pub struct Choices {
 /// Which files that this tool made, of the size that `-c` wants, are reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
-    /// None: they are made anew (`--recreate`).
+    /// None: they are recreated (`--recreate`).
     Nothing,
     /// Those that still have the content that they were made with.
     #[default]

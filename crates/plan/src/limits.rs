@@ -3,9 +3,9 @@
 use crate::findings::{Findings, Refusal, RefusalKind};
 use crate::words;
 use model::facts::SystemFacts;
-use model::limits::{INTERVALS_MAX, TARGETS_MAX, THREADS_MAX};
-use model::plan::Intervals;
-use model::profile::{Profile, TimeSpan};
+use model::limits::{INTERVALS_MAX, THREADS_MAX};
+use model::plan::{EngineKind, Intervals};
+use model::profile::{Profile, Target, TimeSpan};
 
 /// Descriptors that the process has open beside those of its threads: the standard streams, what
 /// the control thread reads, the files of the threads being started.
@@ -30,6 +30,17 @@ pub(crate) fn thread_count(time_span: &TimeSpan) -> u64 {
     }
 }
 
+/// False if no thread will have a ring: all have one request at a time, or another engine was asked for.
+fn may_need_rings(time_span: &TimeSpan) -> bool {
+    let polls = time_span.submission_polling || time_span.completion_polling;
+    let is_single = |target: &Target| target.outstanding == 1 && !target.write_through;
+    match time_span.engine {
+        Some(kind) => kind == EngineKind::IoUring,
+        None if time_span.io_ring.is_some() || polls || time_span.thread_count > 0 => true,
+        None => !time_span.targets.iter().all(is_single),
+    }
+}
+
 /// What is too large in a profile, whatever its targets are: known before anybody looks at those.
 pub fn check_size(profile: &Profile, system: &SystemFacts) -> Vec<Refusal> {
     let mut findings = Findings::default();
@@ -43,17 +54,20 @@ pub fn check_size(profile: &Profile, system: &SystemFacts) -> Vec<Refusal> {
 
 /// True if the timespan is small enough to be planned.
 pub(crate) fn check(time_span: &TimeSpan, system: &SystemFacts, findings: &mut Findings) -> bool {
-    let targets = time_span.targets.len();
     let threads = thread_count(time_span);
     let mut messages = Vec::new();
-    if targets > TARGETS_MAX {
-        messages.push((RefusalKind::Invalid, format!("{targets} targets; the most in one timespan is {TARGETS_MAX}")));
+    if let Some(reason) = time_span.too_many_targets() {
+        messages.push((RefusalKind::Invalid, reason));
     }
     if threads > u64::from(THREADS_MAX) {
-        messages.push((RefusalKind::Invalid, format!("{threads} threads; the most in one timespan is {THREADS_MAX}")));
+        messages
+            .push((RefusalKind::Invalid, format!("{threads} threads; the maximum in one timespan is {THREADS_MAX}")));
     }
-    // One descriptor for each target of each thread, and one for its ring.
-    let descriptors = pair_count(time_span) + threads + DESCRIPTORS_BESIDE;
+    // One descriptor for each target of each thread, one for its ring, and one for each file that is kept an eye on until
+    // it is written to.
+    let written = time_span.targets.iter().filter(|target| target.writes()).count() as u64;
+    let rings = if may_need_rings(time_span) { threads } else { 0 };
+    let descriptors = pair_count(time_span) + rings + written + DESCRIPTORS_BESIDE;
     if descriptors > system.open_files_max {
         messages.push((
             RefusalKind::Impossible,
@@ -88,7 +102,8 @@ pub(crate) fn intervals(time_span: &TimeSpan, duration_ns: u64, findings: &mut F
         findings.refuse(
             RefusalKind::Invalid,
             format!(
-                "-D{interval_ms} cuts {} s into {count} intervals; the most is {INTERVALS_MAX}: use wider ones",
+                "-D{interval_ms} divides {} s into {count} intervals; the maximum is {INTERVALS_MAX}: use longer \
+                 intervals",
                 time_span.duration_s
             ),
         );
@@ -100,7 +115,7 @@ pub(crate) fn intervals(time_span: &TimeSpan, duration_ns: u64, findings: &mut F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::profile::{Target, ThreadTarget};
+    use model::profile::ThreadTarget;
 
     fn span(targets: usize, threads: u32, pool: u32) -> TimeSpan {
         let mut target = Target::new("a");
@@ -122,12 +137,15 @@ mod tests {
         let mut findings = Findings::default();
         let system = SystemFacts { open_files_max: 1024, ..SystemFacts::default() };
         assert!(check(&span(1, 496, 0), &system, &mut findings));
+        let mut one_request = span(1, 992, 0);
+        one_request.targets[0].outstanding = 1;
+        assert!(check(&one_request, &system, &mut findings));
         assert!(!check(&span(1, 497, 0), &system, &mut findings));
         assert!(!check(&span(2, u32::MAX, 0), &system, &mut findings));
         let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
             497 threads that open their targets themselves need 1026 open files; this process may have 1024 (raise it with ulimit -n, or use fewer threads or targets)
-            8589934590 threads; the most in one timespan is 65536
+            8589934590 threads; the maximum in one timespan is 65536
             8589934590 threads that open their targets themselves need 17179869212 open files; this process may have 1024 (raise it with ulimit -n, or use fewer threads or targets)
             "#);
     }

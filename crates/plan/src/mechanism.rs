@@ -21,7 +21,7 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     };
     let is_file = matches!(standing.expect, Expected::File(_) | Expected::Prepared);
     if target.memory_mapped && !is_file {
-        refuse(format!("'{name}' is no regular file; -Sm maps regular files only"));
+        refuse(format!("'{name}' is not a regular file; -Sm maps only regular files"));
     }
     let lines = matches!(target.flush, Some(FlushMode::NonVolatileMemory | FlushMode::NonVolatileMemoryNoDrain));
     if lines && !system.cache_line_write_back {
@@ -29,19 +29,19 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     }
     if target.cache_mode == CacheMode::NoLocalCache && !NETWORK_FILE_SYSTEMS.contains(&standing.place.as_str()) {
         refuse(format!(
-            "-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and '{name}' lies on {}; -Su \
+            "-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and '{name}' is on {}; -Su \
              turns off the cache of a local one",
             standing.place
         ));
     }
     match target.bypass_io {
         Some(BypassIo::Full) => refuse(format!(
-            "-SY needs everything between '{name}' and its device to be bypassed, and Linux has no such path to it; -Sy \
-             goes on with O_DIRECT"
+            "-SY needs full BypassIO between '{name}' and its device, which Linux does not have; use \
+             -Sy (O_DIRECT) instead"
         )),
         Some(BypassIo::Partial) => findings.note(Note::OptionWithoutEffect {
             option: "-Sy".to_owned(),
-            reason: format!("'{name}' is reached with O_DIRECT, and Linux has no file system filters to bypass"),
+            reason: format!("'{name}' is opened with O_DIRECT; Linux has no file system filters to bypass"),
         }),
         None => {}
     }
@@ -89,11 +89,12 @@ mod tests {
         refusals.into_iter().map(|refusal| refusal.message).collect()
     }
 
+    // Shows switches: -Sr
     #[test]
     fn a_local_file_has_no_local_cache_to_turn_off() {
         let target = Target { cache_mode: CacheMode::NoLocalCache, ..Target::new("f") };
         assert_eq!(refusals(&target, &standing("nfs"), true), Vec::<String>::new());
-        insta::assert_snapshot!(refusals(&target, &standing("ext4"), true).join("\n"), @"-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and 'f' lies on ext4; -Su turns off the cache of a local one");
+        insta::assert_snapshot!(refusals(&target, &standing("ext4"), true).join("\n"), @"-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and 'f' is on ext4; -Su turns off the cache of a local one");
     }
 
     #[test]
@@ -104,7 +105,8 @@ mod tests {
             ..standing("this block device")
         };
         assert_eq!(refusals(&target, &standing("ext4"), true), Vec::<String>::new());
-        insta::assert_snapshot!(refusals(&target, &device, true).join("\n"), @"'d' is no regular file; -Sm maps regular files only");
+        insta::assert_snapshot!(refusals(&target, &device, true).join("\n"), @
+            "'d' is not a regular file; -Sm maps only regular files");
     }
 
     #[test]

@@ -26,15 +26,17 @@ impl<'a> NearDevice<'a> {
     pub(crate) fn next<'t>(&mut self, targets: impl Iterator<Item = &'t Path>, findings: &mut Findings) -> u32 {
         let mut nodes = BTreeSet::new();
         for path in targets {
-            match self.facts.nodes.get(path) {
-                Some(known) if !known.is_empty() => nodes.extend(known),
-                _ => no_effect(findings, format!("the NUMA node of '{}' is not known", path.display())),
+            let mut known =
+                self.facts.disks.get(path).into_iter().flatten().filter_map(|disk| disk.numa_node).peekable();
+            if known.peek().is_none() {
+                no_effect(findings, format!("the NUMA node of '{}' is not known", path.display()));
             }
+            nodes.extend(known);
         }
         let near = on_nodes(self.cpus, &nodes, &self.facts.system.topology);
         if near.is_empty() && !nodes.is_empty() {
             let list = nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            no_effect(findings, format!("this process may use no CPU of NUMA node {list}"));
+            no_effect(findings, format!("this process may not use any CPU of NUMA node {list}"));
         }
         let cpus = if near.is_empty() { self.cpus } else { &near };
         let turn = self.handed_out.entry(nodes).or_default();
@@ -55,6 +57,7 @@ fn on_nodes(cpus: &[u32], nodes: &BTreeSet<u32>, topology: &Topology) -> Vec<u32
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::facts::DiskFacts;
     use model::plan::Plan;
     use model::topology::Cpu;
 
@@ -64,7 +67,9 @@ mod tests {
         let nodes = [("a", vec![0]), ("b", vec![1]), ("both", vec![0, 1]), ("far", vec![7]), ("none", vec![])];
         let mut facts = Facts::default();
         facts.system.topology = Topology { cpus, possible_cpus: 8, caches: Vec::new() };
-        facts.nodes = nodes.into_iter().map(|(path, nodes)| (path.into(), nodes.into_iter().collect())).collect();
+        let disk = |node| DiskFacts { numa_node: Some(node), ..DiskFacts::default() };
+        facts.disks =
+            nodes.into_iter().map(|(path, nodes)| (path.into(), nodes.into_iter().map(disk).collect())).collect();
         facts
     }
 
@@ -94,7 +99,7 @@ mod tests {
             notes,
             [
                 "--near-device has no effect: the NUMA node of 'none' is not known",
-                "--near-device has no effect: this process may use no CPU of NUMA node 7"
+                "--near-device has no effect: this process may not use any CPU of NUMA node 7"
             ]
         );
     }

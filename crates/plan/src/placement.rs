@@ -34,7 +34,7 @@ pub(crate) fn cpu_order(affinity: &Affinity, topology: &Topology, findings: &mut
     }
     let cpus = ordered(affinity, topology);
     if cpus.is_empty() {
-        findings.refuse(RefusalKind::Impossible, "this process may run on no online CPU; -n runs threads unbound");
+        findings.refuse(RefusalKind::Impossible, "this process may not run on any online CPU; -n runs threads unbound");
         return None;
     }
     Some(cpus)
@@ -47,7 +47,7 @@ pub fn check_affinity(profile: &Profile, topology: &Topology) -> Vec<String> {
     let mut findings = Findings::default();
     for (index, time_span) in profile.time_spans.iter().enumerate() {
         findings.enter(several.then_some(index + 1));
-        // Even with -n, which does not go with a list: all faults are told at once.
+        // Even with -n, which excludes a list: all errors are reported at once.
         let faults = time_span.affinity.listed.iter().filter_map(|&entry| check(entry, topology).err());
         faults.for_each(|message| findings.refuse(RefusalKind::Invalid, message));
     }
@@ -77,7 +77,7 @@ fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     if entry.is_whole_group() {
         return match (online, allowed) {
             (0, _) => Err(format!("-ag{group}: no CPU of processor group {group} is online")),
-            (_, 0) => Err(format!("-ag{group}: this process may use no CPU of processor group {group}")),
+            (_, 0) => Err(format!("-ag{group}: this process may not use any CPU of processor group {group}")),
             _ => Ok(()),
         };
     }
@@ -245,6 +245,7 @@ mod tests {
         machine(&[cores])
     }
 
+    // Shows switches: -ac
     #[test]
     fn t1_one_group_of_adjacent_siblings() {
         check_rows(
@@ -277,6 +278,8 @@ mod tests {
         check_rows(&topology, &[(&["", "-ac"], "0 1 2 3 4 5 6 7")]);
     }
 
+    // Shows switches: -ap
+    // Shows switches: -aup
     #[test]
     fn t2_one_hybrid_group() {
         check_rows(
@@ -305,6 +308,7 @@ mod tests {
         }
     }
 
+    // Shows switches: -ae
     #[test]
     fn t3_efficiency_cores_numbered_first() {
         let cores: &[(u32, &[u32])] =
@@ -315,6 +319,7 @@ mod tests {
         );
     }
 
+    // Shows switches: -as
     #[test]
     fn t4_two_groups_of_one_class() {
         let group: &[(u32, &[u32])] = &[(0, &[0, 1]), (0, &[2, 3])];
@@ -332,6 +337,9 @@ mod tests {
         assert_eq!(effective_text(&topology, "-acs", 64), "0/0,2 1/0,2 0/1,3 1/1,3");
     }
 
+    // Shows switches: -a<cspPeE>
+    // Shows switches: -aP
+    // Shows switches: -aE
     #[test]
     fn t5_two_hybrid_groups() {
         let group: &[(u32, &[u32])] = &[(1, &[0, 1]), (1, &[2, 3]), (0, &[4]), (0, &[5])];
@@ -401,7 +409,8 @@ mod tests {
             -a names processor group 1, but this machine has 1, numbered from 0 (group = CPU number / 64)
             "#);
         topology.cpus.iter_mut().for_each(|cpu| cpu.allowed = false);
-        insta::assert_snapshot!(refusals(&topology, "-ag0").join("\n"), @"-ag0: this process may use no CPU of processor group 0");
+        insta::assert_snapshot!(refusals(&topology, "-ag0").join("\n"), @
+            "-ag0: this process may not use any CPU of processor group 0");
     }
 
     #[test]

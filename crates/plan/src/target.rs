@@ -9,7 +9,7 @@ use crate::mechanism;
 use crate::pace;
 use model::note::Note;
 use model::plan::{Expected, OpenPlan, Preparation, TargetPlan};
-use model::profile::{CacheMode, Target, TimeSpan};
+use model::profile::{Target, TimeSpan};
 
 /// A target and its layout.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) fn plan_all(
         let polling = facts.targets.get(&target.path).and_then(|target| target.kind.completion_polling());
         let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
         if mechanism::check(target, &standing, &facts.system, findings) && can_poll {
-            planned.extend(plan(target, standing, preparation, threads, &mut counters, findings));
+            planned.extend(plan(time_span, target, standing, preparation, threads, &mut counters, findings));
         }
     }
     for target in time_span.targets.iter().filter(|target| target.writes()) {
@@ -66,6 +66,7 @@ fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &m
 }
 
 fn plan(
+    time_span: &TimeSpan,
     target: &Target,
     standing: Standing,
     preparation: Option<Preparation>,
@@ -78,9 +79,8 @@ fn plan(
     if size_bytes < max_offset_bytes {
         findings.note(Note::TargetBelowMaximum { path: target.path.clone(), size_bytes, max_offset_bytes });
     }
-    // A mapping goes through the page cache whatever the descriptor's flags.
-    let is_direct = target.cache_mode != CacheMode::Cached && !target.memory_mapped;
-    let aligned = is_direct.then(|| alignment::check(target, standing.direct_io, &standing.place, findings));
+    let open = OpenPlan::new(time_span, target);
+    let aligned = open.direct.then(|| alignment::check(target, standing.direct_io, &standing.place, findings));
     let layout = layout::layout(target, size_bytes, threads, counters)
         .map_err(|message| findings.refuse(RefusalKind::Impossible, message))
         .ok()?;
@@ -88,15 +88,6 @@ fn plan(
     let direct = match aligned {
         Some(refused_or_not) => Some(refused_or_not?),
         None => None,
-    };
-    let open = OpenPlan {
-        // A mapping must be readable to be written.
-        read: target.reads() || target.memory_mapped,
-        write: target.writes(),
-        direct: is_direct,
-        write_through: target.write_through && !target.memory_mapped,
-        advise_sequential: target.sequential_scan_hint,
-        advise_random: target.random_access_hint,
     };
     let preparation = preparation.unwrap_or(standing.preparation);
     let expect = match &preparation {

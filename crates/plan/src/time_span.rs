@@ -2,6 +2,7 @@
 
 use crate::files::Files;
 use crate::findings::{Findings, RefusalKind};
+use crate::interrupts;
 use crate::limits;
 use crate::memory;
 use crate::placement;
@@ -21,7 +22,8 @@ pub(crate) fn plan(
     findings: &mut Findings,
 ) -> Option<TimeSpanPlan> {
     let system = &files.facts().system;
-    let cpus = placement::cpu_order(&time_span.affinity, &system.topology, findings);
+    let cpus = placement::cpu_order(&time_span.affinity, &system.topology, findings)
+        .map(|cpus| interrupts::first(cpus, time_span, files.facts()));
     let duration_ns = u64::from(time_span.duration_s) * NS_PER_S;
     let intervals = limits::intervals(time_span, duration_ns, findings);
     if time_span.request_count > 0 && time_span.thread_count == 0 {
@@ -31,13 +33,13 @@ pub(crate) fn plan(
     if !limits::check(time_span, system, findings) {
         return None;
     }
-    let roster = workers::roster(time_span);
-    if roster.seats.is_empty() {
+    let assignments = workers::assignments(time_span);
+    if assignments.by_thread.is_empty() {
         findings.refuse(RefusalKind::Invalid, "no target has a thread (-t0)");
         return None;
     }
-    let (planned, shared_counters) = target::plan_all(time_span, &roster.threads_of, files, findings)?;
-    let workers = workers::plan(time_span, &roster, &planned, cpus.as_deref(), files, findings)?;
+    let (planned, shared_counters) = target::plan_all(time_span, &assignments.threads_of, files, findings)?;
+    let workers = workers::plan(time_span, &assignments, &planned, cpus.as_deref(), files, findings)?;
     let targets: Vec<_> = planned.into_iter().map(|planned| planned.plan).collect();
     let measured = memory::Measured {
         duration_ns,

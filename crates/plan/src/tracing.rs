@@ -6,8 +6,8 @@ use model::profile::Tracing;
 
 /// Notes every switch that counts nothing here.
 pub(crate) fn note(tracing: Tracing, findings: &mut Findings) {
-    let no_images = "Linux has no such event: programs and libraries are mapped as any file";
-    let counters = "no events are collected and no buffers filled: the kernel's own counters are read instead";
+    let no_images = "Linux has no such event: programs and libraries are mapped like any file";
+    let counters = "no events are collected or buffered: kernel counters are read instead";
     for (is_on, option, reason) in [
         (tracing.image_load, "-eIMAGE_LOAD", no_images),
         (tracing.registry, "-eREGISTRY", "Linux has no registry"),

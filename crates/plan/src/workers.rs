@@ -14,61 +14,65 @@ use model::profile::TimeSpan;
 
 /// Which targets each thread serves, and as which of the target's threads.
 #[derive(Debug)]
-pub(crate) struct Roster {
+pub(crate) struct ThreadAssignments {
     /// By thread.
-    pub(crate) seats: Vec<Vec<Seat>>,
+    pub(crate) by_thread: Vec<Vec<ThreadAssignment>>,
     /// By target: relative numbers of its threads, ascending.
     pub(crate) threads_of: Vec<Vec<u32>>,
 }
 
 /// A target that a thread serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct ThreadAssignment {
     target: usize,
     relative_thread: u32,
 }
 
 /// Hands out the targets. The number of threads has been checked.
-pub(crate) fn roster(time_span: &TimeSpan) -> Roster {
-    let mut seats: Vec<Vec<Seat>> = Vec::new();
+pub(crate) fn assignments(time_span: &TimeSpan) -> ThreadAssignments {
+    let mut by_thread: Vec<Vec<ThreadAssignment>> = Vec::new();
     if time_span.thread_count > 0 {
         for thread in 0..time_span.thread_count {
             let serves = |target: &model::profile::Target| {
                 target.thread_targets.is_empty() || target.thread_targets.iter().any(|listed| listed.thread == thread)
             };
             let own = (0..time_span.targets.len()).filter(|&target| serves(&time_span.targets[target]));
-            seats.push(own.map(|target| Seat { target, relative_thread: thread }).collect());
+            by_thread.push(own.map(|target| ThreadAssignment { target, relative_thread: thread }).collect());
         }
     } else {
         for (target, settings) in time_span.targets.iter().enumerate() {
-            seats.extend((0..settings.threads).map(|relative_thread| vec![Seat { target, relative_thread }]));
+            by_thread.extend(
+                (0..settings.threads).map(|relative_thread| vec![ThreadAssignment { target, relative_thread }]),
+            );
         }
     }
     let mut threads_of = vec![Vec::new(); time_span.targets.len()];
-    for seat in seats.iter().flatten() {
-        threads_of[seat.target].push(seat.relative_thread);
+    for assignment in by_thread.iter().flatten() {
+        threads_of[assignment.target].push(assignment.relative_thread);
     }
-    Roster { seats, threads_of }
+    ThreadAssignments { by_thread, threads_of }
 }
 
 /// Plans every thread; `None` = something was refused.
 pub(crate) fn plan(
     time_span: &TimeSpan,
-    roster: &Roster,
+    assignments: &ThreadAssignments,
     targets: &[Planned],
     cpus: Option<&[u32]>,
     files: &Files,
     findings: &mut Findings,
 ) -> Option<Vec<WorkerPlan>> {
     let mut near_device = cpus.filter(|_| time_span.near_device).map(|cpus| NearDevice::new(files.facts(), cpus));
-    let rows = roster.seats.iter().map(Vec::len).sum::<usize>() as u32;
+    let rows = assignments.by_thread.iter().map(Vec::len).sum::<usize>() as u32;
     let mut shares = (0..rows).map(|row| Share { row, rows });
-    let mut workers = Vec::with_capacity(roster.seats.len());
-    for (thread, seats) in roster.seats.iter().enumerate() {
+    let mut workers = Vec::with_capacity(assignments.by_thread.len());
+    for (thread, assigned) in assignments.by_thread.iter().enumerate() {
         let thread = thread as u32;
-        let shares: Vec<Share> = shares.by_ref().take(seats.len()).collect();
-        let Some(slots) = slots(time_span, thread, seats, findings) else { continue };
-        let own = || seats.iter().map(|seat| (&time_span.targets[seat.target], &targets[seat.target].plan));
+        let shares: Vec<Share> = shares.by_ref().take(assigned.len()).collect();
+        let Some(slots) = slots(time_span, thread, assigned, findings) else { continue };
+        let own = || {
+            assigned.iter().map(|assignment| (&time_span.targets[assignment.target], &targets[assignment.target].plan))
+        };
         let wishes = Thread {
             time_span,
             slots,
@@ -93,10 +97,12 @@ pub(crate) fn plan(
                 continue;
             }
         };
-        let targets = seats
+        let targets = assigned
             .iter()
             .zip(shares)
-            .map(|(seat, share)| worker_target(time_span, thread, *seat, &targets[seat.target], share))
+            .map(|(assignment, share)| {
+                worker_target(time_span, thread, *assignment, &targets[assignment.target], share)
+            })
             .collect();
         let (seed, stream) = seeds::of_thread(time_span, thread);
         let cpu = match &mut near_device {
@@ -116,12 +122,12 @@ pub(crate) fn plan(
             randomize_writes: time_span.random_write_data,
         });
     }
-    (workers.len() == roster.seats.len()).then_some(workers)
+    (workers.len() == assignments.by_thread.len()).then_some(workers)
 }
 
 /// Requests that a thread keeps outstanding.
-fn slots(time_span: &TimeSpan, thread: u32, seats: &[Seat], findings: &mut Findings) -> Option<u32> {
-    if seats.is_empty() {
+fn slots(time_span: &TimeSpan, thread: u32, assigned: &[ThreadAssignment], findings: &mut Findings) -> Option<u32> {
+    if assigned.is_empty() {
         findings.refuse(
             RefusalKind::Invalid,
             format!("thread {thread} of -F{} has no target: no ThreadTarget names it", time_span.thread_count),
@@ -131,15 +137,15 @@ fn slots(time_span: &TimeSpan, thread: u32, seats: &[Seat], findings: &mut Findi
     let slots = if time_span.is_pool_with_requests() {
         u64::from(time_span.request_count)
     } else {
-        seats.iter().map(|seat| u64::from(time_span.targets[seat.target].outstanding)).sum()
+        assigned.iter().map(|assignment| u64::from(time_span.targets[assignment.target].outstanding)).sum()
     };
     match slots {
-        0 => findings.refuse(RefusalKind::Invalid, format!("thread {thread} would keep no I/O outstanding (-o0)")),
+        0 => findings.refuse(RefusalKind::Invalid, format!("thread {thread} would issue no I/O (-o0): raise -o")),
         1.. if slots > u64::from(OUTSTANDING_MAX) => findings.refuse(
             RefusalKind::Invalid,
             format!(
-                "a thread would keep {slots} I/Os outstanding over all its targets; the most is {OUTSTANDING_MAX} (lower \
-                 -o, or give -O with -F)"
+                "a thread would keep {slots} I/Os outstanding over all its targets; the maximum is {OUTSTANDING_MAX} \
+                 (lower -o, or give -O with -F)"
             ),
         ),
         _ => return Some(slots as u32),
@@ -147,18 +153,24 @@ fn slots(time_span: &TimeSpan, thread: u32, seats: &[Seat], findings: &mut Findi
     None
 }
 
-fn worker_target(time_span: &TimeSpan, thread: u32, seat: Seat, planned: &Planned, share: Share) -> WorkerTarget {
-    let target = &time_span.targets[seat.target];
+fn worker_target(
+    time_span: &TimeSpan,
+    thread: u32,
+    assignment: ThreadAssignment,
+    planned: &Planned,
+    share: Share,
+) -> WorkerTarget {
+    let target = &time_span.targets[assignment.target];
     let listed = target.thread_targets.iter().find(|listed| listed.thread == thread);
     let weight = listed.map(|listed| listed.weight).filter(|&weight| weight > 0).unwrap_or(target.weight);
     let slots = if time_span.is_pool_with_requests() { time_span.request_count } else { target.outstanding };
     WorkerTarget {
-        target: seat.target,
-        relative_thread: seat.relative_thread,
+        target: assignment.target,
+        relative_thread: assignment.relative_thread,
         slots,
         weight,
         block_bytes: target.block_size.get(),
-        pattern: planned.layout.pattern(seat.relative_thread),
+        pattern: planned.layout.pattern(assignment.relative_thread),
         write_percent: target.write_percent,
         content: content_of(time_span, target),
         pace: pace::pace(time_span, target, share),

@@ -51,7 +51,7 @@ pub(crate) fn block(out: &mut dyn Write, topology: &Topology) -> io::Result<()> 
     Ok(())
 }
 
-/// Rows stand where their first member does.
+/// Rows are in the order of their first members.
 fn rows(topology: &Topology, several_groups: bool) -> Vec<Row<'_>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for cache in &topology.caches {
@@ -106,7 +106,7 @@ fn name(cache: &Cache) -> String {
     format!("L{}{kind}", cache.level)
 }
 
-/// 0 stands for "not known".
+/// 0 means unknown.
 fn known_bytes(bytes: u64) -> String {
     if bytes == 0 { "-".to_owned() } else { Bytes(bytes).to_string() }
 }

@@ -41,7 +41,7 @@ fn shown(text: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::check::{CHECK_FORM, Check, Workload};
+    use model::check::{CHECK_SCHEMA, CHECK_SCHEMA_VERSION, Check, Workload};
 
     #[test]
     fn a_table_advice_and_counts() {
@@ -58,7 +58,13 @@ mod tests {
             finding(Check::Raid, "md0", Outcome::Fail, "degraded", Some("mend it")),
             finding(Check::Smart, "sda", Outcome::Unknown, "only root may ask", None),
         ];
-        let report = CheckReport { form: CHECK_FORM, version: "1".to_owned(), workload: Workload::Any, findings };
+        let report = CheckReport {
+            schema: CHECK_SCHEMA,
+            schema_version: CHECK_SCHEMA_VERSION,
+            version: "1".to_owned(),
+            workload: Workload::Any,
+            findings,
+        };
         let mut out = Vec::new();
         text(&report, &mut out).expect("a vector takes everything");
         insta::assert_snapshot!(String::from_utf8(out).expect("text"), @r"

@@ -8,10 +8,6 @@ use serde_json::Value;
 use stats::compare::{ComparisonVerdict, Difference};
 use std::io::{self, Write};
 
-/// What may differ between profiles of the same load: names, lengths, and how results are shown.
-const UNLIKE_ALLOWED: [&str; 7] =
-    ["path", "duration_s", "warm_up_s", "cool_down_s", "result_format", "verbose", "verbose_stats"];
-
 /// What is not the same in two results, with the place of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unlike {
@@ -24,9 +20,10 @@ pub struct Unlike {
 /// Compares what was asked for, where, and with what.
 pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
     let mut unlike = Unlike::default();
-    let is_allowed = |place: &str| place.rsplit('.').next().is_some_and(|name| UNLIKE_ALLOWED.contains(&name));
-    for (place, what) in differences("profile", &first.profile, &second.profile) {
-        if is_allowed(&place) { unlike.other.push(what) } else { unlike.load.push(what) }
+    for settings::difference::Difference { text, is_load } in
+        settings::difference::differences(&first.profile, &second.profile)
+    {
+        if is_load { unlike.load.push(text) } else { unlike.other.push(text) }
     }
     let machine = differences("machine", &first.system, &second.system);
     let tool = differences("tool", &first.tool, &second.tool);
@@ -37,7 +34,7 @@ pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
 /// Each leaf that differs: its place, and `place: this, that`.
 fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    // What was read from JSON, or is written to it, has a JSON form; null stands for what had none.
+    // What was read from JSON, or is written to it, has a JSON form; null where there is none.
     let value = |of: Result<Value, _>| of.unwrap_or_default();
     walk(name, &value(serde_json::to_value(first)), &value(serde_json::to_value(second)), &mut found);
     found
@@ -97,11 +94,11 @@ pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, o
     if runs.0 == 1 || runs.1 == 1 {
         writeln!(
             out,
-            "\na side with a single run knows its scatter within the run only; runs often differ more from each other \
-             (diskspd repeat tells)"
+            "\na single run shows only the variation within that run; runs often differ more from each other (use \
+             diskspd repeat)"
         )?;
     }
-    for (heading, lines) in [("\nloads are not alike:", &unlike.load), ("\nwhat else differs:", &unlike.other)] {
+    for (heading, lines) in [("\nthe loads differ:", &unlike.load), ("\nother differences:", &unlike.other)] {
         if !lines.is_empty() {
             writeln!(out, "{heading}")?;
         }
@@ -122,7 +119,7 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
         let percent = stats::compare::scaling_percent(&found, drives);
         writeln!(
             out,
-            "{}: {many} of {drives} drives, {one} of one: {percent:.1} % of {drives} times one",
+            "{}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of {drives} times one drive",
             label(found.figure)
         )?;
     }

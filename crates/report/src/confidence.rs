@@ -1,15 +1,16 @@
-//! How far figures may be off: lines of ours behind `DiskSpd`'s tables.
+//! Confidence intervals: lines of ours after `DiskSpd`'s tables.
 
 use crate::numbers::ms;
 use model::confidence::HalfWidths;
 use model::result::{Figures, LatencyDistribution, Measured};
+use model::units::mib;
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
 
 /// What each line begins with.
 pub(crate) const HEAD: &str = "95 % confidence";
 /// Instead of figures.
-pub(crate) const NONE: &str = "none, the run has fewer than 10 whole cells of 100 ms";
+pub(crate) const NONE: &str = "none, the run has fewer than 10 full intervals of 100 ms";
 
 /// Two lines for all I/Os, and for reads and writes if there were both.
 pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
@@ -36,9 +37,9 @@ fn direction(
     half_widths: &HalfWidths,
     latencies: Option<&LatencyDistribution>,
 ) -> io::Result<()> {
-    let HalfWidths { iops, mib_per_s, latency_mean_ns, percentiles } = half_widths;
+    let HalfWidths { iops, bytes_per_s, latency_mean_ns, percentiles } = half_widths;
     write!(out, "{HEAD}, {name}: {:.2} ± {iops:.2} I/O per s", figures.iops)?;
-    write!(out, ", {:.2} ± {mib_per_s:.2} MiB/s", figures.mib_per_s)?;
+    write!(out, ", {:.2} ± {:.2} MiB/s", mib(figures.bytes_per_s), mib(*bytes_per_s))?;
     if let (Some(latency), Some(half_width_ns)) = (&figures.latency, latency_mean_ns) {
         write!(out, ", mean latency {:.3} ± {:.3} ms", ms(latency.mean_ns), ms(*half_width_ns))?;
     }

@@ -6,7 +6,7 @@ use model::topology::{Cpu, Topology};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// A column that is shown only where it tells CPUs apart.
+/// A column that is shown only if it distinguishes CPUs.
 #[derive(Clone, Copy)]
 enum Column {
     Socket,

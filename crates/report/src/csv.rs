@@ -5,6 +5,7 @@
 
 use csv::{Terminator, Writer, WriterBuilder};
 use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TimeSpanResult};
+use model::units::mib;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -59,10 +60,10 @@ pub(crate) fn header() -> String {
 pub fn csv(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
     writer.write_record(columns())?;
-    for (number, happened) in (1u32..).zip(&result.time_spans) {
-        time_span(&mut writer, number, happened)?;
+    for (number, span_result) in (1u32..).zip(&result.time_spans) {
+        time_span(&mut writer, number, span_result)?;
     }
-    if let Some(totals) = &result.totals {
+    if let Some(totals) = result.totals_of_several() {
         let line = Line { elapsed_ns: Some(totals.elapsed_ns), ..Line::new("run") };
         directions(&mut writer, &line, &totals.figures, None)?;
     }
@@ -88,8 +89,8 @@ impl Line<'_> {
 
 type Output<'a, 'b> = Writer<&'a mut (dyn Write + 'b)>;
 
-fn time_span(writer: &mut Output<'_, '_>, number: u32, happened: &TimeSpanResult) -> io::Result<()> {
-    let Some(measured) = &happened.measured else { return Ok(()) };
+fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanResult) -> io::Result<()> {
+    let Some(measured) = &span_result.measured else { return Ok(()) };
     let line = |scope| Line { time_span: Some(number), elapsed_ns: Some(measured.elapsed_ns), ..Line::new(scope) };
     for row in &measured.rows {
         let line = Line {
@@ -146,7 +147,7 @@ fn directions(
         cells.extend([
             Cell::Whole(figures.bytes),
             Cell::Whole(figures.ios),
-            real(figures.mib_per_s),
+            real(mib(figures.bytes_per_s)),
             real(figures.iops),
             figures.iops_std_dev.map_or(Cell::Empty, real),
         ]);

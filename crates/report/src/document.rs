@@ -4,15 +4,15 @@
 //! this program writes is somebody else's.
 
 use crate::json::SCHEMA;
-use crate::json::live::LIVE_FORM;
+use crate::json::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use crate::{csv, sweep};
-use model::check::CHECK_FORM;
+use model::check::CHECK_SCHEMA;
 use model::device_interval::WATCH_SCHEMA;
 use model::performance_counter::TYPEPERF_TITLE;
-use model::sweep::SWEEP_FORM;
+use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
 use model::version::IMPLEMENTATION;
 
-/// Bytes that tell a document's kind, unless [`is_text_report`] says that all are needed.
+/// Bytes needed to detect a document's kind, unless [`is_text_report`] says that all are needed.
 pub const HEAD_BYTES: usize = 64 << 10;
 
 /// Largest text report that is looked through.
@@ -75,7 +75,10 @@ const TABLE: [Row; 14] = [
     Row {
         kind: DocumentKind::LiveStream,
         name: "a live stream",
-        begins: |head| begins_with_member(head, &["kind", "begin", "form"], LIVE_FORM),
+        begins: |head| {
+            begins_with_member(head, &["kind", "begin", "schema"], LIVE_SCHEMA)
+                || begins_with_member(head, &["kind", "begin", "form"], LIVE_FORM_1)
+        },
     },
     Row {
         kind: DocumentKind::MonitorRecording,
@@ -87,12 +90,17 @@ const TABLE: [Row; 14] = [
     Row {
         kind: DocumentKind::Check,
         name: "a check report",
-        begins: |head| begins_with_member(head, &["form"], CHECK_FORM),
+        begins: |head| {
+            begins_with_member(head, &["schema"], CHECK_SCHEMA)
+                || begins_with_member(head, &["form"], "diskspd-check/1")
+        },
     },
     Row {
         kind: DocumentKind::Sweep,
         name: "a sweep record",
-        begins: |head| begins_with_member(head, &["form"], SWEEP_FORM),
+        begins: |head| {
+            begins_with_member(head, &["schema"], SWEEP_SCHEMA) || begins_with_member(head, &["form"], SWEEP_FORM_1)
+        },
     },
     Row {
         kind: DocumentKind::SweepTable,
@@ -119,7 +127,7 @@ impl DocumentKind {
     }
 }
 
-/// True if a document may be a text report, which says only further down who made it.
+/// True if a document may be a text report, which names its program only further down.
 pub fn is_text_report(head: &[u8]) -> bool {
     head.starts_with(b"\nCommand Line: ")
 }
@@ -192,7 +200,7 @@ fn begins_as_page(head: &[u8]) -> bool {
     head.is_some_and(|(head, _)| head.contains(&format!("<meta name=\"generator\" content=\"{IMPLEMENTATION} ")))
 }
 
-/// What stands behind the first tag of a chart.
+/// The comment after the first tag of a chart.
 pub(crate) const SVG_MARK: &str = "<!-- Made by diskspd report -->";
 
 fn begins_as_svg(head: &[u8]) -> bool {
@@ -201,7 +209,7 @@ fn begins_as_svg(head: &[u8]) -> bool {
     rest.is_some_and(|(tag, rest)| !tag.contains('>') && rest.starts_with(SVG_MARK))
 }
 
-/// The name of the text in a bitmap that tells the program.
+/// The name of the text in a bitmap that names the program.
 pub(crate) const PNG_KEYWORD: &str = "Software";
 
 fn begins_as_png(head: &[u8]) -> bool {

@@ -13,7 +13,7 @@ use model::result::TimeSpanResult;
 use model::units::Bytes;
 use std::io::{self, Write};
 
-/// How the I/O of a target's threads is done, as far as its echo tells.
+/// How the I/O of a target's threads is done, as far as its echo shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mechanism {
     /// One I/O at a time: nothing is said.
@@ -41,7 +41,7 @@ impl Mechanism {
         }
     }
 
-    /// What a profile leads to where nothing stands in the way.
+    /// The result of a profile if nothing has to be changed.
     pub(crate) fn expected(span: &TimeSpan, target: &Target) -> Self {
         if target.memory_mapped || target.outstanding <= 1 {
             Self::OneAtATime
@@ -69,7 +69,7 @@ pub(crate) enum Platform {
     Windows,
 }
 
-/// What the echo tells that the profile alone does not.
+/// What the echo shows beyond the profile.
 pub(crate) struct Decisions {
     pub(crate) platform: Platform,
     /// One per target.
@@ -84,12 +84,12 @@ impl Decisions {
     /// What was decided; what would have been, if the run ended before it was planned.
     pub(crate) fn made(
         span: &TimeSpan,
-        happened: Option<&TimeSpanResult>,
+        span_result: Option<&TimeSpanResult>,
         system: &SystemFacts,
         platform: Platform,
     ) -> Self {
         let expected = Self::expected(span, system);
-        match happened {
+        match span_result {
             Some(TimeSpanResult { measured, buffer_separation_bytes, .. }) if platform == Platform::Windows => Self {
                 platform,
                 mechanisms: span.targets.iter().map(|target| Mechanism::on_windows(span, target)).collect(),
@@ -108,7 +108,7 @@ impl Decisions {
         }
     }
 
-    /// What planning would decide if nothing stands in its way.
+    /// What planning would decide without restrictions of the system.
     pub(crate) fn expected(span: &TimeSpan, system: &SystemFacts) -> Self {
         Self {
             platform: Platform::Linux,

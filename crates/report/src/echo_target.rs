@@ -74,7 +74,7 @@ fn path(out: &mut dyn Write, target: &Target) -> io::Result<()> {
 }
 
 /// The line on the device's cache says what was asked for: what the device did is found out by
-/// counting, and stands with the results.
+/// counting, and is in the results.
 fn caching(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Result<()> {
     let software = match target.cache_mode {
         CacheMode::Cached => "using software cache",

@@ -14,7 +14,7 @@ pub(crate) const fn title(class: EventKind) -> &'static str {
     }
 }
 
-/// The element of a class; `None` for the one whose counters stand by themselves.
+/// The element of a class; `None` for the one whose counters have no parent element.
 pub(crate) const fn class_element(class: EventKind) -> Option<&'static str> {
     match class {
         EventKind::DiskIo => Some("DiskIO"),

@@ -3,6 +3,7 @@
 use crate::event_names::{counter, title};
 use crate::foreign;
 use model::kernel_events::{IoLevel, IoStack, KernelEvents, LevelFigures};
+use model::units::mib;
 use std::io::{self, Write};
 
 /// Both, each beginning with empty lines; nothing without counters and levels.
@@ -23,7 +24,10 @@ pub(crate) fn blocks(out: &mut dyn Write, events: &KernelEvents) -> io::Result<(
 /// One table per stack. A kind of I/O is shown at every level if it is there at any: that a level had none of it tells
 /// something too.
 fn levels(out: &mut dyn Write, stack: &IoStack) -> io::Result<()> {
-    writeln!(out, "\nI/O at each level\ndevices: from the making of a request to its completion (/sys/block/*/stat)")?;
+    writeln!(
+        out,
+        "\nI/O at each level\ndevices: from the creation of a request to its completion (/sys/block/*/stat)"
+    )?;
     for target in &stack.targets {
         write!(out, "target: '")?;
         foreign::write_path(out, target)?;
@@ -45,7 +49,7 @@ fn kind(out: &mut dyn Write, stack: &IoStack, name: &str, of: fn(&IoLevel) -> &L
 fn row(out: &mut dyn Write, level: &IoLevel, kind: &str, figures: &LevelFigures) -> io::Result<()> {
     let indent = " ".repeat(level.depth as usize);
     let name = format!("{indent}{}", level.device.as_deref().unwrap_or("diskspd"));
-    let LevelFigures { ios, mib_per_s, iops, mean_latency_ns, .. } = figures;
-    let latency = mean_latency_ns.map_or_else(|| "N/A".to_owned(), |ns| format!("{:.3}", ns / 1e6));
-    writeln!(out, "{name:<24} | {kind:<5} | {ios:>12} | {mib_per_s:>10.2} | {iops:>10.2} | {latency:>10}")
+    let LevelFigures { ios, bytes_per_s, iops, latency_mean_ns, .. } = figures;
+    let latency = latency_mean_ns.map_or_else(|| "N/A".to_owned(), |ns| format!("{:.3}", ns / 1e6));
+    writeln!(out, "{name:<24} | {kind:<5} | {ios:>12} | {:>10.2} | {iops:>10.2} | {latency:>10}", mib(*bytes_per_s))
 }

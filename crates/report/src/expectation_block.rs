@@ -1,4 +1,4 @@
-//! How near a run came to what was expected (`--expect`), behind the verdict.
+//! Results against the stated limits (`--expect`), after the verdict.
 
 use crate::verdict_block;
 use model::expectation::{Ceiling, Expectation};

@@ -21,7 +21,7 @@ pub(crate) fn cell(figure: Figure, headline: &Headline) -> String {
     figure.of(headline).map_or_else(|| "-".to_owned(), |value| shown_figure(figure, value, 3))
 }
 
-/// A value in that unit; latencies with so many decimals of a millisecond.
+/// A value in that unit; latencies in milliseconds with `decimals` decimals.
 pub(crate) fn shown_figure(figure: Figure, value: f64, decimals: usize) -> String {
     match figure {
         Figure::Iops | Figure::MibPerS | Figure::Cpu => format!("{value:.2}"),

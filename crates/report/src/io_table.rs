@@ -3,7 +3,7 @@
 use crate::foreign;
 use crate::numbers::ms;
 use model::result::{Directions, Figures, Measured};
-use model::units::Bytes;
+use model::units::{Bytes, mib};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -65,8 +65,8 @@ pub(crate) fn table(out: &mut dyn Write, measured: &Measured, kind: Kind, column
 }
 
 fn cells(figures: &Figures, columns: Columns) -> String {
-    let Figures { bytes, ios, mib_per_s, iops, latency, iops_std_dev } = figures;
-    let mut text = format!("{bytes:15} | {ios:12} | {mib_per_s:10.2} | {iops:10.2}");
+    let Figures { bytes, ios, bytes_per_s, iops, latency, iops_std_dev } = figures;
+    let mut text = format!("{bytes:15} | {ios:12} | {:10.2} | {iops:10.2}", mib(*bytes_per_s));
     // Writing to a String cannot fail.
     if columns.latency {
         let _ = write!(text, " | {:8.3}", latency.map_or(0.0, |latency| ms(latency.mean_ns)));

@@ -66,16 +66,16 @@ pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
         echo::time_span(out, index + 1, span, &decisions)?;
     }
     system_text(&result.system, result.started_at, out)?;
-    for (index, happened) in result.time_spans.iter().enumerate() {
+    for (index, span_result) in result.time_spans.iter().enumerate() {
         let Some(span) = result.profile.time_spans.get(index) else { break };
         // Notes of the plan belong to the one timespan there is, else to the end of the report.
         let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
         time_span::results(
             out,
-            &time_span::Shown { number: index + 1, span, happened, run_notes, topology: &result.system.topology },
+            &time_span::Shown { number: index + 1, span, span_result, run_notes, topology: &result.system.topology },
         )?;
     }
-    if let Some(totals) = &result.totals {
+    if let Some(totals) = result.totals_of_several() {
         totals::table(out, totals)?;
         time_span::remarks(out, &[], &result.notes)?;
     }

@@ -1,4 +1,4 @@
-//! The highest rate that keeps limits, in words.
+//! The highest rate that meets limits, in words.
 
 use crate::numbers::ms;
 use model::limit::{LimitFigure, LimitFound};
@@ -14,17 +14,17 @@ pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> 
         .collect();
     let limits = limits.join(" and ");
     let Some(holds) = found.holds else {
-        writeln!(out, "no rate keeps {limits}")?;
+        writeln!(out, "no rate meets {limits}")?;
         return found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out));
     };
-    writeln!(out, "highest rate that keeps {limits}: {} I/Os per s", rate(sweep, holds))?;
+    writeln!(out, "highest rate that meets {limits}: {} I/Os per s", rate(sweep, holds))?;
     at(sweep, found, holds, out)?;
     match found.fails {
         Some(fails) => at(sweep, found, fails, out)?,
-        None => writeln!(out, "  the search ended at this rate; more may keep them too")?,
+        None => writeln!(out, "  the search ended at this rate; higher rates may meet them too")?,
     }
     if !found.is_confirmed {
-        writeln!(out, "  not confirmed: runs at these rates contradicted each other, so take it as an estimate")?;
+        writeln!(out, "  not confirmed: runs at these rates contradicted each other; treat it as an estimate")?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ pub(crate) fn range_bytes(bytes: u64) -> String {
     format!("{:>9}", Bytes(bytes))
 }
 
-/// The start of a range; 0 stands in the middle of the number's columns.
+/// The start of a range; 0 is centred in the number's columns.
 pub(crate) fn range_start(bytes: u64) -> String {
     if bytes == 0 { "     0   ".to_owned() } else { range_bytes(bytes) }
 }

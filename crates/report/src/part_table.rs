@@ -2,6 +2,7 @@
 
 use crate::numbers::ms;
 use model::result::{Directions, Figures};
+use model::units::mib;
 use stats::{NAMED_PERCENTILES, Part};
 use std::io::{self, Write};
 
@@ -14,7 +15,7 @@ pub fn part(time_span: Option<usize>, part: &Part, out: &mut dyn Write) -> io::R
     writeln!(out, "{}", "-".repeat(64))?;
     row(out, "bytes", &part.figures, |figures| Some(figures.bytes.to_string()))?;
     row(out, "I/Os", &part.figures, |figures| Some(figures.ios.to_string()))?;
-    row(out, "MiB/s", &part.figures, |figures| Some(format!("{:.2}", figures.mib_per_s)))?;
+    row(out, "MiB/s", &part.figures, |figures| Some(format!("{:.2}", mib(figures.bytes_per_s))))?;
     row(out, "I/O per s", &part.figures, |figures| Some(format!("{:.2}", figures.iops)))?;
     let latency_ms = |ns: f64| format!("{:.3}", ms(ns));
     row(out, "mean (ms)", &part.figures, |figures| Some(latency_ms(figures.latency?.mean_ns)))?;

@@ -37,10 +37,10 @@ fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Res
         header.push("mean latency is");
     }
     let mut table = PlainTable::new(header, numbers);
-    for (name, happened) in preset.loads.iter().zip(&result.time_spans) {
+    for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
         let mut cells = vec![name.clone()];
-        match stats::headline(happened) {
-            Some(headline) => figures(&headline, happened, has_flushes, preset.has_latency_bands, &mut cells),
+        match stats::headline(span_result) {
+            Some(headline) => figures(&headline, span_result, has_flushes, preset.has_latency_bands, &mut cells),
             None => cells.push("not measured".to_owned()),
         }
         table.add(cells);
@@ -50,14 +50,14 @@ fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Res
 
 fn figures(
     headline: &Headline,
-    happened: &TimeSpanResult,
+    span_result: &TimeSpanResult,
     has_flushes: bool,
     has_bands: bool,
     cells: &mut Vec<String>,
 ) {
     cells.extend(FIGURES.map(|figure| cell(figure, headline)));
     if has_flushes {
-        let flushes = happened.measured.as_ref().and_then(|measured| measured.flushes);
+        let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes);
         let mean_ns = flushes.and_then(|flushes| flushes.latency).map(|latency| latency.mean_ns);
         let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         cells.push(known(flushes.map(|flushes| format!("{:.2}", flushes.per_s))));
@@ -72,13 +72,13 @@ fn figures(
 /// Loads of one name share a row: reads, then writes, in MB (10^6 bytes) per second.
 fn desktop(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<(&str, [Option<f64>; 2])> = Vec::new();
-    for (name, happened) in preset.loads.iter().zip(&result.time_spans) {
-        let Some(headline) = stats::headline(happened) else { continue };
+    for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
+        let Some(headline) = stats::headline(span_result) else { continue };
         let at = rows.iter().position(|(row, _)| row == name).unwrap_or_else(|| {
             rows.push((name, [None; 2]));
             rows.len() - 1
         });
-        rows[at].1[usize::from(headline.write_share > 0.5)] = Some(stats::megabytes_per_s(headline.mib_per_s));
+        rows[at].1[usize::from(headline.write_share > 0.5)] = Some(headline.bytes_per_s / 1e6);
     }
     let mut table = PlainTable::new(["", "read MB/s", "write MB/s"], 1..3);
     for (name, values) in rows {
@@ -91,8 +91,8 @@ fn desktop(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::R
 /// What is graver than a note, each with the loads that it was found in.
 fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut found: Vec<(&Finding, Vec<&str>)> = Vec::new();
-    for (name, happened) in preset.loads.iter().zip(&result.time_spans) {
-        let findings = happened.verdict.iter().flat_map(|verdict| &verdict.findings);
+    for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
+        let findings = span_result.verdict.iter().flat_map(|verdict| &verdict.findings);
         for finding in findings.filter(|finding| finding.severity != Severity::Note) {
             match found.iter_mut().find(|(other, _)| other.name == finding.name) {
                 Some((_, loads)) if loads.contains(&name.as_str()) => {}

@@ -14,11 +14,11 @@ pub struct Recording {
     pub end: Option<WatchEnd>,
 }
 
-/// Why a text is no recording.
+/// Why a text is not a recording.
 #[derive(Debug, Error)]
 pub enum NoRecording {
-    /// A line is none of a recording.
-    #[error("line {line}: it is no line of a recording of diskspd monitor: {reason}")]
+    /// A line is not part of a recording.
+    #[error("line {line}: not a line of a diskspd monitor recording: {reason}")]
     Malformed {
         /// Its number, from 1.
         line: usize,
@@ -26,13 +26,13 @@ pub enum NoRecording {
         reason: String,
     },
     /// A newer program wrote it.
-    #[error("it has version {version} of recordings; this program knows versions up to {WATCH_SCHEMA_VERSION}")]
+    #[error("recording version {version} is not supported (newest supported: {WATCH_SCHEMA_VERSION})")]
     TooNew {
         /// Its version.
         version: u32,
     },
     /// Only what `--jsonl` prints, or nothing.
-    #[error("it does not begin as a recording does; diskspd monitor --record makes one")]
+    #[error("not a recording: diskspd monitor --record makes one")]
     NoBeginning,
 }
 
@@ -43,7 +43,7 @@ pub fn is_recording(text: &[u8]) -> bool {
     let Some(Ok(marks)) = first.map(serde_json::from_slice::<serde_json::Value>) else { return false };
     match marks["schema"].as_str() {
         Some(schema) => schema == WATCH_SCHEMA,
-        // What --jsonl prints has a kind alone; it is told what it lacks. Live streams of runs have a form.
+        // What --jsonl prints has only a kind; reading it gives the specific error. Live streams of version 1 have a form.
         None => marks["kind"].is_string() && marks["form"].is_null(),
     }
 }
@@ -59,7 +59,10 @@ pub fn read(text: &[u8]) -> Result<Recording, NoRecording> {
             Ok(WatchLine::Interval(interval)) => intervals.push(interval),
             Ok(WatchLine::End(told)) => end = Some(told),
             Ok(WatchLine::Begin(_)) => {
-                return Err(NoRecording::Malformed { line: index + 1, reason: "another one begins here".to_owned() });
+                return Err(NoRecording::Malformed {
+                    line: index + 1,
+                    reason: "another recording begins here".to_owned(),
+                });
             }
             Err(error) if error.is_eof() && !text.ends_with(b"\n") && text.ends_with(line) => break,
             Err(error) => return Err(NoRecording::Malformed { line: index + 1, reason: error.to_string() }),
@@ -120,12 +123,12 @@ mod tests {
     #[test]
     fn what_is_none_says_why() {
         for (lines, expected) in [
-            (&[INTERVAL][..], "it does not begin as a recording does"),
-            (&[""], "it does not begin"),
-            (&[BEGIN, "{}", END], "line 2: it is no line of a recording"),
+            (&[INTERVAL][..], "not a recording: diskspd monitor --record"),
+            (&[""], "not a recording"),
+            (&[BEGIN, "{}", END], "line 2: not a line of a diskspd monitor recording"),
             (&[BEGIN, "x"], "line 2: "),
-            (&[BEGIN, INTERVAL, BEGIN], "line 3: it is no line of a recording of diskspd monitor: another one"),
-            (&[&BEGIN.replace("version\":1", "version\":9")], "it has version 9 of recordings"),
+            (&[BEGIN, INTERVAL, BEGIN], "line 3: not a line of a diskspd monitor recording: another recording"),
+            (&[&BEGIN.replace("version\":1", "version\":9")], "recording version 9 is not supported"),
         ] {
             let failure = read_lines(lines).expect_err(expected);
             assert!(failure.contains(expected), "{failure}");

@@ -39,22 +39,22 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     row(Figure::P99, p99_ns.as_ref(), out)?;
     row(Figure::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
-        writeln!(out, "\nno interval: the median of {} runs has none; 6 are needed", runs.len())?;
+        writeln!(out, "\nno interval: {} runs are too few; 6 are needed", runs.len())?;
     }
     if let Some(levels) = levels {
         let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
         writeln!(
             out,
-            "\ntwo levels: {low} runs near {low_iops:.0} IOPS and {high} near {high_iops:.0}; an average of both describes \
-             neither. Look for what changes between runs (placement of threads, CPU frequency, other load)"
+            "\ntwo levels: {low} runs near {low_iops:.0} IOPS and {high} near {high_iops:.0}; their average describes \
+             neither. Look for differences between runs (thread placement, CPU frequency, other load)"
         )?;
     }
     if let Some(percent) = first_run_percent {
         let how = if *percent < 0.0 { "slower" } else { "faster" };
         writeln!(
             out,
-            "\nfirst run: {:.1} % {how} than the others; it measured a state that the others did not (caches, a device at \
-             rest, a file just made). Leave it out, or make a longer warm-up",
+            "\nfirst run: {:.1} % {how} than the others; it started in a different state (caches, an idle device, a \
+             new file). Leave it out, or warm up longer (-W)",
             percent.abs()
         )?;
     }
@@ -70,7 +70,7 @@ fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
         "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (at most 20) \
          and rise by {rise_percent:.1} % (at most 10)"
     )?;
-    missing.iter().try_for_each(|sentence| writeln!(out, "  not as SNIA's specification has it: {sentence}"))
+    missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
 }
 
 fn row(figure: Figure, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {

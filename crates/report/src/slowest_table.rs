@@ -9,7 +9,7 @@ use std::path::Path;
 /// Those of a timespan, which has a number if there are several.
 pub fn slowest(time_span: Option<usize>, measured: &Measured, out: &mut dyn Write) -> io::Result<()> {
     let of = time_span.map(|number| format!(" of timespan {number}")).unwrap_or_default();
-    writeln!(out, "Slowest I/Os{of}, with the time at which they completed:")?;
+    writeln!(out, "Slowest I/Os{of}, with their completion times:")?;
     writeln!(out, "{:>12} | {:>12} | thread |  kind |           offset |     size | file", "time (s)", "latency (ms)")?;
     writeln!(out, "{}", "-".repeat(80))?;
     for io in &measured.slowest {

@@ -7,6 +7,7 @@ use csv::{Terminator, WriterBuilder};
 use model::headline::{Figure, Headline};
 use model::profile::Profile;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Point, Purpose, Saturation, Setting, Sweep, Visit, VisitOutcome};
+use model::units::mib;
 use std::io::{self, Write};
 
 /// One run, in the form that `DiskSpd`'s guides print:
@@ -25,7 +26,7 @@ pub fn line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write
 pub(crate) fn figures_of_line(outcome: &VisitOutcome, out: &mut dyn Write) -> io::Result<()> {
     match outcome {
         VisitOutcome::Measured { headline, .. } => {
-            write!(out, ", {:.2} iops, {:.2} MB/sec", headline.iops, headline.mib_per_s)?;
+            write!(out, ", {:.2} iops, {:.2} MB/sec", headline.iops, mib(headline.bytes_per_s))?;
             if let Some(mean_ns) = headline.mean_ns {
                 write!(out, ", {:.3} ms", mean_ns / 1e6)?;
             }
@@ -42,7 +43,7 @@ fn why(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Measure => "",
         Purpose::Probe => " (probe)",
-        Purpose::Again => " (again: it was off the curve)",
+        Purpose::Again => " (repeated: outlier)",
         Purpose::Confirm => " (confirmed)",
         Purpose::Precondition => " (preconditioning)",
     }
@@ -146,7 +147,7 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
     }
     let Some(Knee { efficient, saturation }) = &series.knee else {
-        return writeln!(out, "too few depths to say which is best: {} are needed", stats::DEPTHS_MIN);
+        return writeln!(out, "too few depths to find the best: {} are needed", stats::DEPTHS_MIN);
     };
     writeln!(
         out,
@@ -157,17 +158,18 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     match saturation {
         Saturation::At { depth, plateau_iops } => writeln!(
             out,
-            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS; more depth adds latency only",
+            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS; more depth only adds latency",
             estimate(sweep, series, depth)
         ),
         Saturation::StillRising { doubling_percent } => writeln!(
             out,
-            "saturation depth: above the range: throughput still rises; twice the depth would bring about {doubling_percent:.0} % more"
+            "saturation depth: above the range: throughput still rises; twice the depth would give about \
+             {doubling_percent:.0} % more"
         ),
     }
 }
 
-/// `24 (-o3), 95 % sure between 16 and 32`
+/// `24 (-o3), 95 % interval 16 to 32`
 fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
     let DepthEstimate { depth, low, high, .. } = *estimate;
     let at = stats::sweep::point_at(sweep, series, depth);
@@ -175,7 +177,7 @@ fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> St
     if low == high {
         format!("{depth} ({settings})")
     } else {
-        format!("{depth} ({settings}), 95 % sure between {low} and {high}")
+        format!("{depth} ({settings}), 95 % interval {low} to {high}")
     }
 }
 
@@ -186,13 +188,13 @@ pub(crate) fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate
         // One for each thread cannot be undercut.
         Some(first) if first.depth == Some(estimate.depth) && first.threads >= estimate.depth => "",
         Some(first) if first.depth == Some(estimate.depth) => {
-            "; it is the smallest that was tried, a smaller one may be better"
+            "; this is the smallest depth tried; a smaller one may be better"
         }
-        _ => "; it is the largest that was tried, a larger one may be better",
+        _ => "; this is the largest depth tried; a larger one may be better",
     }
 }
 
-/// Columns behind those of what varies.
+/// Columns after those of the varied settings.
 pub(crate) const COLUMNS: [&str; 19] = [
     "point",
     "run",
@@ -250,7 +252,7 @@ fn figures(file: &str, headline: &Headline) -> [String; 16] {
         headline.depth.map(|depth| depth.to_string()).unwrap_or_default(),
         headline.threads.to_string(),
         headline.iops.to_string(),
-        headline.mib_per_s.to_string(),
+        mib(headline.bytes_per_s).to_string(),
         headline.mean_ns.map(|ns| ns.to_string()).unwrap_or_default(),
         known(headline.p50_ns),
         known(headline.p99_ns),

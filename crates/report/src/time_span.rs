@@ -17,7 +17,7 @@ pub(crate) struct Shown<'a> {
     /// From 1.
     pub(crate) number: usize,
     pub(crate) span: &'a TimeSpan,
-    pub(crate) happened: &'a TimeSpanResult,
+    pub(crate) span_result: &'a TimeSpanResult,
     /// Notes on the whole run that are shown here.
     pub(crate) run_notes: &'a [Note],
     pub(crate) topology: &'a Topology,
@@ -27,25 +27,25 @@ pub(crate) struct Shown<'a> {
 pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
     writeln!(out, "\nResults for timespan {}:", shown.number)?;
     writeln!(out, "{}", "*".repeat(79))?;
-    let happened = shown.happened;
-    match &happened.measured {
+    let span_result = shown.span_result;
+    match &span_result.measured {
         None => {
             writeln!(out, "The test was interrupted before the measurements began. No results are displayed.")?;
         }
         Some(measured) => {
-            mark(out, happened, measured)?;
+            mark(out, span_result, measured)?;
             tables(out, shown, measured)?;
         }
     }
-    let notes: Vec<Note> = shown.run_notes.iter().chain(&happened.notes).cloned().collect();
-    remarks(out, &happened.errors, &notes)?;
-    happened.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
-    happened.expectation.as_ref().map_or(Ok(()), |expectation| expectation_block::block(out, expectation))
+    let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
+    remarks(out, &span_result.errors, &notes)?;
+    span_result.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
+    span_result.expectation.as_ref().map_or(Ok(()), |expectation| expectation_block::block(out, expectation))
 }
 
 /// Says of a failed timespan that its figures are not what was asked for.
-fn mark(out: &mut dyn Write, happened: &TimeSpanResult, measured: &Measured) -> io::Result<()> {
-    if happened.errors.is_empty() {
+fn mark(out: &mut dyn Write, span_result: &TimeSpanResult, measured: &Measured) -> io::Result<()> {
+    if span_result.errors.is_empty() {
         return Ok(());
     }
     if measured.is_partial {
@@ -79,7 +79,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     for kind in [Kind::Total, Kind::Read, Kind::Write] {
         io_table::table(out, measured, kind, columns)?;
     }
-    if let Some(submissions) = &measured.submissions {
+    // DiskSpd counts them on its rings alone.
+    if let (Some(_), Some(submissions)) = (&shown.span.io_ring, &measured.submissions) {
         wait_table::submissions(out, submissions)?;
     }
     latency_table::tables(out, measured)?;
@@ -89,7 +90,7 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     if !measured.waits.is_empty() {
         wait_table::waits(out, &measured.waits, measured.is_latency_run)?;
     }
-    if let Some(events) = &shown.happened.kernel_events {
+    if let Some(events) = &shown.span_result.kernel_events {
         event_table::blocks(out, events)?;
     }
     if let Some(load_loop) = &measured.load_loop {

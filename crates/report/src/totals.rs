@@ -1,6 +1,7 @@
 //! Sums over several timespans.
 
 use model::result::{Figures, Totals};
+use model::units::mib;
 use std::io::{self, Write};
 
 /// The section, beginning with two empty lines.
@@ -16,6 +17,6 @@ pub(crate) fn table(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
 }
 
 fn row(out: &mut dyn Write, label: &str, figures: &Figures) -> io::Result<()> {
-    let Figures { bytes, ios, mib_per_s, iops, .. } = figures;
-    writeln!(out, "{label:<6} | {bytes:15} | {ios:12} | {mib_per_s:10.2} | {iops:10.2}")
+    let Figures { bytes, ios, bytes_per_s, iops, .. } = figures;
+    writeln!(out, "{label:<6} | {bytes:15} | {ios:12} | {:10.2} | {iops:10.2}", mib(*bytes_per_s))
 }

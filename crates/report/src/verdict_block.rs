@@ -1,4 +1,4 @@
-//! The verdict, behind everything that `DiskSpd` prints of a timespan.
+//! The verdict, after everything that `DiskSpd` prints for a timespan.
 //!
 //! Its lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 

@@ -1,121 +1,221 @@
-//! Counting I/Os that came back, and freeing their requests.
+//! Counts completed I/Os and frees their requests.
 
 use crate::allowance::Allowance;
-use crate::phase::Phases;
+use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
 use crate::row::Row;
+use crate::shape::Shape;
 use crate::work::{Assigner, Work};
-use crate::worker::{Sampling, Slot, Trouble, Worker};
-use engine::{Done, Engine};
+use crate::worker::{Sampling, Slot, Worker, WorkerError};
+use engine::{Done, Engine, Found};
 use hot::clock::Clock;
-use std::ops::Range;
+use hot::counters;
 
-/// Until when I/Os are counted in the same part of the measurement.
+/// The part of the run that I/Os are counted in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Paging {
-    /// The measurement has begun.
-    is_measuring: bool,
+pub(crate) struct IntervalCursor {
+    phase: Phase,
     /// First nanosecond of the next part.
-    end_ns: u64,
+    pub(crate) end_ns: u64,
 }
 
-impl Paging {
-    /// Before the measurement.
-    pub(crate) fn new() -> Self {
-        Self { is_measuring: false, end_ns: u64::MAX }
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Rows count, for those who look on.
+    WarmUp,
+    Measurement,
+    /// Nothing counts.
+    Over,
+}
+
+impl IntervalCursor {
+    /// Before the measurement, which begins at `measure_ns`.
+    pub(crate) fn until(measure_ns: u64) -> Self {
+        Self { phase: Phase::WarmUp, end_ns: measure_ns }
     }
 
-    /// True once the measurement has begun.
+    /// True from the start of the measurement to its end.
     #[inline]
     pub(crate) fn is_measuring(&self) -> bool {
-        self.is_measuring
+        self.phase == Phase::Measurement
     }
 
-    /// The measurement has begun.
-    pub(crate) fn start_measuring(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
-        self.is_measuring = true;
-        let next_ns = recorder.start_measuring(now_ns.saturating_sub(phases.measure_ns));
-        self.end_ns = phases.measure_ns.saturating_add(next_ns);
+    /// True before the end of the measurement.
+    #[inline]
+    pub(crate) fn counts(&self) -> bool {
+        self.phase != Phase::Over
     }
 
-    /// To the part of `now_ns`; divides, so only when it is a new one.
+    /// The phase that an I/O belongs to which ended at `ended_ns`, if the run was stopped at `stopped_ns`.
+    #[inline]
+    fn phase_at(&self, ended_ns: u64, stopped_ns: u64) -> Phase {
+        if ended_ns < stopped_ns { self.phase } else { Phase::Over }
+    }
+
+    /// True if another part has begun by now.
+    #[inline]
+    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.end_ns
+    }
+
+    /// To the part of `now_ns`. Divides, so only when it is a new one.
     #[cold]
-    fn turn(&mut self, now_ns: u64, phases: &Phases, recorder: &Recorder) {
-        let next_ns = recorder.turn(now_ns.saturating_sub(phases.measure_ns));
-        self.end_ns = phases.measure_ns.saturating_add(next_ns);
+    pub(crate) fn turn(
+        &mut self,
+        now_ns: u64,
+        phases: &Phases,
+        stop: &Stop,
+        recorder: &Recorder,
+        allowance: &mut Option<Allowance>,
+    ) {
+        let until_ns = phases.measurement(stop).end;
+        let since_start_ns = now_ns.saturating_sub(phases.measure_ns);
+        let next_ns = if self.phase == Phase::Measurement && now_ns < until_ns {
+            recorder.turn(since_start_ns)
+        } else if self.phase == Phase::WarmUp && now_ns < phases.cool_down_ns {
+            self.phase = Phase::Measurement;
+            if let Some(allowance) = allowance {
+                allowance.start_measuring();
+            }
+            recorder.start_measuring(since_start_ns)
+        } else {
+            (self.phase, self.end_ns) = (Phase::Over, u64::MAX);
+            return;
+        };
+        self.end_ns = phases.measure_ns.saturating_add(next_ns).min(phases.cool_down_ns);
     }
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    /// Counts what came back and frees its requests.
-    pub(crate) fn collect(&mut self) -> Result<(), Trouble> {
-        // One stamp for the batch: it was all there when this turn looked. Engines that stamp each
-        // operation have just taken it.
-        let stamp = if E::STAMPS { self.done.items().last().map_or(0, |done| done.ended_ns) } else { 0 };
-        self.now_ns = if stamp > 0 { stamp } else { self.clock.now_ns() };
-        let until_ns = self.phases.cool_down_ns.min(self.stop.at_ns());
-        let failed = if E::STAMPS {
-            // Operation by operation: the last may be in another interval, or phase, than the first.
-            let mut failed = None;
-            for index in 0..self.done.items().len() {
-                let ended_ns = self.done.items()[index].ended_ns;
-                let ended_ns = if ended_ns > 0 { ended_ns } else { self.now_ns };
-                self.enter_phase(ended_ns);
-                failed = failed.or(self.count_and_free(index..index + 1, ended_ns, until_ns));
-                if self.open_loop {
-                    self.count_responses(index..index + 1, ended_ns);
-                }
-            }
-            failed
-        } else {
-            self.enter_phase(self.now_ns);
-            let all = 0..self.done.items().len();
-            if self.open_loop {
-                self.count_responses(all.clone(), self.now_ns);
-            }
-            self.count_and_free(all, self.now_ns, until_ns)
-        };
-        self.recorder.completed.add(self.done.items().len() as u64);
-        self.done.clear();
-        failed.map_or(Ok(()), Err)
+    /// Goes to the part of the measurement that `now_ns` is in.
+    #[inline]
+    pub(crate) fn enter_part(&mut self, now_ns: u64) {
+        if self.cursor.is_over(now_ns) {
+            self.cursor.turn(now_ns, &self.phases, &self.stop, &self.recorder, &mut self.allowance);
+        }
     }
 
-    /// Counts operations that ended at the same time and frees their requests; gives the first trouble.
+    /// Counts what has come back, at most so many, and frees their requests, after a look without waiting or after
+    /// a wait.
     #[inline]
-    fn count_and_free(&mut self, which: Range<usize>, ended_ns: u64, until_ns: u64) -> Option<Trouble> {
-        let counts = ended_ns < until_ns;
-        if counts && ended_ns >= self.paging.end_ns {
-            self.paging.turn(ended_ns, &self.phases, &self.recorder);
+    pub(crate) fn collect<S: Shape>(&mut self, most: u32, was_look: bool) -> Result<(), WorkerError> {
+        let back = Back::look::<E, S>(&mut self.engine, most);
+        // One stamp for all: they were there when this turn looked.
+        let (count, has_stamps) = (back.count, E::STAMPS && back.is_stamped && back.count > 0);
+        let now_ns = if has_stamps { self.now_ns } else { self.clock.now_ns() };
+        self.now_ns = now_ns;
+        if !E::STAMPS {
+            self.enter_part(now_ns);
         }
-        let is_measuring = counts && self.paging.is_measuring;
-        let Self { done, slots, work, recorder, assigner, allowance, sampling, .. } = self;
-        let recorder = &**recorder;
-        let batch = Batch {
-            done: &done.items()[which],
-            slots,
-            rows: &recorder.rows[..work.len()],
-            work,
-            assigner,
-            allowance: allowance.as_mut(),
-            ended_ns,
-            sampled: Sampled { sampling, recorder, is_measuring },
-        };
-        // What is counted is the same for the whole batch, and decided once.
-        let failed = match &recorder.latencies {
-            Some(latencies) if is_measuring => batch.free::<E>(|io| {
-                io.row.record(io.slot.write, io.latency_ns, io.missing_bytes);
-                latencies.record(io, ended_ns);
-            }),
-            _ if counts => batch.free::<E>(|io| io.row.record(io.slot.write, io.latency_ns, io.missing_bytes)),
-            _ => batch.free::<E>(|_| ()),
-        };
-        failed.map(|done| self.trouble(&done))
+        let waits = &self.recorder.waits;
+        let tally = if was_look { &waits.lookaside_completions } else { &waits.wait_completions };
+        tally[(count as usize).min(7)].add(1);
+        self.recorder.completed.add(u64::from(count));
+        match self.count_and_free::<S>(back, now_ns) {
+            Some(done) => Err(self.trouble(&done)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts operations that ended now, or have stamps of their own, and frees their requests; gives the first that
+    /// failed.
+    #[inline]
+    fn count_and_free<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+        let Self { engine, slots, work, recorder, sampling, cursor, stop, .. } = self;
+        // Most turns: reads or writes only, on one target, all of them measured.
+        if S::IS_PLAIN
+            && !E::STAMPS
+            && cursor.is_measuring()
+            && now_ns < stop.at_ns()
+            && sampling.unfinished == 0
+            && let (work, row) = (&mut work[0], &recorder.rows[0])
+            && let Some(write) = work.mix.fixed()
+        {
+            let alike = Alike { slots, work, row, write, now_ns };
+            return match &recorder.latencies {
+                Some(latencies) => {
+                    let tables = latencies.tables(row, write);
+                    alike.count::<E, S>(engine, back, |slot, latency_ns| tables.record(slot, latency_ns, now_ns))
+                }
+                None => alike.count::<E, S>(engine, back, |_, _| ()),
+            };
+        }
+        self.count_any::<S>(back, now_ns)
+    }
+
+    /// Counts any.
+    pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+        let Self { engine, slots, work, recorder, assigner, allowance, sampling, cursor, phases, stop, .. } = self;
+        let (slots, recorder, rows) = (&**slots, &**recorder, &*recorder.rows);
+        let (stopped_ns, sampled_ns) = (stop.at_ns(), sampling.started_ns);
+        let is_accounted = !S::IS_PLAIN && (self.open_loop || allowance.is_some());
+        // That of all that ended now.
+        let phase_now = cursor.phase_at(now_ns, stopped_ns);
+        let mut latest_ns = now_ns;
+        let mut failed = None;
+        back.take::<E, S>(engine, |done| {
+            let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
+            let at = if S::IS_PLAIN { 0 } else { slot.work as usize };
+            let (work, row) = (&mut work[at], &rows[at]);
+            let (mut begun_ns, mut ended_ns) = (slot.started_ns, now_ns);
+            if E::STAMPS {
+                if done.ended_ns > 0 {
+                    (begun_ns, ended_ns) = (done.begun_ns, done.ended_ns);
+                }
+                latest_ns = ended_ns;
+                if cursor.is_over(ended_ns) {
+                    cursor.turn(ended_ns, phases, stop, recorder, allowance);
+                }
+            }
+            let phase = if E::STAMPS { cursor.phase_at(ended_ns, stopped_ns) } else { phase_now };
+            let (counts, is_measured) = (phase != Phase::Over, phase == Phase::Measurement);
+            if !E::STAMPS && begun_ns == sampled_ns {
+                sampling.finish(begun_ns, ended_ns, is_measured && done.result > 0, recorder);
+            }
+            // Blocks are far below 2 GiB, so no error looks like a length.
+            if done.result.cast_unsigned() != work.block {
+                if done.result <= 0 {
+                    failed = failed.or(Some(done));
+                    return;
+                }
+                if counts {
+                    row.record_short(slot.write, work.block, done.result.cast_unsigned());
+                }
+            }
+            if counts {
+                let latency_ns = ended_ns.saturating_sub(begun_ns);
+                counters::record(row.tally(slot.write), latency_ns);
+                if is_measured && let Some(latencies) = &recorder.latencies {
+                    latencies.tables(row, slot.write).record(slot, latency_ns, ended_ns);
+                }
+            }
+            if is_accounted {
+                if is_measured && let Some(cells) = &row.open_loop {
+                    cells.respond(slot.write, ended_ns.saturating_sub(slot.intended_ns));
+                }
+                if let Some(allowance) = allowance {
+                    allowance.finish(work.block);
+                }
+            }
+            match assigner {
+                Assigner::Weighted { free, .. } if !S::IS_PLAIN => free.give(done.slot),
+                Assigner::Fixed { ready } if !S::IS_PLAIN && !work.is_ready => {
+                    work.free.give(done.slot);
+                    work.is_ready = true;
+                    ready.push(slot.work);
+                }
+                _ if S::IS_SINGLE => {}
+                _ => work.free.give(done.slot),
+            }
+        });
+        self.now_ns = latest_ns;
+        failed
     }
 
     #[cold]
-    fn trouble(&self, done: &Done) -> Trouble {
+    pub(crate) fn trouble(&self, done: &Done) -> WorkerError {
         let slot = &self.slots[done.slot as usize];
-        Trouble::Io {
+        WorkerError::Io {
             work: slot.work as usize,
             write: slot.write,
             offset: slot.offset,
@@ -125,84 +225,96 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 }
 
-/// An I/O that came back.
+/// What has come back and is to be counted.
 #[derive(Clone, Copy)]
-pub(crate) struct Returned<'a> {
-    pub(crate) row: &'a Row,
-    pub(crate) slot: &'a Slot,
-    pub(crate) latency_ns: u64,
-    /// What it transferred less than its block.
-    missing_bytes: u32,
+pub(crate) struct Back {
+    count: u32,
+    is_stamped: bool,
+    /// Already taken.
+    only: Option<Done>,
 }
 
-/// Operations that ended at the same time, and what of their worker is concerned.
-///
-/// Slices and not the worker itself: a counter is written for each I/O, and after that the compiler would
-/// load every address and length of the worker again.
-struct Batch<'a> {
-    done: &'a [Done],
-    slots: &'a [Slot],
-    work: &'a mut [Work],
-    /// One for each of `work`.
-    rows: &'a [Row],
-    assigner: &'a mut Assigner,
-    allowance: Option<&'a mut Allowance>,
-    ended_ns: u64,
-    sampled: Sampled<'a>,
-}
+impl Back {
+    /// The only one, which was taken.
+    pub(crate) fn taken(done: Done) -> Self {
+        Self { count: 1, is_stamped: true, only: Some(done) }
+    }
 
-/// Where operations of sampled turns are timed from their submission too.
-struct Sampled<'a> {
-    sampling: &'a mut Sampling,
-    recorder: &'a Recorder,
-    is_measuring: bool,
-}
-
-impl Batch<'_> {
-    /// Counts what came back and frees the requests; gives the first that failed.
+    /// At most `most`. Where one is all there can be, it is taken with the same look, which costs less.
     #[inline]
-    fn free<E: Engine>(self, count: impl Fn(&Returned)) -> Option<Done> {
-        let Self { done, slots, work, rows, assigner, mut allowance, ended_ns, mut sampled } = self;
-        let sampled_ns = sampled.sampling.started_ns;
+    fn look<E: Engine, S: Shape>(engine: &mut E, most: u32) -> Self {
+        if S::IS_SINGLE && !E::STAMPS {
+            let only = engine.take_oldest();
+            return Self { count: u32::from(only.is_some()), is_stamped: false, only };
+        }
+        let Found { count, is_stamped } = engine.look();
+        Self { count: count.min(most), is_stamped, only: None }
+    }
+
+    /// Gives each to `each`.
+    #[inline]
+    fn take<E: Engine, S: Shape>(self, engine: &mut E, mut each: impl FnMut(Done)) {
+        if let (true, Some(done)) = (S::IS_SINGLE, self.only) {
+            each(done);
+        } else if !S::IS_SINGLE || E::STAMPS {
+            engine.take(if S::IS_SINGLE { 1 } else { self.count }, each);
+        }
+    }
+}
+
+/// Operations of one kind on the only target, all of them measured.
+struct Alike<'a> {
+    slots: &'a [Slot],
+    work: &'a mut Work,
+    row: &'a Row,
+    write: bool,
+    now_ns: u64,
+}
+
+impl Alike<'_> {
+    /// Counts those that came back, frees their requests, and gives each with its latency to `also`; gives the first
+    /// that failed.
+    #[inline]
+    fn count<E: Engine, S: Shape>(self, engine: &mut E, back: Back, also: impl Fn(&Slot, u64)) -> Option<Done> {
+        let Self { slots, work, row, write, now_ns } = self;
+        let (block, tally) = (work.block, row.tally(write));
         let mut failed = None;
-        for done in done {
-            let slot = &slots[done.slot as usize];
-            let (work, row) = (&mut work[slot.work as usize], &rows[slot.work as usize]);
-            let begun_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
-            if !E::STAMPS && begun_ns == sampled_ns {
-                sampled.finish(begun_ns, ended_ns, done.result > 0);
-            }
-            if done.result <= 0 {
-                failed.get_or_insert(*done);
-                continue;
-            }
-            let missing_bytes = work.block.saturating_sub(done.result.cast_unsigned());
-            count(&Returned { row, slot, latency_ns: ended_ns.saturating_sub(begun_ns), missing_bytes });
-            if let Some(allowance) = &mut allowance {
-                allowance.finish(work.block);
-            }
-            match assigner {
-                Assigner::Fixed { ready } => {
-                    work.free.give(done.slot);
-                    if !work.is_ready {
-                        work.is_ready = true;
-                        ready.push(slot.work);
-                    }
+        let mut finish = |done: Done| {
+            let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
+            if done.result.cast_unsigned() != block {
+                if done.result <= 0 {
+                    failed = failed.or(Some(done));
+                    return false;
                 }
-                Assigner::Weighted { free, .. } => free.give(done.slot),
+                row.record_short(write, block, done.result.cast_unsigned());
             }
+            let latency_ns = now_ns.saturating_sub(slot.started_ns);
+            counters::record(tally, latency_ns);
+            also(slot, latency_ns);
+            true
+        };
+        if S::IS_SINGLE {
+            back.take::<E, S>(engine, |done| _ = finish(done));
+        } else {
+            work.free.give_many(|given| {
+                back.take::<E, S>(engine, |done| {
+                    if finish(done) {
+                        given.push(done.slot);
+                    }
+                });
+            });
         }
         failed
     }
 }
 
-impl Sampled<'_> {
-    /// An operation of the sampled turn came back.
-    fn finish(&mut self, begun_ns: u64, ended_ns: u64, is_good: bool) {
-        self.sampling.unfinished = self.sampling.unfinished.saturating_sub(1);
-        if self.is_measuring && is_good {
-            let submitted_ns = self.sampling.submitted_ns;
-            self.recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(submitted_ns));
+impl Sampling {
+    /// An operation of the sampled iteration completed; it is timed if it `counts`.
+    #[cold]
+    fn finish(&mut self, begun_ns: u64, ended_ns: u64, counts: bool, recorder: &Recorder) {
+        self.unfinished = self.unfinished.saturating_sub(1);
+        if counts {
+            recorder.record_stamps(ended_ns.saturating_sub(begun_ns), ended_ns.saturating_sub(self.submitted_ns));
         }
     }
 }

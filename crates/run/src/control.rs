@@ -1,9 +1,8 @@
-//! The control thread's part of a timespan: phases, CPU times, live figures, and the end.
+//! The control thread's part of a timespan: phases, CPU times, live results, and the end.
 
 use crate::clock::RunClock;
 use crate::cpu;
-use crate::crew::Crew;
-use crate::event::{self, Outside, TICK_NS, Wait};
+use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
 use crate::io_workers;
@@ -12,6 +11,7 @@ use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
 use crate::prepare::Preparer;
 use crate::section_sums::SectionSums;
+use crate::worker_threads::WorkerThreads;
 use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
@@ -19,7 +19,7 @@ use model::record::{CpuTimes, Outcome, TimeSpanRecord};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often live figures are told.
+/// Interval of live results.
 const LIVE_NS: u64 = 1_000_000_000;
 
 /// What the workers get between the signal and the start, to be awake when it comes.
@@ -33,53 +33,53 @@ pub(crate) fn run_time_span(
     plan: &Arc<TimeSpanPlan>,
     clock: RunClock,
     preparer: &mut Preparer,
-    outside: Outside<'_>,
+    stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
     let failed =
         |error| TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() };
-    let ready = match preparer.prepare(plan, outside.interrupt, observer) {
+    let ready = match preparer.prepare(plan, stop_sources.interrupt, observer) {
         Ok(ready) => Arc::new(ready),
         Err(unprepared) => return unprepared.record(observer),
     };
     for worker in &plan.workers {
         observer.observe(&Event::Thread { worker, plan });
     }
-    let mut crew = match Crew::start(plan, &ready, clock) {
-        Ok(crew) => crew,
+    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock) {
+        Ok(worker_threads) => worker_threads,
         Err(error) => return failed(error),
     };
-    let not_begun = match wait_until_ready(&crew, plan.workers.len(), outside, observer) {
-        Ok(()) => match outside.wait_for_start(observer) {
+    let not_begun = match wait_until_ready(&worker_threads, plan.workers.len(), stop_sources, observer) {
+        Ok(()) => match stop_sources.wait_for_start(observer) {
             Wait::EndWanted => Some(Outcome::Stopped),
             wait => preparer
-                .begin_writing(plan, outside, wait == Wait::Over)
+                .begin_writing(plan, stop_sources, wait == Wait::Over)
                 .map_err(|error| Outcome::Failed { errors: vec![error] })
                 .err(),
         },
         Err(outcome) => Some(outcome),
     };
     if let Some(outcome) = not_begun {
-        crew.abandon();
+        worker_threads.abandon();
         return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
     }
-    let mut control = Control::new(plan, &crew, outside, observer);
+    let mut control = Control::new(plan, &worker_threads, stop_sources, observer);
     control.keep_phases();
-    let all_ended = crew.wait_for_end();
+    let all_ended = worker_threads.wait_for_end();
     control.tell_last_counts();
     let Control { phases, cpu_before, cpu_after, sections, pause_ns, io_worker_threads, .. } = control;
     let deviation_ns = clock.0.deviation_ns();
     observer.observe(&Event::Finished);
-    warn_of_short_transfers(plan, &crew, observer);
-    warn_of_stuck(&crew, observer);
-    let mut record = record(plan, &crew, &phases, &cpu_before, &cpu_after);
-    gather::course(&crew.course, &crew.recorders, sections, &mut record);
+    warn_of_short_transfers(plan, &worker_threads, observer);
+    warn_of_stuck(&worker_threads, observer);
+    let mut record = record(plan, &worker_threads, &phases, &cpu_before, &cpu_after);
+    gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
     let threads = io_worker_threads;
     record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns }));
     record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
     if all_ended {
-        crew.join();
+        worker_threads.join();
     }
     record
 }
@@ -87,18 +87,18 @@ pub(crate) fn run_time_span(
 /// Waits until all workers are set up. One that hangs in opening its targets does not keep Ctrl+C
 /// from being heard.
 fn wait_until_ready(
-    crew: &Crew,
+    worker_threads: &WorkerThreads,
     workers: usize,
-    outside: Outside<'_>,
+    stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Result<(), Outcome> {
     loop {
-        match crew.gate.readiness(workers, Duration::from_nanos(TICK_NS)) {
+        match worker_threads.gate.readiness(workers, Duration::from_nanos(TICK_NS)) {
             Readiness::Ready => return Ok(()),
-            Readiness::Failed => return Err(Outcome::Failed { errors: crew.gate.errors() }),
+            Readiness::Failed => return Err(Outcome::Failed { errors: worker_threads.gate.errors() }),
             Readiness::NotYet => {}
         }
-        if let Some(reason) = outside.end_wanted() {
+        if let Some(reason) = stop_sources.end_wanted() {
             observer.observe(&reason);
             return Err(Outcome::Stopped);
         }
@@ -108,8 +108,8 @@ fn wait_until_ready(
 /// The state of the control thread while workers work.
 struct Control<'a> {
     plan: &'a TimeSpanPlan,
-    crew: &'a Crew,
-    outside: Outside<'a>,
+    worker_threads: &'a WorkerThreads,
+    stop_sources: StopSources<'a>,
     observer: &'a mut dyn Observer,
     phases: Phases,
     cpu_before: Result<Vec<CpuTimes>, String>,
@@ -138,21 +138,26 @@ struct Seen {
 
 impl<'a> Control<'a> {
     /// Gives the start signal.
-    fn new(plan: &'a TimeSpanPlan, crew: &'a Crew, outside: Outside<'a>, observer: &'a mut dyn Observer) -> Self {
+    fn new(
+        plan: &'a TimeSpanPlan,
+        worker_threads: &'a WorkerThreads,
+        stop_sources: StopSources<'a>,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
         let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
-        crew.gate.signal(Signal::Start { start_ns });
+        worker_threads.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);
         let unread = || Err("the measurement was not reached".to_owned());
         Self {
             plan,
-            crew,
-            outside,
+            worker_threads,
+            stop_sources,
             observer,
             phases: Phases::new(plan, start_ns),
             cpu_before: unread(),
             cpu_after: unread(),
             seen: Seen { at_ns: start_ns, ..Seen::default() },
-            sections: crew.course.sections().map(SectionSums::new),
+            sections: worker_threads.layout.sections().map(SectionSums::new),
             dots: 0,
             pause_ns: 0,
             io_worker_threads: 0,
@@ -167,16 +172,16 @@ impl<'a> Control<'a> {
             self.enter(Phase::WarmUp { length_ns: self.plan.warm_up_ns }, measure_ns);
         }
         self.sleep_until(measure_ns);
-        if self.crew.stop.at_ns() <= measure_ns {
+        if self.worker_threads.stop.at_ns() <= measure_ns {
             return;
         }
-        event::set(self.outside.events.on_started.as_ref());
+        event::set(self.stop_sources.events.on_started.as_ref());
         self.cpu_before = self.read_cpus();
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         self.cpu_after = self.read_cpus();
-        event::set(self.outside.events.on_finished.as_ref());
-        self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.crew.stop.at_ns()) });
-        if self.plan.cool_down_ns > 0 && self.crew.stop.at_ns() == u64::MAX {
+        event::set(self.stop_sources.events.on_finished.as_ref());
+        self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()) });
+        if self.plan.cool_down_ns > 0 && self.worker_threads.stop.at_ns() == u64::MAX {
             self.enter(Phase::CoolDown { length_ns: self.plan.cool_down_ns }, end_ns);
         }
     }
@@ -198,7 +203,7 @@ impl<'a> Control<'a> {
         while self.sleep_until(until_ns.min(counts.due_ns).min(sys::clock::monotonic_ns() + TICK_NS)) {
             self.tell_dots();
             if let Some(sections) = &mut self.sections {
-                for recorder in &self.crew.recorders {
+                for recorder in &self.worker_threads.recorders {
                     sections.take_from(recorder);
                 }
             }
@@ -214,7 +219,7 @@ impl<'a> Control<'a> {
                 self.io_worker_threads = self.io_worker_threads.max(io_workers::count());
                 count_io_workers_ns = now + LIVE_NS;
             }
-            if self.outside.take_status_asked() {
+            if self.stop_sources.take_status_asked() {
                 self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look(phase))));
             }
             if now >= self.seen.at_ns + LIVE_NS {
@@ -229,11 +234,11 @@ impl<'a> Control<'a> {
     fn sleep_until(&mut self, until_ns: u64) -> bool {
         loop {
             let now = self.look_at_clock();
-            if self.crew.stop.at_ns() != u64::MAX {
+            if self.worker_threads.stop.at_ns() != u64::MAX {
                 return false;
             }
-            if let Some(reason) = self.outside.end_wanted() {
-                self.crew.stop.request(now);
+            if let Some(reason) = self.stop_sources.end_wanted() {
+                self.worker_threads.stop.request(now);
                 self.tell(&reason);
                 return false;
             }
@@ -241,7 +246,7 @@ impl<'a> Control<'a> {
                 return true;
             }
             self.due_ns = until_ns.min(now + TICK_NS);
-            self.outside.sleep_until_ns(self.due_ns);
+            self.stop_sources.sleep_until_ns(self.due_ns);
         }
     }
 
@@ -262,16 +267,16 @@ impl<'a> Control<'a> {
     /// Tells what was counted in the phase up to now.
     fn tell_counts(&mut self, clock: &CountsClock, left_ns: u64) {
         let elapsed_ns = sys::clock::monotonic_ns().saturating_sub(clock.begin_ns);
-        let rows = live_counts::rows(self.crew, clock.phase);
+        let rows = live_counts::rows(self.worker_threads, clock.phase);
         self.tell(&Event::Counts(&LiveCounts { phase: clock.phase, elapsed_ns, left_ns, rows }));
     }
 
     /// Tells what was counted in the whole measurement, once nothing more is counted.
     fn tell_last_counts(&mut self) {
-        let elapsed_ns = elapsed_ns(&self.phases, self.crew.stop.at_ns());
+        let elapsed_ns = elapsed_ns(&self.phases, self.worker_threads.stop.at_ns());
         if self.observer.counts_every_ns().is_some() && elapsed_ns > 0 {
             let phase = LivePhase::Measurement;
-            let rows = live_counts::rows(self.crew, phase);
+            let rows = live_counts::rows(self.worker_threads, phase);
             self.tell(&Event::Counts(&LiveCounts { phase, elapsed_ns, left_ns: 0, rows }));
         }
     }
@@ -281,7 +286,7 @@ impl<'a> Control<'a> {
         if every == 0 {
             return;
         }
-        let due: u64 = self.crew.recorders.iter().map(|recorder| recorder.completed.get() / every).sum();
+        let due: u64 = self.worker_threads.recorders.iter().map(|recorder| recorder.completed.get() / every).sum();
         if due > self.dots {
             self.tell(&Event::Dots { count: due - self.dots });
             self.dots = due;
@@ -304,7 +309,9 @@ impl<'a> Control<'a> {
     fn look(&self, phase: Phase) -> Seen {
         let of_measurement = !matches!(phase, Phase::WarmUp { .. });
         let mut seen = Seen { at_ns: sys::clock::monotonic_ns(), ..Seen::default() };
-        for (ios, bytes, latency_sum_ns) in self.crew.recorders.iter().map(|recorder| recorder.totals(of_measurement)) {
+        for (ios, bytes, latency_sum_ns) in
+            self.worker_threads.recorders.iter().map(|recorder| recorder.totals(of_measurement))
+        {
             seen.ios += ios;
             seen.bytes += bytes;
             seen.latency_sum_ns = seen.latency_sum_ns.wrapping_add(latency_sum_ns);
@@ -329,16 +336,16 @@ fn elapsed_ns(phases: &Phases, stopped_at_ns: u64) -> u64 {
 
 fn record(
     plan: &TimeSpanPlan,
-    crew: &Crew,
+    worker_threads: &WorkerThreads,
     phases: &Phases,
     cpu_before: &Result<Vec<CpuTimes>, String>,
     cpu_after: &Result<Vec<CpuTimes>, String>,
 ) -> TimeSpanRecord {
-    let elapsed_ns = elapsed_ns(phases, crew.stop.at_ns());
-    let errors = crew.gate.errors();
-    let mut notes = crew.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    notes.extend(short_transfers(plan, crew));
-    notes.extend(stuck(crew));
+    let elapsed_ns = elapsed_ns(phases, worker_threads.stop.at_ns());
+    let errors = worker_threads.gate.errors();
+    let mut notes = worker_threads.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    notes.extend(short_transfers(plan, worker_threads));
+    notes.extend(stuck(worker_threads));
     let cpus = match (cpu_before, cpu_after) {
         (Ok(before), Ok(after)) => cpu::difference(before, after),
         (Err(reason), _) | (_, Err(reason)) => {
@@ -348,12 +355,12 @@ fn record(
             Vec::new()
         }
     };
-    let used_up = crew.budget.as_ref().is_some_and(|budget| budget.is_used_up());
+    let used_up = worker_threads.budget.as_ref().is_some_and(|budget| budget.is_used_up());
     if used_up {
         notes.push(Note::EndedByLimit { limits: plan.end_after });
     }
-    let outcome = match crew.stop.at_ns() {
-        _ if crew.stop.is_failure() => Outcome::Failed { errors },
+    let outcome = match worker_threads.stop.at_ns() {
+        _ if worker_threads.stop.is_failure() => Outcome::Failed { errors },
         _ if used_up && elapsed_ns == 0 => {
             let reason = format!("nothing was measured: {} was reached before the measurement", plan.end_after);
             Outcome::Failed { errors: vec![reason] }
@@ -365,24 +372,24 @@ fn record(
     TimeSpanRecord {
         outcome,
         elapsed_ns,
-        rows: crew.recorders.iter().flat_map(|recorder| recorder.row_records()).collect(),
-        threads: crew.recorders.iter().map(|recorder| recorder.thread_record(phases.measure_ns)).collect(),
+        rows: worker_threads.recorders.iter().flat_map(|recorder| recorder.row_records()).collect(),
+        threads: worker_threads.recorders.iter().map(|recorder| recorder.thread_record(phases.measure_ns)).collect(),
         cpus,
         notes,
         ..TimeSpanRecord::default()
     }
 }
 
-/// I/Os that the kernel has not given back, if there are any.
-fn stuck(crew: &Crew) -> Option<Note> {
-    let count: u64 = crew.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
+/// A note if I/Os have not completed.
+fn stuck(worker_threads: &WorkerThreads) -> Option<Note> {
+    let count: u64 = worker_threads.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
     (count > 0).then_some(Note::IosNeverReturned { count })
 }
 
-/// Says so before the report: whoever waits for the process to end shall know what it waits for.
-fn warn_of_stuck(crew: &Crew, observer: &mut dyn Observer) {
-    if let Some(note) = stuck(crew) {
-        let message = format!("{note}. The process may only be able to end when they come back");
+/// Warns before the report, so that the user knows why the process does not exit.
+fn warn_of_stuck(worker_threads: &WorkerThreads, observer: &mut dyn Observer) {
+    if let Some(note) = stuck(worker_threads) {
+        let message = format!("{note}. The process may not exit until they complete");
         observer.observe(&Event::Warning { message: &message });
     }
 }
@@ -394,8 +401,8 @@ fn clock_note(deviation_ns: u64, elapsed_ns: u64) -> Option<Note> {
 }
 
 /// One warning per thread and target that gave less than it was asked for.
-fn warn_of_short_transfers(plan: &TimeSpanPlan, crew: &Crew, observer: &mut dyn Observer) {
-    for (worker, recorder) in plan.workers.iter().zip(&crew.recorders) {
+fn warn_of_short_transfers(plan: &TimeSpanPlan, worker_threads: &WorkerThreads, observer: &mut dyn Observer) {
+    for (worker, recorder) in plan.workers.iter().zip(&worker_threads.recorders) {
         for row in recorder.rows.iter().filter(|row| row.short_transfers() > 0) {
             let (thread, count) = (worker.thread, row.short_transfers());
             let path = plan.targets[row.target()].path.display();
@@ -406,9 +413,9 @@ fn warn_of_short_transfers(plan: &TimeSpanPlan, crew: &Crew, observer: &mut dyn 
 }
 
 /// One note per target that gave less than it was asked for.
-fn short_transfers(plan: &TimeSpanPlan, crew: &Crew) -> Vec<Note> {
+fn short_transfers(plan: &TimeSpanPlan, worker_threads: &WorkerThreads) -> Vec<Note> {
     let mut counts = vec![0; plan.targets.len()];
-    for row in crew.recorders.iter().flat_map(|recorder| &recorder.rows) {
+    for row in worker_threads.recorders.iter().flat_map(|recorder| &recorder.rows) {
         counts[row.target()] += row.short_transfers();
     }
     let short = plan.targets.iter().zip(counts).filter(|&(_, count)| count > 0);
@@ -431,6 +438,7 @@ mod tests {
         assert_eq!(pause_ns(&phases, 21 * s, 60 * s), 0);
     }
 
+    // Shows faults: The clock of the latencies stops or is slow
     #[test]
     fn a_clock_is_wrong_beyond_what_its_calibration_allows() {
         let hour_ns = 3_600_000_000_000;

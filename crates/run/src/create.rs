@@ -82,7 +82,7 @@ fn write_new(
     let at = |what: &str, error: &io::Error| format!("cannot {what} '{}': {error}", creation.path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if creation.make_parents {
-        std::fs::create_dir_all(folder).map_err(|error| at("make the directories above", &error))?;
+        std::fs::create_dir_all(folder).map_err(|error| at("create the parent directories of", &error))?;
     }
     let Some(name) = path.file_name() else { return Err(at("create", &io::ErrorKind::InvalidFilename.into()).into()) };
     let new = match NewFile::create(folder, name) {
@@ -108,10 +108,10 @@ fn write_new(
 fn take(creation: &Creation, path: &Path, files: &mut WrittenFiles) -> Result<(), Failure> {
     let name = creation.path.display();
     let look = sys::file::open_to_look(path).map_err(|error| format!("cannot open '{name}': {error}"))?;
-    let mark = written_files::own_mark(&look).map_err(|error| format!("cannot look at '{name}': {error}"))?;
+    let mark = written_files::own_mark(&look).map_err(|error| format!("cannot check '{name}': {error}"))?;
     if mark.is_none_or(|mark| (mark.size_bytes, mark.fill) != (creation.size_bytes, creation.fill)) {
         return Err(Failure::Told(format!(
-            "cannot create '{name}': another process has created it meanwhile; it was not touched"
+            "cannot create '{name}': another process has created it since the check; it was not touched"
         )));
     }
     files.insert(written_files::stamp(&look)?, &creation.path);
@@ -127,13 +127,13 @@ fn write_anew(
     observer: &mut dyn Observer,
 ) -> Result<(), Failure> {
     let name = path.display();
-    // Closed again at once: the kernel would take it for another user.
+    // Closed again at once: otherwise the kernel counts it as another user.
     drop(files.look(path, creation.replaces)?);
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
     files.compare(&file, path, creation.replaces)?;
     files.begin_anew(&file, &creation.path, creation.size_bytes, creation.fill)?;
-    file.set_len(0).map_err(|error| format!("cannot empty '{name}': {error}"))?;
+    file.set_len(0).map_err(|error| format!("cannot truncate '{name}': {error}"))?;
     fill_file(creation, &file, interrupt, observer)?;
     let identity = written_files::stamp(&file)?.identity;
     // Others could find it all the time, so it is closed as files are that tests have written to.
@@ -218,7 +218,7 @@ fn write_in_parallel(
                 // One is slower, but enough.
                 Err(_) if !writers.is_empty() => break,
                 Err(error) => {
-                    let message = format!("no thread can be started for it: {error}");
+                    let message = format!("cannot start a thread for it: {error}");
                     progress.fail(io::Error::new(error.kind(), message));
                     break;
                 }

@@ -24,7 +24,7 @@ pub(crate) struct DeviceGuards {
     below: BTreeMap<u64, File>,
 }
 
-/// As long as it lives, the kernel grants nobody else exclusive use and udev leaves the disk alone.
+/// While it exists, the kernel grants exclusive use to no other process and udev ignores the disk.
 #[derive(Debug)]
 struct Guard {
     claim: File,
@@ -33,7 +33,7 @@ struct Guard {
 }
 
 impl DeviceGuards {
-    /// Claims every device that the plan writes to, and what it stands on; nothing has been written when
+    /// Claims every device that the plan writes to, and its backing devices; nothing has been written when
     /// it fails.
     pub(crate) fn take(plan: &Plan) -> Result<Self, String> {
         let mut guards = Self::default();
@@ -52,11 +52,11 @@ impl DeviceGuards {
 
     /// Claims a device below the one at `path`, or at least keeps it open.
     fn keep_below(&mut self, path: &Path, lower: &DeviceBelow) -> Result<(), String> {
-        // Several devices may stand on it.
+        // It may back several devices.
         if self.below.contains_key(&lower.device) {
             return Ok(());
         }
-        let name = format!("'{}', on which '{}' stands,", lower.path.display(), path.display());
+        let name = format!("'{}', which backs '{}',", lower.path.display(), path.display());
         let opened = if lower.claim { claim(&lower.path, &name)? } else { look(&lower.path, &name)? };
         compare(&opened, &name, lower.device, lower.disk_sequence, lower.backing)?;
         self.below.insert(lower.device, opened);
@@ -82,7 +82,7 @@ fn guard(path: &Path, device: u64, disk_sequence: Option<u64>, backing: Option<L
 fn claim(path: &Path, name: &str) -> Result<File, String> {
     sys::block::claim(path).map_err(|error| match error.kind() {
         io::ErrorKind::ResourceBusy => {
-            format!("{name} has come into use after it was checked; nothing was written to it")
+            format!("{name} came into use after the check; nothing was written to it")
         }
         _ => format!("cannot open {name} for exclusive use: {error}"),
     })
@@ -100,13 +100,13 @@ fn compare(
     disk_sequence: Option<u64>,
     backing: Option<LoopBacking>,
 ) -> Result<(), String> {
-    let found = opened.metadata().map_err(|error| format!("cannot look at {name}: {error}"))?.rdev();
+    let found = opened.metadata().map_err(|error| format!("cannot check {name}: {error}"))?.rdev();
     let is_same_use = disk_sequence.is_none() || sys::block::disk_sequence(opened).ok() == disk_sequence;
     if found != device || !is_same_use {
         return Err(format!("{name} is no longer the device that was checked; nothing was written to it"));
     }
     if backing.is_some() && self::backing(opened).ok() != backing {
-        return Err(format!("{name} no longer stands on what was checked; nothing was written to it"));
+        return Err(format!("{name} no longer has the backing that was checked; nothing was written to it"));
     }
     Ok(())
 }
@@ -194,9 +194,9 @@ mod tests {
         assert!(take(None, &[same.clone(), DeviceBelow { claim: true, ..same.clone() }]).is_ok());
         let other = DeviceBelow { device: 9, ..same.clone() };
         let refused = take(None, &[other]).expect_err("another device");
-        assert!(refused.contains("on which") && refused.contains("no longer the device"), "{refused}");
+        assert!(refused.contains("which backs") && refused.contains("no longer the device"), "{refused}");
         let refused = take(Some(LoopBacking::default()), &[]).expect_err("not a loop device");
-        assert!(refused.contains("no longer stands on what was checked"), "{refused}");
+        assert!(refused.contains("no longer has the backing that was checked"), "{refused}");
         assert!(take(None, &[DeviceBelow { path: "/nowhere".into(), device: 8, ..same }]).is_err());
     }
 
@@ -231,7 +231,7 @@ mod tests {
         let [as_checked, others @ ..] = results;
         assert_eq!(as_checked, Ok(()));
         for refused in others {
-            assert!(refused.is_err_and(|text| text.contains("no longer stands on what was checked")));
+            assert!(refused.is_err_and(|text| text.contains("no longer has the backing that was checked")));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What comes to a run from outside while it goes on: Ctrl+C, and events shared with other
+//! External inputs of a run: Ctrl+C, and events shared with other
 //! processes.
 
 use crate::observer::{Event, Observer};
@@ -37,10 +37,10 @@ pub(crate) enum Wait {
 
 /// Everything from outside that a run heeds.
 #[derive(Clone, Copy, Debug)]
-pub struct Outside<'a> {
+pub struct StopSources<'a> {
     /// Asks for a graceful end (Ctrl+C).
     pub interrupt: &'a AtomicBool,
-    /// Asks for a line of figures (SIGUSR1).
+    /// Requests a line of live results (SIGUSR1).
     pub status_asked: &'a AtomicBool,
     /// Shared with other processes.
     pub events: &'a Events,
@@ -51,7 +51,7 @@ pub struct Outside<'a> {
 /// The users of files, as phrases, by the files that have any.
 pub type UsersOfFiles = BTreeMap<FileIdentity, Vec<String>>;
 
-impl Outside<'_> {
+impl StopSources<'_> {
     /// Ctrl+C here ends all runs that share the stop event.
     pub(crate) fn pass_interrupt_on(&self) {
         if self.interrupt.load(Relaxed) {

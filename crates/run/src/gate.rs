@@ -7,7 +7,10 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
-    changed: Condvar,
+    /// What workers wait for. Apart from the other, else each that is ready would wake all that are.
+    signalled: Condvar,
+    /// What control waits for.
+    reported: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -26,7 +29,7 @@ pub(crate) enum Signal {
         /// Monotonic nanoseconds.
         start_ns: u64,
     },
-    /// Go home.
+    /// End without running.
     Abandon,
 }
 
@@ -51,38 +54,38 @@ impl Gate {
     pub(crate) fn ready(&self) -> Signal {
         let mut state = self.lock();
         state.ready += 1;
-        self.changed.notify_all();
+        self.reported.notify_all();
         loop {
             if let Some(signal) = state.signal {
                 return signal;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.signalled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Something went wrong on a worker.
     pub(crate) fn error(&self, message: String) {
         self.lock().errors.push(message);
-        self.changed.notify_all();
+        self.reported.notify_all();
     }
 
     /// A worker has ended.
     pub(crate) fn ended(&self) {
         self.lock().ended += 1;
-        self.changed.notify_all();
+        self.reported.notify_all();
     }
 
     /// Gives the signal.
     pub(crate) fn signal(&self, signal: Signal) {
         self.lock().signal = Some(signal);
-        self.changed.notify_all();
+        self.signalled.notify_all();
     }
 
     /// Waits at most `patience` until `count` workers are ready or one has failed.
     pub(crate) fn readiness(&self, count: usize, patience: Duration) -> Readiness {
         let is_open = |state: &mut State| state.ready < count && state.errors.is_empty();
         let (state, _) =
-            self.changed.wait_timeout_while(self.lock(), patience, is_open).unwrap_or_else(PoisonError::into_inner);
+            self.reported.wait_timeout_while(self.lock(), patience, is_open).unwrap_or_else(PoisonError::into_inner);
         match () {
             () if !state.errors.is_empty() => Readiness::Failed,
             () if state.ready < count => Readiness::NotYet,
@@ -94,7 +97,7 @@ impl Gate {
     pub(crate) fn all_ended(&self, count: usize, patience: Duration) -> bool {
         let state = self.lock();
         let (state, _) = self
-            .changed
+            .reported
             .wait_timeout_while(state, patience, |state| state.ended < count)
             .unwrap_or_else(PoisonError::into_inner);
         state.ended >= count

@@ -1,6 +1,6 @@
 //! The course of a measurement, from all workers.
 
-use crate::course::Course;
+use crate::interval_layout::IntervalLayout;
 use crate::recorder::Recorder;
 use crate::section_sums::SectionSums;
 use model::record::TimeSpanRecord;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// Puts it into the record: what the workers have closed, and what they were in when they ended. `sections`
 /// holds what was taken from them before; `None` if latencies are not measured.
-pub(crate) fn course(
-    course: &Course,
+pub(crate) fn series(
+    layout: &IntervalLayout,
     recorders: &[Arc<Recorder>],
     sections: Option<SectionSums>,
     record: &mut TimeSpanRecord,
@@ -18,9 +18,9 @@ pub(crate) fn course(
         return;
     }
     for (cell, counts) in recorders.iter().filter_map(|recorder| recorder.unclosed_cell()) {
-        course.add(cell, counts);
+        layout.add(cell, counts);
     }
-    record.series = course.series(record.elapsed_ns);
+    record.series = layout.series(record.elapsed_ns);
     if let Some(mut sections) = sections {
         for recorder in recorders {
             sections.take_from(recorder);
@@ -30,5 +30,5 @@ pub(crate) fn course(
         }
         record.sections = sections.records(record.elapsed_ns);
     }
-    record.notes.extend(course.notes());
+    record.notes.extend(layout.notes());
 }

@@ -8,17 +8,17 @@ mod allowance;
 mod clock;
 mod collect;
 mod control;
-pub mod course;
 pub mod cpu;
 mod cpu_wait;
 mod create;
-mod crew;
 mod delete;
 mod device_guard;
 pub mod event;
 mod flush;
 mod gate;
 mod gather;
+mod in_a_row;
+pub mod interval_layout;
 mod io_workers;
 mod issue;
 mod life;
@@ -31,19 +31,21 @@ pub mod recorder;
 pub mod row;
 mod section_sums;
 mod sections;
+mod seq_lock;
 mod setup;
+mod shape;
 mod spread;
 mod submission;
 mod times;
-mod turns;
 mod work;
 pub mod worker;
 #[cfg(test)]
 mod worker_tests;
+mod worker_threads;
 mod written_files;
 
 use crate::clock::RunClock;
-use crate::event::Outside;
+use crate::event::StopSources;
 use crate::observer::{Event, Observer};
 use crate::prepare::{Preparer, Unprepared};
 use model::note::Note;
@@ -56,13 +58,13 @@ use sys::tsc::MachineClock;
 
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
 /// timespans are recorded as not run.
-pub fn run(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
+pub fn run(plan: &Plan, stop_sources: StopSources<'_>, observer: &mut dyn Observer) -> Record {
     let mut preparer = Preparer::default();
-    let record = run_time_spans(plan, &mut preparer, outside, observer);
+    let record = run_time_spans(plan, &mut preparer, stop_sources, observer);
     delete::delete(plan, &mut preparer.files, observer);
     close_files(&mut preparer, &record, observer);
     // It may have come where only the flag is looked at, as while files are made.
-    outside.pass_interrupt_on();
+    stop_sources.pass_interrupt_on();
     record
 }
 
@@ -79,11 +81,11 @@ fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Obse
 /// # Errors
 ///
 /// Why they are not; `None` if they were not because of an interrupt.
-pub fn prepare(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -> Result<(), Option<String>> {
+pub fn prepare(plan: &Plan, stop_sources: StopSources<'_>, observer: &mut dyn Observer) -> Result<(), Option<String>> {
     let mut preparer = Preparer::default();
     let steps = plan.time_spans.first().into_iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
-    let first = preparer.prepare_first(plan, outside.interrupt, observer);
-    let made = first.and_then(|()| preparer.make(steps, outside.interrupt, observer));
+    let first = preparer.prepare_first(plan, stop_sources.interrupt, observer);
+    let made = first.and_then(|()| preparer.make(steps, stop_sources.interrupt, observer));
     preparer.close_files(observer);
     made.map_err(|unprepared| match unprepared {
         Unprepared::Interrupted => None,
@@ -91,9 +93,14 @@ pub fn prepare(plan: &Plan, outside: Outside<'_>, observer: &mut dyn Observer) -
     })
 }
 
-fn run_time_spans(plan: &Plan, preparer: &mut Preparer, outside: Outside<'_>, observer: &mut dyn Observer) -> Record {
+fn run_time_spans(
+    plan: &Plan,
+    preparer: &mut Preparer,
+    stop_sources: StopSources<'_>,
+    observer: &mut dyn Observer,
+) -> Record {
     let first_look = sys::tsc::look();
-    if let Err(unprepared) = preparer.prepare_first(plan, outside.interrupt, observer) {
+    if let Err(unprepared) = preparer.prepare_first(plan, stop_sources.interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
         if let Some(first) = time_spans.first_mut() {
             *first = unprepared.record(observer);
@@ -105,7 +112,7 @@ fn run_time_spans(plan: &Plan, preparer: &mut Preparer, outside: Outside<'_>, ob
     for (index, time_span) in plan.time_spans.iter().enumerate() {
         let result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
-            control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, outside, observer)
+            control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, stop_sources, observer)
         });
         record.time_spans.push(result);
     }
@@ -117,11 +124,11 @@ fn instead(before: &TimeSpanRecord) -> Option<TimeSpanRecord> {
     if before.outcome != Outcome::Completed {
         return Some(TimeSpanRecord::default());
     }
-    // They would come back in the middle of it, and their targets are still open.
+    // They would complete during it, and their targets are still open.
     let stuck = before.notes.iter().find_map(|note| match note {
         Note::IosNeverReturned { count } => Some(*count),
         _ => None,
     })?;
-    let error = format!("the next timespan is not run: {stuck} I/Os of the one before have not come back");
+    let error = format!("the next timespan is not run: {stuck} I/Os of the previous one have not completed");
     Some(TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() })
 }

@@ -2,20 +2,21 @@
 
 use crate::clock::RunClock;
 use crate::cpu_wait;
-use crate::crew::DRAIN_NS;
 use crate::flush::Flusher;
 use crate::gate::{Gate, Signal};
 use crate::phase::Phases;
 use crate::setup::{self, Context};
 use crate::work::{self, Buffers};
-use crate::worker::{Trouble, Turn};
+use crate::worker::WorkerError;
+use crate::worker_threads::DRAIN_NS;
 use engine::Engine;
 use engine::aio::AioEngine;
 use engine::buffers::Region;
 use engine::mapped::{Mapped, MappedTarget};
 use engine::null::NullEngine;
+use engine::ring_setup::RingSettings;
 use engine::sync::SyncEngine;
-use engine::uring::{RingSettings, Shortfall, UringEngine};
+use engine::uring::{Shortfall, UringEngine};
 use model::note::Note;
 use model::plan::{EngineKind, WorkerPlan};
 use model::record::CpuWait;
@@ -23,7 +24,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
-/// Lives it; an error is a sentence for the user.
+/// Runs one worker thread. Errors are sentences for the user.
 pub(crate) fn live(
     context: &Context,
     plan: &WorkerPlan,
@@ -35,23 +36,23 @@ pub(crate) fn live(
     if let Some(cpu) = plan.cpu {
         sys::thread::bind_to_cpu(cpu).map_err(|error| at(format!("cannot run on CPU {cpu}: {error}")))?;
     }
-    // Without exact sleeps paced starts are up to 50 µs late; that is no reason not to run.
+    // Without exact sleeps paced starts are up to 50 µs late, which is acceptable.
     let _ = sys::clock::use_exact_sleeps();
     set_priority(plan, notes);
     let files = setup::open_targets(context, plan).map_err(at)?;
     let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
     let flusher = context.plan.flush_after_writes.map(|writes| Flusher::new(writes, plan, &files)).transpose();
     let flusher = flusher.map_err(|error| at(format!("cannot open its targets for flushes: {error}")))?;
-    let berth = Berth { context, plan, layout: &layout, clock, gate, flusher };
+    let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher };
     if plan.targets.iter().all(|target| target.mapped.is_none()) {
-        return with_engine(berth, files, regions, notes, Alone);
+        return with_engine(parts, files, regions, notes, Alone);
     }
-    let parts = setup::map_targets(context, plan, &files, regions, &layout).map_err(at)?;
-    with_engine(berth, files, parts.below, notes, UnderMapped { targets: parts.targets, regions: parts.regions })
+    let mapped = setup::map_targets(context, plan, &files, regions, &layout).map_err(at)?;
+    with_engine(parts, files, mapped.below, notes, UnderMapped { targets: mapped.targets, regions: mapped.regions })
 }
 
 /// What a worker is made of, beside its engine.
-struct Berth<'a> {
+struct WorkerParts<'a> {
     context: &'a Context,
     plan: &'a WorkerPlan,
     layout: &'a [Buffers],
@@ -62,7 +63,7 @@ struct Berth<'a> {
 
 /// What becomes of an engine once its kind is known: static dispatch from here on.
 trait Crewed {
-    fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String>;
+    fn work<E: Engine>(self, parts: WorkerParts<'_>, engine: E) -> Result<(), String>;
 }
 
 /// The engine serves all targets.
@@ -75,51 +76,50 @@ struct UnderMapped {
 }
 
 impl Crewed for Alone {
-    fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String> {
-        work(berth, engine)
+    fn work<E: Engine>(self, parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
+        work(parts, engine)
     }
 }
 
 impl Crewed for UnderMapped {
-    fn work<E: Engine>(self, berth: Berth<'_>, engine: E) -> Result<(), String> {
-        let (clock, slots) = (berth.clock, berth.plan.slots);
-        work(berth, Mapped::new(engine, clock, slots, self.targets, self.regions))
+    fn work<E: Engine>(self, parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
+        let (clock, slots) = (parts.clock, parts.plan.slots);
+        work(parts, Mapped::new(engine, clock, slots, self.targets, self.regions))
     }
 }
 
 /// The one place where the kind of engine is looked at.
 fn with_engine(
-    berth: Berth<'_>,
+    parts: WorkerParts<'_>,
     files: Vec<OwnedFd>,
     regions: Vec<Region>,
     notes: &Mutex<Vec<Note>>,
     crewed: impl Crewed,
 ) -> Result<(), String> {
-    let (plan, clock) = (berth.plan, berth.clock);
+    let (plan, clock) = (parts.plan, parts.clock);
     let at = |what: &str, error: io::Error| format!("thread {}: cannot set up {what}: {error}", plan.thread);
     match plan.engine.kind {
-        EngineKind::Synchronous => crewed.work(berth, SyncEngine::new(clock, plan.slots, files, regions)),
+        EngineKind::Synchronous => crewed.work(parts, SyncEngine::new(clock, plan.slots, files, regions)),
         EngineKind::IoUring => {
             let (engine, shortfall) = UringEngine::new(plan.slots, ring_settings(plan), files, regions)
                 .map_err(|error| at("io_uring", error))?;
             note_shortfall(notes, shortfall);
-            crewed.work(berth, engine)
+            crewed.work(parts, engine)
         }
         EngineKind::LinuxAio => {
             let engine = AioEngine::new(plan.slots, files, regions).map_err(|error| match error.kind() {
                 io::ErrorKind::WouldBlock => at("Linux AIO", io::Error::other(NO_MORE_AIO)),
                 _ => at("Linux AIO", error),
             })?;
-            crewed.work(berth, engine)
+            crewed.work(parts, engine)
         }
         // Mapped targets need nothing below them; the null engine only owns their descriptors' place.
-        EngineKind::Null | EngineKind::MemoryMapped => crewed.work(berth, NullEngine::new(plan.slots, regions)),
+        EngineKind::Null | EngineKind::MemoryMapped => crewed.work(parts, NullEngine::new(plan.slots, regions)),
     }
 }
 
 /// What `EAGAIN` of `io_setup(2)` means.
-const NO_MORE_AIO: &str = "fewer requests are left than it needs; sysctl fs.aio-max-nr says how many all processes \
-                           together may have";
+const NO_MORE_AIO: &str = "not enough AIO requests left; raise the system-wide limit with sysctl fs.aio-max-nr";
 
 fn ring_settings(plan: &WorkerPlan) -> RingSettings {
     let ring = plan.engine.ring.unwrap_or_default();
@@ -146,13 +146,13 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
             Err(error) => error.to_string(),
         },
         (false, true) => return,
-        (false, false) => "a synchronous thread has targets of different priorities".to_owned(),
+        (false, false) => "one synchronous thread cannot mix target priorities".to_owned(),
     };
     note(notes, Note::OptionWithoutEffect { option: "-I".to_owned(), reason });
 }
 
-fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
-    let Berth { context, plan, layout, clock, gate, flusher } = berth;
+fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
+    let WorkerParts { context, plan, layout, clock, gate, flusher } = parts;
     let mut worker = setup::assemble(context, plan, layout, engine, clock);
     worker.flusher = flusher;
     let Signal::Start { start_ns } = gate.ready() else { return Ok(()) };
@@ -161,13 +161,7 @@ fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
     }
     let waited_before_ns = cpu_wait::since_start_ns();
     worker.start(Phases::new(&context.plan, start_ns));
-    let result = loop {
-        match worker.turn() {
-            Ok(Turn::GoOn) => {}
-            Ok(Turn::Over) => break Ok(()),
-            Err(trouble) => break Err(describe(&trouble, context, plan)),
-        }
-    };
+    let result = worker.run().map_err(|trouble| describe(&trouble, context, plan));
     if let Some((before_ns, after_ns)) = waited_before_ns.zip(cpu_wait::since_start_ns()) {
         let of_ns = sys::clock::monotonic_ns().saturating_sub(start_ns);
         context.recorder.set_cpu_wait(CpuWait { wait_ns: after_ns.saturating_sub(before_ns), of_ns });
@@ -179,34 +173,34 @@ fn work<E: Engine>(berth: Berth<'_>, engine: E) -> Result<(), String> {
     result
 }
 
-fn describe(trouble: &Trouble, context: &Context, plan: &WorkerPlan) -> String {
+fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> String {
     let thread = plan.thread;
     match trouble {
-        Trouble::Io { work, write, offset, length, errno } => {
+        WorkerError::Io { work, write, offset, length, errno } => {
             let path = context.plan.targets[plan.targets[*work].target].path.display();
             let verb = if *write { "writing" } else { "reading" };
             let reason = match (errno, write) {
-                (0, false) => "the target ends there".to_owned(),
-                (0, true) => "the target takes no more".to_owned(),
+                (0, false) => "end of target".to_owned(),
+                (0, true) => "the target accepts no more data".to_owned(),
                 _ if plan.targets[*work].mapped.is_some() && *errno == EIO => {
-                    "the mapping has no memory there (the file ends before, its file system is full, or its device \
+                    "the mapped page cannot be accessed (the file is shorter, its file system is full, or its device \
                      failed)"
                         .to_owned()
                 }
                 _ if polls_for_completions(plan) && is_unsupported(*errno) => {
-                    "it cannot be polled for completions (--iopoll needs direct I/O and a device with poll queues, \
-                     such as NVMe with nvme.poll_queues)"
+                    "completions cannot be polled (--iopoll needs direct I/O and a device with poll queues, such as \
+                     NVMe with nvme.poll_queues)"
                         .to_owned()
                 }
                 _ => format!("{} (errno {errno})", error_text(*errno)),
             };
             format!("thread {thread}: {verb} {length} bytes at offset {offset} of '{path}' failed: {reason}")
         }
-        Trouble::Flush { work, errno } => {
+        WorkerError::Flush { work, errno } => {
             let path = context.plan.targets[plan.targets[*work].target].path.display();
             format!("thread {thread}: flushing '{path}' (fdatasync) failed: {} (errno {errno})", error_text(*errno))
         }
-        Trouble::Engine { errno } => {
+        WorkerError::Engine { errno } => {
             format!("thread {thread}: {} failed: {} (errno {errno})", plan.engine.kind.name(), error_text(*errno))
         }
     }

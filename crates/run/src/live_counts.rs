@@ -1,8 +1,8 @@
-//! What was counted up to now, and when it is to be told.
+//! Counts so far, and when to report them.
 
-use crate::crew::Crew;
 use crate::observer::Phase;
 use crate::phase::Phases;
+use crate::worker_threads::WorkerThreads;
 use model::live::{LivePhase, LiveRow};
 
 /// When counts are to be told: at whole multiples of what the observer wants since the phase began.
@@ -37,8 +37,8 @@ impl CountsClock {
 }
 
 /// What was counted in a phase up to now, by thread and target.
-pub(crate) fn rows(crew: &Crew, phase: LivePhase) -> Vec<LiveRow> {
-    crew.recorders.iter().flat_map(|recorder| recorder.live(phase)).collect()
+pub(crate) fn rows(worker_threads: &WorkerThreads, phase: LivePhase) -> Vec<LiveRow> {
+    worker_threads.recorders.iter().flat_map(|recorder| recorder.live(phase)).collect()
 }
 
 #[cfg(test)]

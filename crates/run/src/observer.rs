@@ -1,4 +1,4 @@
-//! What a run tells while it goes on. Events come from the control thread only.
+//! Events of a run. They come from the control thread only.
 
 use model::live::LiveCounts;
 use model::plan::{TimeSpanPlan, WorkerPlan};
@@ -24,13 +24,9 @@ pub enum Event<'a> {
         number: usize,
     },
     /// A file of the right size and content is used as it is.
-    Reusing {
-        /// Which.
-        path: &'a Path,
-    },
+    Reusing { path: &'a Path },
     /// A file is being written.
     Creating {
-        /// Which.
         path: &'a Path,
         /// Bytes written so far.
         written_bytes: u64,
@@ -38,10 +34,7 @@ pub enum Event<'a> {
         size_bytes: u64,
     },
     /// A file of this run was deleted.
-    Deleted {
-        /// Which.
-        path: &'a Path,
-    },
+    Deleted { path: &'a Path },
     /// A worker is about to be started.
     Thread {
         /// Its plan.

@@ -35,6 +35,11 @@ impl OpenLoopCells {
         }
     }
 
+    /// Counts the response time of an I/O.
+    pub(crate) fn respond(&self, write: bool, response_ns: u64) {
+        self.response[usize::from(write)].record(response_ns);
+    }
+
     pub(crate) fn record(&self) -> OpenLoopRecord {
         let [read, write] = self.response.each_ref().map(Times::to_record);
         OpenLoopRecord {
@@ -49,7 +54,7 @@ impl OpenLoopCells {
 
 /// Since when a target has had free requests, after it had none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fullness {
+pub(crate) struct Saturation {
     is_full: bool,
     /// When it last was no longer full.
     ended_ns: u64,
@@ -70,12 +75,12 @@ impl<'a> Starts<'a> {
     }
 
     /// An I/O that was due at `due_ns` starts at `now_ns`, after which `left` requests are free.
-    pub(crate) fn account(&self, slot: &mut Slot, fullness: &mut Fullness, due_ns: u64, now_ns: u64, left: usize) {
+    pub(crate) fn account(&self, slot: &mut Slot, saturation: &mut Saturation, due_ns: u64, now_ns: u64, left: usize) {
         slot.intended_ns = due_ns;
-        if fullness.is_full {
-            fullness.ended_ns = self.freed_ns;
+        if saturation.is_full {
+            saturation.ended_ns = self.freed_ns;
         }
-        fullness.is_full = left == 0;
+        saturation.is_full = left == 0;
         let cells = self.rows[slot.work as usize].open_loop.as_ref().filter(|_| self.window.contains(&due_ns));
         let Some(cells) = cells else { return };
         if now_ns >= self.window.end {
@@ -83,24 +88,11 @@ impl<'a> Starts<'a> {
             return;
         }
         counters::record(&cells.lateness, now_ns.saturating_sub(due_ns));
-        cells.delayed_by_depth.add(u64::from(due_ns < fullness.ended_ns));
+        cells.delayed_by_depth.add(u64::from(due_ns < saturation.ended_ns));
     }
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    /// Counts the response times of I/Os of the current batch, which ended at `ended_ns`.
-    pub(crate) fn count_responses(&self, which: Range<usize>, ended_ns: u64) {
-        if !self.paging.is_measuring() || ended_ns >= self.phases.measurement(&self.stop).end {
-            return;
-        }
-        for done in self.done.items()[which].iter().filter(|done| done.result > 0) {
-            let slot = &self.slots[done.slot as usize];
-            if let Some(cells) = &self.recorder.rows[slot.work as usize].open_loop {
-                cells.response[usize::from(slot.write)].record(ended_ns.saturating_sub(slot.intended_ns));
-            }
-        }
-    }
-
     /// Nothing more is started: the starts that were intended and not made are the backlog. A limit
     /// on the run's I/O (`--max-ios`) that is used up takes back what was intended after it.
     pub(crate) fn count_backlog(&mut self) {

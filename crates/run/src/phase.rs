@@ -33,18 +33,20 @@ impl Phases {
     }
 }
 
-/// A request to end early, seen by every worker at its next turn.
+/// A request to end early; every worker checks it once per iteration.
 #[derive(Debug)]
 pub struct Stop {
     /// `u64::MAX` = go on.
     at_ns: AtomicU64,
+    /// As `at_ns`, and 0 once the run is over for those who did not see it themselves: all that a worker looks at
+    /// each turn.
+    leave_ns: AtomicU64,
     failed: AtomicBool,
-    over: AtomicBool,
 }
 
 impl Default for Stop {
     fn default() -> Self {
-        Self { at_ns: AtomicU64::new(u64::MAX), failed: AtomicBool::new(false), over: AtomicBool::new(false) }
+        Self { at_ns: AtomicU64::new(u64::MAX), leave_ns: AtomicU64::new(u64::MAX), failed: AtomicBool::new(false) }
     }
 }
 
@@ -52,7 +54,9 @@ impl Stop {
     /// Nothing that completes from `now_ns` on counts; the first request wins.
     pub fn request(&self, now_ns: u64) {
         // Whoever comes second finds a time already set, and leaves it.
-        let _ = self.at_ns.compare_exchange(u64::MAX, now_ns, Relaxed, Relaxed);
+        if self.at_ns.compare_exchange(u64::MAX, now_ns, Relaxed, Relaxed).is_ok() {
+            self.leave_ns.fetch_min(now_ns, Relaxed);
+        }
     }
 
     /// As [`request`](Self::request), because of an error.
@@ -69,13 +73,13 @@ impl Stop {
 
     /// The run is over by the kernel's clock, whatever the workers' own says; what was measured stays.
     pub fn end(&self) {
-        self.over.store(true, Relaxed);
+        self.leave_ns.store(0, Relaxed);
     }
 
-    /// True once the run is over for those who did not see it themselves.
+    /// When workers start no more; `u64::MAX` if the run was not ended.
     #[inline]
-    pub fn is_over(&self) -> bool {
-        self.over.load(Relaxed)
+    pub(crate) fn leave_ns(&self) -> u64 {
+        self.leave_ns.load(Relaxed)
     }
 
     /// True if an error stopped it.
@@ -91,11 +95,19 @@ mod tests {
     #[test]
     fn the_first_stop_counts_and_an_error_is_remembered() {
         let stop = Stop::default();
-        assert_eq!(stop.at_ns(), u64::MAX);
+        assert_eq!((stop.at_ns(), stop.leave_ns()), (u64::MAX, u64::MAX));
         stop.request(5);
         stop.fail(9);
-        assert_eq!(stop.at_ns(), 5);
+        assert_eq!((stop.at_ns(), stop.leave_ns()), (5, 5));
         assert!(stop.is_failure());
+    }
+
+    #[test]
+    fn workers_leave_at_the_end_whatever_their_clocks_say() {
+        let stop = Stop::default();
+        stop.end();
+        stop.request(7);
+        assert_eq!((stop.at_ns(), stop.leave_ns()), (7, 0));
     }
 
     #[test]

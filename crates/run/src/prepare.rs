@@ -1,8 +1,8 @@
-//! What happens to targets before a timespan: they are made, reused, or looked at once more.
+//! Preparation of targets before a timespan: they are created, reused, or checked again.
 
 use crate::create;
 use crate::device_guard::DeviceGuards;
-use crate::event::Outside;
+use crate::event::StopSources;
 use crate::observer::{Event, Observer};
 use crate::written_files::{self, WrittenFiles};
 use hot::fill;
@@ -76,7 +76,7 @@ impl Ready {
 /// Why a timespan was not prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unprepared {
-    /// Ctrl+C, which is no failure.
+    /// Ctrl+C, which is not a failure.
     Interrupted,
     /// A sentence with the reason.
     Failed(String),
@@ -179,7 +179,7 @@ impl Preparer {
         let mut seen: BTreeMap<FileIdentity, usize> = BTreeMap::new();
         let mut looks: Vec<Look> = Vec::new();
         for (index, target) in plan.targets.iter().enumerate().filter(|(_, target)| is_written_file(target)) {
-            let error = |error| format!("cannot look at '{}': {error}", target.path.display());
+            let error = |error| format!("cannot check '{}': {error}", target.path.display());
             let file = sys::file::open_to_look(&target.path).map_err(error)?;
             let stamp = self.files.compare(&file, &target.path, checked(target))?;
             if let Some(known) = seen.get(&stamp.identity) {
@@ -194,7 +194,7 @@ impl Preparer {
         Ok(looks)
     }
 
-    /// Closes the files that the run wrote to and tells which could not be.
+    /// Closes the files that the run wrote to and reports failures.
     pub(crate) fn close_files(&mut self, observer: &mut dyn Observer) {
         self.looks.clear();
         for reason in self.files.close_all() {
@@ -207,7 +207,7 @@ impl Preparer {
     pub(crate) fn begin_writing(
         &mut self,
         plan: &TimeSpanPlan,
-        outside: Outside<'_>,
+        stop_sources: StopSources<'_>,
         has_waited: bool,
     ) -> Result<(), String> {
         let looks = std::mem::take(&mut self.looks);
@@ -221,7 +221,7 @@ impl Preparer {
             for (Look { file, .. }, (path, _)) in looks.iter().zip(&files) {
                 still_at_its_place(file, path)?;
             }
-            outside.check_users(&files)?;
+            stop_sources.check_users(&files)?;
         }
         let mut works = vec![Vec::new(); plan.targets.len()];
         for work in plan.workers.iter().flat_map(|worker| &worker.targets) {
@@ -264,7 +264,7 @@ fn is_written_file(target: &TargetPlan) -> bool {
 
 /// A file whose name now leads elsewhere is written to only if it has no name at all.
 fn still_at_its_place(look: &File, path: &Path) -> Result<(), String> {
-    let error = |error| format!("cannot look at '{}': {error}", path.display());
+    let error = |error| format!("cannot check '{}': {error}", path.display());
     let own = file_identity::state(look).map_err(error)?;
     if own.links == 0 {
         return Ok(());
@@ -315,7 +315,7 @@ fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
 /// Fills the source that writes to a target are taken from.
 fn write_source(target: &TargetPlan, rng: &mut Rng) -> Result<Option<(Arc<Mapping>, u64)>, String> {
     let Some(plan) = &target.write_source else { return Ok(None) };
-    let no_memory = |error| format!("cannot get {} bytes for the write source: {error}", plan.size_bytes);
+    let no_memory = |error| format!("cannot allocate {} bytes for the write source: {error}", plan.size_bytes);
     let mut memory = Mapping::new(plan.size_bytes, 0).map_err(no_memory)?;
     match &plan.file {
         None => memory.fill(0, plan.size_bytes, |part, _| fill::random(part, rng)),

@@ -3,13 +3,12 @@
 //! The cells outlive the worker, so that the result can be read even while an I/O that the kernel
 //! never gives back keeps the worker waiting.
 
-use crate::collect::Returned;
-use crate::course::{Course, Place};
+use crate::interval_layout::{IntervalLayout, Position};
 use crate::open_loop::OpenLoopCells;
 use crate::row::Row;
-use crate::sections::{SectionCells, SectionPart};
+use crate::sections::{self, Histogram, SectionCells, SectionPart};
+use crate::seq_lock::SeqLock;
 use crate::times::Times;
-use crate::turns::Turns;
 use crate::worker::Slot;
 use hot::buckets::{self, Buckets};
 use hot::counters::{Counter, TallyValues};
@@ -31,14 +30,14 @@ pub struct Recorder {
     pub rows: Box<[Row]>,
     /// Set by the worker once the cells hold measured I/Os only.
     pub measuring: Counter,
-    course: Arc<Course>,
+    layout: Arc<IntervalLayout>,
     place: PlaceCells,
-    turns: Turns,
+    turns: SeqLock,
     /// `-L` or `-D`.
     pub(crate) latencies: Option<LatencyCells>,
     /// Completions in all phases.
     pub completed: Counter,
-    /// Operations that the kernel has not given back.
+    /// Operations that the kernel has not completed.
     pub in_flight: Counter,
     /// Submissions while measuring.
     pub submits: Counter,
@@ -66,16 +65,36 @@ pub(crate) struct LatencyCells {
     slowest: Slowest,
 }
 
+/// Those of them that a read or a write on one row goes into.
+#[derive(Clone, Copy)]
+pub(crate) struct LatencyTables<'a> {
+    /// Of the section, all rows together.
+    coarse: &'a Histogram,
+    /// `-L`: of the row.
+    fine: Option<&'a Buckets>,
+    slowest: &'a Slowest,
+}
+
 impl LatencyCells {
+    #[inline]
+    pub(crate) fn tables<'a>(&'a self, row: &'a Row, write: bool) -> LatencyTables<'a> {
+        LatencyTables { coarse: self.sections.histogram(write), fine: row.buckets_of(write), slowest: &self.slowest }
+    }
+}
+
+impl LatencyTables<'_> {
     /// Counts the latency of an I/O that ended at `ended_ns`, and keeps it if it is one of the slowest.
     #[inline]
-    pub(crate) fn record(&self, io: &Returned, ended_ns: u64) {
-        let (bucket, Slot { work, write, offset, .. }) = (buckets::index(io.latency_ns), *io.slot);
-        self.sections.record(write, bucket);
-        io.row.record_bucket(write, bucket);
-        if self.slowest.wants(io.latency_ns) {
+    pub(crate) fn record(&self, slot: &Slot, latency_ns: u64, ended_ns: u64) {
+        let bucket = buckets::index(latency_ns);
+        sections::count(self.coarse, bucket);
+        if let Some(fine) = self.fine {
+            fine.record_at(bucket);
+        }
+        if self.slowest.wants(latency_ns) {
+            let Slot { work, write, offset, .. } = *slot;
             let tag = u64::from(work) << 1 | u64::from(write);
-            self.slowest.keep(hot::slowest::SlowIo { latency_ns: io.latency_ns, ended_ns, offset, tag });
+            self.slowest.keep(hot::slowest::SlowIo { latency_ns, ended_ns, offset, tag });
         }
     }
 }
@@ -90,23 +109,19 @@ struct StampCells {
 /// How a worker waited, over the whole run.
 #[derive(Debug, Default)]
 pub struct Waits {
-    /// Waits for a completion.
-    pub wait: Counter,
     /// Waits for a completion or a permitted start.
     pub throttle_wait: Counter,
     /// Sleeps until a permitted start.
     pub throttle_sleep: Counter,
-    /// Looks without waiting.
-    pub lookaside: Counter,
-    /// Waits by the number of completions they brought.
+    /// Waits, of both kinds, by the number of completions they brought.
     pub wait_completions: [Counter; 8],
-    /// The same for looks.
+    /// The same for looks without waiting.
     pub lookaside_completions: [Counter; 8],
 }
 
 impl Recorder {
     /// Cells for one worker.
-    pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, course: &Arc<Course>) -> Self {
+    pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>) -> Self {
         let waits_for_completions = worker.engine.kind != model::plan::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
         Self {
@@ -115,11 +130,11 @@ impl Recorder {
             rows: worker.targets.iter().map(|target| Row::new(plan, target)).collect(),
             measuring: Counter::default(),
             place: PlaceCells::default(),
-            turns: Turns::default(),
-            latencies: course
+            turns: SeqLock::default(),
+            latencies: layout
                 .sections()
                 .map(|_| LatencyCells { sections: SectionCells::new(), slowest: Slowest::new(SLOWEST_IOS) }),
-            course: Arc::clone(course),
+            layout: Arc::clone(layout),
             completed: Counter::default(),
             in_flight: Counter::default(),
             submits: Counter::default(),
@@ -174,7 +189,7 @@ impl Recorder {
     /// Adds what is current to the sums, and goes to the part of `at_ns`.
     fn carry_over(&self, at_ns: u64) -> u64 {
         let from = self.place();
-        let (place, next_ns) = self.course.find(at_ns);
+        let (place, next_ns) = self.layout.find(at_ns);
         let counts = [false, true].map(|write| {
             let (values, bytes) = self.current(write);
             if let Some(latencies) = &self.latencies {
@@ -185,7 +200,7 @@ impl Recorder {
             }
             CellCounts { ios: values.count, bytes, latency_sum_ns: values.sum_ns }
         });
-        self.course.add(from.cell, counts);
+        self.layout.add(from.cell, counts);
         if let Some(latencies) = self.latencies.as_ref().filter(|_| place.section != from.section) {
             latencies.sections.turn(place.section);
         }
@@ -197,19 +212,19 @@ impl Recorder {
 
     /// The parts of the measurement.
     #[cfg(test)]
-    pub(crate) fn course(&self) -> &Course {
-        &self.course
+    pub(crate) fn layout(&self) -> &IntervalLayout {
+        &self.layout
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Position {
         let PlaceCells { cell, interval, section } = &self.place;
-        Place { cell: cell.get(), interval: interval.get(), section: section.get() }
+        Position { cell: cell.get(), interval: interval.get(), section: section.get() }
     }
 
     /// Reads or writes of all rows in the part that the worker is in, and their bytes.
     fn current(&self, write: bool) -> (TallyValues, u64) {
         let of = |row: &Row| row.current(write);
-        let add = |(values, bytes): (TallyValues, u64), (more, more_bytes)| (values.and(more), bytes + more_bytes);
+        let add = |(values, bytes): (TallyValues, u64), (more, more_bytes)| (values.merge(more), bytes + more_bytes);
         self.rows.iter().map(of).fold((TallyValues::default(), 0), add)
     }
 
@@ -341,13 +356,16 @@ impl Recorder {
 
 impl Waits {
     fn counts(&self) -> WaitCounts {
+        let wait_completions: [u64; 8] = self.wait_completions.each_ref().map(Counter::get);
+        let lookaside_completions: [u64; 8] = self.lookaside_completions.each_ref().map(Counter::get);
+        let throttle_wait = self.throttle_wait.get();
         WaitCounts {
-            wait: self.wait.get(),
-            throttle_wait: self.throttle_wait.get(),
+            wait: wait_completions.iter().sum::<u64>().saturating_sub(throttle_wait),
+            throttle_wait,
             throttle_sleep: self.throttle_sleep.get(),
-            lookaside: self.lookaside.get(),
-            wait_completions: std::array::from_fn(|n| self.wait_completions[n].get()),
-            lookaside_completions: std::array::from_fn(|n| self.lookaside_completions[n].get()),
+            lookaside: lookaside_completions.iter().sum(),
+            wait_completions,
+            lookaside_completions,
         }
     }
 }

@@ -78,28 +78,24 @@ impl Row {
         self.block_bytes
     }
 
-    /// Counts an I/O that lacks so many bytes of its block.
+    /// Where I/Os are counted now.
     #[inline]
-    pub(crate) fn record(&self, write: bool, latency_ns: u64, missing_bytes: u32) {
-        counters::record(&self.current[usize::from(write)], latency_ns);
-        if missing_bytes > 0 {
-            self.record_short(write, u64::from(missing_bytes));
-        }
+    pub(crate) fn tally(&self, write: bool) -> &TallyCells {
+        &self.current[usize::from(write)]
     }
 
-    /// Counts its latency by bucket, if there are buckets.
+    /// `-L`: where their latencies are.
     #[inline]
-    pub(crate) fn record_bucket(&self, write: bool, bucket: usize) {
-        if let Some(buckets) = &self.buckets[usize::from(write)] {
-            buckets.record_at(bucket);
-        }
+    pub(crate) fn buckets_of(&self, write: bool) -> Option<&Buckets> {
+        self.buckets[usize::from(write)].as_ref()
     }
 
-    /// The I/O that is being counted lacks so many bytes of its block.
-    pub(crate) fn record_short(&self, write: bool, missing_bytes: u64) {
+    /// The I/O that is being counted transferred only so many bytes of its block.
+    #[cold]
+    pub(crate) fn record_short(&self, write: bool, block: u32, transferred: u32) {
         let short = &self.short[usize::from(write)];
         short.transfers.add(1);
-        short.missing_bytes.add(missing_bytes);
+        short.missing_bytes.add(u64::from(block.saturating_sub(transferred)));
     }
 
     /// Transfers shorter than the block, of the measurement once it has begun.
@@ -136,9 +132,9 @@ impl Row {
         if values.count == 0 {
             return;
         }
-        counters::set(sum, counters::values(sum).and(values));
+        counters::set(sum, counters::values(sum).merge(values));
         if let Some(cells) = self.interval(interval as usize, write) {
-            counters::set(cells, counters::values(cells).and(values));
+            counters::set(cells, counters::values(cells).merge(values));
         }
         counters::set(current, TallyValues::default());
         let short = &self.short[usize::from(write)];
@@ -148,7 +144,7 @@ impl Row {
     /// Count and moments up to now.
     fn values(&self, write: bool) -> TallyValues {
         let of = |cells: &[TallyCells; 2]| counters::values(&cells[usize::from(write)]);
-        of(&self.sum).and(of(&self.current))
+        of(&self.sum).merge(of(&self.current))
     }
 
     /// I/Os, bytes and the sum of latencies in nanoseconds up to now.
@@ -190,7 +186,7 @@ impl Row {
         let record = |index: usize| {
             let [read, write] = [false, true].map(|write| {
                 let closed = self.interval(index, write).map(counters::values).unwrap_or_default();
-                let values = if index as u64 == current { closed.and(self.current(write).0) } else { closed };
+                let values = if index as u64 == current { closed.merge(self.current(write).0) } else { closed };
                 tally(values)
             });
             IntervalRecord { index: index as u64, read, write }

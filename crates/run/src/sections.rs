@@ -34,9 +34,19 @@ pub(crate) struct SectionCells {
     queue: Queue,
 }
 
+/// Latencies by coarse bucket.
+pub(crate) type Histogram = [AtomicU64; COARSE_COUNT];
+
+/// Counts a latency by its bucket; only the owner may.
+#[inline]
+pub(crate) fn count(histogram: &Histogram, bucket: usize) {
+    let cell = &histogram[buckets::coarse(bucket)];
+    cell.store(cell.load(Relaxed) + 1, Relaxed);
+}
+
 #[derive(Debug)]
 struct SideCells {
-    histogram: Box<[AtomicU64; COARSE_COUNT]>,
+    histogram: Box<Histogram>,
     tally: TallyCells,
     bytes: Counter,
 }
@@ -76,17 +86,16 @@ impl SectionCells {
         }
     }
 
-    /// Counts a latency by its bucket; the rest is [added](Self::add) later.
+    /// Where latencies are [counted](count); the rest is [added](Self::add) later.
     #[inline]
-    pub(crate) fn record(&self, write: bool, bucket: usize) {
-        let cell = &self.sides[usize::from(write)].histogram[buckets::coarse(bucket)];
-        cell.store(cell.load(Relaxed) + 1, Relaxed);
+    pub(crate) fn histogram(&self, write: bool) -> &Histogram {
+        &self.sides[usize::from(write)].histogram
     }
 
     /// Adds moments and bytes of I/Os whose latencies were recorded.
     pub(crate) fn add(&self, write: bool, values: TallyValues, bytes: u64) {
         let side = &self.sides[usize::from(write)];
-        counters::set(&side.tally, counters::values(&side.tally).and(values));
+        counters::set(&side.tally, counters::values(&side.tally).merge(values));
         side.bytes.add(bytes);
     }
 
@@ -231,7 +240,7 @@ mod tests {
     use super::*;
 
     fn count(cells: &SectionCells, latency_ns: u64) {
-        cells.record(false, buckets::index(latency_ns));
+        super::count(cells.histogram(false), buckets::index(latency_ns));
         let one = TallyCells::default();
         counters::record(&one, latency_ns);
         cells.add(false, counters::values(&one), 4096);

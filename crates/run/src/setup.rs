@@ -3,7 +3,7 @@
 //! Everything a worker will need is made here, before the start signal; the loop makes nothing.
 
 use crate::allowance::{Allowance, Budget};
-use crate::collect::Paging;
+use crate::collect::IntervalCursor;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
@@ -11,10 +11,10 @@ use crate::spread::Spread;
 use crate::submission::Submission;
 use crate::work::{self, Assigner, Buffers, Source};
 use crate::worker::{Sampling, Slot, Worker};
+use engine::Engine;
 use engine::buffers::Region;
 use engine::mapped::MappedTarget;
 use engine::target::{self, Opened};
-use engine::{DoneBatch, Engine};
 use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
@@ -32,6 +32,8 @@ pub(crate) struct Context {
     pub(crate) ready: Arc<Ready>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stop: Arc<Stop>,
+    /// Where the thread's random numbers begin.
+    pub(crate) rng: Rng,
     /// `None` = nothing is limited.
     pub(crate) budget: Option<Arc<Budget>>,
 }
@@ -46,15 +48,15 @@ fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
     let name = plan.path.display();
     let guarded = context.ready.guarded(&plan.expect).filter(|_| plan.open.write);
     if plan.open.write && matches!(plan.expect, Expected::Block { .. }) && guarded.is_none() {
-        return Err(format!("'{name}' is not kept for this run; nothing was written to it"));
+        return Err(format!("'{name}' is no longer reserved for this run; nothing was written to it"));
     }
     let file = target::open(guarded.as_deref().unwrap_or(&plan.path), &plan.open)
         .map_err(|error| format!("cannot open '{name}': {error}"))?;
-    let opened = target::identify(&file).map_err(|error| format!("cannot look at '{name}': {error}"))?;
+    let opened = target::identify(&file).map_err(|error| format!("cannot check '{name}': {error}"))?;
     if is_expected(&context.ready, plan, opened) {
         Ok(file)
     } else {
-        Err(format!("'{name}' is not what it was when it was checked; nothing was written to it"))
+        Err(format!("'{name}' changed after the check; nothing was written to it"))
     }
 }
 
@@ -109,13 +111,13 @@ pub(crate) fn lay_out(context: &Context, worker: &WorkerPlan) -> Result<Layout, 
 fn buffer_memory(context: &Context, target: &WorkerTarget, bytes: u64) -> Result<Mapping, String> {
     if !target.large_pages {
         return Mapping::new(bytes, context.plan.buffer_separation_bytes)
-            .map_err(|error| format!("cannot get {bytes} bytes of I/O buffers: {error}"));
+            .map_err(|error| format!("cannot allocate {bytes} bytes of I/O buffers: {error}"));
     }
     let page = huge_page_bytes().ok_or("this kernel has no huge pages (-l)")?;
     Mapping::huge(bytes, page).map_err(|error| {
         format!(
-            "cannot get {} huge pages of {page} bytes for the I/O buffers of one target (-l): {error}; sysctl \
-             vm.nr_hugepages sets how many there are",
+            "cannot allocate {} huge pages of {page} bytes for the I/O buffers of one target (-l): {error}; reserve \
+             more with sysctl vm.nr_hugepages",
             bytes.div_ceil(page)
         )
     })
@@ -156,7 +158,7 @@ pub(crate) fn map_targets(
     };
     for (number, region) in regions.into_iter().enumerate() {
         if is_mapped(number as u32) {
-            let place = Mapping::new(1, 0).map_err(|error| format!("cannot get a page of memory: {error}"))?;
+            let place = Mapping::new(1, 0).map_err(|error| format!("cannot allocate a page of memory: {error}"))?;
             parts.below.push(Region::Own(place));
             parts.regions.push(Some(region));
         } else {
@@ -192,7 +194,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
     engine: E,
     clock: C,
 ) -> Worker<E, C> {
-    let mut rng = Rng::stream(plan.seed, plan.stream);
+    let mut rng = context.rng.clone();
     let assigner = Assigner::new(plan);
     let counters = context.ready.counters();
     let mut slots = vec![Slot::default(); plan.slots as usize].into_boxed_slice();
@@ -222,8 +224,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         recorder: Arc::clone(&context.recorder),
         stop: Arc::clone(&context.stop),
         phases: Phases { start_ns: 0, measure_ns: 0, cool_down_ns: 0, end_ns: 0 },
-        done: DoneBatch::new(plan.slots),
-        paging: Paging::new(),
+        cursor: IntervalCursor::until(u64::MAX),
         sampling: Sampling::new(context.recorder.times_submissions()),
         flusher: None,
         now_ns: 0,

@@ -51,17 +51,11 @@ impl Spread {
         if part < slots { Self { most: u32::MAX, has_more: false, part, turns_left: 1 } } else { Self::off() }
     }
 
-    /// False if it is everything at once, always.
-    #[inline]
-    pub(crate) const fn is_on(&self) -> bool {
-        self.turns_left > 0
-    }
-
     /// Counts a turn that starts operations; true if it is watched, so that it must not wait.
     #[inline]
     pub(crate) fn is_watched(&mut self) -> bool {
         let is_due = self.turns_left == 1;
-        self.turns_left -= u32::from(!is_due);
+        self.turns_left -= u32::from(self.turns_left > 1);
         is_due
     }
 
@@ -89,7 +83,7 @@ mod tests {
             assert_eq!(spread.most, part);
         }
         assert_eq!(Spread::of_depth(1), Spread::off());
-        assert!(!Spread::off().is_on());
+        assert!(!Spread::off().is_watched());
     }
 
     #[test]

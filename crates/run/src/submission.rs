@@ -6,7 +6,8 @@
 //! measured, in which case completions are looked for as soon as possible.
 
 use crate::allowance::Allowance;
-use crate::worker::{Trouble, Turn, Worker, engine_trouble};
+use crate::shape::Any;
+use crate::worker::{Turn, Worker, WorkerError, engine_trouble};
 use engine::{Engine, Wait};
 use hot::clock::Clock;
 use model::plan::WorkerPlan;
@@ -95,7 +96,7 @@ impl Batched {
 
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Builds at most one operation and does what follows from it.
-    pub(crate) fn turn_batched(&mut self, mut batched: Batched, now_ns: u64) -> Result<Turn, Trouble> {
+    pub(crate) fn turn_batched(&mut self, mut batched: Batched, now_ns: u64) -> Result<Turn, WorkerError> {
         let built = self.issue_one(now_ns);
         batched.queued += u32::from(built == Built::One);
         let in_flight = self.engine.in_flight();
@@ -115,19 +116,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 self.now_ns = self.clock.now_ns();
             }
             Step::Look => {
-                waits.lookaside.add(1);
-                self.reap_counted(u32::MAX, true)?;
+                self.collect::<Any>(u32::MAX, true)?;
             }
             Step::Enter { wait, most } => {
                 if matches!(wait, Wait::Until { .. }) {
                     waits.throttle_wait.add(1);
-                } else {
-                    waits.wait.add(1);
                 }
                 let pushed = self.engine.push(wait).map_err(|error| engine_trouble(&error))?;
                 batched.queued = batched.queued.saturating_sub(pushed.submitted);
-                self.count_submission(pushed, now_ns);
-                self.reap_counted(most, false)?;
+                self.count_submission(pushed);
+                self.collect::<Any>(most, false)?;
             }
         }
         self.submission = Submission::Batched(batched);

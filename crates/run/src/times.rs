@@ -1,4 +1,4 @@
-//! Times of I/Os that are kept beside the pages of a row.
+//! Latencies that are kept separately from the pages of a row.
 
 use crate::recorder::tally;
 use hot::buckets::Buckets;

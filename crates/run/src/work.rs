@@ -1,6 +1,6 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
-use crate::open_loop::Fullness;
+use crate::open_loop::Saturation;
 use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
@@ -20,7 +20,7 @@ pub(crate) struct Work {
     pub(crate) stream: OffsetStream,
     pub(crate) mix: Mix,
     pub(crate) pacer: Pacer,
-    pub(crate) fullness: Fullness,
+    pub(crate) saturation: Saturation,
     pub(crate) block: u32,
     /// The engine's number of the open target.
     pub(crate) file: u32,
@@ -140,7 +140,7 @@ pub(crate) fn new(
         stream: stream(plan, counters, rng),
         mix: Mix::new(plan.write_percent, rng),
         pacer: pacer(plan.pace, rng),
-        fullness: Fullness::default(),
+        saturation: Saturation::default(),
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
         block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
         file,

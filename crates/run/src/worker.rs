@@ -1,18 +1,19 @@
 //! The loop: one thread, its requests, and nothing that costs more than the I/O itself.
 //!
-//! A worker is a value with a [`turn`](Worker::turn); production calls it on a thread until it
+//! A worker is a value with a method `turn`; a thread calls it until it
 //! says that it is over, tests call it in any order on a clock of their own. Nothing here
 //! allocates, locks or formats unless an I/O fails.
 
 use crate::allowance::Allowance;
-use crate::collect::Paging;
+use crate::collect::IntervalCursor;
 use crate::flush::Flusher;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
+use crate::shape::{Any, Plain, Shape, Single};
 use crate::spread::Spread;
 use crate::submission::Submission;
 use crate::work::{Assigner, Work};
-use engine::{DoneBatch, Engine, Pushed, Wait};
+use engine::{Engine, Pushed, Wait};
 use hot::clock::Clock;
 use hot::rng::Rng;
 use std::io;
@@ -54,8 +55,7 @@ pub struct Worker<E, C> {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stop: Arc<Stop>,
     pub(crate) phases: Phases,
-    pub(crate) done: DoneBatch,
-    pub(crate) paging: Paging,
+    pub(crate) cursor: IntervalCursor,
     /// Any target has a limit.
     pub(crate) paced: bool,
     /// Operations begin with a stamp of their own: those that were waited with, and those that a kernel
@@ -111,14 +111,13 @@ pub enum Turn {
 
 /// An I/O that went wrong, or a ring that broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum WorkerError {
     /// One operation failed, or came back empty.
     Io {
         /// Index into the worker's targets.
         work: usize,
         /// True if it was a write.
         write: bool,
-        /// Where.
         offset: u64,
         /// How much.
         length: u64,
@@ -143,82 +142,119 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// The start signal was given: load begins at `phases.start_ns`.
     pub fn start(&mut self, phases: Phases) {
         self.phases = phases;
+        self.cursor = IntervalCursor::until(phases.measure_ns);
         self.now_ns = self.clock.now_ns();
         for work in &mut self.work {
             work.pacer.start(phases.start_ns);
         }
     }
 
-    /// Issues what may be issued, waits for what comes back, and counts it.
+    /// Turns until the run is over for this worker; operations may still be in flight.
     ///
     /// # Errors
     ///
-    /// The first trouble; the worker must not be turned again after it.
-    pub fn turn(&mut self) -> Result<Turn, Trouble> {
+    /// The first trouble.
+    pub fn run(&mut self) -> Result<(), WorkerError> {
+        if self.is_single() {
+            self.run_as::<Single>()
+        } else if self.is_plain() {
+            self.run_as::<Plain>()
+        } else {
+            self.run_as::<Any>()
+        }
+    }
+
+    #[inline]
+    fn run_as<S: Shape>(&mut self) -> Result<(), WorkerError> {
+        while self.turn_as::<S>()? == Turn::GoOn {}
+        Ok(())
+    }
+
+    /// One turn, for those who look on at each.
+    #[cfg(test)]
+    pub(crate) fn turn(&mut self) -> Result<Turn, WorkerError> {
+        if self.is_single() {
+            self.turn_as::<Single>()
+        } else if self.is_plain() {
+            self.turn_as::<Plain>()
+        } else {
+            self.turn_as::<Any>()
+        }
+    }
+
+    /// Issues what may be issued, waits for what comes back, and counts it. The worker must not be turned again after
+    /// an error.
+    #[inline]
+    fn turn_as<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
         // In a closed loop the stamp of the last completions is the time of the next starts: a
         // request's time then includes reaping and staging its batch. Paced starts need the time
         // itself.
-        let now_ns = if self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
-        if now_ns >= self.phases.end_ns.min(self.stop.at_ns()) || self.stop.is_over() {
+        let now_ns = if !S::IS_PLAIN && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
+        if now_ns >= self.phases.end_ns || now_ns >= self.stop.leave_ns() {
             return Ok(Turn::Over);
         }
-        self.enter_phase(now_ns);
-        if self.flusher.as_mut().is_some_and(|flusher| flusher.is_due(&self.recorder)) {
-            return self.flush(now_ns);
+        if !S::IS_PLAIN {
+            // Otherwise at the stamp, which is this one.
+            self.enter_part(now_ns);
         }
-        if let Submission::Batched(batched) = self.submission {
+        if S::IS_SINGLE && E::DOES_NOW && self.do_in_a_row(now_ns)? {
+            return Ok(Turn::GoOn);
+        }
+        if !S::IS_PLAIN && self.flusher.as_mut().is_some_and(|flusher| flusher.is_due(&self.recorder)) {
+            return self.flush();
+        }
+        if !S::IS_PLAIN
+            && let Submission::Batched(batched) = self.submission
+        {
             return self.turn_batched(batched, now_ns);
         }
         let before = self.engine.in_flight();
-        let next_start_ns = self.issue(now_ns);
-        if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
-            return Ok(Turn::Over);
-        }
-        let started = self.engine.in_flight() - before;
-        self.sample_stamps(now_ns, started);
-        if E::TAKES_MANY && self.spread.is_on() {
-            self.wait_spread(now_ns, next_start_ns, before, started)?;
+        let mut next_start_ns = None;
+        let started = if S::IS_SINGLE {
+            self.issue_only(now_ns)
+        } else if S::IS_PLAIN {
+            self.issue_plain(now_ns)
         } else {
-            self.wait(now_ns, next_start_ns)?;
+            next_start_ns = self.issue(now_ns);
+            if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
+                return Ok(Turn::Over);
+            }
+            self.engine.in_flight() - before
+        };
+        if !E::STAMPS && started > 0 {
+            self.sample_stamps(now_ns, started);
+        }
+        let is_watched = E::TAKES_MANY && !S::IS_SINGLE && started > 0 && self.spread.is_watched();
+        // Waits only if nothing more may start, and not in an iteration that checks how many of the started operations
+        // complete inside the submission.
+        let wait = if E::TAKES_MANY && !S::IS_SINGLE && (is_watched || self.spread.has_more) {
+            Wait::Poll
+        } else if S::IS_PLAIN {
+            Wait::For { count: 1 }
+        } else {
+            let Some(wait) = self.wait_for(now_ns, next_start_ns) else { return Ok(Turn::GoOn) };
+            wait
+        };
+        self.push_and_collect::<S>(wait)?;
+        if is_watched {
+            self.spread.saw(before, started, before + started - self.engine.in_flight());
         }
         Ok(Turn::GoOn)
     }
 
-    /// Waits only if nothing more may start, and not in a turn that looks how many of the `started` operations
-    /// complete inside the submission, with `before` others in flight.
-    #[inline(never)]
-    fn wait_spread(
-        &mut self,
-        now_ns: u64,
-        next_start_ns: Option<u64>,
-        before: u32,
-        started: u32,
-    ) -> Result<(), Trouble> {
-        if started > 0 && self.spread.is_watched() {
-            self.push_and_reap(Wait::Poll, now_ns)?;
-            let completed = before + started - self.engine.in_flight();
-            self.spread.saw(before, started, completed);
-            Ok(())
-        } else if self.spread.has_more {
-            self.push_and_reap(Wait::Poll, now_ns)
-        } else {
-            self.wait(now_ns, next_start_ns)
-        }
-    }
-
     /// Waits for what is under way, then flushes.
     #[cold]
-    fn flush(&mut self, now_ns: u64) -> Result<Turn, Trouble> {
+    fn flush(&mut self) -> Result<Turn, WorkerError> {
         if self.engine.in_flight() > 0 {
-            self.wait(now_ns, None)?;
+            self.push_and_collect::<Any>(Wait::For { count: 1 })?;
             return Ok(Turn::GoOn);
         }
         let begun_ns = self.clock.now_ns();
         if let Some(Err((work, error))) = self.flusher.as_mut().map(|flusher| flusher.flush(&self.recorder)) {
-            return Err(Trouble::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
+            return Err(WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
         }
         self.now_ns = self.clock.now_ns();
-        let counts = self.paging.is_measuring() && self.now_ns < self.phases.cool_down_ns.min(self.stop.at_ns());
+        let counts = self.cursor.is_measuring() && self.now_ns < self.phases.measurement(&self.stop).end;
         if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| counts) {
             flushes.record(self.now_ns - begun_ns);
         }
@@ -242,6 +278,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// number of operations that did not come back.
     pub fn drain(&mut self, deadline_ns: u64) -> u32 {
         self.count_backlog();
+        self.engine.forget_waiting();
         let mut cancelled = false;
         while self.engine.in_flight() > 0 {
             let now_ns = self.clock.now_ns();
@@ -251,9 +288,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             // Half of the time is for I/Os to end by themselves.
             let patience_ns = if cancelled { deadline_ns } else { now_ns + (deadline_ns - now_ns) / 2 };
             let pushed = self.engine.push(Wait::Until { count: 1, deadline_ns: patience_ns });
-            self.done.clear();
-            self.engine.reap(&mut self.done, u32::MAX);
-            let nothing = self.done.items().is_empty();
+            let mut nothing = true;
+            self.engine.look();
+            self.engine.take(u32::MAX, |_| nothing = false);
             if pushed.is_err() || (nothing && !cancelled && self.clock.now_ns() >= patience_ns) {
                 self.engine.cancel_all();
                 cancelled = true;
@@ -261,15 +298,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
         self.engine.in_flight()
-    }
-
-    pub(crate) fn enter_phase(&mut self, now_ns: u64) {
-        if !self.paging.is_measuring() && now_ns >= self.phases.measure_ns && now_ns < self.phases.cool_down_ns {
-            self.paging.start_measuring(now_ns, &self.phases, &self.recorder);
-            if let Some(allowance) = &mut self.allowance {
-                allowance.start_measuring();
-            }
-        }
     }
 
     /// True if nothing is in flight and nothing more may start: the allowance is used up, and
@@ -283,41 +311,35 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         over
     }
 
-    /// Hands staged operations over, waits for a completion or for the next start, and counts what
-    /// came back.
-    #[inline]
-    fn wait(&mut self, now_ns: u64, next_start_ns: Option<u64>) -> Result<(), Trouble> {
-        let in_flight = self.engine.in_flight();
-        let waits = &self.recorder.waits;
-        let wait = match next_start_ns {
-            Some(start_ns) if in_flight == 0 => {
+    /// What is waited for: a completion, or the next start. `None` if that was slept for, with nothing in flight.
+    fn wait_for(&self, now_ns: u64, next_start_ns: Option<u64>) -> Option<Wait> {
+        match next_start_ns {
+            Some(start_ns) if self.engine.in_flight() == 0 => {
                 self.recorder.in_flight.set(0);
                 if start_ns - now_ns > SPIN_NS {
-                    waits.throttle_sleep.add(1);
+                    self.recorder.waits.throttle_sleep.add(1);
                     sys::clock::sleep_until_ns(self.wake_ns(start_ns).min(self.phases.end_ns));
                 }
-                return Ok(());
+                None
             }
-            Some(start_ns) if start_ns - now_ns <= SPIN_NS => Wait::Poll,
-            Some(start_ns) => Wait::Until { count: 1, deadline_ns: self.wake_ns(start_ns) },
-            None => Wait::For { count: 1 },
-        };
-        self.push_and_reap(wait, now_ns)
+            Some(start_ns) if start_ns - now_ns <= SPIN_NS => Some(Wait::Poll),
+            Some(start_ns) => Some(Wait::Until { count: 1, deadline_ns: self.wake_ns(start_ns) }),
+            None => Some(Wait::For { count: 1 }),
+        }
     }
 
     /// Hands staged operations over, waits as told, and counts what came back.
     #[inline]
-    fn push_and_reap(&mut self, wait: Wait, now_ns: u64) -> Result<(), Trouble> {
-        self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
-        let waits = &self.recorder.waits;
-        match wait {
-            Wait::For { .. } => waits.wait.add(1),
-            Wait::Until { .. } => waits.throttle_wait.add(1),
-            Wait::Poll => waits.lookaside.add(1),
+    fn push_and_collect<S: Shape>(&mut self, wait: Wait) -> Result<(), WorkerError> {
+        // The only request was just started, or is still under way.
+        let in_flight = if S::IS_SINGLE { 1 } else { self.engine.in_flight() };
+        self.recorder.in_flight.set(u64::from(in_flight));
+        if matches!(wait, Wait::Until { .. }) {
+            self.recorder.waits.throttle_wait.add(1);
         }
         let pushed = self.engine.push(wait).map_err(|error| engine_trouble(&error))?;
-        self.count_submission(pushed, now_ns);
-        self.reap_counted(self.completions_max, wait == Wait::Poll)
+        self.count_submission(pushed);
+        self.collect::<S>(if S::IS_SINGLE { 1 } else { self.completions_max }, wait == Wait::Poll)
     }
 
     /// When a wait for a start ends. In an open loop it ends early enough to be awake at the start:
@@ -326,25 +348,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if self.open_loop { start_ns - SPIN_NS.min(start_ns) } else { start_ns }
     }
 
-    /// Counts a system call that was made at `now_ns` and handed operations over. Those of the warm-up are
-    /// forgotten later, those of the cool-down never counted.
+    /// Counts a system call that handed operations over. Those of the warm-up are forgotten later, those of the
+    /// cool-down never counted.
     #[inline]
-    pub(crate) fn count_submission(&self, pushed: Pushed, now_ns: u64) {
-        let counts = pushed.submitted > 0 && now_ns < self.phases.cool_down_ns;
-        self.recorder.submits.add(u64::from(counts));
-    }
-
-    /// Takes at most `most` completions, after a look without waiting or after a wait.
-    pub(crate) fn reap_counted(&mut self, most: u32, was_look: bool) -> Result<(), Trouble> {
-        self.done.clear();
-        self.engine.reap(&mut self.done, most);
-        let waits = &self.recorder.waits;
-        let tally = if was_look { &waits.lookaside_completions } else { &waits.wait_completions };
-        tally[self.done.items().len().min(7)].add(1);
-        self.collect()
+    pub(crate) fn count_submission(&self, pushed: Pushed) {
+        if pushed.submitted > 0 && self.cursor.counts() {
+            self.recorder.submits.add(1);
+        }
     }
 }
 
-pub(crate) fn engine_trouble(error: &io::Error) -> Trouble {
-    Trouble::Engine { errno: error.raw_os_error().unwrap_or(0) }
+pub(crate) fn engine_trouble(error: &io::Error) -> WorkerError {
+    WorkerError::Engine { errno: error.raw_os_error().unwrap_or(0) }
 }

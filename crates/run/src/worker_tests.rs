@@ -1,5 +1,7 @@
 //! Workers over the null engine on a clock that the test owns: every turn is in its hands.
 
+// Shows faults: The time of day is set
+
 mod course;
 mod depth;
 mod pacing;
@@ -7,7 +9,7 @@ mod read_along;
 mod simulated;
 mod truth;
 
-use crate::course::Course;
+use crate::interval_layout::IntervalLayout;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
@@ -16,6 +18,7 @@ use crate::worker::{Sampling, Turn, Worker};
 use engine::null::NullEngine;
 use engine::sync::SyncEngine;
 use hot::clock::Clock;
+use hot::rng::Rng;
 use model::plan::{
     Area, Assignment, Content, EngineKind, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
@@ -82,13 +85,15 @@ fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> Ti
 }
 
 fn context(plan: TimeSpanPlan) -> Context {
-    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0], &Arc::new(Course::new(&plan))));
+    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0], &Arc::new(IntervalLayout::new(&plan))));
     let targets = plan.workers[0].targets.iter().map(|target| target.target + 1).max().unwrap_or(0);
+    let rng = Rng::stream(plan.workers[0].seed, plan.workers[0].stream);
     Context {
         plan: Arc::new(plan),
         ready: Arc::new(Ready::untouched(targets)),
         recorder,
         stop: Arc::new(Stop::default()),
+        rng,
         budget: None,
     }
 }
@@ -114,6 +119,7 @@ fn run_to_the_end(context: &Context, step_ns: u64) -> (Vec<RowRecord>, u64) {
     (context.recorder.row_records(), turns)
 }
 
+// Shows switches: -W<seconds>
 #[test]
 fn only_what_completes_inside_the_measurement_is_counted() {
     let context = context(plan_of(vec![target(0, 8)], Assignment::Fixed, 8));
@@ -136,33 +142,57 @@ fn only_what_completes_inside_the_measurement_is_counted() {
     assert_eq!(context.recorder.thread_record(0).submits, 100_000, "those of the cool-down do not count");
 }
 
+/// The I/Os of each interval that synchronous calls on a device which answers at once made.
+fn synchronous_ios(context: &Context, step_ns: u64) -> Vec<u64> {
+    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns };
+    let plan = &context.plan.workers[0];
+    let (regions, layout) = setup::lay_out(context, plan).expect("a few KiB of buffers").split();
+    let zero = File::options().read(true).write(true).open("/dev/zero").expect("every machine has it");
+    let engine = SyncEngine::new(&clock, plan.slots, vec![zero.into()], regions);
+    let mut worker = setup::assemble(context, plan, &layout, engine, &clock);
+    worker.start(Phases::new(&context.plan, 0));
+    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    let row = &context.recorder.row_records()[0];
+    let intervals: Vec<u64> = row.intervals.iter().map(|one| one.read.count + one.write.count).collect();
+    assert_eq!(row.read.tally.count + row.write.tally.count, intervals.iter().sum::<u64>());
+    assert_eq!(row.read.tally.max_ns.max(row.write.tally.max_ns), step_ns);
+    intervals
+}
+
 #[test]
 fn operations_with_stamps_of_their_own_count_where_these_say() {
     let context = context(plan_of(vec![target(0, 8)], Assignment::Fixed, 8));
-    let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 10_000 };
-    let plan = &context.plan.workers[0];
-    let (regions, layout) = setup::lay_out(&context, plan).expect("a few KiB of buffers").split();
-    let zero = File::options().read(true).write(true).open("/dev/zero").expect("every machine has it");
-    let engine = SyncEngine::new(&clock, plan.slots, vec![zero.into()], regions);
-    let mut worker = setup::assemble(&context, plan, &layout, engine, &clock);
-    worker.start(Phases::new(&context.plan, 0));
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
     // One ends each 20 µs; the measurement begins with the second of a batch of eight.
-    let rows = context.recorder.row_records();
-    assert_eq!(rows[0].read.tally.count + rows[0].write.tally.count, 500);
-    let intervals: Vec<u64> = rows[0].intervals.iter().map(|one| one.read.count + one.write.count).collect();
-    assert_eq!(intervals, [50; 10]);
+    assert_eq!(synchronous_ios(&context, 10_000), [50; 10]);
+}
+
+#[test]
+fn ios_in_a_row_count_where_their_stamps_say_and_end_with_the_run() {
+    // One ends each 200 ns or 2 µs: a row ends by its number of I/Os, or by its time.
+    for (step_ns, each) in [(100, 5000), (1000, 500)] {
+        for write_percent in [0, 100] {
+            let alike = WorkerTarget { write_percent, ..target(0, 1) };
+            let whole = context(plan_of(vec![alike.clone()], Assignment::Fixed, 1));
+            assert_eq!(synchronous_ios(&whole, step_ns), [each; 10]);
+            let record = whole.recorder.thread_record(0);
+            assert_eq!(record.submits, each * 10);
+            assert!(record.waits.wait_completions[1] >= each * 10, "{:?}", record.waits);
+            let stopped = context(plan_of(vec![alike], Assignment::Fixed, 1));
+            stopped.stop.request(4_000_000);
+            assert_eq!(synchronous_ios(&stopped, step_ns), [each; 3]);
+        }
+    }
 }
 
 #[test]
 fn short_transfers_of_the_warm_up_are_forgotten() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
     let row = &context.recorder.rows[0];
-    row.record_short(false, 96);
+    row.record_short(false, 4096, 4000);
     assert_eq!(row.short_transfers(), 1);
     context.recorder.start_measuring(0);
     assert_eq!(row.short_transfers(), 0);
-    row.record_short(true, 96);
+    row.record_short(true, 4096, 4000);
     assert_eq!(row.short_transfers(), 1);
 }
 
@@ -251,6 +281,7 @@ fn nothing_is_allocated_in_a_million_operations() {
     }
 }
 
+// Shows faults: The clock of the latencies stops or is slow
 #[test]
 fn a_clock_that_stands_still_does_not_keep_a_worker() {
     let context = context(plan_of(vec![target(0, 4)], Assignment::Fixed, 4));
@@ -266,6 +297,7 @@ fn a_clock_that_stands_still_does_not_keep_a_worker() {
     assert_eq!(row.read.tally.count + row.write.tally.count, 4000);
 }
 
+// Shows faults: It jumps ahead
 #[test]
 fn a_clock_that_jumps_ahead_ends_the_run_and_counts_nothing_behind_the_end() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
@@ -285,6 +317,7 @@ fn a_clock_that_jumps_ahead_ends_the_run_and_counts_nothing_behind_the_end() {
     assert!(row.intervals.iter().all(|interval| interval.index < 4));
 }
 
+// Shows faults: It goes backwards
 #[test]
 fn a_clock_that_goes_backwards_makes_no_latency_negative() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));

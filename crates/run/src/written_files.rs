@@ -67,20 +67,20 @@ impl WrittenFiles {
     /// A sentence that says that it was not touched.
     pub(crate) fn compare(&self, file: &File, path: &Path, checked: Option<FileStamp>) -> Result<FileStamp, String> {
         let name = path.display();
-        let found = stamp(file).map_err(|error| format!("cannot look at '{name}': {error}"))?;
+        let found = stamp(file).map_err(|error| format!("cannot check '{name}': {error}"))?;
         let expected = match self.by_identity.get(&found.identity).map(|known| known.phase) {
             Some(Phase::Open { .. }) => return Ok(found),
             Some(Phase::Closed(stamp)) => stamp,
             None => match checked {
                 Some(checked) => checked,
-                None => return Err(format!("'{name}' is no longer the file that was made; it was not touched")),
+                None => return Err(format!("'{name}' is no longer the file that was created; it was not touched")),
             },
         };
         if expected.identity != found.identity {
             return Err(format!("'{name}' is no longer the file that was checked; it was not touched"));
         }
         if expected != found {
-            return Err(format!("'{name}' was changed by another process after it was checked; it was not touched"));
+            return Err(format!("'{name}' was changed by another process after the check; it was not touched"));
         }
         Ok(found)
     }
@@ -156,7 +156,7 @@ impl WrittenFiles {
             let Phase::Open { content: Some(content) } = written.phase else { continue };
             match close_by_name(&written.path, *identity, content) {
                 Ok(Some(stamp)) => written.phase = Phase::Closed(stamp),
-                // It is gone, or bears another name now: it stays marked as open.
+                // It was removed or renamed: it stays marked as open.
                 Ok(None) => {}
                 Err(reason) => reasons.push(format!(
                     "'{}' stays marked as being written to, so the next write needs --overwrite: {reason}",
@@ -265,11 +265,11 @@ fn past_time() -> i64 {
 ///
 /// # Errors
 ///
-/// A sentence that says so.
+/// The error as a sentence.
 pub(crate) fn check_unused(look: &File, path: &Path) -> Result<(), String> {
     match sys::lease::write_lease_within(look, PATIENCE) {
         Ok(WriteLease::Refused) => {
-            Err(format!("'{}' was opened by another process after it was checked; it was not touched", path.display()))
+            Err(format!("'{}' was opened by another process after the check; it was not touched", path.display()))
         }
         // Where leases do not work, the check before planning looked into /proc and said so.
         Ok(WriteLease::Granted) | Err(_) => Ok(()),

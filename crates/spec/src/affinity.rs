@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<CpuList, ListFault> {
                     return Err(ListFault {
                         at: start,
                         message: format!(
-                            "group {group} is given without CPUs; a whole group needs a switch of its own (-ag{group})"
+                            "group {group} is given without CPUs; give a whole group in a separate option (-ag{group})"
                         ),
                     });
                 }
@@ -91,17 +91,14 @@ impl Reader<'_> {
         if self.is_at_end() {
             return Err(ListFault {
                 at: self.at,
-                message: "incomplete affinity specification; a CPU or group is missing at the end".to_owned(),
+                message: "incomplete affinity list; a CPU or group is missing at the end".to_owned(),
             });
         }
         Ok(())
     }
 
     fn syntax(&self, wanted: &str) -> ListFault {
-        ListFault {
-            at: self.at,
-            message: format!("syntax error in the affinity specification at the marked place; expected {wanted}"),
-        }
+        ListFault { at: self.at, message: format!("syntax error in the affinity list at the mark; expected {wanted}") }
     }
 
     /// A number; one that does not fit is larger than any limit.
@@ -142,10 +139,7 @@ impl Reader<'_> {
             });
         }
         if first > last {
-            return Err(ListFault {
-                at,
-                message: format!("CPU range {typed} is inverted; give the smaller CPU first"),
-            });
+            return Err(ListFault { at, message: format!("CPU range {typed} is reversed; give the lower CPU first") });
         }
         // Both are at most 63.
         Ok(first as u32..=last as u32)
@@ -200,7 +194,7 @@ mod tests {
             ("0-64", 0, "CPU range 0-64 is out of range"),
             ("4294967296", 0, "out of range"),
             ("99999999999999999999", 0, "out of range"),
-            ("5-3", 0, "inverted"),
+            ("5-3", 0, "reversed"),
             ("g70000,1", 1, "group 70000 is out of range"),
             ("g65536", 1, "out of range"),
             ("g0,g1", 3, "group 1 is given without CPUs"),

@@ -5,25 +5,25 @@
 mod scan;
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, LoadRequest, ParseFailure, RunRequest, ShowRequest, Subcommand, Surroundings};
-use crate::nearness::near;
+use crate::command::{Command, Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest, Subcommand};
 use crate::options::{self, Kind, OptionRow, Pass};
 use crate::targets;
-use crate::xml_write::unsayable_paths;
 use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
+use settings::suggest::near;
+use settings::xml::unsayable_paths;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Reads the arguments behind the program's name.
-pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Command, ParseFailure> {
+/// Parses the arguments, without the program's name.
+pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command, ParseFailure> {
     let Some(first) = args.first() else {
         return Ok(Command::UsageWithoutArguments);
     };
     if let Some(subcommand) = Subcommand::from_name(first) {
         return Ok(Command::Subcommand(subcommand, args[1..].to_vec()));
     }
-    let line = match scan::scan(args, surroundings)? {
+    let line = match scan::scan(args, environment)? {
         scan::Scanned::Answer(command) => return Ok(command),
         scan::Scanned::Line(line) => line,
     };
@@ -33,8 +33,8 @@ pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Comma
         overrides: line.overrides.clone(),
         ..Builder::default()
     };
-    // What was noticed on the way helps to understand what was not understood in the end.
-    interpret(&line, &mut builder, args.len(), surroundings).map_err(|failure| {
+    // Earlier warnings help to understand the error.
+    interpret(&line, &mut builder, args.len(), environment).map_err(|failure| {
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
         ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
     })
@@ -44,10 +44,10 @@ fn interpret(
     line: &Line,
     builder: &mut Builder,
     argument_count: usize,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<Command, ParseFailure> {
     check_company_of_profile(&line.short)?;
-    apply(Pass::One, &line.short, builder, surroundings)?;
+    apply(Pass::One, &line.short, builder, environment)?;
     if let Some(format) = builder.system_information {
         if argument_count > 1 {
             return Err(ParseFailure::because("-Rs must be the only argument"));
@@ -65,8 +65,8 @@ fn interpret(
             warnings: std::mem::take(&mut builder.warnings),
         }));
     }
-    apply(Pass::Two, &line.short, builder, surroundings)?;
-    finish(line, builder, surroundings)
+    apply(Pass::Two, &line.short, builder, environment)?;
+    finish(line, builder, environment)
 }
 
 /// Refuses two documents on stdout, and says so where none will be written.
@@ -88,7 +88,7 @@ fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
     Ok(())
 }
 
-/// Refuses what may not stand beside `-X`, before or after it.
+/// Refuses options that cannot be combined with `-X`, before or after it.
 fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
     let is_profile = |option: &&ShortOption| option.row().is_some_and(|row| row.name == "-X");
     match typed.iter().filter(is_profile).count() {
@@ -104,7 +104,8 @@ fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
                 .map(|row| row.name)
                 .collect();
             return Err(ParseFailure::because(format!(
-                "'{}' cannot be combined with an XML profile (-X); only {} and options that begin with -- can",
+                "'{}' cannot be combined with an XML profile (-X); only {} and options that begin with -- may be used \
+                 with it",
                 option.argument,
                 company.join(" ")
             )));
@@ -118,7 +119,7 @@ fn apply(
     pass: Pass,
     typed: &[ShortOption],
     builder: &mut Builder,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<(), ParseFailure> {
     for option in typed {
         let argument = option.argument.as_str();
@@ -132,7 +133,7 @@ fn apply(
             continue;
         }
         let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
-        (row.apply)(builder, &Given { argument, value, surroundings }).map_err(|fault| {
+        row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
             // A fault of several lines shows the argument below its first.
             let (text, marked) =
                 fault.0.split_once('\n').map_or((fault.0.as_str(), ""), |(text, marked)| (text, marked));
@@ -147,15 +148,15 @@ fn apply(
     Ok(())
 }
 
-/// Text behind a flag does not count, as in `DiskSpd`; scripts in the field have it (`-n953`).
+/// Text after a flag is ignored, as in `DiskSpd`; scripts in the field contain it (`-n953`).
 fn ignore_text(row: &OptionRow, argument: &str, text: &str, builder: &mut Builder) -> &'static str {
     if !text.trim().is_empty() {
-        builder.warn(format!("'{argument}': the text '{text}' behind {} is ignored{}", row.name, long_hint(argument)));
+        builder.warn(format!("'{argument}': the text '{text}' after {} is ignored{}", row.name, long_hint(argument)));
     }
     ""
 }
 
-/// For `-help` and its kind, which were meant to begin with two dashes.
+/// Hint for `-help` and others that were meant to begin with two dashes.
 fn long_hint(argument: &str) -> String {
     let meant = format!("-{argument}");
     match options::find_long(meant.split('=').next().unwrap_or_default()) {
@@ -188,10 +189,10 @@ fn kin(argument: &str) -> String {
         .map(|row| row.name)
         .collect();
     names.dedup();
-    if names.is_empty() { String::new() } else { format!("there is {}; ", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!("did you mean {}? ", names.join(", ")) }
 }
 
-fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -> Result<Command, ParseFailure> {
+fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> Result<Command, ParseFailure> {
     if builder.usage {
         return Ok(Command::Usage);
     }
@@ -204,8 +205,8 @@ fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -
     if line.targets.is_empty() {
         return Err(ParseFailure::because("need to provide at least one target: the path of a file or device"));
     }
-    if builder.said.separation && builder.settings().large_pages {
-        builder.warn("large pages (-l) win over buffer separation (-bsp) for I/O buffers");
+    if builder.seen.separation && builder.settings().large_pages {
+        builder.warn("buffer separation (-bsp) has no effect: large pages (-l) are used for I/O buffers");
     }
     if builder.span.request_count > 0 && builder.span.thread_count == 0 {
         builder.warn("-O has no effect without -F");
@@ -221,16 +222,17 @@ fn finish(line: &Line, builder: &mut Builder, surroundings: &dyn Surroundings) -
             warnings: std::mem::take(&mut builder.warnings),
         }));
     }
+    targets::check_number(&profile)?;
     let refusals: Vec<String> = line
         .targets
         .iter()
-        .filter_map(|target| targets::refusal(target, surroundings))
+        .filter_map(|target| targets::refusal(target, environment))
         .map(|refusal| format!("ERROR: {refusal}"))
         .collect();
     if !refusals.is_empty() {
         return Err(ParseFailure { messages: refusals, exit_status: 3 });
     }
-    builder.warnings.extend(line.targets.iter().filter_map(|target| targets::warning(target, surroundings)));
+    builder.warnings.extend(line.targets.iter().filter_map(|target| targets::warning(target, environment)));
     Ok(Command::Run(RunRequest {
         profile,
         events: std::mem::take(&mut builder.events),

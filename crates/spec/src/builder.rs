@@ -1,6 +1,6 @@
 //! The command line so far: what the options build up, left to right.
 
-use crate::command::{Events, Overrides, RunOptions, Surroundings};
+use crate::command::{Environment, Events, Overrides, RunOptions};
 use crate::number;
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ pub(crate) struct Given<'a> {
     /// What follows the option's name, without leading blanks.
     pub(crate) value: &'a str,
     /// For the options whose effect depends on it.
-    pub(crate) surroundings: &'a dyn Surroundings,
+    pub(crate) environment: &'a dyn Environment,
 }
 
-/// What has been said so far.
+/// Options parsed so far.
 #[derive(Default)]
 pub(crate) struct Builder {
     /// Profile settings; its timespans are made at the end.
@@ -48,7 +48,7 @@ pub(crate) struct Builder {
     pub(crate) system_information: Option<ResultFormat>,
     /// `-X`.
     pub(crate) profile_path: Option<PathBuf>,
-    pub(crate) said: Said,
+    pub(crate) seen: SeenOptions,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -61,9 +61,9 @@ impl Default for TargetSettings {
     }
 }
 
-/// What has been said explicitly, where saying it again or along with something else is an error.
+/// Options given explicitly, where repeating or combining them is an error.
 #[derive(Default)]
-pub(crate) struct Said {
+pub(crate) struct SeenOptions {
     /// `-B`
     pub(crate) base: bool,
     /// `-f<size>` or the length of `-B`
@@ -93,7 +93,7 @@ impl Builder {
         self.warnings.push(warning.into());
     }
 
-    /// The number at the start of the value, as C's `atoi` reads it. Text behind it is ignored as
+    /// The number at the start of the value, as C's `atoi` reads it. Text after it is ignored as
     /// `DiskSpd` ignores it, but not silently.
     pub(crate) fn number(&mut self, given: &Given<'_>) -> Result<i64, Fault> {
         let (number, rest) = number::leading(given.value)?;
@@ -103,7 +103,7 @@ impl Builder {
 
     pub(crate) fn warn_of_ignored(&mut self, given: &Given<'_>, rest: &str) {
         if !rest.trim().is_empty() {
-            self.warn(format!("'{}': the text '{rest}' at its end is ignored", given.argument));
+            self.warn(format!("'{}': the trailing text '{rest}' is ignored", given.argument));
         }
     }
 

@@ -1,4 +1,4 @@
-//! `diskspd check`: the words behind it.
+//! Arguments of `diskspd check`.
 
 use crate::command::ParseFailure;
 use crate::{file_name, size};
@@ -7,25 +7,26 @@ use model::check::Workload;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// What `diskspd check --help` prints.
+/// Output of `diskspd check --help`.
 pub const HELP: &str = "\
 Usage: diskspd check [-c<size>] [--for sql] [--json FILE] TARGET...
 
-Tells before a run what would move its figures, or keep it from running: room, health of drives and file
-systems, work in the background, other users, power saving, limits, schedulers, alignment, paths. Looks for
-two seconds and writes nothing to the targets.
+Checks before a run for conditions that would prevent it or bias its results: free space, health of
+drives and file systems, background work, other users, power saving, limits, schedulers, alignment, paths.
+Observes for two seconds and writes nothing to the targets.
 
-  TARGET          a file, there or to be made, or a block device
-  -c<size>[KMGT]  the size that the run will make each file with
-      --for sql   also what SQL Server on Linux asks of its storage
-      --json FILE the findings as JSON too; - = stdout, instead of the table. A file that is there is
+  TARGET          a file, existing or to be created, or a block device
+  -c<size>[KMGT]  size with which the run will create each file
+      --for sql   also check the storage requirements of SQL Server on Linux
+      --json FILE
+                  also write the findings as JSON; - = stdout, instead of the table. An existing file is
                   replaced only if it is empty or an earlier report of check
       --replace-output
                   let --json replace any regular file
-  -h, --help      this text
+  -h, --help      print this help
 
-Exit status: 0 = nothing fails, though there may be warnings; 1 = something fails; 3 = not understood.
-A file called check is measured as ./check.
+Exit status: 0 = no check failed (warnings are possible); 1 = a check failed; 3 = command line not valid.
+To measure a file named check, write ./check.
 ";
 
 /// What follows `diskspd check`.
@@ -52,9 +53,9 @@ pub struct CheckRequest {
     pub replace_output: bool,
 }
 
-/// Reads the words behind `diskspd check`.
+/// Parses the arguments of `diskspd check`.
 pub fn parse(args: &[OsString]) -> Result<CheckCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd check --help tells more")))
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd check --help")))
 }
 
 fn read(args: &[OsString]) -> Result<CheckCommand, String> {
@@ -72,7 +73,7 @@ fn read(args: &[OsString]) -> Result<CheckCommand, String> {
         }
     }
     if request.targets.is_empty() {
-        return Err("there is no target to check".to_owned());
+        return Err("no target given".to_owned());
     }
     Ok(CheckCommand::Check(request))
 }
@@ -83,15 +84,19 @@ fn value(parser: &mut lexopt::Parser) -> Result<OsString, String> {
 
 fn size_of(value: &OsStr) -> Result<u64, String> {
     let wrong = |reason: String| format!("-c '{}': {reason}", value.display());
-    let text = value.to_str().ok_or_else(|| wrong("it is no text".to_owned()))?;
+    let text = value.to_str().ok_or_else(|| wrong("not valid UTF-8".to_owned()))?;
     if text.ends_with(['b', 'B']) {
-        return Err(wrong("blocks have no size here; give it in bytes, K, M, G or T".to_owned()));
+        return Err(wrong("a size in blocks (b) is not possible here; give it in bytes, K, M, G or T".to_owned()));
     }
     size::parse(text, 1).map_err(|fault| wrong(fault.to_string()))
 }
 
 fn workload(value: &OsStr) -> Result<Workload, String> {
-    if value == "sql" { Ok(Workload::Sql) } else { Err(format!("--for '{}': there is sql alone", value.display())) }
+    if value == "sql" {
+        Ok(Workload::Sql)
+    } else {
+        Err(format!("--for '{}': unknown workload (supported: sql)", value.display()))
+    }
 }
 
 #[cfg(test)]
@@ -121,10 +126,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
-            ("", "no target to check"),
-            ("a --for oracle", "--for 'oracle': there is sql alone"),
+            ("", "no target given"),
+            ("a --for oracle", "--for 'oracle': unknown workload (supported: sql)"),
             ("a -c1x", "-c '1x'"),
-            ("a -c8b", "blocks have no size here"),
+            ("a -c8b", "a size in blocks (b) is not possible"),
             ("a --jason x", "invalid option '--jason'"),
         ] {
             let failure = parsed(line).expect_err(line);

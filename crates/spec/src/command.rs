@@ -4,26 +4,27 @@ use crate::completions::Shell;
 use crate::outputs::Outputs;
 use model::expectation::Stated;
 use model::live::LiveOptions;
-use model::plan::EngineKind;
 use model::preset::PresetRun;
-use model::profile::{EndAfter, Profile, RateProcess, ResultFormat};
+use model::profile::{Profile, ResultFormat, TimeSpan};
+use settings::LINUX_IN_TIME_SPAN;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What parsing must know and may not find out itself.
-pub trait Surroundings {
+/// Facts about the system that parsing depends on.
+pub trait Environment {
     /// Milliseconds since boot, low 32 bits: the seed of a bare `-z`.
     fn milliseconds_since_boot(&self) -> u32;
-    /// True if something stands at `path`.
+    /// True if `path` exists.
     fn file_exists(&self, path: &Path) -> bool;
 }
 
-/// A place where nothing exists, seconds after boot.
+/// A system without files, seconds after boot.
 #[cfg(test)]
-pub(crate) struct Nothing;
+pub(crate) struct FakeEnv;
 
 #[cfg(test)]
-impl Surroundings for Nothing {
+impl Environment for FakeEnv {
     fn milliseconds_since_boot(&self) -> u32 {
         4711
     }
@@ -33,7 +34,7 @@ impl Surroundings for Nothing {
     }
 }
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// `-?`, `/?`: the usage text on stdout, exit status 0.
@@ -67,7 +68,7 @@ pub enum Command {
     Subcommand(Subcommand, Vec<OsString>),
 }
 
-/// Programs within the program.
+/// Subcommands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subcommand {
     /// `report`: [`crate::report_command`].
@@ -89,7 +90,6 @@ pub enum Subcommand {
 }
 
 impl Subcommand {
-    /// All.
     pub const ALL: [Self; 8] = [
         Self::Check,
         Self::Preset,
@@ -118,14 +118,14 @@ impl Subcommand {
     /// One line for help.
     pub const fn summary(self) -> &'static str {
         match self {
-            Self::Report => "print the report of a saved result, or bring it into another form",
+            Self::Report => "print the report of a saved result, or convert it to another format",
             Self::Devices => "list the block devices of this machine",
-            Self::Sweep => "run a load once for each value of an option, and find the depth to use",
-            Self::Compare => "compare saved results: what differs, and whether that can be chance",
-            Self::Preset => "run loads with a name: SQL Server, virtual machines, desktops",
-            Self::Check => "tell before a run what would move its figures or keep it from running",
-            Self::Monitor => "show what devices do: a live table, CSV, JSON lines",
-            Self::Repeat => "run the same load several times, and tell average, median and spread",
+            Self::Sweep => "run a load once per value of an option; recommend a depth",
+            Self::Compare => "compare saved results: differences and their significance",
+            Self::Preset => "run named loads: SQL Server, virtual machines, desktops",
+            Self::Check => "check for conditions that would prevent or bias a run",
+            Self::Monitor => "show block device activity: a live table, CSV, JSON lines",
+            Self::Repeat => "run the same load several times, and report mean, median and spread",
         }
     }
 
@@ -199,7 +199,7 @@ pub enum Loaded {
     Run(RunRequest),
 }
 
-/// Options that count whether the profile is typed or read; `None` and `false` = not said.
+/// Options that apply to typed profiles and to those from `-X`; `None` and `false` = not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `-d`
@@ -218,30 +218,16 @@ pub struct Overrides {
     pub verbose_stats: bool,
     /// `-:`
     pub experiment_flags: Option<u32>,
-    /// `--engine`
-    pub engine: Option<EngineKind>,
-    /// `--sqpoll`
-    pub submission_polling: bool,
-    /// `--iopoll`
-    pub completion_polling: bool,
-    /// `--cold`
-    pub cold: bool,
-    /// `--near-device`
-    pub near_device: bool,
-    /// `--max-ios`, `--max-bytes`, `--max-write`
-    pub end_after: EndAfter,
-    /// `--rate`
-    pub rate_iops: Option<u32>,
-    /// `--rate-process`
-    pub rate_process: Option<RateProcess>,
-    /// `--fdatasync-every`
-    pub flush_after_writes: Option<u32>,
+    /// What our own options set in a timespan.
+    pub settings: TimeSpan,
+    /// The elements of those that were given.
+    pub given: BTreeSet<&'static str>,
     /// `--live`, `--live-json` and `--metrics`, which show latencies: as `-L`.
     pub measure_latency: bool,
 }
 
 impl Overrides {
-    /// Puts what was said into the profile and every timespan of it.
+    /// Applies the given options to the profile and all its timespans.
     pub fn apply(&self, profile: &mut Profile) {
         profile.verbose |= self.verbose;
         profile.verbose_stats |= self.verbose_stats;
@@ -256,16 +242,10 @@ impl Overrides {
             span.warm_up_s = self.warm_up_s.unwrap_or(span.warm_up_s);
             span.cool_down_s = self.cool_down_s.unwrap_or(span.cool_down_s);
             span.random_seed = self.random_seed.unwrap_or(span.random_seed);
-            span.engine = self.engine.or(span.engine);
-            span.submission_polling |= self.submission_polling;
-            span.completion_polling |= self.completion_polling;
-            span.cold |= self.cold;
-            span.near_device |= self.near_device;
-            span.end_after = self.end_after.or(span.end_after);
-            span.rate_iops = self.rate_iops.or(span.rate_iops);
-            span.rate_process = self.rate_process.or(span.rate_process);
             span.measure_latency |= self.measure_latency;
-            span.flush_after_writes = self.flush_after_writes.or(span.flush_after_writes);
+            for setting in LINUX_IN_TIME_SPAN.iter().filter(|setting| self.given.contains(setting.element)) {
+                setting.copy(&self.settings, span);
+            }
         }
     }
 }
@@ -298,7 +278,7 @@ pub struct RunOptions {
     pub destroy: Vec<String>,
     /// `--hold-latency`: keep CPUs from sleeping states.
     pub hold_latency: bool,
-    /// `--expect`: what the storage is said to do.
+    /// `--expect`: the rated limits of the storage.
     pub expect: Option<Box<Stated>>,
     /// `--strict`: figures that are not what they claim to be are a failure.
     pub strict: bool,

@@ -1,4 +1,4 @@
-//! `diskspd compare`: the words behind it.
+//! Arguments of `diskspd compare`.
 
 use crate::command::ParseFailure;
 use crate::file_name;
@@ -6,27 +6,28 @@ use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What `diskspd compare --help` prints.
+/// Output of `diskspd compare --help`.
 pub const HELP: &str = "\
 Usage: diskspd compare FIRST SECOND [--fail-if FIGURE>+N%]
        diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%]
        diskspd compare --baseline ONE --drives N MANY
 
-Compares results of the same load: what differs, with 95 % intervals, and whether it is better, worse, no
-difference, or cannot be told. Several results on a side are runs of it; a directory stands for all results
-in it, as repeat makes them.
+Compares results of the same load: the differences with 95 % intervals, and for each whether it is better,
+worse, no difference or inconclusive. Several results on a side count as repeated runs; a directory means
+all results in it, as written by repeat.
 
-  FIRST, SECOND   results: JSON of --json, or what DiskSpd printed on Windows
-      --with      what follows is the second side
+  FIRST, SECOND   results: JSON from --json, or DiskSpd output from Windows
+      --with      the results that follow are the second side
       --fail-if FIGURE>+N%, FIGURE<-N%
-                  exit status 4 if the figure (iops, mib, mean, p50, p99, p99.9, cpu) is more than so much
-                  above, or below, that of the first side and that is not chance; may be given again
-      --anyway    compare loads that are not alike
+                  exit with status 4 if the metric (iops, mib, mean, p50, p99, p99.9, cpu) rose above, or
+                  fell below, the first side by more than N % and the change is significant; may be
+                  given again
+      --anyway    compare even if the loads differ
       --baseline ONE --drives N
-                  the scaling of the other result, over N drives, against ONE drive
-  -h, --help      this text
+                  scaling of the other result, over N drives, against ONE drive
+  -h, --help      print this help
 
-A file called compare is measured as ./compare.
+To measure a file named compare, write ./compare.
 ";
 
 /// What follows `diskspd compare`.
@@ -67,9 +68,9 @@ pub struct ChangeLimit {
     pub percent: f64,
 }
 
-/// Reads the words behind `diskspd compare`.
+/// Parses the arguments of `diskspd compare`.
 pub fn parse(args: &[OsString]) -> Result<CompareCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd compare --help tells more")))
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd compare --help")))
 }
 
 fn read(args: &[OsString]) -> Result<CompareCommand, String> {
@@ -97,10 +98,10 @@ fn read(args: &[OsString]) -> Result<CompareCommand, String> {
         (Some(one), Some(drives)) => {
             return match (first.pop(), first.is_empty() && second.is_empty()) {
                 (Some(many), true) => Ok(CompareCommand::Scaling { one, many, drives }),
-                _ => Err("--baseline takes one other result".to_owned()),
+                _ => Err("--baseline needs exactly one other result".to_owned()),
             };
         }
-        _ => return Err("--baseline and --drives go together".to_owned()),
+        _ => return Err("--baseline and --drives must be given together".to_owned()),
     }
     if !is_second && first.len() == 2 {
         second.extend(first.pop());
@@ -108,20 +109,26 @@ fn read(args: &[OsString]) -> Result<CompareCommand, String> {
     match (first.is_empty() || second.is_empty(), is_second) {
         (false, _) => Ok(CompareCommand::Compare { first, second, limits, anyway }),
         (true, true) => Err("one of the sides has no result".to_owned()),
-        (true, false) if first.len() > 2 => Err("of more than two results --with parts the sides".to_owned()),
+        (true, false) if first.len() > 2 => {
+            Err("more than two results: put --with before those of the second side".to_owned())
+        }
         (true, false) => Err("two results are needed".to_owned()),
     }
 }
 
 fn number_of_drives(value: &OsString) -> Result<u32, String> {
     let number = value.to_str().and_then(|text| text.parse().ok()).filter(|number| (1..=100_000).contains(number));
-    number.ok_or_else(|| format!("--drives '{}' is no number from 1 to 100000", value.display()))
+    number.ok_or_else(|| format!("--drives '{}' is not a number from 1 to 100000", value.display()))
 }
 
 /// `p99>+5%`, `iops<-3%`
 fn limit(value: &OsString) -> Result<ChangeLimit, String> {
-    let wrong =
-        || format!("--fail-if '{}': it takes a figure and a change, as in 'p99>+5%' or 'iops<-3%'", value.display());
+    let wrong = || {
+        format!(
+            "--fail-if '{}': invalid limit (expected: a metric and a change, as in 'p99>+5%' or 'iops<-3%')",
+            value.display()
+        )
+    };
     let typed = value.to_str().ok_or_else(wrong)?;
     let (at, sign) = match (typed.find(">+"), typed.find("<-")) {
         (Some(at), None) => (at, 1.0),
@@ -175,12 +182,12 @@ mod tests {
         for (line, expected) in [
             ("", "two results are needed"),
             ("a", "two results are needed"),
-            ("a b c", "--with parts the sides"),
+            ("a b c", "put --with before those"),
             ("a --with", "one of the sides has no result"),
             ("a b --fail-if p99", "as in 'p99>+5%'"),
             ("a b --fail-if p99>5%", "as in 'p99>+5%'"),
             ("a b --fail-if p99>+x%", "as in 'p99>+5%'"),
-            ("--baseline a b", "go together"),
+            ("--baseline a b", "must be given together"),
             ("--baseline a --drives 2", "one other result"),
             ("--baseline a --drives 2 b c", "one other result"),
             ("--baseline a --drives 0 b", "--drives '0'"),

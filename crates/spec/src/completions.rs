@@ -21,7 +21,6 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// All.
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
 
     /// As it is typed.

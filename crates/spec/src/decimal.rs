@@ -8,7 +8,7 @@ const TIME_UNITS: [(&str, u64); 6] =
 
 /// A length of time in nanoseconds: `30s`, `1.5m`, `250ms`; without a unit it is seconds.
 pub(crate) fn time_ns(text: &str) -> Result<u64, String> {
-    let fault = || format!("'{text}' is no time: a number and one of ns, us, ms, s, m, h, as in 30s or 1.5m");
+    let fault = || format!("'{text}' is not a time (expected: a number with ns, us, ms, s, m or h, as in 30s or 1.5m)");
     let unit = TIME_UNITS.iter().find(|(unit, _)| text.ends_with(unit));
     let (number, unit_ns) = unit.map_or((text, NS_PER_S), |(unit, ns)| (&text[..text.len() - unit.len()], *ns));
     scaled(number, unit_ns).ok_or_else(fault)
@@ -16,7 +16,7 @@ pub(crate) fn time_ns(text: &str) -> Result<u64, String> {
 
 /// A percentile's rank in parts per billion: `99.9` is 999,000,000.
 pub(crate) fn rank_ppb(text: &str) -> Result<u64, String> {
-    let fault = || format!("'{text}' is no percentile: a number from 0 to 100 with at most 7 decimals, as in 99.9");
+    let fault = || format!("'{text}' is not a percentile (expected: 0 to 100 with at most 7 decimals, as in 99.9)");
     scaled(text, 10_000_000).filter(|&ppb| ppb <= 1_000_000_000).ok_or_else(fault)
 }
 

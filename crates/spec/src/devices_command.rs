@@ -1,29 +1,29 @@
-//! `diskspd devices`: the words behind it.
+//! Arguments of `diskspd devices`.
 
 use crate::command::ParseFailure;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What `diskspd devices --help` prints.
+/// Output of `diskspd devices --help`.
 pub const HELP: &str = "\
 Usage: diskspd devices [--all] [--json]
        diskspd devices --mark-scratch=<device> ...
 
-Lists the block devices of this machine: size, model, identity, what they are, where they are mounted
-and who uses them. Nothing is opened.
+Lists the block devices of this machine: size, model, identity, type, mount points and users. Opens no
+device.
 
-With --mark-scratch, adds a device that nobody uses and that is empty to this machine's list of scratch
-disks, /etc/diskspd/scratch: tests may write to it without --destroy for as long as nothing else is found
-on it. Needs root.
+With --mark-scratch, adds a device that is empty and not in use to this machine's list of scratch disks,
+/etc/diskspd/scratch. Tests may write to it without --destroy as long as nothing else is found on it.
+Needs root.
 
-  -a, --all    also devices without a medium, such as free loop devices
-      --json   as JSON instead of a table: an array with one object per device
+  -a, --all    also list devices without a medium, such as free loop devices
+      --json   print JSON instead of a table: an array with one object per device
       --mark-scratch=<device>
-               add this one to the list; may be given again
-  -h, --help   this text
+               add this device to the list; may be given again
+  -h, --help   print this help
 
-A file called devices is measured as ./devices.
+To measure a file named devices, write ./devices.
 ";
 
 /// What follows `diskspd devices`.
@@ -45,9 +45,9 @@ pub enum DevicesCommand {
     },
 }
 
-/// Reads the words behind `diskspd devices`.
+/// Parses the arguments of `diskspd devices`.
 pub fn parse(args: &[OsString]) -> Result<DevicesCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd devices --help tells more")))
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd devices --help")))
 }
 
 fn read(args: &[OsString]) -> Result<DevicesCommand, String> {
@@ -66,7 +66,7 @@ fn read(args: &[OsString]) -> Result<DevicesCommand, String> {
     match (devices.is_empty(), all || json) {
         (true, _) => Ok(DevicesCommand::List { all, json }),
         (false, false) => Ok(DevicesCommand::MarkScratch { devices }),
-        (false, true) => Err("--mark-scratch lists nothing, so --all and --json mean nothing beside it".to_owned()),
+        (false, true) => Err("--mark-scratch cannot be combined with --all or --json".to_owned()),
     }
 }
 

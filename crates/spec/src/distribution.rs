@@ -10,16 +10,19 @@ use model::profile::{Distribution, DistributionRange};
 pub(crate) fn parse(text: &str, block_bytes: u64) -> Result<Distribution, Fault> {
     let text = text.trim_end();
     if let Some(list) = text.strip_prefix("pct") {
-        let mut ranges = parse_list(list.trim_start(), percent_of_target)?;
-        complete_percent(&mut ranges);
-        return Ok(Distribution::Percent(ranges));
+        let mut distribution = Distribution::Percent(parse_list(list.trim_start(), percent_of_target)?);
+        distribution.complete();
+        return Ok(distribution);
     }
     if let Some(list) = text.strip_prefix("abs") {
-        let mut ranges = parse_list(list.trim_start(), |text| bytes_of_target(text, block_bytes))?;
-        complete_absolute(&mut ranges);
-        return Ok(Distribution::Absolute(ranges));
+        let ranges = parse_list(list.trim_start(), |text| bytes_of_target(text, block_bytes))?;
+        let mut distribution = Distribution::Absolute(ranges);
+        distribution.complete();
+        return Ok(distribution);
     }
-    Err(Fault::new("a distribution is -rdpct<IO%>/<target%>:... or -rdabs<IO%>/<size>:..., as in -rdpct90/10"))
+    Err(Fault::new(
+        "invalid distribution (expected: -rdpct<IO%>/<target%>:... or -rdabs<IO%>/<size>:..., as in -rdpct90/10)",
+    ))
 }
 
 fn parse_list(
@@ -32,7 +35,7 @@ fn parse_list(
         let (digits, behind) = split_digits(rest);
         let io_percent = percent(digits, 0, "the percentage of I/Os")?;
         let Some(behind) = behind.strip_prefix('/') else {
-            return Err(Fault(format!("expected '/' behind the percentage of I/Os {digits}, then the length")));
+            return Err(Fault(format!("expected '/' and a length after the percentage of I/Os {digits}")));
         };
         let (length, behind) = length(behind)?;
         ranges.push(DistributionRange { io_percent, length });
@@ -41,7 +44,7 @@ fn parse_list(
         }
         rest = behind
             .strip_prefix(':')
-            .ok_or_else(|| Fault(format!("unexpected '{behind}' behind a range; ranges are separated by ':'")))?;
+            .ok_or_else(|| Fault(format!("unexpected '{behind}' after a range; separate ranges with ':'")))?;
     }
 }
 
@@ -61,27 +64,6 @@ fn percent_of_target(text: &str) -> Result<(u64, &str), Fault> {
 fn bytes_of_target(text: &str, block_bytes: u64) -> Result<(u64, &str), Fault> {
     let (bytes, rest) = size::leading(text, block_bytes).map_err(|fault| Fault(format!("invalid length: {fault}")))?;
     if bytes == 0 { Err(Fault::new("the length of a range must be above 0")) } else { Ok((bytes, rest)) }
-}
-
-fn io_left(ranges: &[DistributionRange]) -> u32 {
-    100_u64.saturating_sub(ranges.iter().map(|range| u64::from(range.io_percent)).sum()) as u32
-}
-
-/// The rest of the I/Os go to the rest of the target, if there is one.
-pub(crate) fn complete_percent(ranges: &mut Vec<DistributionRange>) {
-    let target_left = 100_u64.saturating_sub(ranges.iter().map(|range| range.length).sum());
-    let io_percent = io_left(ranges);
-    if io_percent > 0 && target_left > 0 {
-        ranges.push(DistributionRange { io_percent, length: target_left });
-    }
-}
-
-/// The rest of the I/Os go to everything behind the listed ranges.
-pub(crate) fn complete_absolute(ranges: &mut Vec<DistributionRange>) {
-    let io_percent = io_left(ranges);
-    if io_percent > 0 {
-        ranges.push(DistributionRange { io_percent, length: 0 });
-    }
 }
 
 #[cfg(test)]

@@ -10,10 +10,12 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         "" | "s" => 1000,
         "m" | "min" => 60_000,
         "h" => 3_600_000,
-        _ => return Err(format!("'{text}' is no length of time; 500ms, 20s, 5m and 1h are")),
+        _ => return Err(format!("'{text}' is not a duration (for example 500ms, 20s, 5m, 1h)")),
     };
     let length = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit_ms));
-    length.map(Duration::from_millis).ok_or_else(|| format!("'{text}' is no length of time; 500ms, 20s, 5m and 1h are"))
+    length
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("'{text}' is not a duration (for example 500ms, 20s, 5m, 1h)"))
 }
 
 /// A length of whole seconds, at least one.
@@ -21,7 +23,7 @@ pub(crate) fn whole_seconds(text: &str) -> Result<u32, String> {
     let length = parse(text)?;
     match u32::try_from(length.as_secs()) {
         Ok(seconds) if seconds > 0 && length.subsec_nanos() == 0 => Ok(seconds),
-        _ => Err(format!("'{text}': it takes whole seconds, at least one")),
+        _ => Err(format!("'{text}' is not a whole number of seconds, 1 or more")),
     }
 }
 

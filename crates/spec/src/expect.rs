@@ -3,7 +3,7 @@
 use crate::builder::Fault;
 use model::expectation::{RaidLevel, Stated};
 
-/// What can be said, as help and messages list it.
+/// Keys, as help and messages list them.
 const NAMES: &str = "raid, drives, drive-read, drive-write, drive-iops, vm-iops, vm-bytes and hba";
 /// More drives than any array has.
 const DRIVES_MAX: u64 = 100_000;
@@ -12,12 +12,12 @@ const HBA_BITS_PER_BYTE: u64 = 10;
 /// Larger figures are slips.
 const FIGURE_MAX: u64 = 1_000_000_000_000_000;
 
-/// Adds what `text` says to what was said before.
+/// Adds the values in `text` to those given before.
 pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
     let mut stated = before;
     for part in text.split(',') {
         let Some((name, value)) = part.split_once('=') else {
-            return Err(Fault(format!("'{part}' is no figure and value, as in vm-iops=1920; there are {NAMES}")));
+            return Err(Fault(format!("'{part}' is not a key=value pair, as in vm-iops=1920 (keys: {NAMES})")));
         };
         match name {
             "raid" => stated.raid = Some(raid(value)?),
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
             "vm-iops" => stated.vm_iops = Some(decimal(name, value)?),
             "vm-bytes" => stated.vm_bytes_per_s = Some(decimal(name, value)?),
             "hba" => stated.hba_bytes_per_s = Some(adapter(value)?),
-            _ => return Err(Fault(format!("'{name}' is no figure; there are {NAMES}"))),
+            _ => return Err(Fault(format!("unknown key '{name}' (expected: {NAMES})"))),
         }
     }
     sensible(&stated)?;
@@ -39,13 +39,13 @@ pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
 fn sensible(stated: &Stated) -> Result<(), Fault> {
     let tells_drive = stated.drive_read_bytes_per_s.or(stated.drive_write_bytes_per_s).or(stated.drive_iops).is_some();
     if (stated.raid.is_some() || stated.drives.is_some()) && !tells_drive {
-        return Err(Fault::new("raid and drives say nothing without drive-read, drive-write or drive-iops"));
+        return Err(Fault::new("raid and drives need drive-read, drive-write or drive-iops"));
     }
     let Some(level) = stated.raid else { return Ok(()) };
     let (number, drives_min) = (level.number(), level.drives_min());
     match stated.drives {
         None => {
-            Err(Fault(format!("raid={number} needs the number of its drives, as in raid={number},drives={drives_min}")))
+            Err(Fault(format!("raid={number} needs the number of drives, as in raid={number},drives={drives_min}")))
         }
         Some(drives) if drives < drives_min => {
             Err(Fault(format!("a RAID {number} has at least {drives_min} drives, not {drives}")))
@@ -61,7 +61,7 @@ fn raid(value: &str) -> Result<RaidLevel, Fault> {
     let level = RaidLevel::ALL.into_iter().find(|level| level.number().to_string() == value);
     level.ok_or_else(|| {
         let levels = RaidLevel::ALL.map(|level| level.number().to_string()).join(", ");
-        Fault(format!("raid={value}: there are {levels}"))
+        Fault(format!("raid={value}: unsupported level (expected: {levels})"))
     })
 }
 
@@ -69,16 +69,13 @@ fn drives(value: &str) -> Result<u32, Fault> {
     let count = value.parse().ok().filter(|count| (1..=DRIVES_MAX).contains(count));
     count
         .map(|count: u64| count as u32)
-        .ok_or_else(|| Fault(format!("drives={value}: it is a number from 1 to {DRIVES_MAX}")))
+        .ok_or_else(|| Fault(format!("drives={value}: not a number from 1 to {DRIVES_MAX}")))
 }
 
-/// A number with at most one letter behind it, of thousands: as makers and clouds tell theirs.
+/// A number with at most one decimal suffix letter, as vendors and clouds state their limits.
 fn decimal(name: &str, value: &str) -> Result<u64, Fault> {
-    let wrong = || {
-        Fault(format!(
-            "{name}={value}: it is a whole number from 1, or one with K, M, G or T for thousands, as in 450M"
-        ))
-    };
+    let wrong =
+        || Fault(format!("{name}={value}: not a whole number from 1, or one with a decimal K, M, G or T, as in 450M"));
     let (digits, scale) = match value.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (&value[..at], 1_000),
         Some((at, 'M' | 'm')) => (&value[..at], 1_000_000),
@@ -95,9 +92,11 @@ fn decimal(name: &str, value: &str) -> Result<u64, Fault> {
 fn adapter(value: &str) -> Result<u64, Fault> {
     let (rate, lanes) = value.split_once('x').unwrap_or((value, "1"));
     let bits_per_s = decimal("hba", rate)?;
-    let lanes: u64 = lanes.parse().ok().filter(|lanes| (1..=128).contains(lanes)).ok_or_else(|| {
-        Fault(format!("hba={value}: behind the x stands the number of lanes, from 1 to 128, as in 12Gx4"))
-    })?;
+    let lanes: u64 = lanes
+        .parse()
+        .ok()
+        .filter(|lanes| (1..=128).contains(lanes))
+        .ok_or_else(|| Fault(format!("hba={value}: the number of lanes after x must be 1 to 128, as in 12Gx4")))?;
     Ok((bits_per_s / HBA_BITS_PER_BYTE).saturating_mul(lanes).max(1))
 }
 
@@ -130,17 +129,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, expected) in [
-            ("", "'' is no figure and value"),
+            ("", "'' is not a key=value pair"),
             ("vm-iops", "as in vm-iops=1920"),
-            ("vm-ips=1", "'vm-ips' is no figure; there are raid, drives"),
+            ("vm-ips=1", "unknown key 'vm-ips' (expected: raid, drives"),
             ("vm-iops=0", "a whole number from 1"),
             ("vm-iops=1.5K", "a whole number from 1"),
             ("vm-bytes=9999999T", "a whole number from 1"),
-            ("raid=3,drives=3,drive-iops=1", "raid=3: there are 0, 1, 5, 6, 10"),
+            ("raid=3,drives=3,drive-iops=1", "raid=3: unsupported level (expected: 0, 1, 5, 6, 10)"),
             ("raid=5,drive-iops=1", "as in raid=5,drives=3"),
             ("raid=5,drives=2,drive-iops=1", "a RAID 5 has at least 3 drives, not 2"),
             ("raid=10,drives=5,drive-iops=1", "an even number of drives"),
-            ("raid=5,drives=3", "say nothing without drive-read"),
+            ("raid=5,drives=3", "raid and drives need drive-read"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),
             ("hba=12Gx0", "the number of lanes"),
             ("hba=x4", "a whole number from 1"),

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 pub(crate) fn not_an_option(option: &str, value: &OsStr) -> Result<(), String> {
     if value.len() > 1 && value.as_encoded_bytes().starts_with(b"-") {
         let shown = value.display();
-        return Err(format!(
-            "{option} '{shown}': a file name that begins with '-' is taken for an option: write './{shown}'"
-        ));
+        return Err(format!("{option} '{shown}': looks like an option; for a file of that name, write './{shown}'"));
     }
     Ok(())
 }
@@ -18,7 +16,7 @@ pub(crate) fn not_an_option(option: &str, value: &OsStr) -> Result<(), String> {
 pub(crate) fn path(option: &str, value: OsString) -> Result<PathBuf, String> {
     not_an_option(option, &value)?;
     if value.is_empty() {
-        return Err(format!("{option} '': the name of a file is missing"));
+        return Err(format!("{option} '': a file name is missing"));
     }
     Ok(PathBuf::from(value))
 }
@@ -26,7 +24,9 @@ pub(crate) fn path(option: &str, value: OsString) -> Result<PathBuf, String> {
 /// The value of an option that takes a file or directory, and knows no stdin and no stdout.
 pub(crate) fn path_alone(option: &str, value: OsString) -> Result<PathBuf, String> {
     if value == "-" {
-        return Err(format!("{option} '-': a name is needed; one of a single '-' is written './-'"));
+        return Err(format!(
+            "{option} '-': a file name is needed, not stdin or stdout; for a file named '-', write './-'"
+        ));
     }
     path(option, value)
 }
@@ -38,9 +38,9 @@ mod tests {
     #[test]
     fn names_that_are_options_are_refused() {
         for (value, expected) in [
-            ("-d1", "--dir '-d1': a file name that begins with '-' is taken for an option: write './-d1'"),
+            ("-d1", "--dir '-d1': looks like an option; for a file of that name, write './-d1'"),
             ("--", "write './--'"),
-            ("", "--dir '': the name of a file is missing"),
+            ("", "--dir '': a file name is missing"),
             ("-", "'./-'"),
         ] {
             let reason = path_alone("--dir", value.into()).expect_err(value);

@@ -14,7 +14,7 @@ const LINE_WIDTH: usize = 100;
 /// Column where the second column of a list starts.
 const TEXT_COLUMN: usize = 30;
 
-/// What a command line does, and its words behind the program's name.
+/// Description and arguments of each example.
 pub(crate) const EXAMPLES: [(&str, &str); 3] = [
     ("Create a file of 8192 KiB and read it for one second:", "-c8192K -d1 testfile.dat"),
     (
@@ -31,7 +31,7 @@ pub(crate) const TARGETS: &str = "\
 Targets:
   path           a regular file; it must exist unless -c creates it
   /dev/...       a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)
-  *<n>           a template for an XML profile; only with -Rp
+  *<n>           a template target for an XML profile; only with -Rp
 ";
 
 pub(crate) const SIZES: &str = "\
@@ -69,7 +69,7 @@ pub fn usage(program: &str) -> String {
         list_group(&mut text, group);
     }
     text.push_str(&examples(program));
-    text.push_str("\nOptions of this program's own, and one option in detail: --help, --help <option>\n");
+    text.push_str("\nOptions that DiskSpd does not have: --help. Details of one option: --help <option>\n");
     text
 }
 
@@ -79,7 +79,7 @@ pub fn help() -> String {
     for group in Group::ALL {
         list_group(&mut text, group);
     }
-    text.push_str("\nSubcommands, each with a --help of its own:\n");
+    text.push_str("\nSubcommands (each has its own --help):\n");
     for subcommand in Subcommand::ALL {
         let _ = writeln!(text, "  {:<width$}{}", subcommand.name(), subcommand.summary(), width = TEXT_COLUMN - 2);
     }
@@ -175,7 +175,7 @@ pub fn facts(row: &OptionRow) -> Vec<(&'static str, String)> {
     if !row.xml.is_empty() {
         facts.push(("In XML", row.xml.join(", ")));
     }
-    facts.push(("Beside -X", if row.with_profile { "allowed" } else { "refused" }.to_owned()));
+    facts.push(("With -X", if row.with_profile { "allowed" } else { "refused" }.to_owned()));
     facts.push(("Since", since));
     facts.push(("Example", row.example.to_owned()));
     facts

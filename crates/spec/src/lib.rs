@@ -1,8 +1,9 @@
 //! Words to nouns and back: the one table of options ([`options`]), the command line ([`argv`]),
-//! help ([`help`], [`man`], [`completions`]) and profiles as XML ([`xml_read`], [`xml_write`]).
+//! help ([`help`], [`man`], [`completions`]), presets and templates of targets. Profiles as XML are
+//! of `settings`.
 //!
 //! Nothing is opened, printed or read from the environment here; what parsing must know of its
-//! [`Surroundings`] is an argument.
+//! [`Environment`] is an argument.
 
 mod affinity;
 pub mod argv;
@@ -21,7 +22,6 @@ pub mod help;
 mod loaded;
 pub mod man;
 pub mod monitor_command;
-mod nearness;
 mod number;
 pub mod options;
 mod outputs;
@@ -33,14 +33,11 @@ pub mod sweep;
 mod targets;
 mod templates;
 mod words;
-pub mod xml_read;
-pub mod xml_write;
 
 pub use argv::parse;
 pub use command::{
-    Command, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest, Subcommand,
-    Surroundings,
+    Command, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
+    Subcommand,
 };
 pub use outputs::{Destination, Form, Outputs};
-pub use xml_read::{XmlFault, read_profile};
-pub use xml_write::write_profile;
+pub use settings::xml::{XmlFault, read_profile, write_profile};

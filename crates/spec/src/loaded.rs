@@ -1,14 +1,14 @@
-//! What becomes of a profile from a file with the command line that named it.
+//! Combines a profile from a file with the command line that names it.
 
-use crate::command::{Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest, Surroundings};
-use crate::xml_write::unsayable_paths;
+use crate::command::{Environment, Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest};
 use crate::{targets, templates};
 use model::profile::{Profile, ResultFormat};
+use settings::xml::unsayable_paths;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// For a path that makes sense on another machine only.
-const TEMPLATE_HINT: &str = "write *1 in its place in the profile to give the target on the command line";
+/// For a path that is only valid on another machine.
+const TEMPLATE_HINT: &str = "in the profile, write *1 instead; give the target on the command line";
 
 impl LoadRequest {
     /// Puts targets and overrides into the profile that was read from [`Self::path`].
@@ -16,15 +16,16 @@ impl LoadRequest {
     /// # Errors
     ///
     /// Targets and templates that do not match, and targets that no run can use.
-    pub fn load(mut self, mut profile: Profile, surroundings: &dyn Surroundings) -> Result<Loaded, ParseFailure> {
+    pub fn load(mut self, mut profile: Profile, environment: &dyn Environment) -> Result<Loaded, ParseFailure> {
         let mut refusals = Vec::new();
         if !self.show {
-            self.check_given(surroundings, &mut refusals);
-            self.check_written(&profile, surroundings, &mut refusals);
+            targets::check_number(&profile)?;
+            self.check_given(environment, &mut refusals);
+            self.check_written(&profile, environment, &mut refusals);
         }
         refusals.extend(templates::substitute(&mut profile, &self.targets));
         if !refusals.is_empty() {
-            // What was noticed on the way helps to understand it.
+            // Earlier warnings help to understand the errors.
             let warnings = self.warnings.iter().map(|warning| format!("WARNING: {warning}"));
             let errors = refusals.iter().map(|refusal| format!("ERROR: {refusal}"));
             return Err(ParseFailure { messages: warnings.chain(errors).collect(), exit_status: 3 });
@@ -42,21 +43,21 @@ impl LoadRequest {
     }
 
     /// Targets of the command line.
-    fn check_given(&mut self, surroundings: &dyn Surroundings, refusals: &mut Vec<String>) {
+    fn check_given(&mut self, environment: &dyn Environment, refusals: &mut Vec<String>) {
         for target in self.targets.iter().map(|target| target.as_os_str()) {
-            refusals.extend(targets::refusal(target, surroundings));
-            self.warnings.extend(targets::warning(target, surroundings));
+            refusals.extend(targets::refusal(target, environment));
+            self.warnings.extend(targets::warning(target, environment));
         }
     }
 
     /// Targets of the profile, each path once.
-    fn check_written(&mut self, profile: &Profile, surroundings: &dyn Surroundings, refusals: &mut Vec<String>) {
+    fn check_written(&mut self, profile: &Profile, environment: &dyn Environment, refusals: &mut Vec<String>) {
         let all = profile.time_spans.iter().flat_map(|span| &span.targets);
         let written: BTreeSet<&Path> = all.filter(|target| !target.is_template()).map(|target| &*target.path).collect();
         let with_hint = |message: String| format!("{message}; {TEMPLATE_HINT}");
         for path in written {
-            refusals.extend(targets::refusal(path.as_os_str(), surroundings).map(with_hint));
-            if !surroundings.file_exists(path) {
+            refusals.extend(targets::refusal(path.as_os_str(), environment).map(with_hint));
+            if !environment.file_exists(path) {
                 self.warnings.extend(targets::windows_path(path.as_os_str()).map(with_hint));
             }
         }
@@ -73,7 +74,7 @@ mod tests {
     /// A place where these files exist.
     struct With(&'static [&'static str]);
 
-    impl Surroundings for With {
+    impl Environment for With {
         fn milliseconds_since_boot(&self) -> u32 {
             0
         }
@@ -122,13 +123,13 @@ mod tests {
 
     #[test]
     fn a_shown_profile_keeps_templates_and_has_the_format_of_the_profile_or_of_the_option() {
-        for (line, said, format) in [
+        for (line, seen, format) in [
             ("-Xp -Rp", ResultFormat::Xml, ResultFormat::Xml),
             ("-Xp -Rp", ResultFormat::Text, ResultFormat::Text),
             ("-Xp -Rptext", ResultFormat::Xml, ResultFormat::Text),
             ("-Xp -Rpxml", ResultFormat::Text, ResultFormat::Xml),
         ] {
-            let profile = Profile { result_format: said, ..profile(&["*1", "#1", "C:"]) };
+            let profile = Profile { result_format: seen, ..profile(&["*1", "#1", "C:"]) };
             let Ok(Loaded::Show(request)) = request(line).load(profile.clone(), &With(&[])) else { panic!("{line}") };
             assert_eq!(request.format, format, "{line}");
             assert_eq!(request.profile, Profile { result_format: format, ..profile });

@@ -8,27 +8,27 @@ use roff::{Inline, Roff, bold, italic, roman};
 
 /// What a status means, the same for the command and all of its subcommands.
 const EXIT_STATUSES: [(&str, &str); 4] = [
-    ("0", "Everything was done as asked, or the user ended it."),
-    ("1", "It failed: a target could not be used, an I/O went wrong, a check failed."),
-    ("3", "The command line, the profile or the preset was not understood or refused; nothing was done."),
+    ("0", "Success, or the user ended the run."),
+    ("1", "Failure: a target could not be used, an I/O failed, a check failed."),
+    ("3", "The command line, the profile or the preset is not valid or was refused; nothing was done."),
     (
         "4",
-        "It was run and reported, and its figures are not what they claim to be (--strict), or changed more than they \
-         may (compare --fail-if).",
+        "The run completed and was reported, but its results are invalid (--strict) or changed by more than the limit \
+         (compare --fail-if).",
     ),
 ];
 
 /// What it reads of its environment.
 const VARIABLES: [(&str, &str); 3] = [
     ("DISKSPD_OVERWRITE", "1 does the same as --overwrite, for scripts that cannot be changed."),
-    ("NO_COLOR", "Not empty: nothing is shown in colours."),
-    ("TERM", "dumb: the live line is left out."),
+    ("NO_COLOR", "If not empty, output is not coloured."),
+    ("TERM", "If dumb, the live progress line is not shown."),
 ];
 
 /// Files with a meaning of their own.
 const FILES: [(&str, &str); 1] = [(
     "/etc/diskspd/scratch",
-    "Disks that may be written to without --destroy as long as no signature is found on them.",
+    "List of disks that may be written to without --destroy as long as no signature is found on them.",
 )];
 
 /// The page of the command, or of a subcommand.
@@ -58,14 +58,14 @@ fn head(page: &mut Roff, subcommand: Option<Subcommand>, summary: &str) {
 }
 
 fn command(page: &mut Roff) {
-    head(page, None, "load storage and measure it, as DiskSpd does");
+    head(page, None, "storage load generator and benchmark, compatible with DiskSpd");
     page.control("SH", ["SYNOPSIS"]);
     synopsis(page, ["diskspd [options] target1 [target2 ...]", "diskspd subcommand [arguments]"]);
     page.control("SH", ["DESCRIPTION"]);
     page.text([roman(
-        "Runs I/Os against files and block devices and reports rates, latencies and CPU usage, with the command line, \
-         the profiles and the results of DiskSpd. Options come before targets; values follow their option without a \
-         blank.",
+        "Runs I/O against files and block devices and reports throughput, latency and CPU usage, with the command \
+         line, profiles and result formats of DiskSpd. Options come before targets; a value follows its option without \
+         a space.",
     )]);
     for part in parts(TARGETS).into_iter().chain(parts(SIZES)) {
         show(page, &part);

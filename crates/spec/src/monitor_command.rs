@@ -1,4 +1,4 @@
-//! `diskspd monitor`: the words behind it.
+//! Arguments of `diskspd monitor`.
 
 use crate::command::ParseFailure;
 use crate::{duration, file_name, performance_counter};
@@ -14,53 +14,54 @@ pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 /// The longest interval: a day.
 pub const INTERVAL_MAX: Duration = Duration::from_hours(24);
 
-/// What `diskspd monitor --help` prints.
+/// Output of `diskspd monitor --help`.
 pub const HELP: &str = "\
 Usage: diskspd monitor [DEVICE... | all] [--interval TIME] [--samples N]
        diskspd monitor [DEVICE...] --csv | --jsonl [--output FILE] [--counters LIST]...
        diskspd monitor [DEVICE...] --record FILE
        diskspd monitor [DEVICE...] --histogram [--interval TIME] [--samples N]
 
-Shows what block devices do, interval by interval: reads and writes per second, MiB/s, mean latencies,
-queue length, merges, discards, flushes and how much of the time they are busy, as the kernel counts them.
-In a terminal it is a live table; everywhere else comma-separated values in the form of typeperf.
+Shows block device activity per interval, from the kernel's counters: reads and writes per second, MiB/s,
+mean latencies, queue length, merges, discards, flushes and percent busy. In a terminal it is a live
+table; otherwise comma-separated values in typeperf format.
 
   DEVICE          the kernel's name of a device, or a path that leads to it: sda, /dev/nvme0n1p2,
-                  /dev/disk/by-id/..., /dev/mapper/...; whole disks, RAIDs and volumes if none is given,
-                  and loop devices and RAM disks that were used
-  all             every device, partitions too
+                  /dev/disk/by-id/..., /dev/mapper/... Default: whole disks, RAIDs and volumes, and
+                  loop devices and RAM disks that were used
+  all             every device, including partitions
   -i, --interval TIME
-                  1s if not given; 100ms and more
+                  length of an interval, 100ms or more (default 1s)
   -n, --samples N
-                  end after so many intervals; at Ctrl+C if not given
-      --csv       comma-separated values in the form of typeperf, in a terminal too
-      --jsonl     JSON lines: one object per interval with all devices (docs/formats/monitor.md)
+                  stop after N intervals (default: at Ctrl+C)
+      --csv       print comma-separated values in typeperf format, also in a terminal
+      --jsonl     print JSON lines: one object per interval with all devices (docs/formats/monitor.md)
   -o, --output FILE
-                  write to this file instead of stdout; its suffix .jsonl or .json stands for --jsonl.
-                  A file that is there is replaced only if it is empty or of the same form
+                  write to this file instead of stdout; the suffix .jsonl or .json implies --jsonl. An
+                  existing file is replaced only if it is empty or has the same format
   -c, --counters LIST
-                  counters by the names that Windows gives them, with * for any characters, separated
-                  by commas or given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk has the
-                  disks, LogicalDisk partitions, volumes, RAIDs and loop devices, and _Total of either
-                  all of them together
+                  counters by their Windows names, with * for any characters, separated by commas or
+                  given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk is the disks;
+                  LogicalDisk is partitions, volumes, RAIDs and loop devices; _Total of either is all
+                  of them together
       --record FILE
-                  keep the intervals in a file, from which diskspd report FILE --output x.html draws
-                  charts; the live table or the lines go on meanwhile. A file that is there is replaced
+                  record the intervals in a file, from which diskspd report FILE --output x.html draws
+                  charts; the live table or the lines continue meanwhile. An existing file is replaced
                   only if it is empty or a recording
       --replace-output
                   let --output and --record replace any regular file
-      --histogram distributions of the latencies of reads and writes, per disk, from issue to completion as
-                  the block layer sees them: one table at the end or, with --interval, after each interval.
-                  Needs eBPF (root, or CAP_BPF and CAP_PERFMON) and tracefs
-  -h, --help      this text
+      --histogram
+                  print latency distributions of reads and writes, per disk, from issue to completion in
+                  the block layer: one table at the end or, with --interval, one per interval. Needs eBPF
+                  (root, or CAP_BPF and CAP_PERFMON) and tracefs
+  -h, --help      print this help
 
-As typeperf has them, also -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y for
---replace-output, and a counter as a word that begins with \\.
+Also accepted, as in typeperf: -si [[HH:]MM:]SS for --interval, -sc N for --samples, -o FILE, -f CSV, -y
+for --replace-output, and counters as arguments that begin with \\.
 
-In the table: q ends, p or a blank pauses, arrows or s choose the column to sort by, r turns the order,
-/ filters by name, ? explains.
+Keys in the table: q quits, p or space pauses, arrows or s choose the sort column, r reverses the order,
+/ filters by name, ? shows help.
 
-A file called monitor is measured as ./monitor.
+To measure a file named monitor, write ./monitor.
 ";
 
 /// What follows `diskspd monitor`.
@@ -95,7 +96,7 @@ pub struct WatchRequest {
     pub histogram: Option<Histograms>,
 }
 
-/// When distributions of latencies are told.
+/// When latency distributions are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
     /// After each interval, of what happened in it.
@@ -124,12 +125,12 @@ pub enum LineForm {
     Json,
 }
 
-/// Reads the words behind `diskspd monitor`.
+/// Parses the arguments of `diskspd monitor`.
 pub fn parse(args: &[OsString]) -> Result<MonitorCommand, ParseFailure> {
     read(args).map_err(|reason| {
         // After a list the hint has a line of its own.
         let joint = if reason.ends_with('\n') { "" } else { "; " };
-        ParseFailure::because(format!("{reason}{joint}diskspd monitor --help tells more"))
+        ParseFailure::because(format!("{reason}{joint}see diskspd monitor --help"))
     })
 }
 
@@ -182,16 +183,14 @@ fn read(args: &[OsString]) -> Result<MonitorCommand, String> {
     words.request().map(|request| MonitorCommand::Watch(Box::new(request)))
 }
 
-/// Takes an option of typeperf if one is next. They have several letters behind one dash, so that the usual
+/// Takes an option of typeperf if one is next. They have several letters after one dash, so that the usual
 /// rules would read them as several options.
 fn typeperf_option(parser: &mut lexopt::Parser, words: &mut Words) -> Result<bool, String> {
     let Some(mut raw) = parser.try_raw_args() else { return Ok(false) };
     let is_theirs = |word: &OsStr| ["-cf", "-q", "-qx", "-s", "-config"].iter().any(|option| word == *option);
     if let Some(option) = raw.next_if(is_theirs) {
         let option = option.to_string_lossy();
-        return Err(format!(
-            "{option} is one of typeperf's options that are not taken here; --counters names counters"
-        ));
+        return Err(format!("{option} of typeperf is not supported; name counters with --counters"));
     }
     let is_ours = |word: &OsStr| ["-si", "-sc", "-y", "-f"].iter().any(|option| word == *option);
     let Some(option) = raw.next_if(is_ours) else { return Ok(false) };
@@ -201,12 +200,12 @@ fn typeperf_option(parser: &mut lexopt::Parser, words: &mut Words) -> Result<boo
     }
     let option = option.to_string_lossy().into_owned();
     let value = raw.next().ok_or_else(|| format!("missing argument for option '{option}'"))?;
-    let value = value.into_string().map_err(|value| format!("{option} '{}' is no text", value.display()))?;
+    let value = value.into_string().map_err(|value| format!("{option} '{}' is not valid UTF-8", value.display()))?;
     match option.as_str() {
         "-si" => once(&mut words.interval, "the interval", interval(clock_time(&value)?)?)?,
         "-sc" => once(&mut words.sample_count, "the number of samples", count(&value)?)?,
         _ if value.eq_ignore_ascii_case("csv") => once(&mut words.lines, "the form", LineForm::Csv)?,
-        _ => return Err(format!("-f {value} is not made here; -f CSV is, and --jsonl for programs")),
+        _ => return Err(format!("-f {value} is not supported; use -f CSV, or --jsonl for programs")),
     }
     Ok(true)
 }
@@ -221,21 +220,22 @@ impl Words {
             (is_stdout || self.output.is_some()).then_some(if is_json { LineForm::Json } else { LineForm::Csv });
         let lines = self.lines.or(by_output).or((!self.counters.is_empty()).then_some(LineForm::Csv));
         if lines == Some(LineForm::Json) && !self.counters.is_empty() {
-            return Err("--counters chooses columns of --csv; JSON lines have everything".to_owned());
+            return Err("--counters selects --csv columns; --jsonl always has all counters".to_owned());
         }
         if self.record.is_some() && self.record == self.output {
-            return Err("--record and --output cannot be one file".to_owned());
+            return Err("--record and --output cannot be the same file".to_owned());
         }
         if self.histogram && (lines.is_some() || self.record.is_some()) {
-            return Err("--histogram is a table of its own, without --csv, --jsonl, --output, --counters and --record"
-                .to_owned());
+            return Err(
+                "--histogram cannot be combined with --csv, --jsonl, --output, --counters or --record".to_owned()
+            );
         }
         let when = if self.interval.is_some() { Histograms::EachInterval } else { Histograms::AtTheEnd };
         let is_all = self.devices.iter().any(|device| device.as_os_str() == "all");
         let devices = match self.devices {
             devices if devices.is_empty() => DevicesAsked::Usual,
             devices if is_all && devices.len() > 1 => {
-                return Err(format!("'all' is every device, so {} others mean nothing", devices.len() - 1));
+                return Err(format!("'all' already includes every device; leave out the other {}", devices.len() - 1));
             }
             _ if is_all => DevicesAsked::All,
             devices => DevicesAsked::These(devices),
@@ -261,7 +261,7 @@ fn counters(list: &str) -> Result<Vec<CounterPattern>, String> {
 
 /// `[[HH:]MM:]SS`
 fn clock_time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("-si '{text}' is no time; it takes seconds, minutes:seconds or hours:minutes:seconds");
+    let wrong = || format!("-si '{text}' is not a time (expected: seconds, minutes:seconds or hours:minutes:seconds)");
     let mut seconds = 0u64;
     if text.split(':').count() > 3 {
         return Err(wrong());
@@ -276,20 +276,20 @@ fn clock_time(text: &str) -> Result<Duration, String> {
 
 fn interval(interval: Duration) -> Result<Duration, String> {
     match interval {
-        short if short < INTERVAL_MIN => Err("an interval has 100ms at least".to_owned()),
-        long if long > INTERVAL_MAX => Err("an interval has 24h at most".to_owned()),
+        short if short < INTERVAL_MIN => Err("the interval must be at least 100ms".to_owned()),
+        long if long > INTERVAL_MAX => Err("the interval must be at most 24h".to_owned()),
         fitting => Ok(fitting),
     }
 }
 
 fn count(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|count| *count > 0);
-    number.ok_or_else(|| format!("'{text}' is no number of samples; 1 and more are"))
+    number.ok_or_else(|| format!("'{text}' is not a number of samples (expected: 1 or more)"))
 }
 
 /// Keeps a value that may be given once.
 fn once<T>(place: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
-    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was given before")))
+    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was already given")))
 }
 
 fn raw(parser: &mut lexopt::Parser) -> Result<OsString, String> {
@@ -345,27 +345,27 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (words, expected) in [
-            ("--interval 99ms", "an interval has 100ms at least"),
-            ("--interval 25h", "an interval has 24h at most"),
-            ("--interval x", "'x' is no length of time"),
-            ("-i 1s -si 2", "the interval was given before"),
-            ("-si 1:2:3:4", "-si '1:2:3:4' is no time"),
-            ("-si 1s", "-si '1s' is no time"),
+            ("--interval 99ms", "the interval must be at least 100ms"),
+            ("--interval 25h", "the interval must be at most 24h"),
+            ("--interval x", "'x' is not a duration"),
+            ("-i 1s -si 2", "the interval was already given"),
+            ("-si 1:2:3:4", "-si '1:2:3:4' is not a time"),
+            ("-si 1s", "-si '1s' is not a time"),
             ("-si", "missing argument for option '-si'"),
-            ("-sc 0", "'0' is no number of samples"),
-            ("-n -1", "'-1' is no number of samples"),
-            ("-f TSV", "-f TSV is not made here; -f CSV is"),
-            ("--csv --jsonl", "--csv or --jsonl was given before"),
-            ("--jsonl -c \\PhysicalDisk\\*", "--counters chooses columns of --csv"),
-            ("-o a --record a", "cannot be one file"),
-            ("all sda", "'all' is every device"),
-            ("-c x", "'x' is no counter"),
-            ("-qx", "-qx is one of typeperf's options that are not taken here"),
+            ("-sc 0", "'0' is not a number of samples"),
+            ("-n -1", "'-1' is not a number of samples"),
+            ("-f TSV", "-f TSV is not supported; use -f CSV"),
+            ("--csv --jsonl", "--csv or --jsonl was already given"),
+            ("--jsonl -c \\PhysicalDisk\\*", "--counters selects --csv columns"),
+            ("-o a --record a", "cannot be the same file"),
+            ("all sda", "'all' already includes every device"),
+            ("-c x", "'x' is not a counter"),
+            ("-qx", "-qx of typeperf is not supported"),
             ("--jason", "invalid option '--jason'"),
         ] {
             let failure = line(words).expect_err(words);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{words}: {failure}");
-            assert!(failure.ends_with("diskspd monitor --help tells more"), "{words}: {failure}");
+            assert!(failure.ends_with("see diskspd monitor --help"), "{words}: {failure}");
         }
     }
 }

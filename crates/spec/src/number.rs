@@ -3,7 +3,7 @@
 use crate::builder::Fault;
 
 /// The number at the start of `text` as C's `atoi` reads it (blanks, a sign, digits; none = 0) and
-/// what stands behind it. A number outside ±(2^32 - 1) is a fault, never wrapped.
+/// the rest of the text. A number outside ±(2^32 - 1) is a fault, never wrapped.
 pub(crate) fn leading(text: &str) -> Result<(i64, &str), Fault> {
     let unsigned = text.trim_start();
     let (negative, digits) = match unsigned.as_bytes().first() {
@@ -27,8 +27,7 @@ pub(crate) fn split_digits(text: &str) -> (&str, &str) {
 
 /// A seed: a whole 32-bit number and nothing else; a negative one counts down from 2^32.
 pub(crate) fn seed(text: &str) -> Result<u32, Fault> {
-    let fault =
-        || Fault(format!("the random seed must be a whole number of 32 bits (0 to {}), not '{text}'", u32::MAX));
+    let fault = || Fault(format!("the random seed must be a 32-bit whole number (0 to {}), not '{text}'", u32::MAX));
     let trimmed = text.trim();
     let (negative, digits) = match trimmed.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -18,7 +18,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// All.
     pub const ALL: [Self; 4] = [Self::Text, Self::Xml, Self::Json, Self::Csv];
 
     /// The option that asks for it.
@@ -73,7 +72,7 @@ impl Outputs {
     /// Asks for one more; what is wrong with that, if anything.
     pub(crate) fn add(&mut self, form: Form, value: &str) -> Result<(), String> {
         let destination = match value {
-            "" => return Err("the name of a file is missing, or - for stdout".to_owned()),
+            "" => return Err("a file name is missing (- for stdout)".to_owned()),
             "-" => Destination::Stdout,
             path => Destination::File(PathBuf::from(path)),
         };
@@ -81,11 +80,11 @@ impl Outputs {
             && destination == Destination::Stdout
             && other != form
         {
-            return Err(format!("{} - goes to stdout already; give a file to one of them", other.option()));
+            return Err(format!("{} - already uses stdout; send one output to a file", other.option()));
         }
         match self.0.insert(form, destination) {
             None => Ok(()),
-            Some(_) => Err(format!("{} was given before", form.option())),
+            Some(_) => Err(format!("{} was already given", form.option())),
         }
     }
 
@@ -112,7 +111,7 @@ impl Outputs {
         let (on_stdout, typed) = (self.on_stdout()?, typed?);
         (on_stdout != Form::from(typed)).then(|| {
             let name = if typed == ResultFormat::Xml { "-Rxml" } else { "-Rtext" };
-            format!("{name} and {} - both go to stdout; give a file to one of them", on_stdout.option())
+            format!("{name} and {} - both go to stdout; give one of them a file", on_stdout.option())
         })
     }
 }
@@ -120,13 +119,13 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, Nothing, RunRequest};
+    use crate::command::{Command, FakeEnv, RunRequest};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     fn parse(line: &str) -> Result<Command, String> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        crate::parse(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
+        crate::parse(&args, &FakeEnv).map_err(|failure| failure.messages.join("\n"))
     }
 
     fn run(line: &str) -> RunRequest {
@@ -148,19 +147,16 @@ mod tests {
     #[test]
     fn stdout_takes_one_document() {
         for (line, expected) in [
-            ("--json - --csv - f", "--json - goes to stdout already"),
+            ("--json - --csv - f", "--json - already uses stdout"),
             ("--json - -Rxml f", "-Rxml and --json - both go to stdout"),
             ("-Rtext --json=- f", "-Rtext and --json - both go to stdout"),
             ("--xml - -Rtext -Xprofile.xml", "-Rtext and --xml - both go to stdout"),
-            ("--json a --json b f", "--json was given before"),
-            ("--json - --json - f", "--json was given before"),
-            ("--json= f", "the name of a file is missing"),
-            (
-                "--json -d1 f",
-                "ERROR: --json '-d1': a file name that begins with '-' is taken for an option: write './-d1'",
-            ),
-            ("--csv=-d1 f", "ERROR: --csv '-d1': a file name that begins with '-'"),
-            ("--json", "its value is missing"),
+            ("--json a --json b f", "--json was already given"),
+            ("--json - --json - f", "--json was already given"),
+            ("--json= f", "a file name is missing"),
+            ("--json -d1 f", "ERROR: --json '-d1': looks like an option; for a file of that name, write './-d1'"),
+            ("--csv=-d1 f", "ERROR: --csv '-d1': looks like an option"),
+            ("--json", "the value is missing"),
         ] {
             let failure = parse(line).expect_err(line);
             assert!(failure.contains(expected), "{line}: {failure}");
@@ -181,9 +177,9 @@ mod tests {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(labels, [pair("b", "1"), pair("a", "x=y"), pair("c", "")]);
         for (line, expected) in [
-            ("--label a f", "of the form KEY=VALUE, not 'a'"),
-            ("--label =a f", "of the form KEY=VALUE, not '=a'"),
-            ("--label a=1 --label a=1 f", "there is a label 'a' already"),
+            ("--label a f", "have the form KEY=VALUE, not 'a'"),
+            ("--label =a f", "have the form KEY=VALUE, not '=a'"),
+            ("--label a=1 --label a=1 f", "label 'a' is already set"),
         ] {
             let failure = parse(line).expect_err(line);
             assert!(failure.contains(expected), "{line}: {failure}");
@@ -193,7 +189,7 @@ mod tests {
     #[test]
     fn a_name_that_is_no_text_is_refused() {
         let args = ["--json".into(), OsString::from_vec(b"caf\xe9.json".to_vec()), "f".into()];
-        let failure = crate::parse(&args, &Nothing).expect_err("it would be another name");
+        let failure = crate::parse(&args, &FakeEnv).expect_err("it would be another name");
         assert!(failure.messages[0].contains("is not valid UTF-8"), "{failure:?}");
     }
 }

@@ -5,7 +5,9 @@ use model::performance_counter::{Counter, CounterObject, CounterPattern, matches
 /// Reads one. What it leaves out is everything: `\PhysicalDisk\% Idle Time` is of all instances.
 pub(crate) fn parse(text: &str) -> Result<CounterPattern, String> {
     let wrong = || {
-        format!("'{text}' is no counter; one is written \\PhysicalDisk(sda)\\Avg. Disk sec/Read, with * for any device")
+        format!(
+            "'{text}' is not a counter (for example \\PhysicalDisk(sda)\\Avg. Disk sec/Read, with * for any device)"
+        )
     };
     let path = match text.strip_prefix("\\\\") {
         // The machine is always this one.
@@ -19,13 +21,13 @@ pub(crate) fn parse(text: &str) -> Result<CounterPattern, String> {
     };
     let object =
         CounterObject::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(object)).ok_or_else(|| {
-            let known = CounterObject::ALL.map(CounterObject::name).join(" and ");
-            format!("'{text}': there are counters of {known}, not of '{object}'")
+            let known = CounterObject::ALL.map(CounterObject::name).join(" or ");
+            format!("'{text}': unknown object '{object}' (expected: {known})")
         })?;
     let counters: Vec<Counter> = Counter::ALL.into_iter().filter(|known| matches(counter, known.name())).collect();
     if counters.is_empty() {
         let known = Counter::ALL.map(|counter| format!("\n  \\{}(*)\\{}", object.name(), counter.name())).concat();
-        return Err(format!("'{text}': there is no counter '{counter}'. There are:{known}\n"));
+        return Err(format!("'{text}': unknown counter '{counter}'. Expected one of:{known}\n"));
     }
     Ok(CounterPattern { object, instance: instance.to_owned(), counters })
 }
@@ -56,14 +58,14 @@ mod tests {
     #[test]
     fn what_is_no_counter_is_told_what_would_be() {
         for (text, expected) in [
-            ("", "'' is no counter; one is written \\PhysicalDisk(sda)"),
-            ("sda", "is no counter"),
-            (r"\\host", "is no counter"),
-            (r"\PhysicalDisk(sda\% Idle Time", "is no counter"),
-            (r"\Processor(_Total)\% Idle Time", "counters of PhysicalDisk and LogicalDisk, not of 'Processor'"),
+            ("", "'' is not a counter (for example \\PhysicalDisk(sda)"),
+            ("sda", "is not a counter"),
+            (r"\\host", "is not a counter"),
+            (r"\PhysicalDisk(sda\% Idle Time", "is not a counter"),
+            (r"\Processor(_Total)\% Idle Time", "unknown object 'Processor' (expected: PhysicalDisk or LogicalDisk)"),
             (
                 r"\LogicalDisk(*)\Free Megabytes",
-                "no counter 'Free Megabytes'. There are:\n  \\LogicalDisk(*)\\Disk Reads/sec\n",
+                "unknown counter 'Free Megabytes'. Expected one of:\n  \\LogicalDisk(*)\\Disk Reads/sec\n",
             ),
         ] {
             let failure = parse(text).expect_err(text);

@@ -1,4 +1,4 @@
-//! `diskspd report`: the words behind it.
+//! Arguments of `diskspd report`.
 
 use crate::command::ParseFailure;
 use crate::outputs::Form;
@@ -7,7 +7,7 @@ use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What `diskspd report --help` prints.
+/// Output of `diskspd report --help`.
 pub const HELP: &str = "\
 Usage: diskspd report FILE... [--output OUT]
        diskspd report FILE|DIR... --output PAGE.html
@@ -15,43 +15,42 @@ Usage: diskspd report FILE... [--output OUT]
        diskspd report RESULT.json --output PAGE.html --monitor RECORDING
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]
 
-Prints the report of a saved result. From a file that --json wrote it is, byte for byte, the report
-that the run printed.
+Prints the report of a saved result. For a file written by --json, it is byte for byte the report that
+the run printed.
 
-  FILE            a result: JSON of --json, or what DiskSpd printed on Windows (-Rxml or text, of
-                  versions 2.0 to 2.3, also in UTF-16); - = stdin. Of several files every report
-                  follows a line with the file's name. Of what diskspd monitor --record kept, pages
-                  and charts are made: device-iops, device-throughput, device-latency, device-queue
-                  and device-busy of the device that did most
-  DIR             what sweep or repeat made, or any directory with results of the same load
+  FILE            a result: JSON from --json, or DiskSpd output from Windows (-Rxml or text, versions 2.0
+                  to 2.3, also in UTF-16); - = stdin. With several files, a line with the file name
+                  precedes each report. Recordings of diskspd monitor --record give pages and charts:
+                  device-iops, device-throughput, device-latency, device-queue and device-busy of the
+                  busiest device
+  DIR             a directory of sweep or repeat, or any directory with results of the same load
   -o, --output OUT
-                  write it to this file instead. Its suffix says in which form: .txt, .xml, .csv or
-                  .json of one FILE; .html is a page to look at, with charts, in a single file that
-                  loads nothing; .svg and .png are a single chart. A page or chart of several results
-                  compares each of them with the first. A file that is there is replaced only if it is
-                  empty or a document of the same kind
+                  write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for
+                  one FILE; .html is a page with charts in a single self-contained file; .svg and .png
+                  are a single chart. A page or chart of several results compares each with the first.
+                  An existing file is replaced only if it is empty or a document of the same kind
       --replace-output
                   replace any regular file
-  --chart NAME    which chart: iops, throughput, read-latency, write-latency, distribution, percentiles,
-                  heat, cpu or slowest of a result; depth-throughput, depth-latency, grid-throughput,
-                  grid-latency, settings-throughput or settings-latency of a sweep. The first that there
-                  is if not given
+  --chart NAME    the chart to draw: iops, throughput, read-latency, write-latency, distribution,
+                  percentiles, heat, cpu or slowest of a result; depth-throughput, depth-latency,
+                  grid-throughput, grid-latency, settings-throughput or settings-latency of a sweep.
+                  Default: the first one available
   --monitor RECORDING
-                  what diskspd monitor --record kept during the run: its devices stand under the
-                  run's charts, on the same time axis
-  --from TIME     instead of the report, the figures of a part of the measurement (JSON of runs with -D
-                  or -L): where it begins, as 30s, 1.5m or 250ms. It is widened to whole intervals of
-                  -D, or to twentieths of the measurement
-  --to TIME       where it ends; the end of the measurement if not given
-  --percentile N  a percentile of latency to show of the part, as 99.9, several times if several are
-                  wanted; those of the report if not given
-  --slowest       instead of the report, the slowest I/Os (JSON of runs with -D or -L)
-  -h, --help      this text
+                  a recording made by diskspd monitor --record during the run: its devices are shown
+                  under the run's charts, on the same time axis
+  --from TIME     instead of the report, show results for part of the measurement (JSON of runs with -D
+                  or -L): its start, as 30s, 1.5m or 250ms. The part is widened to whole -D intervals,
+                  or to twentieths of the measurement
+  --to TIME       end of the part (default: end of the measurement)
+  --percentile N  latency percentile to show for the part, such as 99.9; may be given again (default:
+                  those of the report)
+  --slowest       instead of the report, show the slowest I/Os (JSON of runs with -D or -L)
+  -h, --help      print this help
 
-A file called report is measured as ./report.
+To measure a file named report, write ./report.
 ";
 
-const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs one result and an --output that ends with .html";
+const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs exactly one result and an --output that ends with .html";
 
 /// What follows `diskspd report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +119,7 @@ pub enum PictureForm {
     },
 }
 
-/// A part of the measurement, and what to tell of it.
+/// A part of the measurement, and the percentiles to report for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartAsked {
     /// Where it begins, in nanoseconds since the start of the measurement.
@@ -131,9 +130,9 @@ pub struct PartAsked {
     pub percentiles_ppb: Vec<u64>,
 }
 
-/// Reads the words behind `diskspd report`.
+/// Parses the arguments of `diskspd report`.
 pub fn parse(args: &[OsString]) -> Result<ReportCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd report --help tells more")))
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd report --help")))
 }
 
 fn read(args: &[OsString]) -> Result<ReportCommand, String> {
@@ -166,7 +165,7 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
         }
     }
     if files.is_empty() {
-        return Err("there is no file to report".to_owned());
+        return Err("no result file given".to_owned());
     }
     if to_ns.is_some_and(|to_ns| to_ns <= from_ns.unwrap_or(0)) {
         return Err("--to must be later than --from".to_owned());
@@ -184,7 +183,7 @@ fn read(args: &[OsString]) -> Result<ReportCommand, String> {
         return Ok(if looks { ReportCommand::Look { files, part, slowest } } else { ReportCommand::Print { files } });
     };
     if is_part || slowest {
-        return Err("--output takes whole results, not a part of one or its slowest I/Os".to_owned());
+        return Err("--output cannot be combined with --from, --to, --percentile or --slowest".to_owned());
     }
     written(files, OutputAsked { path: output, replace: replace_output }, chart, monitor)
 }
@@ -218,7 +217,7 @@ fn written(
 
 /// Keeps a value that may be given once.
 fn once<T>(place: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
-    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was given before")))
+    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was already given")))
 }
 
 fn time(parser: &mut lexopt::Parser) -> Result<u64, String> {
@@ -229,7 +228,7 @@ fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
     parser.value().and_then(ValueExt::string).map_err(|error| error.to_string())
 }
 
-/// What a suffix stands for.
+/// The kind of output that a suffix selects.
 enum Output {
     Document(Form),
     Page,
@@ -248,9 +247,7 @@ fn form_of(output: &Path) -> Result<Output, String> {
         None => {
             let suffixes = Form::ALL.map(|form| format!(".{}", form.suffix())).join(", ");
             let shown = output.display();
-            Err(format!(
-                "the suffix of --output says the form, and '{shown}' has none of {suffixes}, .html, .svg, .png"
-            ))
+            Err(format!("unknown suffix of --output '{shown}' (expected: {suffixes}, .html, .svg, .png)"))
         }
     }
 }
@@ -325,33 +322,33 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
-            ("", "there is no file to report"),
-            ("--output a.txt", "there is no file to report"),
+            ("", "no result file given"),
+            ("--output a.txt", "no result file given"),
             ("a --output", "missing argument for option '--output'"),
-            ("a --output b", "'b' has none of .txt, .xml, .json, .csv, .html, .svg, .png"),
+            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .html, .svg, .png)"),
             ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.txt", "--chart needs an --output that ends with .svg or .png"),
-            ("a --chart heat --chart cpu -o b.svg", "--chart was given before"),
-            ("a --output json", "'json' has none of"),
+            ("a --chart heat --chart cpu -o b.svg", "--chart was already given"),
+            ("a --output json", "'json' (expected: .txt"),
             ("a b --output c.txt", "takes one result, not 2"),
-            ("a --output c.txt -o d.txt", "--output was given before"),
+            ("a --output c.txt -o d.txt", "--output was already given"),
             ("a --outptu c.txt", "invalid option '--outptu'"),
             ("a --from", "missing argument for option '--from'"),
-            ("a --from 1x", "'1x' is no time"),
-            ("a --from 1 --from 2", "--from was given before"),
+            ("a --from 1x", "'1x' is not a time"),
+            ("a --from 1 --from 2", "--from was already given"),
             ("a --from 2 --to 2s", "--to must be later than --from"),
-            ("a --percentile 100.1", "'100.1' is no percentile"),
-            ("a --slowest --output b.txt", "--output takes whole results"),
-            ("a --from 1 --output b.txt", "--output takes whole results"),
-            ("a --monitor m", "--monitor needs one result and an --output that ends with .html"),
-            ("a --monitor m -o b.svg", "--monitor needs one result and an --output"),
-            ("a b --monitor m -o b.html", "--monitor needs one result and an --output"),
+            ("a --percentile 100.1", "'100.1' is not a percentile"),
+            ("a --slowest --output b.txt", "--output cannot be combined with --from"),
+            ("a --from 1 --output b.txt", "--output cannot be combined with --from"),
+            ("a --monitor m", "--monitor needs exactly one result and an --output that ends with .html"),
+            ("a --monitor m -o b.svg", "--monitor needs exactly one result and an --output"),
+            ("a b --monitor m -o b.html", "--monitor needs exactly one result and an --output"),
             ("a -x", "invalid option '-x'"),
         ] {
             let failure = parsed(line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
-            assert!(failure.ends_with("; diskspd report --help tells more"), "{line}: {failure}");
+            assert!(failure.ends_with("; see diskspd report --help"), "{line}: {failure}");
         }
     }
 }

@@ -3,14 +3,14 @@
 use crate::number::split_digits;
 use std::fmt;
 
-/// Why a text is no size.
+/// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SizeFault {
     /// It does not start with a digit.
     NoDigits,
-    /// The letter behind the digits is none of the units.
+    /// The letter after the digits is not a unit.
     UnknownUnit(char),
-    /// Something stands behind a complete size.
+    /// Text follows a complete size.
     TrailingText(String),
     /// It does not fit into 64 bits.
     TooLarge(String),
@@ -19,12 +19,12 @@ pub enum SizeFault {
 impl fmt::Display for SizeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoDigits => f.write_str("a size starts with a digit, as in 4096, 64K or 2b"),
+            Self::NoDigits => f.write_str("a size must start with a digit, as in 4096, 64K or 2b"),
             Self::UnknownUnit(unit) => write!(
                 f,
-                "'{unit}' is not a unit of size; valid are K (KiB), M (MiB), G (GiB), T (TiB) and B (blocks of -b)"
+                "'{unit}' is not a size unit (expected: K (KiB), M (MiB), G (GiB), T (TiB) or B (blocks of -b))"
             ),
-            Self::TrailingText(text) => write!(f, "unexpected '{text}' behind the size"),
+            Self::TrailingText(text) => write!(f, "unexpected '{text}' after the size"),
             Self::TooLarge(size) => write!(f, "the size {size} is too large; it must fit into 64 bits"),
         }
     }
@@ -36,7 +36,7 @@ pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
     if rest.is_empty() { Ok(size) } else { Err(SizeFault::TrailingText(rest.to_owned())) }
 }
 
-/// A whole text as a number and the letter behind it, which may be K, M, G or T; `None` if it is
+/// A whole text as a number and the letter after it, which may be K, M, G or T; `None` if it is
 /// anything else.
 pub(crate) fn split_unit(text: &str) -> Option<(u64, Option<char>)> {
     let (digits, unit) = split_digits(text);
@@ -48,7 +48,7 @@ pub(crate) fn split_unit(text: &str) -> Option<(u64, Option<char>)> {
     Some((digits.parse().ok()?, unit.map(|unit| unit.to_ascii_uppercase())))
 }
 
-/// The size at the start of `text`, and what stands behind it.
+/// The size at the start of `text`, and the rest of the text.
 pub fn leading(text: &str, block_bytes: u64) -> Result<(u64, &str), SizeFault> {
     let (digits, rest) = split_digits(text);
     if digits.is_empty() {

@@ -1,7 +1,7 @@
-//! Template targets: `*1`, `*2` ... in a profile stand for the targets of the command line.
+//! Template targets: `*1`, `*2` ... in a profile are replaced by the targets of the command line.
 
-use crate::xml_read::template;
 use model::profile::Profile;
+use settings::xml::template;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -30,10 +30,9 @@ pub(crate) fn substitute(profile: &mut Profile, targets: &[PathBuf]) -> Vec<Stri
         1 => "one target is given".to_owned(),
         count => format!("{count} targets are given"),
     };
-    let missing =
-        missing.into_iter().map(|number| format!("nothing to put in the place of template target *{number}: {given}"));
+    let missing = missing.into_iter().map(|number| format!("no target for template *{number}: {given}"));
     let unused = targets.iter().zip(&used).enumerate().filter(|(_, (_, used))| !**used).map(|(index, (path, _))| {
-        format!("target '{}' is not used: the profile has no template target *{}", path.display(), index + 1)
+        format!("target '{}' is not used: the profile has no template *{}", path.display(), index + 1)
     });
     missing.chain(unused).collect()
 }
@@ -80,14 +79,14 @@ mod tests {
         assert_eq!(
             substituted(&[&["*1", "*3", "*3"], &["*4"]], &["a", "b"]).unwrap_err(),
             [
-                "nothing to put in the place of template target *3: 2 targets are given",
-                "nothing to put in the place of template target *4: 2 targets are given",
-                "target 'b' is not used: the profile has no template target *2",
+                "no target for template *3: 2 targets are given",
+                "no target for template *4: 2 targets are given",
+                "target 'b' is not used: the profile has no template *2",
             ]
         );
         assert_eq!(
             substituted(&[&["own"]], &["a"]).unwrap_err(),
-            ["target 'a' is not used: the profile has no template target *1"]
+            ["target 'a' is not used: the profile has no template *1"]
         );
     }
 }

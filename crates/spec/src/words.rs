@@ -1,19 +1,21 @@
-//! Command lines that are made from others.
+//! Command lines derived from others.
 
-use crate::command::{Command, RunRequest, Surroundings};
+use crate::command::{Command, Environment, RunRequest};
 use crate::options::{self, Kind, OptionRow, Repeat};
 use std::ffi::OsString;
 
 /// Reads a command line that must be a run.
-pub(crate) fn run_of(words: &[String], surroundings: &dyn Surroundings) -> Result<RunRequest, String> {
+pub(crate) fn run_of(words: &[String], environment: &dyn Environment) -> Result<RunRequest, String> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    match crate::parse(&words, surroundings) {
+    match crate::parse(&words, environment) {
         Ok(Command::Run(request)) => Ok(request),
         Ok(Command::LoadProfile(_)) => {
-            Err("options of a command line are varied, which a profile (-X) has not".to_owned())
+            Err("an XML profile (-X) cannot be used here; give the options on the command line".to_owned())
         }
-        Ok(Command::UsageWithoutArguments) => Err("the load is missing behind --".to_owned()),
-        Ok(_) => Err("these are not the words of a run".to_owned()),
+        Ok(Command::UsageWithoutArguments) => {
+            Err("the workload is missing; put its options and targets after --".to_owned())
+        }
+        Ok(_) => Err("this command line does not start a run".to_owned()),
         Err(failure) => {
             let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
             Err(messages.collect::<Vec<_>>().join("; "))
@@ -21,7 +23,7 @@ pub(crate) fn run_of(words: &[String], surroundings: &dyn Surroundings) -> Resul
     }
 }
 
-/// Options with others put over them: what both say counts as the others say it.
+/// Options with others on top: where both set a value, the others win.
 pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
     let mut all = over.to_vec();
     let is_over = |row: &OptionRow| {

@@ -1,13 +1,13 @@
 //! Command lines with the outcome that DiskSpd's behaviour demands of each.
 
 use model::validate::{Purpose, validate};
-use spec::{Command, Surroundings, parse};
+use spec::{Command, Environment, parse};
 use std::ffi::OsString;
 use std::path::Path;
 
-struct Nothing;
+struct FakeEnv;
 
-impl Surroundings for Nothing {
+impl Environment for FakeEnv {
     fn milliseconds_since_boot(&self) -> u32 {
         0
     }
@@ -31,7 +31,7 @@ use Outcome::{Invalid, Runs, Shows, Unparsed};
 
 fn outcome(line: &str) -> Outcome {
     let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-    let (profile, purpose, good) = match parse(&args, &Nothing) {
+    let (profile, purpose, good) = match parse(&args, &FakeEnv) {
         Err(_) => return Unparsed,
         Ok(Command::Run(request)) => (request.profile, Purpose::Run, Runs(0)),
         Ok(Command::ShowProfile(request)) => (request.profile, Purpose::Show, Shows),

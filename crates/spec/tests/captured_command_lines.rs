@@ -11,7 +11,7 @@ use model::profile::Profile;
 use model::validate::{Purpose, validate};
 use roxmltree::{Document, Node};
 use serde_json::Value;
-use spec::{Command, LoadRequest, Loaded, ParseFailure, Surroundings, XmlFault, parse, read_profile, write_profile};
+use spec::{Command, Environment, LoadRequest, Loaded, ParseFailure, XmlFault, parse, read_profile, write_profile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
@@ -66,9 +66,9 @@ fn rows() -> Vec<Row> {
         .collect()
 }
 
-struct Nothing;
+struct FakeEnv;
 
-impl Surroundings for Nothing {
+impl Environment for FakeEnv {
     fn milliseconds_since_boot(&self) -> u32 {
         0
     }
@@ -81,7 +81,7 @@ impl Surroundings for Nothing {
 /// What a command line asks for; with `-X`, after the profile has been read.
 fn parsed(args: &[String]) -> Result<Command, ParseFailure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    match parse(&args, &Nothing)? {
+    match parse(&args, &FakeEnv)? {
         Command::LoadProfile(request) => load(request),
         command => Ok(command),
     }
@@ -95,7 +95,7 @@ fn load(request: LoadRequest) -> Result<Command, ParseFailure> {
     };
     let name = request.path.display().to_string();
     let profile = read_profile(&std::fs::read(file).unwrap(), &name).map_err(faults)?;
-    Ok(match request.load(profile, &Nothing)? {
+    Ok(match request.load(profile, &FakeEnv)? {
         Loaded::Show(request) => Command::ShowProfile(request),
         Loaded::Run(request) => Command::Run(request),
     })

@@ -4,7 +4,6 @@
 use crate::confidence::batch_means::{BatchMean, VALUES_MIN};
 use crate::confidence::sectioning::{Histogram, Sections};
 use crate::latency::NAMED_PERCENTILES;
-use crate::rate::BYTES_PER_MIB;
 use crate::sample::mean;
 use crate::steadiness;
 use model::confidence::{FigureSteadiness, HalfWidths, PercentileHalfWidth, Steadiness};
@@ -60,7 +59,7 @@ impl<'a> Accuracy<'a> {
         let latency_mean_ns = if self.measures_latency { latency_mean_half_width_ns(&cells) } else { None };
         Some(HalfWidths {
             iops: per_s(|cell| cell.ios)?,
-            mib_per_s: per_s(|cell| cell.bytes)? / BYTES_PER_MIB,
+            bytes_per_s: per_s(|cell| cell.bytes)?,
             latency_mean_ns,
             percentiles: self.percentiles(kind),
         })
@@ -193,7 +192,7 @@ mod tests {
         let widths = half_widths(&record(cells), false).read.expect("reads");
         let expected = 2.093_024 * (100.0f64 * 20.0 / 19.0 / 20.0).sqrt() * 10.0;
         assert!((widths.iops - expected).abs() < 1e-4 * expected, "{widths:?}");
-        assert!((widths.mib_per_s - expected / 256.0).abs() < 1e-4, "{widths:?}");
+        assert!((widths.bytes_per_s - expected * 4096.0).abs() < 100.0, "{widths:?}");
         assert_eq!(widths.latency_mean_ns, None, "it was not measured");
     }
 

@@ -1,4 +1,4 @@
-//! Figures from other figures: for results that were read from a report, whose record is gone.
+//! Figures computed from other figures: for results read from a report, without the recorded samples.
 
 use crate::rate::Volume;
 use model::result::{Directions, Figures, LatencyFigures};
@@ -46,6 +46,13 @@ pub fn pooled(groups: impl IntoIterator<Item = (u64, LatencyFigures)>) -> Option
     let mean_ns = sum / count;
     let variance = (squares / count - mean_ns.powi(2)).max(0.0);
     Some(LatencyFigures { mean_ns, std_dev_ns: variance.sqrt(), min_ns, max_ns })
+}
+
+/// The latency of several figures together; `None` if it is unknown for some that have I/Os, or none have.
+pub fn pooled_latency(parts: impl IntoIterator<Item = Figures>) -> Option<LatencyFigures> {
+    let parts = parts.into_iter().filter(|part| part.ios > 0);
+    let known: Option<Vec<_>> = parts.map(|part| part.latency.map(|latency| (part.ios, latency))).collect();
+    known.and_then(pooled)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::headline::{P50_PPB, P99_PPB, P999_PPB, headline};
 use crate::sample::{moments, standard_errors_95};
 use model::headline::Figure;
 use model::result::{Measured, RunResult};
+use model::units::mib;
 
 /// Differences within this share are none, if their interval lies within it too.
 const EQUAL_SHARE: f64 = 0.05;
@@ -19,7 +20,7 @@ const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 /// One figure of both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Which.
+    /// The metric.
     pub figure: Figure,
     /// Of the first side: the geometric mean of its runs.
     pub first: f64,
@@ -27,7 +28,7 @@ pub struct Difference {
     pub second: f64,
     /// By how much the second differs, in percent of the first.
     pub percent: f64,
-    /// Its 95 % interval; `None` if a side does not tell its scatter.
+    /// Its 95 % interval; `None` if the scatter of a side is unknown.
     pub interval: Option<(f64, f64)>,
     /// What that means.
     pub verdict: ComparisonVerdict,
@@ -42,7 +43,7 @@ pub enum ComparisonVerdict {
     Worse,
     /// If there is a difference, it is less than 5 %.
     NoDifference,
-    /// The runs do not tell.
+    /// The runs cannot show a difference or rule one out.
     CannotTell,
 }
 
@@ -74,7 +75,7 @@ fn difference(figure: Figure, first: &[RunResult], second: &[RunResult]) -> Opti
     })
 }
 
-/// What so many drives reach of as many times one drive, in percent.
+/// The result of several drives as a percentage of that number times one drive.
 pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
     found.second / found.first / f64::from(drives) * 100.0
 }
@@ -112,7 +113,7 @@ impl Side {
         let values = values.filter(|values| !values.is_empty())?;
         let (mean, deviation) = moments(&values);
         let scatter = if let [run] = runs {
-            let measured = run.time_spans.first().and_then(|happened| happened.measured.as_ref());
+            let measured = run.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
             let half = measured.and_then(|measured| half_width(figure, measured));
             half.map(|half| Scatter {
                 // A small share of a figure is as large in its logarithm.
@@ -136,7 +137,7 @@ fn half_width(figure: Figure, measured: &Measured) -> Option<f64> {
     };
     match figure {
         Figure::Iops => Some(widths.iops),
-        Figure::MibPerS => Some(widths.mib_per_s),
+        Figure::MibPerS => Some(mib(widths.bytes_per_s)),
         Figure::MeanLatency => widths.latency_mean_ns,
         Figure::P50 => percentile(P50_PPB),
         Figure::P99 => percentile(P99_PPB),
@@ -155,14 +156,14 @@ mod tests {
 
     fn run(iops: f64, half: Option<f64>) -> RunResult {
         let total = Directions {
-            total: Figures { iops, mib_per_s: iops / 256.0, ..Figures::default() },
+            total: Figures { iops, bytes_per_s: iops * 4096.0, ..Figures::default() },
             ..Directions::default()
         };
         let widths = half.map(|iops| HalfWidths { iops, ..HalfWidths::default() });
         let confidence = widths.map(|widths| Directions { total: Some(widths), ..Directions::default() });
         let measured = Measured { total, confidence, ..Measured::default() };
-        let happened = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
-        RunResult { time_spans: vec![happened], ..RunResult::default() }
+        let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        RunResult { time_spans: vec![span_result], ..RunResult::default() }
     }
 
     fn normals(rng: &mut Rng, count: usize, mean: f64, deviation: f64) -> Vec<RunResult> {

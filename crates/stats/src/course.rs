@@ -1,4 +1,4 @@
-//! The course of a measurement: what a result tells of its series, sections and slowest I/Os.
+//! The course of a measurement: a result's series, sections and slowest I/Os.
 
 use crate::latency;
 use model::course::{Section, SectionFigures, Series, SeriesCounts};

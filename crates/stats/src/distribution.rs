@@ -1,4 +1,4 @@
-//! Effective distributions: each list once, with everybody who used it.
+//! Effective distributions: each list once, with all its users.
 
 use model::plan::{EffectiveDistribution, EffectiveRange, TimeSpanPlan};
 use model::result::DistributionUse;
@@ -20,12 +20,16 @@ pub(crate) fn uses(plan: &TimeSpanPlan) -> Vec<DistributionUse> {
             else {
                 continue;
             };
-            let users = lists.entry((&distribution.ranges, distribution.io_span)).or_default();
+            let users = lists.entry(key(distribution)).or_default();
             let bytes = target.path.as_os_str().as_encoded_bytes();
             users.entry(bytes).or_insert_with(|| (&target.path, BTreeSet::new())).1.insert(worker.thread);
         }
     }
     lists.into_iter().map(|((ranges, io_span), users)| in_order(ranges, io_span, users)).collect()
+}
+
+fn key(list: &EffectiveDistribution) -> (&[EffectiveRange], u32) {
+    (&list.ranges, list.io_span)
 }
 
 fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> DistributionUse {
@@ -35,11 +39,24 @@ fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> Distri
     }
 }
 
-/// Which of the lists a thread used on a target.
-pub(crate) fn index(plan: &TimeSpanPlan, lists: &[DistributionUse], thread: u32, target: usize) -> Option<usize> {
-    // Workers are in order of thread number.
-    let worker = plan.workers.get(thread as usize).filter(|worker| worker.thread == thread)?;
-    let served = worker.targets.iter().find(|served| served.target == target)?;
-    let used = served.effective_distribution.as_ref()?;
-    lists.iter().position(|list| list.distribution == *used)
+/// Which of the lists each thread used on each target.
+pub(crate) struct Used(BTreeMap<(u32, usize), usize>);
+
+impl Used {
+    /// `lists`: as [`uses`] gives them.
+    pub(crate) fn new(plan: &TimeSpanPlan, lists: &[DistributionUse]) -> Self {
+        let numbers: BTreeMap<_, usize> = lists.iter().map(|list| key(&list.distribution)).zip(0..).collect();
+        let mut used = BTreeMap::new();
+        for worker in &plan.workers {
+            for served in &worker.targets {
+                let number = served.effective_distribution.as_ref().and_then(|list| numbers.get(&key(list)));
+                used.extend(number.map(|number| ((worker.thread, served.target), *number)));
+            }
+        }
+        Self(used)
+    }
+
+    pub(crate) fn index(&self, thread: u32, target: usize) -> Option<usize> {
+        self.0.get(&(thread, target)).copied()
+    }
 }

@@ -15,12 +15,14 @@ use std::path::{Path, PathBuf};
 /// can be told. None if nothing was measured, or the kernel's counters were not read around it.
 pub fn durability_notes(
     span: &TimeSpan,
-    happened: &TimeSpanResult,
+    span_result: &TimeSpanResult,
     environments: &BTreeMap<PathBuf, TargetEnvironment>,
 ) -> Vec<Note> {
-    let (Some(measured), Some(around)) = (&happened.measured, &happened.kernel_counters) else { return Vec::new() };
+    let (Some(measured), Some(around)) = (&span_result.measured, &span_result.kernel_counters) else {
+        return Vec::new();
+    };
     let counted = around.after.since(&around.before);
-    let rows = measured.rows.iter().filter(|row| writes_through(row, span, happened));
+    let rows = measured.rows.iter().filter(|row| writes_through(row, span, span_result));
     let rows: Vec<(&Row, Vec<&BlockDevice>)> =
         rows.map(|row| (row, environments.get(&row.path).map(ending_devices).unwrap_or_default())).collect();
     let devices: BTreeMap<&str, &BlockDevice> =
@@ -28,7 +30,7 @@ pub fn durability_notes(
     let mut notes = Vec::new();
     let mut unknown: BTreeMap<&Path, String> = BTreeMap::new();
     for (row, _) in rows.iter().filter(|(_, below)| below.is_empty()) {
-        unknown.insert(&row.path, "it is on no block device that can be seen".to_owned());
+        unknown.insert(&row.path, "no block device is visible beneath it".to_owned());
     }
     for (name, device) in devices {
         let on_it: Vec<&Row> =
@@ -45,9 +47,9 @@ pub fn durability_notes(
 }
 
 /// True if the row's writes reached the kernel with the wish to be durable, and there were any.
-fn writes_through(row: &Row, span: &TimeSpan, happened: &TimeSpanResult) -> bool {
+fn writes_through(row: &Row, span: &TimeSpan, span_result: &TimeSpanResult) -> bool {
     let is_asked = |target: &Target| target.write_through && !target.memory_mapped;
-    let reaches_kernel = happened.engines.get(row.target) != Some(&EngineKind::Null);
+    let reaches_kernel = span_result.engines.get(row.target) != Some(&EngineKind::Null);
     row.figures.write.ios > 0 && reaches_kernel && span.targets.get(row.target).is_some_and(is_asked)
 }
 
@@ -71,7 +73,7 @@ const fn counts_flushes(kind: &DeviceKind) -> bool {
 
 fn verdict(device: &BlockDevice, write_count: u64, counted: &KernelCounters) -> Result<Note, String> {
     let name = &device.name;
-    let counters = counted.devices.get(name).ok_or_else(|| format!("{name} keeps no counters"))?;
+    let counters = counted.devices.get(name).ok_or_else(|| format!("{name} has no statistics"))?;
     let flush = match counters {
         DeviceCounters { flush: Some(flush), .. } if counts_flushes(&device.kind) => Some(*flush),
         _ => None,
@@ -96,7 +98,7 @@ fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<
     let Some(FlushCounters { count, .. }) = flush else {
         return match is_volatile {
             Some(false) => Ok(Durability::NotVolatile),
-            _ => Err("counts no flushes"),
+            _ => Err("does not count flushes"),
         };
     };
     let (flushes, writes) = (u128::from(count), u128::from(write_count));
@@ -109,7 +111,7 @@ fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<
         () if has_fua => Durability::FuaAndFlushes,
         () if flushes * 1000 >= writes => Durability::SharedFlushes,
         () if is_volatile == Some(true) => Durability::Nothing,
-        () => return Err("does not say whether its cache is volatile"),
+        () => return Err("does not report whether its cache is volatile"),
     })
 }
 
@@ -198,20 +200,20 @@ mod tests {
             KernelCounters { devices: devices.into(), ..KernelCounters::default() }
         };
         let around = KernelCountersAround { before: counters(600), after: counters(2600) };
-        let happened = TimeSpanResult {
+        let span_result = TimeSpanResult {
             measured: Some(measured),
             kernel_counters: Some(around),
             engines: vec![EngineKind::IoUring; 3],
             ..TimeSpanResult::default()
         };
-        (span, happened, environments)
+        (span, span_result, environments)
     }
 
     #[test]
     fn each_disk_is_told_of_once_and_partitions_have_no_counters() {
-        let (span, happened, environments) = case();
+        let (span, span_result, environments) = case();
         assert_eq!(
-            durability_notes(&span, &happened, &environments),
+            durability_notes(&span, &span_result, &environments),
             [
                 Note::WritesMadeDurable {
                     device: "sda".to_owned(),
@@ -222,7 +224,7 @@ mod tests {
                 },
                 Note::DurabilityUnknown {
                     path: "b".into(),
-                    reason: "it is on no block device that can be seen".to_owned()
+                    reason: "no block device is visible beneath it".to_owned()
                 },
             ]
         );
@@ -230,27 +232,27 @@ mod tests {
 
     #[test]
     fn what_never_reached_a_device_is_not_told_of() {
-        let (span, mut happened, environments) = case();
-        happened.engines = vec![EngineKind::Null; 3];
-        assert_eq!(durability_notes(&span, &happened, &environments), []);
-        let (mut span, happened, environments) = case();
+        let (span, mut span_result, environments) = case();
+        span_result.engines = vec![EngineKind::Null; 3];
+        assert_eq!(durability_notes(&span, &span_result, &environments), []);
+        let (mut span, span_result, environments) = case();
         for target in &mut span.targets {
             target.memory_mapped = true;
         }
-        assert_eq!(durability_notes(&span, &happened, &environments), []);
+        assert_eq!(durability_notes(&span, &span_result, &environments), []);
     }
 
     #[test]
     fn a_device_without_counters_leaves_its_targets_unknown() {
-        let (span, mut happened, environments) = case();
-        let around = happened.kernel_counters.as_mut().expect("they were read");
+        let (span, mut span_result, environments) = case();
+        let around = span_result.kernel_counters.as_mut().expect("they were read");
         around.after.devices.remove("sda");
-        let notes = durability_notes(&span, &happened, &environments);
+        let notes = durability_notes(&span, &span_result, &environments);
         assert_eq!(
             notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
-                "-Sw on 'a': how writes became durable cannot be told: sda keeps no counters",
-                "-Sw on 'b': how writes became durable cannot be told: it is on no block device that can be seen",
+                "-Sw on 'a': how writes became durable is unknown: sda has no statistics",
+                "-Sw on 'b': how writes became durable is unknown: no block device is visible beneath it",
             ]
         );
     }

@@ -1,18 +1,43 @@
 //! The few figures of a timespan by which runs are compared.
 
 use model::headline::Headline;
-use model::result::{Figures, LatencyDistribution, LoadLoop, TimeSpanResult};
+use model::result::{Directions, Figures, LatencyDistribution, LoadLoop, Summary, TimeSpanResult};
 use model::verdict::Verdict;
 
 /// Ranks of the percentiles in a headline, in parts per billion.
 pub(crate) const P50_PPB: u64 = 500_000_000;
+const P90_PPB: u64 = 900_000_000;
 pub(crate) const P99_PPB: u64 = 990_000_000;
 pub(crate) const P999_PPB: u64 = 999_000_000;
 
+/// The figures that are asked for most; `None` if the timespan has none.
+pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
+    let measured = result.measured.as_ref()?;
+    let of = |figures: &Figures, latencies: Option<&LatencyDistribution>| {
+        let rank = |rank_ppb| latencies?.at(rank_ppb);
+        Summary {
+            iops: figures.iops,
+            bytes_per_s: figures.bytes_per_s,
+            mean_ns: figures.latency.map(|latency| latency.mean_ns),
+            p50_ns: rank(P50_PPB),
+            p90_ns: rank(P90_PPB),
+            p99_ns: rank(P99_PPB),
+            p999_ns: rank(P999_PPB),
+            max_ns: figures.latency.and_then(|latency| latency.max_ns),
+        }
+    };
+    let latencies = measured.total_latency.as_ref();
+    Some(Directions {
+        read: of(&measured.total.read, latencies.and_then(|latencies| latencies.read.as_ref())),
+        write: of(&measured.total.write, latencies.and_then(|latencies| latencies.write.as_ref())),
+        total: of(&measured.total.total, latencies.and_then(|latencies| latencies.total.as_ref())),
+    })
+}
+
 /// The headline of a timespan; `None` if it has no figures.
-pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
-    let measured = happened.measured.as_ref()?;
-    let Figures { iops, mib_per_s, latency, .. } = measured.total.total;
+pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
+    let measured = span_result.measured.as_ref()?;
+    let Figures { iops, bytes_per_s, latency, .. } = measured.total.total;
     let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
     let (depth, response) = match &measured.load_loop {
         Some(LoadLoop::Closed { depth }) => (Some(*depth), None),
@@ -24,7 +49,7 @@ pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
     Some(Headline {
         iops,
         write_share: if ios == 0 { 0.0 } else { writes as f64 / ios as f64 },
-        mib_per_s,
+        bytes_per_s,
         mean_ns: latency.map(|latency| latency.mean_ns),
         p50_ns: rank(latencies, P50_PPB),
         p99_ns: rank(latencies, P99_PPB),
@@ -36,6 +61,6 @@ pub fn headline(happened: &TimeSpanResult) -> Option<Headline> {
         cpu_percent: measured.cpu_average.usage_percent,
         threads: measured.thread_count,
         depth,
-        severity: happened.verdict.as_ref().and_then(Verdict::severity),
+        severity: span_result.verdict.as_ref().and_then(Verdict::severity),
     })
 }

@@ -26,11 +26,11 @@ pub struct EventSources<'a> {
     pub record: &'a TimeSpanRecord,
     /// The kernel's counters at both ends of the measurement.
     pub around: &'a KernelCountersAround,
-    /// What each target stands on.
+    /// The devices below each target.
     pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
 }
 
-/// The events that were asked for; what the kernel does not tell is left out.
+/// The requested events; those that the kernel does not report are left out.
 pub fn kernel_events(sources: &EventSources<'_>) -> KernelEvents {
     let counted = sources.around.after.since(&sources.around.before);
     let stacks = if sources.tracing.disk_io { stacks(sources, &counted) } else { Vec::new() };
@@ -180,18 +180,18 @@ impl Sum {
 
     fn figures(&self, elapsed_ns: u64) -> LevelFigures {
         let Volume { bytes, ios } = self.volume;
-        let mean_latency_ns = (ios > 0).then(|| self.time_ns as f64 / ios as f64);
-        level_figures(ios, bytes, mean_latency_ns, elapsed_ns)
+        let latency_mean_ns = (ios > 0).then(|| self.time_ns as f64 / ios as f64);
+        level_figures(ios, bytes, latency_mean_ns, elapsed_ns)
     }
 }
 
 /// The figures of a level from what was counted there.
-pub fn level_figures(ios: u64, bytes: u64, mean_latency_ns: Option<f64>, elapsed_ns: u64) -> LevelFigures {
+pub fn level_figures(ios: u64, bytes: u64, latency_mean_ns: Option<f64>, elapsed_ns: u64) -> LevelFigures {
     let rates = Volume { bytes, ios }.figures(elapsed_ns);
-    LevelFigures { ios, bytes, iops: rates.iops, mib_per_s: rates.mib_per_s, mean_latency_ns }
+    LevelFigures { ios, bytes, iops: rates.iops, bytes_per_s: rates.bytes_per_s, latency_mean_ns }
 }
 
-/// Adds a device and those below it. One that several others stand on is told of once.
+/// Adds a device and those below it. One shared by several others is listed once.
 fn descend(device: &BlockDevice, depth: u32, counted: &KernelCounters, elapsed_ns: u64, levels: &mut Vec<IoLevel>) {
     if levels.iter().any(|level| level.device.as_deref() == Some(device.name.as_str())) {
         return;

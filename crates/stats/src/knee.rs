@@ -7,7 +7,7 @@
 //! * *Saturation*: the smallest depth within 5 % of the plateau. The plateau is the mean of the upper
 //!   third of the depths, if throughput no longer grows there.
 //!
-//! Both are read off a curve that rises to one peak and falls behind it, fitted to the measured points;
+//! Both are read off a curve that rises to one peak and falls after it, fitted to the measured points;
 //! the intervals come from a bootstrap of the points' own scatter around their neighbours.
 
 mod curve;
@@ -19,7 +19,7 @@ use hot::rng::Rng;
 use model::sweep::{DepthEstimate, Knee, Saturation};
 use std::collections::BTreeMap;
 
-/// Depths that are needed to tell a curve from noise.
+/// Depths needed to distinguish a curve from noise.
 pub const DEPTHS_MIN: usize = 5;
 /// A depth is saturated if its throughput is within this share of the plateau.
 const PLATEAU_SHARE: f64 = 0.95;

@@ -107,7 +107,7 @@ impl Merged {
     }
 }
 
-/// What the I/Os that were timed in two ways tell, if there are any.
+/// The difference between the two timings of I/Os timed both ways, if there are any.
 pub(crate) fn slot_times(threads: &[ThreadRecord]) -> Option<Note> {
     let (mut slot, mut submission) = (Merged::default(), Merged::default());
     for samples in threads.iter().filter_map(|thread| thread.stamp_samples.as_ref()) {

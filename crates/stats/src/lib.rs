@@ -40,22 +40,22 @@ mod time_span;
 pub mod verdict;
 
 pub use affinity::mixed_cores;
-pub use combine::{directions, figures, pooled};
+pub use combine::{directions, figures, pooled, pooled_latency};
 pub use cpu::usages;
 pub use durability::durability_notes;
-pub use headline::headline;
+pub use headline::{headline, summary};
 pub use kernel_events::{EventSources, kernel_events, level_figures};
 pub use kernel_messages::beside;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};
 pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak};
 pub use part::{NoPart, Part, part};
-pub use rate::{amount, megabytes_per_s, per_second};
+pub use rate::{amount, per_second};
 
 use model::facts::SystemFacts;
 use model::plan::{Plan, TimeSpanPlan};
 use model::profile::Profile;
 use model::record::{Record, TimeSpanRecord};
-use model::result::{Directions, RunResult, TimeSpanResult, Tool, Totals};
+use model::result::{Directions, Figures, RunResult, TimeSpanResult, Tool, Totals};
 
 /// Everything that the figures of a run are made of.
 #[derive(Clone, Debug)]
@@ -95,31 +95,26 @@ pub fn summarise(input: &Input<'_>) -> RunResult {
         profile: input.profile.clone(),
         system: input.system.clone(),
         started_at: input.record.started_at,
-        totals: (time_spans.len() > 1).then(|| totals(&time_spans)),
+        totals: totals(&time_spans),
         time_spans,
         notes: input.plan.notes.clone(),
         ..RunResult::default()
     }
 }
 
-/// Sums over the timespans that were measured.
-pub fn totals(time_spans: &[TimeSpanResult]) -> Totals {
-    let mut elapsed_ns = 0u64;
-    let mut volumes = Directions::<rate::Volume>::default();
-    for measured in time_spans.iter().filter_map(|span| span.measured.as_ref()) {
-        elapsed_ns = elapsed_ns.saturating_add(measured.elapsed_ns);
-        volumes.read.add(rate::Volume::of(&measured.total.read));
-        volumes.write.add(rate::Volume::of(&measured.total.write));
+/// Sums over the timespans that were measured; `None` if there is but one, and it was not.
+pub fn totals(time_spans: &[TimeSpanResult]) -> Option<Totals> {
+    let all = || time_spans.iter().filter_map(|span| span.measured.as_ref());
+    if time_spans.len() < 2 && all().next().is_none() {
+        return None;
     }
-    volumes.total.add(volumes.read);
-    volumes.total.add(volumes.write);
-    let figures = |volume: rate::Volume| volume.figures(elapsed_ns);
-    Totals {
-        elapsed_ns,
-        figures: Directions {
-            read: figures(volumes.read),
-            write: figures(volumes.write),
-            total: figures(volumes.total),
-        },
-    }
+    let elapsed_ns = all().fold(0u64, |sum, measured| sum.saturating_add(measured.elapsed_ns));
+    let sum = |of: fn(&Directions<Figures>) -> Figures| {
+        let mut volume = rate::Volume::default();
+        all().for_each(|measured| volume.add(rate::Volume::of(&of(&measured.total))));
+        let latency = pooled_latency(all().map(|measured| of(&measured.total)));
+        Figures { latency, ..volume.figures(elapsed_ns) }
+    };
+    let figures = Directions { read: sum(|of| of.read), write: sum(|of| of.write), total: sum(|of| of.total) };
+    Some(Totals { elapsed_ns, figures })
 }

@@ -1,4 +1,4 @@
-//! The highest rate that keeps limits, from runs that each may mislead.
+//! The highest rate that meets limits, from runs that each may mislead.
 //!
 //! This is probabilistic bisection (Horstein 1963; Waeber, Frazier and Henderson 2013): all that is known is a
 //! probability for each place where the limits may begin to fail; a run at the median of them halves it as far
@@ -54,10 +54,10 @@ fn normal(z: f64) -> f64 {
 
 /// How many of the rates, which ascend, keep the limits: a probability for each number from none to all.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Belief(Vec<f64>);
+pub struct Posterior(Vec<f64>);
 
-impl Belief {
-    /// Nothing is known of so many rates.
+impl Posterior {
+    /// No knowledge yet of this number of rates.
     pub fn new(rates: usize) -> Self {
         Self(vec![1.0 / (rates as f64 + 1.0); rates + 1])
     }
@@ -127,28 +127,28 @@ mod tests {
 
     #[test]
     fn a_run_that_misled_is_outvoted() {
-        let (mut belief, truth) = (Belief::new(100), 37);
-        belief.learn(20, false, 0.9);
+        let (mut posterior, truth) = (Posterior::new(100), 37);
+        posterior.learn(20, false, 0.9);
         let mut runs = 1;
-        while belief.interval().1 - belief.interval().0 > 2 {
-            let rate = belief.question();
-            belief.learn(rate, rate < truth, 0.9);
+        while posterior.interval().1 - posterior.interval().0 > 2 {
+            let rate = posterior.question();
+            posterior.learn(rate, rate < truth, 0.9);
             runs += 1;
-            assert!(runs < 60, "{:?}", belief.interval());
+            assert!(runs < 60, "{:?}", posterior.interval());
         }
-        let (low, high) = belief.interval();
+        let (low, high) = posterior.interval();
         assert!((low..=high).contains(&truth), "{low} to {high} after {runs} runs");
     }
 
     #[test]
     fn none_and_all_can_be_the_answer() {
         for truth in [0, 10] {
-            let mut belief = Belief::new(10);
+            let mut posterior = Posterior::new(10);
             for _ in 0..20 {
-                let rate = belief.question();
-                belief.learn(rate, rate < truth, 0.95);
+                let rate = posterior.question();
+                posterior.learn(rate, rate < truth, 0.95);
             }
-            assert_eq!(belief.interval(), (truth, truth));
+            assert_eq!(posterior.interval(), (truth, truth));
         }
     }
 }

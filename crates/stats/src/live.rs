@@ -29,7 +29,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Before the first look at a timespan of so many targets.
+    /// Before the first sample of a timespan with this number of targets.
     pub fn new(targets: usize) -> Self {
         Self { targets, ..Self::default() }
     }
@@ -163,7 +163,7 @@ fn side(tally: &LiveTally, length_ns: u64) -> LiveSide {
         ios: tally.ios,
         bytes: tally.bytes,
         iops: per_second(tally.ios, length_ns),
-        bytes_per_second: per_second(tally.bytes, length_ns),
+        bytes_per_s: per_second(tally.bytes, length_ns),
         latency_mean_ns: (tally.ios > 0).then(|| tally.latency_sum_ns as f64 / tally.ios as f64),
         latency: latency(tally),
     }

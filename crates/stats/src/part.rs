@@ -14,7 +14,7 @@ pub struct Part {
     /// Where it begins, in nanoseconds since the start of the measurement: a section's start, at or before
     /// what was asked for.
     pub start_ns: u64,
-    /// Where it ends: a section's end, at or behind what was asked for.
+    /// Where it ends: a section's end, at or after the requested time.
     pub end_ns: u64,
     /// Volumes, rates and latencies.
     pub figures: Directions<Figures>,
@@ -29,7 +29,7 @@ pub enum NoPart {
     /// The result has no sections.
     NoSections,
     /// The part begins or ends outside the measurement.
-    Outside {
+    StopSources {
         /// Its length in nanoseconds.
         elapsed_ns: u64,
     },
@@ -38,11 +38,11 @@ pub enum NoPart {
 impl fmt::Display for NoPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSections => f.write_str(
-                "the result keeps no latencies of parts of the measurement; only JSON results of runs with -D or -L do",
-            ),
-            Self::Outside { elapsed_ns } => {
-                write!(f, "the part is not inside the measurement, which lasted {} s", *elapsed_ns as f64 / 1e9)
+            Self::NoSections => {
+                f.write_str("the result has no latencies over time; only JSON results of runs with -D or -L have them")
+            }
+            Self::StopSources { elapsed_ns } => {
+                write!(f, "the part is outside the measurement, which lasted {} s", *elapsed_ns as f64 / 1e9)
             }
         }
     }
@@ -56,7 +56,7 @@ pub fn part(measured: &Measured, from_ns: u64, to_ns: Option<u64>, ranks_ppb: &[
     };
     let to_ns = to_ns.unwrap_or(last.end_ns);
     if from_ns < first.start_ns || from_ns >= to_ns || to_ns > last.end_ns {
-        return Err(NoPart::Outside { elapsed_ns: last.end_ns });
+        return Err(NoPart::StopSources { elapsed_ns: last.end_ns });
     }
     let inside = measured.sections.iter().filter(|section| section.end_ns > from_ns && section.start_ns < to_ns);
     let sections: Vec<&Section> = inside.collect();
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((part.start_ns, part.end_ns), (S, 3 * S));
         let Directions { read, write, total } = part.figures;
         assert_eq!((read.ios, write.ios, total.ios, total.bytes), (5000, 2, 5002, 5002 * 4096));
-        assert!((read.iops - 2500.0).abs() < 1e-9 && (total.mib_per_s - 5002.0 / 512.0).abs() < 1e-9);
+        assert!((read.iops - 2500.0).abs() < 1e-9 && (total.bytes_per_s - 5002.0 * 2048.0).abs() < 1e-9);
         let latency = read.latency.expect("there are reads");
         assert_eq!((latency.min_ns, latency.max_ns), (Some(1000), Some(3_000_000)));
         let mean_ns = (2000.0 * 1_000_500.0 + 3000.0 * 1_500_500.0) / 5000.0;
@@ -170,7 +170,7 @@ mod tests {
     fn what_is_not_there_is_refused() {
         assert_eq!(part(&Measured::default(), 0, None, &[]), Err(NoPart::NoSections));
         for (from_ns, to_ns) in [(5 * S, None), (0, Some(5 * S + 1)), (2 * S, Some(2 * S)), (3 * S, Some(S))] {
-            let outside = NoPart::Outside { elapsed_ns: 5 * S };
+            let outside = NoPart::StopSources { elapsed_ns: 5 * S };
             assert_eq!(part(&measured(), from_ns, to_ns, &[]), Err(outside), "{from_ns} {to_ns:?}");
         }
     }

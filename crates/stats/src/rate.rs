@@ -2,8 +2,6 @@
 
 use model::result::Figures;
 
-pub(crate) const BYTES_PER_MIB: f64 = 1_048_576.0;
-
 /// Bytes and I/Os before they are divided by a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Volume {
@@ -26,7 +24,7 @@ impl Volume {
         Figures {
             bytes: self.bytes,
             ios: self.ios,
-            mib_per_s: per_second(self.bytes, elapsed_ns) / BYTES_PER_MIB,
+            bytes_per_s: per_second(self.bytes, elapsed_ns),
             iops: per_second(self.ios, elapsed_ns),
             latency: None,
             iops_std_dev: None,
@@ -39,12 +37,7 @@ pub fn per_second(amount: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 { 0.0 } else { amount as f64 / (elapsed_ns as f64 / 1e9) }
 }
 
-/// MB (10^6 bytes) per second from MiB per second.
-pub fn megabytes_per_s(mib_per_s: f64) -> f64 {
-    mib_per_s * BYTES_PER_MIB / 1e6
-}
-
-/// The amount that a rate comes from, to the nearest whole: for results that tell the rate only.
+/// The amount that a rate comes from, to the nearest whole: for results that contain the rate only.
 pub fn amount(per_second: f64, elapsed_ns: u64) -> u64 {
     (per_second * (elapsed_ns as f64 / 1e9)).round() as u64
 }
@@ -60,7 +53,7 @@ mod tests {
     #[test]
     fn rates_divide_by_the_real_time() {
         let figures = Volume { bytes: 365_789_184, ios: 44_652 }.figures(10_013_000_000);
-        assert_eq!(format!("{:.2} {:.2}", figures.mib_per_s, figures.iops), "34.84 4459.40");
+        assert_eq!(format!("{:.2} {:.2}", figures.bytes_per_s / 1_048_576.0, figures.iops), "34.84 4459.40");
     }
 
     #[test]
@@ -72,14 +65,14 @@ mod tests {
     #[test]
     fn no_time_gives_no_rate() {
         let figures = Volume { bytes: 1, ios: 1 }.figures(0);
-        assert!(figures.mib_per_s == 0.0 && figures.iops == 0.0);
+        assert!(figures.bytes_per_s == 0.0 && figures.iops == 0.0);
     }
 
     #[test]
     fn a_million_million_ios_of_nine_tebibytes_do_not_overflow() {
         let volume = Volume { bytes: 9 << 40, ios: 1_000_000_000_000 };
         let figures = volume.figures(1_000_000_000_000);
-        assert!(close(figures.mib_per_s, 9.0 * 1024.0 * 1024.0 / 1000.0));
+        assert!(close(figures.bytes_per_s / 1_048_576.0, 9.0 * 1024.0 * 1024.0 / 1000.0));
         assert!(close(figures.iops, 1e9));
         let mut sum = Volume { bytes: u64::MAX - 1, ios: 0 };
         sum.add(volume);

@@ -7,11 +7,11 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Differences below this share of the mean are not worth a word.
 const SHARE_MIN: f64 = 0.02;
-/// Runs below which two levels cannot be told from scatter.
+/// Minimum number of runs to distinguish two levels from scatter.
 const LEVEL_RUNS_MIN: usize = 6;
-/// A level has at least so many runs.
+/// Minimum number of runs in a level.
 const LEVEL_SIZE_MIN: usize = 2;
-/// Two levels are told if scatter around one level would look like them this seldom.
+/// Significance of two levels: how often scatter around one level looks like them, at most.
 const LEVELS_SIGNIFICANCE: f64 = 0.02;
 /// Runs drawn from one level to find out how seldom that is.
 const LEVEL_TRIALS: u32 = 2000;
@@ -174,12 +174,12 @@ pub fn half_width(values: &[f64], looks: u32) -> Option<f64> {
     Some(student(count - 1.0).inverse_cdf(1.0 - 0.025 / f64::from(looks.max(1))) * deviation / count.sqrt())
 }
 
-/// True if so many runs are a checkpoint: 8, 16, 32 ...
+/// True if this number of runs is a checkpoint: 8, 16, 32 ...
 pub fn is_checkpoint(runs: u32) -> bool {
     runs >= FIRST_CHECKPOINT && runs.is_power_of_two()
 }
 
-/// Checkpoints up to so many runs.
+/// Number of checkpoints up to this number of runs.
 pub fn checkpoints(runs_max: u32) -> u32 {
     (FIRST_CHECKPOINT..=runs_max).filter(|runs| runs.is_power_of_two()).count() as u32
 }
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn figures_that_not_all_runs_have_are_left_out() {
-        let run = |iops, mean_ns| Headline { iops, mean_ns, mib_per_s: 1.0, ..Headline::default() };
+        let run = |iops, mean_ns| Headline { iops, mean_ns, bytes_per_s: 1.0, ..Headline::default() };
         let (one, two) = (run(10.0, Some(5.0)), run(20.0, None));
         let found = repeats(&[&one, &two]).unwrap();
         assert_eq!((found.iops.mean, found.iops.median, found.iops.interval), (15.0, 15.0, None));

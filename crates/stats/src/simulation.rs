@@ -1,4 +1,4 @@
-//! Series whose law is known, for the tests of intervals and of steadiness.
+//! Series with known distributions, for the tests of intervals and of steadiness.
 
 use hot::rng::Rng;
 

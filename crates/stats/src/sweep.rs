@@ -19,7 +19,7 @@ pub fn figures(sweep: &Sweep, point: usize) -> Option<&Headline> {
     median_run(sweep, point).and_then(Visit::headline)
 }
 
-/// The run that stands for a point: the median one by I/Os per second, of the longest runs that it has.
+/// The run that represents a point: the median one by I/Os per second, of the longest runs that it has.
 pub fn median_run(sweep: &Sweep, point: usize) -> Option<&Visit> {
     let mut runs = runs(sweep, point);
     let iops = |visit: &Visit| visit.headline().map_or(0.0, |figures| figures.iops);
@@ -187,7 +187,7 @@ pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
     })
 }
 
-/// The point whose run is worth a look of its own: the highest that keeps limits, that of the efficient depth if
+/// The point whose run gets its own section: the highest that meets limits, that of the efficient depth if
 /// there is one series of depths, or else the one with the most I/Os per second.
 pub fn recommended(sweep: &Sweep) -> Option<usize> {
     if let Some(holds) = sweep.limit.as_ref().and_then(|found| found.holds) {

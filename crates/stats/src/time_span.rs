@@ -9,10 +9,11 @@ use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
 use model::result::{
-    Directions, DistributionUse, Ending, Figures, LatencyDistribution, Measured, Row, RowBuckets, Submissions,
-    ThreadWaits, TimeSpanResult,
+    Directions, Ending, Figures, LatencyDistribution, Measured, Row, RowBuckets, Submissions, ThreadWaits,
+    TimeSpanResult,
 };
 use model::topology::Topology;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What the figures of one timespan are made of.
@@ -59,10 +60,8 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
 
 /// The engine of each target: that of the first thread that serves it.
 fn engines(plan: &TimeSpanPlan) -> Vec<EngineKind> {
-    let engine = |target: usize| {
-        let serves = plan.workers.iter().find(|worker| worker.targets.iter().any(|served| served.target == target));
-        serves.map_or(EngineKind::Synchronous, |worker| worker.engine.kind)
-    };
+    let work = plan.target_work();
+    let engine = |target| work.engine(target).unwrap_or(EngineKind::Synchronous);
     (0..plan.targets.len()).map(engine).collect()
 }
 
@@ -73,7 +72,8 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let distributions = distribution::uses(plan);
     let series = merged_series(record.rows.iter(), plan, record.elapsed_ns);
     let accuracy = Accuracy::of(record, measures_latency || plan.intervals.is_some());
-    let summarise_row = |row| summarise_row(row, plan, &distributions, record.elapsed_ns);
+    let used = distribution::Used::new(plan, &distributions);
+    let summarise_row = |row| summarise_row(row, plan, &used, record.elapsed_ns);
     Measured {
         elapsed_ns: record.elapsed_ns,
         is_partial: record.outcome != Outcome::Completed && record.elapsed_ns < plan.duration_ns,
@@ -92,7 +92,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         intervals: series.map(|series| series.figures()).unwrap_or_default(),
         target_latencies: if measures_latency { target_latencies(sources) } else { Vec::new() },
         total_latency: measures_latency.then(|| latencies(record.rows.iter())),
-        submissions: span.io_ring.map(|_| submissions(record)),
+        submissions: Some(submissions(record)),
         waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
         load_loop: Some(load_loop::load_loop(span, plan, record)),
@@ -107,7 +107,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
     }
 }
 
-fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, distributions: &[DistributionUse], elapsed_ns: u64) -> Row {
+fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, used: &distribution::Used, elapsed_ns: u64) -> Row {
     let target = plan.targets.get(row.target);
     let series = merged_series(std::iter::once(row), plan, elapsed_ns);
     Row {
@@ -117,7 +117,7 @@ fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, distributions: &[Distribu
         target_size_bytes: target.map_or(0, |target| target.size_bytes),
         figures: figures(std::iter::once(row), plan.measure_latency, series.as_ref(), elapsed_ns),
         intervals: series.map(|series| series.figures()).unwrap_or_default(),
-        distribution: distribution::index(plan, distributions, row.thread, row.target),
+        distribution: used.index(row.thread, row.target),
         latency_buckets: RowBuckets { read: row.read.buckets.clone(), write: row.write.buckets.clone() },
     }
 }
@@ -177,17 +177,19 @@ fn volume_of(record: &DirectionRecord) -> Volume {
 /// One distribution per distinct path in target order, if there is more than one path.
 fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<LatencyDistribution>>)> {
     let Sources { plan, record, .. } = *sources;
-    let mut paths: Vec<&Path> = Vec::new();
-    for target in &plan.targets {
-        if !paths.contains(&target.path.as_path()) {
-            paths.push(&target.path);
-        }
+    let mut rows: BTreeMap<&Path, Vec<&RowRecord>> = BTreeMap::new();
+    for row in &record.rows {
+        let Some(target) = plan.targets.get(row.target) else { continue };
+        rows.entry(&target.path).or_default().push(row);
     }
+    let mut seen = BTreeSet::new();
+    let paths: Vec<&Path> =
+        plan.targets.iter().map(|target| target.path.as_path()).filter(|path| seen.insert(*path)).collect();
     if paths.len() < 2 {
         return Vec::new();
     }
-    let on = |path: &Path, row: &RowRecord| plan.targets.get(row.target).is_some_and(|target| target.path == path);
-    paths.into_iter().map(|path| (path.to_owned(), latencies(record.rows.iter().filter(|row| on(path, row))))).collect()
+    let of = |path: &Path| latencies(rows.get(path).into_iter().flatten().copied());
+    paths.into_iter().map(|path| (path.to_owned(), of(path))).collect()
 }
 
 fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {

@@ -9,7 +9,7 @@ use model::plan::{
     Area, Assignment, Content, EffectiveDistribution, EffectiveRange, EngineKind, EnginePlan, Expected, Intervals,
     OpenPlan, Pace, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
-use model::profile::{IoPriority, IoRing, Profile, RateProcess, Target, TimeSpan};
+use model::profile::{IoPriority, Profile, RateProcess, Target, TimeSpan};
 use model::record::{
     CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
     TimeSpanRecord, TimesRecord, WaitCounts,
@@ -140,7 +140,13 @@ fn measure(case: Case) -> Measured {
 fn rows_and_totals() {
     let result = run(vec![two_threads()]);
     assert_eq!((result.command_line.as_str(), result.started_at), ("diskspd b a", UnixTime(7)));
-    assert_eq!(result.totals, None, "one timespan has no totals");
+    let measured = result.time_spans[0].measured.as_ref().expect("it was measured");
+    let totals = result.totals.expect("it was measured");
+    assert_eq!(totals.elapsed_ns, measured.elapsed_ns);
+    let [sum, own] = [totals.figures.total, measured.total.total];
+    assert_eq!((sum.ios, sum.iops, sum.bytes_per_s), (own.ios, own.iops, own.bytes_per_s));
+    assert_eq!(sum.latency.map(|latency| latency.max_ns), own.latency.map(|latency| latency.max_ns));
+    assert_eq!(result.totals_of_several(), None);
     let span = &result.time_spans[0];
     assert_eq!(span.engines, [EngineKind::IoUring; 2]);
     assert_eq!(span.buffer_separation_bytes, 16 << 20);
@@ -266,7 +272,7 @@ fn totals_of_nothing_are_zero_not_a_division_by_zero() {
     let not_run = || Case { record: TimeSpanRecord::default(), ..two_threads() };
     let totals = run(vec![not_run(), not_run()]).totals.expect("there are several timespans");
     assert_eq!(totals.elapsed_ns, 0);
-    assert_eq!((totals.figures.total.iops, totals.figures.total.mib_per_s), (0.0, 0.0));
+    assert_eq!((totals.figures.total.iops, totals.figures.total.bytes_per_s), (0.0, 0.0));
 }
 
 #[test]
@@ -280,17 +286,15 @@ fn a_record_that_ends_early_leaves_timespans_not_run() {
 }
 
 #[test]
-fn submissions_and_waits_only_where_asked_for() {
-    let plain = measure(two_threads());
-    assert_eq!((plain.submissions, plain.waits.len()), (None, 0));
+fn submissions_are_always_counted_and_waits_where_asked_for() {
+    assert_eq!(measure(two_threads()).waits, []);
 
     let mut case = two_threads();
-    case.span.io_ring = Some(IoRing::default());
     case.record.threads[1].throttled = true;
     case.record.threads[1].waits = WaitCounts { wait: 3, ..WaitCounts::default() };
     let result = run_on(vec![case], &SystemFacts::default(), true);
     let measured = result.time_spans[0].measured.as_ref().expect("it was measured");
-    let submissions = measured.submissions.as_ref().expect("-u was given");
+    let submissions = measured.submissions.as_ref().expect("they are counted");
     assert_eq!(submissions.threads, [(0, 25, 10.0), (1, 25, 10.0)]);
     assert_eq!(submissions.total_per_s, 20.0);
     assert_eq!((measured.waits[1].throttled, measured.waits[1].counts.wait), (true, 3));
@@ -420,8 +424,8 @@ fn open_loop() -> Case {
 #[test]
 fn an_open_loop_tells_what_became_of_its_intended_starts() {
     let mut result = run(vec![open_loop()]);
-    let happened = result.time_spans.remove(0);
-    let measured = happened.measured.expect("it was measured");
+    let span_result = result.time_spans.remove(0);
+    let measured = span_result.measured.expect("it was measured");
     let Some(LoadLoop::Open(open)) = measured.load_loop else { panic!("a closed loop") };
     assert_eq!((open.depth, open.rate_iops, open.process), (2, 180, RateProcess::Poisson));
     assert_eq!((open.intended_starts, open.backlog, open.delayed_by_depth), (450, 50, 200));
@@ -432,7 +436,7 @@ fn an_open_loop_tells_what_became_of_its_intended_starts() {
     assert_eq!(of(open.response_time.total).map(|(count, _)| count), Some(450));
     assert_eq!(measured.total.read.latency.expect("there were reads").mean_ns, 4000.0, "service time stays");
     let delayed = Note::StartsDelayedByDepth { delayed: 200, started: 400, depth: 2 };
-    assert_eq!(happened.notes, [delayed, Note::StartsNotMade { backlog: 50, intended: 450 }]);
+    assert_eq!(span_result.notes, [delayed, Note::StartsNotMade { backlog: 50, intended: 450 }]);
 }
 
 #[test]

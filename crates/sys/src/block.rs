@@ -1,4 +1,4 @@
-//! What the kernel tells about an open block device.
+//! Kernel facts about an open block device.
 
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::ioctl::{Getter, ioctl, opcode};

@@ -1,4 +1,4 @@
-//! What the device mapper tells about one of its devices.
+//! Properties of a device of the device mapper.
 
 use std::fs::File;
 use std::io;
@@ -63,7 +63,7 @@ fn ask(major: u32, minor: u32, flags: u32) -> io::Result<(u32, Vec<MappedTarget>
         return Err(io::Error::last_os_error());
     }
     let bytes: Vec<u8> = answer.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    parse(&bytes).ok_or_else(|| io::Error::other("the device mapper's answer is not understood"))
+    parse(&bytes).ok_or_else(|| io::Error::other("unexpected reply from the device mapper"))
 }
 
 fn request(major: u32, minor: u32, flags: u32) -> [u8; HEADER_BYTES] {

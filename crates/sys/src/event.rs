@@ -68,7 +68,7 @@ impl EventFolder {
         let Some(place) = place else {
             return Err(io::Error::new(
                 ErrorKind::NotFound,
-                format!("events need a folder that can be written to, one of {}", PLACES.join(", ")),
+                format!("events need a writable directory: one of {}", PLACES.join(", ")),
             ));
         };
         Self::at(&place.join(format!("diskspd-{}", rustix::process::geteuid().as_raw())))
@@ -87,7 +87,7 @@ impl EventFolder {
             return Err(refused(path, "belongs to another user"));
         }
         if Mode::from_raw_mode(status.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
-            return Err(refused(path, "can be used by other users; it must have the mode 0700"));
+            return Err(refused(path, "is accessible to other users; its mode must be 0700"));
         }
         Ok(Self { folder: Arc::new(folder) })
     }
@@ -97,7 +97,7 @@ impl EventFolder {
         if name.len() > NAME_BYTES_MAX {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
-                format!("the name has {} bytes; at most {NAME_BYTES_MAX} are possible", name.len()),
+                format!("the name has {} bytes (maximum {NAME_BYTES_MAX})", name.len()),
             ));
         }
         self.sweep();
@@ -140,7 +140,7 @@ impl EventFolder {
         Err(unsettled())
     }
 
-    /// Makes an event; `None` if somebody else was faster.
+    /// Creates an event; `None` if another process was faster.
     fn make(&self, name: &[u8]) -> io::Result<Option<NamedEvent>> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&*self.folder, ".", flags, Mode::RUSR | Mode::WUSR)?);
@@ -174,7 +174,7 @@ impl EventFolder {
         Ok(Some(file))
     }
 
-    /// Removes files that killed processes have left behind. Failing to is no harm.
+    /// Removes files left by killed processes; failures are ignored.
     fn sweep(&self) {
         let Ok(entries) = Dir::read_from(&*self.folder) else { return };
         for entry in entries.flatten().take(SWEEP_MAX) {
@@ -191,7 +191,7 @@ impl EventFolder {
 
     /// Takes a name away; only for who has the file with this name locked exclusively.
     fn unlink(&self, file_name: &str) {
-        // It is gone if somebody cleaned up by hand.
+        // It is missing if the user removed it.
         let _ = rustix::fs::unlinkat(&*self.folder, file_name, AtFlags::empty());
     }
 }
@@ -255,10 +255,7 @@ fn check_name(file: &File, name: &[u8]) -> io::Result<()> {
             return Ok(());
         }
     }
-    Err(io::Error::new(
-        ErrorKind::AlreadyExists,
-        "its file is taken by an event with another name; choose another name",
-    ))
+    Err(io::Error::new(ErrorKind::AlreadyExists, "its file is used by an event with another name; choose another name"))
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {
@@ -270,7 +267,7 @@ fn refused(path: &Path, reason: &str) -> io::Error {
 }
 
 fn unsettled() -> io::Error {
-    io::Error::new(ErrorKind::ResourceBusy, "other processes make and drop this event without pause")
+    io::Error::new(ErrorKind::ResourceBusy, "other processes keep creating and removing this event")
 }
 
 #[cfg(test)]

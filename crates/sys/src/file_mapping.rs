@@ -286,6 +286,8 @@ mod tests {
         mapping.read(0, &mut buffer, 0, 4096, false).expect("the rest is still there");
     }
 
+    // Shows switches: -Nn
+    // Shows switches: -Ni
     #[test]
     fn cache_lines_are_written_back_where_the_cpu_can() {
         let (_file, mapping, buffer) = mapped(1 << 16);

@@ -83,7 +83,7 @@ impl SharedWord {
 impl Drop for SharedWord {
     fn drop(&mut self) {
         // SAFETY: this is the mapping made by `map`, and no reference into it outlives `self`.
-        // Failure would leave a page mapped, which hurts nobody.
+        // Failure leaves a page mapped, which is harmless.
         let _ = unsafe { rustix::mm::munmap(self.word.as_ptr().cast(), WORD_BYTES) };
     }
 }

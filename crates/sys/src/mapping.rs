@@ -197,6 +197,16 @@ pub fn untouched_table<const COUNT: usize>() -> Box<[AtomicU64; COUNT]> {
     unsafe { table.assume_init() }
 }
 
+/// Lets the allocator of glibc map each large piece of memory apart, so that tables stay untouched. By itself it begins to
+/// take pieces of 128 KiB and more from memory that was used before, which it clears, once a larger one has been freed.
+pub fn map_large_pieces() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets a number of the allocator; no memory is touched.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+    }
+}
+
 /// `count` zero cells in memory that is not touched until it is used.
 pub fn untouched_cells(count: usize) -> Box<[AtomicU64]> {
     let cells = Box::<[AtomicU64]>::new_zeroed_slice(count);

@@ -132,7 +132,7 @@ pub fn private_name() -> OsString {
     format!("{PRIVATE_PREFIX}{:016x}", random()).into()
 }
 
-/// A number that nobody can guess.
+/// A random number.
 pub fn random() -> u64 {
     // Keyed with random bytes of the system.
     RandomState::new().build_hasher().finish()
@@ -176,6 +176,7 @@ mod tests {
         assert_eq!(names(place.path()), Vec::<OsString>::new());
     }
 
+    // Shows data-safety: a new file
     #[test]
     fn what_bears_the_name_stays_and_what_is_dropped_is_gone() {
         let place = folder();
@@ -210,6 +211,7 @@ mod tests {
         assert_eq!(fs::read(&private).expect("it is there"), b"theirs");
     }
 
+    // Shows data-safety: a new file
     #[test]
     fn the_folder_may_be_renamed_meanwhile() {
         let place = folder();

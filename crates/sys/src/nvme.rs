@@ -39,7 +39,7 @@ struct AdminCommand {
 /// `CAP_SYS_ADMIN` on most kernels.
 pub fn smart_log(device: &File) -> io::Result<[u8; SMART_LOG_BYTES]> {
     let mut log = [0; SMART_LOG_BYTES];
-    // The length is told in words of 4 bytes, and one less.
+    // The length is in 4-byte words, minus one.
     let words = (SMART_LOG_BYTES as u32 / 4 - 1) << 16;
     let mut command = AdminCommand {
         opcode: GET_LOG_PAGE,
@@ -57,7 +57,7 @@ pub fn smart_log(device: &File) -> io::Result<[u8; SMART_LOG_BYTES]> {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(log),
         // The drive's own answer.
-        status => Err(io::Error::other(format!("the drive refuses its SMART log (status {status:#x})"))),
+        status => Err(io::Error::other(format!("the drive refused its SMART log (status {status:#x})"))),
     }
 }
 

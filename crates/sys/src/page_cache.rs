@@ -62,7 +62,7 @@ mod tests {
         // In the folder of the build, which is on storage.
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).expect("a temporary file");
         file.write_all(&vec![1; 1 << 20]).expect("it takes it");
-        // Older kernels cannot tell.
+        // Not available on older kernels.
         let Ok(before) = unwritten(&file, &(0..1 << 20)) else { return };
         assert!(before.dirty_bytes + before.writeback_bytes <= 1 << 20, "{before:?}");
         file.sync_all().expect("it is stored");

@@ -1,4 +1,4 @@
-//! What this process was told to do about signals when it was started.
+//! Signal dispositions that this process inherited.
 
 use std::io;
 

@@ -18,7 +18,7 @@ pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
 pub mod io_priority {
     /// Best effort, the lowest of its eight levels.
     pub const LOW: u16 = 2 << 13 | 7;
-    /// Idle: only when nobody else wants the device.
+    /// Idle: only when no other process uses the device.
     pub const IDLE: u16 = 3 << 13;
 }
 

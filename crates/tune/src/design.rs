@@ -4,7 +4,7 @@ use model::limit::Limit;
 use model::profile::Profile;
 use model::sweep::{Extent, Order, Point, Purpose};
 
-/// A search for a rate takes about so many runs where each is beyond doubt.
+/// Number of runs that a search for a rate takes if each is conclusive, approximately.
 const LIMIT_RUNS_MIN: usize = 10;
 
 /// A sweep to be run.

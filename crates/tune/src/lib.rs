@@ -9,4 +9,4 @@ mod schedule;
 mod sweep;
 
 pub use design::{Design, PlannedPoint};
-pub use sweep::{Attendant, Ending, Step, sweep};
+pub use sweep::{Ending, Step, SweepObserver, sweep};

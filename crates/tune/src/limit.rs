@@ -1,9 +1,9 @@
-//! The highest rate that keeps limits.
+//! The highest rate that meets limits.
 
 use crate::sweep::{Course, Ending, Step};
 use model::limit::{Limit, LimitFound};
 use model::sweep::{Purpose, Visit};
-use stats::limit::{Answer, Belief};
+use stats::limit::{Answer, Posterior};
 
 /// Rates between which the search ends and confirmation begins.
 const CLOSE: usize = 5;
@@ -14,22 +14,22 @@ impl Course<'_> {
     /// Looks for it among the points, which are the same load at rising rates; keeps what it finds in the sweep.
     pub(crate) fn search(&mut self, limits: &[Limit]) -> Result<(), Ending> {
         let rates: Vec<f64> = self.design.points.iter().map(rate_iops).collect();
-        let mut belief = Belief::new(rates.len());
+        let mut posterior = Posterior::new(rates.len());
         let mut runs = 0;
         loop {
-            let (low, high) = belief.interval();
+            let (low, high) = posterior.interval();
             if high - low <= CLOSE || runs >= RUNS_MAX {
-                let found = self.confirm(limits, &rates, &mut belief, &mut runs)?;
+                let found = self.confirm(limits, &rates, &mut posterior, &mut runs)?;
                 if found.is_confirmed || runs >= RUNS_MAX {
                     self.sweep.limit = Some(found);
                     return Ok(());
                 }
                 continue;
             }
-            let next = belief.question();
+            let next = posterior.question();
             let purpose = self.design.first_purpose();
             runs += 1;
-            if self.ask(next, purpose, limits, &rates, &mut belief)?.is_none() {
+            if self.ask(next, purpose, limits, &rates, &mut posterior)?.is_none() {
                 return Ok(());
             }
         }
@@ -40,16 +40,16 @@ impl Course<'_> {
         &mut self,
         limits: &[Limit],
         rates: &[f64],
-        belief: &mut Belief,
+        posterior: &mut Posterior,
         runs: &mut u32,
     ) -> Result<LimitFound, Ending> {
-        let (low, high) = belief.interval();
+        let (low, high) = posterior.interval();
         let (holds, fails) = (low.checked_sub(1), (high < rates.len()).then_some(high));
         let mut is_confirmed = true;
         for (point, expected) in [(holds, true), (fails, false)] {
             let Some(point) = point else { continue };
             *runs += 1;
-            let answer = self.ask(point, Purpose::Confirm, limits, rates, belief)?;
+            let answer = self.ask(point, Purpose::Confirm, limits, rates, posterior)?;
             is_confirmed &= answer.is_some_and(|answer| answer.holds == expected);
         }
         Ok(LimitFound { limits: limits.to_vec(), holds, fails, is_confirmed })
@@ -62,7 +62,7 @@ impl Course<'_> {
         purpose: Purpose,
         limits: &[Limit],
         rates: &[f64],
-        belief: &mut Belief,
+        posterior: &mut Posterior,
     ) -> Result<Option<Answer>, Ending> {
         let run = self.tried_before(point, purpose);
         let step = Step { point, run, purpose };
@@ -74,7 +74,7 @@ impl Course<'_> {
             let above = |ceiling_iops| rates.partition_point(|&rate| rate <= ceiling_iops);
             // The lower of the two rates that cannot be kept says more.
             let fails_from = ceiling_iops.map_or(point, above).min(point);
-            belief.learn(if holds { point } else { fails_from }, holds, trust);
+            posterior.learn(if holds { point } else { fails_from }, holds, trust);
         }
         Ok(answer)
     }

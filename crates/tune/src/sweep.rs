@@ -16,12 +16,12 @@ pub struct Step {
     pub point: usize,
     /// Which run of it with this purpose, from 0.
     pub run: u32,
-    /// Why.
+    /// Why it is run.
     pub purpose: Purpose,
 }
 
-/// Whoever attends to a sweep: waits between runs, keeps results, tells the user.
-pub trait Attendant {
+/// The caller's part of a sweep: waits between runs, stores results, informs the user.
+pub trait SweepObserver {
     /// A run is about to begin; `done` runs were made and `known` are planned so far.
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure>;
     /// Keeps a result; the name of its file, or why it could not be kept.
@@ -45,9 +45,9 @@ pub enum Ending {
 
 /// Runs what is missing of a sweep: all of a new one, the rest of one that was interrupted. Runs that
 /// failed before are tried again.
-pub fn sweep(design: &Design, sweep: &mut Sweep, runner: &mut dyn Runner, attendant: &mut dyn Attendant) -> Ending {
+pub fn sweep(design: &Design, sweep: &mut Sweep, runner: &mut dyn Runner, observer: &mut dyn SweepObserver) -> Ending {
     sweep.visits.retain(|visit| visit.headline().is_some());
-    let mut course = Course { design, sweep, runner, attendant, prepared: None, tried: Vec::new() };
+    let mut course = Course { design, sweep, runner, observer, prepared: None, tried: Vec::new() };
     match course.all() {
         Ok(()) => Ending::Complete,
         Err(ending) => ending,
@@ -58,7 +58,7 @@ pub(crate) struct Course<'a> {
     pub(crate) design: &'a Design,
     pub(crate) sweep: &'a mut Sweep,
     runner: &'a mut dyn Runner,
-    attendant: &'a mut dyn Attendant,
+    observer: &'a mut dyn SweepObserver,
     /// The profile whose targets stand.
     prepared: Option<Profile>,
     /// Runs that were made, or tried, now or before.
@@ -69,7 +69,7 @@ impl Course<'_> {
     fn all(&mut self) -> Result<(), Ending> {
         if !self.design.limits.is_empty() {
             self.search(&self.design.limits)?;
-            return self.attendant.judged(self.sweep).map_err(Ending::Lost);
+            return self.observer.judged(self.sweep).map_err(Ending::Lost);
         }
         if self.design.precondition.is_some() {
             self.take(&[Step { point: 0, run: 0, purpose: Purpose::Precondition }])?;
@@ -81,7 +81,7 @@ impl Course<'_> {
         if self.design.extent == Extent::UntilSteady {
             self.sweep.steady_state = self.steady_state();
         }
-        self.attendant.judged(self.sweep).map_err(Ending::Lost)
+        self.observer.judged(self.sweep).map_err(Ending::Lost)
     }
 
     /// How many runs of a point there were, or were tried, for this reason.
@@ -99,7 +99,7 @@ impl Course<'_> {
             if !is_made {
                 let visit = self.visit(step, known)?;
                 self.sweep.visits.push(visit.clone());
-                self.attendant.visited(&visit, self.sweep).map_err(Ending::Lost)?;
+                self.observer.visited(&visit, self.sweep).map_err(Ending::Lost)?;
             }
             self.tried.push(*step);
         }
@@ -145,7 +145,7 @@ impl Course<'_> {
         let outcome = match self.run(step, known) {
             Ok(result) => match result.time_spans.first().and_then(stats::headline) {
                 Some(headline) => {
-                    let file = self.attendant.keep(step, result).map_err(Ending::Lost)?;
+                    let file = self.observer.keep(step, result).map_err(Ending::Lost)?;
                     VisitOutcome::Measured { file, headline }
                 }
                 None => VisitOutcome::Failed { reasons: vec!["nothing was measured".to_owned()] },
@@ -162,7 +162,7 @@ impl Course<'_> {
             self.runner.prepare(&profile)?;
             self.prepared = Some(profile.clone());
         }
-        self.attendant.before(step, self.tried.len(), known)?;
+        self.observer.before(step, self.tried.len(), known)?;
         self.runner.run(&profile)
     }
 }

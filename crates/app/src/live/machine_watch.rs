@@ -1,4 +1,4 @@
-//! What the machine does beside a run: its CPUs, and the devices below the targets.
+//! Activity of the machine during a run: its CPUs, and the devices below the targets.
 
 use host::Root;
 use live::run_screen::MachineLook;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long keys are waited for before news is looked at.
+/// How long to wait for keys before updates are processed.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The screen while it is ours, and what is on it.
@@ -49,7 +49,7 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// If the terminal is gone.
+    /// If the terminal was closed.
     pub(super) fn turn(&mut self) -> io::Result<()> {
         if self.is_stale || self.screen.was_resized() {
             let Self { screen, state, has_colours, .. } = self;

@@ -1,9 +1,9 @@
-//! An observer of a run that passes what it counts on to the teller, and everything to the one inside.
+//! An observer of a run that passes what it counts on to the live thread, and everything to the one inside.
 
-use super::outlets::Outlets;
-use super::teller::{News, ScreenSettings, Teller, announce, now_unix_ns};
+use super::live_thread::{LiveEvent, LiveThread, ScreenSettings, announce, now_unix_ns};
+use super::sinks::LiveSinks;
+use crate::console_observer::ConsoleObserver;
 use crate::output::say;
-use crate::spectator::Spectator;
 use live::stream::Stream;
 use model::note::Note;
 use model::plan::Plan;
@@ -30,33 +30,33 @@ pub(crate) struct Naming<'a> {
     pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
 
-/// See the module.
 pub(crate) struct LiveView<'a> {
-    inner: Spectator,
+    inner: ConsoleObserver,
     plan: &'a Plan,
     interval_ns: u64,
     /// `None` if nobody looks.
-    teller: Option<Teller>,
+    live_thread: Option<LiveThread>,
     /// The screen is for the picture once the load has started.
     screen: bool,
 }
 
 impl<'a> LiveView<'a> {
     /// Begins to show a run. It is run all the same if it cannot be shown.
-    pub(crate) fn begin(inner: Spectator, plan: &'a Plan, outlets: Outlets, naming: &Naming<'_>) -> Self {
-        let interval_ns = u64::from(outlets.interval_ms) * NS_PER_MS;
-        let screen = outlets.screen;
-        let teller = if outlets.is_empty() { Ok(None) } else { teller(plan, outlets, naming, interval_ns).map(Some) };
-        let teller = teller.unwrap_or_else(|error| {
-            say(&format!("WARNING: the run cannot be shown while it goes on: {error}"));
+    pub(crate) fn begin(inner: ConsoleObserver, plan: &'a Plan, sinks: LiveSinks, naming: &Naming<'_>) -> Self {
+        let interval_ns = u64::from(sinks.interval_ms) * NS_PER_MS;
+        let screen = sinks.screen;
+        let live_thread =
+            if sinks.is_empty() { Ok(None) } else { live_thread(plan, sinks, naming, interval_ns).map(Some) };
+        let live_thread = live_thread.unwrap_or_else(|error| {
+            say(&format!("WARNING: the run cannot be shown live: {error}"));
             None
         });
-        Self { inner, plan, interval_ns, teller, screen }
+        Self { inner, plan, interval_ns, live_thread, screen }
     }
 
     /// The run is over: nothing is shown any more but the result.
     pub(crate) fn finish(&mut self) -> Option<Stream> {
-        let stream = self.teller.take().and_then(|teller| teller.finish().stream);
+        let stream = self.live_thread.take().and_then(|live_thread| live_thread.finish().stream);
         self.inner.finish();
         stream
     }
@@ -67,22 +67,22 @@ impl<'a> LiveView<'a> {
             Event::Started => {
                 // From now on its lines would spoil the picture.
                 self.inner.hold_back();
-                self.tell(News::Started);
+                self.tell(LiveEvent::Started);
             }
             Event::Creating { path, written_bytes, size_bytes } => {
                 let percent = (*written_bytes as f64 / (*size_bytes).max(1) as f64 * 100.0).floor();
-                self.tell(News::Status(format!("making {}: {percent} %", path.display())));
+                self.tell(LiveEvent::Status(format!("creating {}: {percent} %", path.display())));
             }
-            Event::Phase(Phase::CoolDown { .. }) => self.tell(News::Status("cool down".to_owned())),
-            Event::Finished => self.tell(News::Status("finished".to_owned())),
-            Event::Warning { message } => self.tell(News::Message(format!("WARNING: {message}"))),
+            Event::Phase(Phase::CoolDown { .. }) => self.tell(LiveEvent::Status("cool down".to_owned())),
+            Event::Finished => self.tell(LiveEvent::Status("finished".to_owned())),
+            Event::Warning { message } => self.tell(LiveEvent::Message(format!("WARNING: {message}"))),
             _ => {}
         }
     }
 
-    fn tell(&self, news: News) {
-        if let Some(teller) = &self.teller {
-            teller.send(news);
+    fn tell(&self, event: LiveEvent) {
+        if let Some(live_thread) = &self.live_thread {
+            live_thread.send(event);
         }
     }
 }
@@ -92,9 +92,9 @@ impl Observer for LiveView<'_> {
         match event {
             Event::TimeSpan { number } => {
                 let targets = paths(self.plan, number.saturating_sub(1));
-                self.tell(News::TimeSpan { number: *number as u64, targets });
+                self.tell(LiveEvent::TimeSpan { number: *number as u64, targets });
             }
-            Event::Counts(counts) => self.tell(News::Counts((*counts).clone())),
+            Event::Counts(counts) => self.tell(LiveEvent::Counts((*counts).clone())),
             _ if self.screen => self.show(event),
             _ => {}
         }
@@ -102,18 +102,18 @@ impl Observer for LiveView<'_> {
     }
 
     fn counts_every_ns(&self) -> Option<u64> {
-        self.teller.as_ref().map(|_| self.interval_ns)
+        self.live_thread.as_ref().map(|_| self.interval_ns)
     }
 }
 
-/// Tells what is going to be done, and starts the teller.
-fn teller(plan: &Plan, mut outlets: Outlets, naming: &Naming<'_>, interval_ns: u64) -> io::Result<Teller> {
-    if let Some(stream) = &mut outlets.stream {
+/// Tells what is going to be done, and starts the live thread.
+fn live_thread(plan: &Plan, mut sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> io::Result<LiveThread> {
+    if let Some(stream) = &mut sinks.stream {
         let Naming { tool, command_line, labels, profile, .. } = *naming;
         let at_unix_ns = now_unix_ns();
         stream.send(begin_line(&Begin { tool, command_line, labels, at_unix_ns, interval_ns, profile, plan })?);
     }
-    if let Some(server) = &outlets.metrics {
+    if let Some(server) = &sinks.metrics {
         for index in 0..plan.time_spans.len() {
             announce(server, &paths(plan, index));
         }
@@ -125,7 +125,7 @@ fn teller(plan: &Plan, mut outlets: Outlets, naming: &Naming<'_>, interval_ns: u
         devices: naming.devices.clone(),
         interrupt: Arc::clone(naming.interrupt),
     };
-    Teller::start(outlets, screen)
+    LiveThread::start(sinks, screen)
 }
 
 /// The targets of the timespan with this index, as labels and lines name them.
@@ -140,7 +140,7 @@ pub(crate) fn dropped(stream: &Stream) -> Option<Note> {
     (lines > 0).then_some(Note::LiveLinesDropped { lines })
 }
 
-/// Sends the result and ends the stream; what its reader missed is said.
+/// Sends the result and ends the stream; reports lines that the reader missed.
 pub(crate) fn end(stream: Stream, result: &RunResult) {
     let dropped_before = stream.dropped_lines();
     let end = match result_line(dropped_before, result) {

@@ -11,7 +11,7 @@ use spec::monitor_command::{Histograms, WatchRequest};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Counts and tells until enough was told, or the user has enough.
+/// Counts and reports until the requested number of intervals or until the user ends it.
 pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
     let root = Root::machine();
     let choice = match choice(&root, request) {
@@ -59,8 +59,7 @@ struct Told {
 impl Told {
     /// Tells what was counted since the last time.
     fn tell(&mut self) -> Result<(), Status> {
-        let now =
-            self.watch.read().map_err(|error| fail(&format!("--histogram: cannot read what was counted: {error}")))?;
+        let now = self.watch.read().map_err(|error| fail(&format!("--histogram: cannot read the counts: {error}")))?;
         let now_ns = sys::clock::monotonic_ns();
         let length_s = now_ns.saturating_sub(self.since_ns) as f64 / 1e9;
         let names = names(&self.root);

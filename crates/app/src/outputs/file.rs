@@ -53,8 +53,7 @@ impl OutputFile {
             check_existing(&place, found, replace)?;
         }
         let folder = place.folder_path();
-        tempfile::tempfile_in(folder)
-            .map_err(|error| format!("nothing can be written in {}: {error}", folder.display()))?;
+        tempfile::tempfile_in(folder).map_err(|error| format!("cannot write in {}: {error}", folder.display()))?;
         Ok(Self { name: path.to_owned(), place, kind: replace.kind })
     }
 
@@ -123,7 +122,7 @@ impl OutputFile {
         result
     }
 
-    /// Leaves the figures under a name beside the right one; the error says where.
+    /// Keeps the result under a numbered name next to the requested one; the error names it.
     fn beside(&self, private: &mut PrivateFile<'_>, reason: &io::Error) -> io::Error {
         for number in 1..=NAMES_BESIDE_MAX {
             let mut name = self.place.name.clone();
@@ -191,14 +190,14 @@ fn taken(error: io::Error) -> io::Error {
 }
 
 fn changed() -> io::Error {
-    io::Error::other("what stands there is not what stood there when the run began, and stays as it is")
+    io::Error::other("the file changed since the run began; it is left unchanged")
 }
 
-/// Whether what exists may be replaced.
+/// Whether the existing file may be replaced.
 fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<(), String> {
     const INSTEAD: &str = "choose another name, or give --replace-output";
     if !found.is_regular {
-        return Err(format!("it is {}; results go to regular files", kind_of(&place.path)));
+        return Err(format!("it is {}; results can only be written to regular files", kind_of(&place.path)));
     }
     // Whoever took the right to write away wanted to keep it.
     let unwritable = |error: io::Error| format!("it cannot be replaced: {error}");
@@ -210,7 +209,7 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<
         Err(error) => return Err(unreadable(error)),
     };
     if is_marked(&file) {
-        return Err("it is a target file that diskspd made: choose another name".to_owned());
+        return Err("it is a target file created by diskspd: choose another name".to_owned());
     }
     if replace.any || found.size_bytes == 0 {
         return Ok(());
@@ -243,7 +242,7 @@ fn beginning(file: &File) -> io::Result<Vec<u8>> {
 }
 
 fn kind_of(path: &Path) -> &'static str {
-    let Ok(kind) = fs::metadata(path).map(|found| found.file_type()) else { return "no regular file" };
+    let Ok(kind) = fs::metadata(path).map(|found| found.file_type()) else { return "not a regular file" };
     if kind.is_dir() {
         "a directory"
     } else if kind.is_fifo() {

@@ -70,10 +70,10 @@ impl Place {
 /// The directory and the name of what does not exist.
 fn missing(path: &Path) -> Result<(PathBuf, OsString), String> {
     if path.symlink_metadata().is_ok() {
-        return Err("it is a symbolic link that leads nowhere".to_owned());
+        return Err("it is a dangling symbolic link".to_owned());
     }
     let Some(name) = path.file_name().filter(|_| !path.as_os_str().as_bytes().ends_with(b"/")) else {
-        return Err("it is the name of a directory".to_owned());
+        return Err("it is a directory name".to_owned());
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = fs::canonicalize(folder).map_err(|error| format!("the directory '{}': {error}", folder.display()))?;
@@ -82,7 +82,9 @@ fn missing(path: &Path) -> Result<(PathBuf, OsString), String> {
 
 fn not_the_kernels(path: &Path) -> Result<(), String> {
     match KERNEL_FOLDERS.iter().find(|folder| path.starts_with(folder)) {
-        Some(folder) => Err(format!("it is in {folder}; results go to regular files, or with - to stdout")),
+        Some(folder) => {
+            Err(format!("it is in {folder}; results can only be written to regular files, or to stdout with -"))
+        }
         None => Ok(()),
     }
 }

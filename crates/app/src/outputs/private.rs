@@ -17,7 +17,7 @@ const ATTRIBUTE: &str = "user.diskspd-private";
 /// The extended attribute of a text report: some have no line that `DiskSpd` does not write.
 const TEXT_ATTRIBUTE: &str = "user.diskspd-text";
 
-/// Holds only as long as nobody changes the file.
+/// Valid only while the file is unchanged.
 fn text_mark(state: &FileState) -> String {
     format!("v1 size={} modified={}", state.size_bytes, state.modified_ns)
 }
@@ -100,7 +100,7 @@ impl<'a> PrivateFile<'a> {
         Ok(())
     }
 
-    /// Leaves it under its private name, and says which that is.
+    /// Keeps it under its private name and returns that name.
     pub(super) fn keep(&mut self) -> &OsStr {
         self.named();
         &self.name

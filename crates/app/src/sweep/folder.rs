@@ -4,7 +4,7 @@ use crate::outputs::{OutputFile, Protected, Replace, names_in, write_document};
 use flate2::Crc;
 use jiff::Zoned;
 use model::result::RunResult;
-use model::sweep::{Purpose, SWEEP_FORM, Sweep};
+use model::sweep::{Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use report::document::DocumentKind;
 use spec::Form;
@@ -89,19 +89,19 @@ fn checksum(path: &Path) -> io::Result<(u32, u32)> {
     }
 }
 
-/// What has changed since a sweep was begun, if anything has.
+/// What changed since the sweep was started, if anything.
 pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String> {
     let program = program();
     if sweep.program != program {
-        return Some(format!("it was begun with {}, and this is {program}", sweep.program));
+        return Some(format!("it was started with {}, and this is {program}", sweep.program));
     }
     if !sweep.points.iter().eq(request.points.iter().map(|planned| &planned.point)) {
-        return Some("its points are not those that its command line means".to_owned());
+        return Some("its points do not match its command line".to_owned());
     }
     None
 }
 
-/// What a directory keeps, if it is one that a sweep or a repeat made.
+/// Contents of a directory created by a sweep or a repeat, if it is one.
 pub(crate) fn find(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
     let kind = [Kind::Sweep, Kind::Repeat].into_iter().find(|kind| path.join(kind.file()).is_file())?;
     Some(kept(path, kind).map(|sweep| (kind, sweep)))
@@ -111,15 +111,11 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let file = folder.join(kind.file());
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    let sweep: Sweep =
-        serde_json::from_slice(&text).map_err(|error| at(format!("it is no {}: {error}", kind.name())))?;
-    if sweep.form != SWEEP_FORM {
-        return Err(at(format!("it has the form '{}'; this program reads {SWEEP_FORM}", sweep.form)));
-    }
+    let sweep = report::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
-    if is_known { Ok(sweep) } else { Err(at("it has runs of points that it does not have".to_owned())) }
+    if is_known { Ok(sweep) } else { Err(at("it has runs of points that are not in it".to_owned())) }
 }
 
 impl Folder {
@@ -136,7 +132,7 @@ impl Folder {
             Ok(_) if has_earlier => {
                 let name = kind.name();
                 return Err(format!(
-                    "--dir '{shown}': a {name} is there: --resume {shown} goes on with it, --replace-output replaces it"
+                    "--dir '{shown}': it holds a {name}: --resume {shown} continues it, --replace-output replaces it"
                 ));
             }
             Ok(_) => {
@@ -174,7 +170,7 @@ impl Folder {
         let named = files.iter().flat_map(|file| names_in(&self.path, std::iter::once(file.path.clone())));
         let named: BTreeMap<PathBuf, OsString> = named.filter(|(_, name)| is_own(name)).collect();
         let reason = |path: &PathBuf| {
-            format!("--dir '{}': '{}' has the name of a result there", self.path.display(), path.display())
+            format!("--dir '{}': '{}' has the name of a result file in it", self.path.display(), path.display())
         };
         named.keys().map(reason).collect()
     }
@@ -196,7 +192,7 @@ impl Folder {
     }
 
     pub(super) fn make(&mut self) -> Result<(), String> {
-        fs::create_dir_all(&self.path).map_err(|error| format!("cannot make '{}': {error}", self.path.display()))
+        fs::create_dir_all(&self.path).map_err(|error| format!("cannot create '{}': {error}", self.path.display()))
     }
 
     /// Keeps a result under the next free number; that of preconditioning, which is no run, under a name of its own.

@@ -1,15 +1,15 @@
 //! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
 
 use crate::page::Page;
-use spec::{Command, Subcommand, Surroundings, preset, sweep};
+use spec::{Command, Environment, Subcommand, preset, sweep};
 use std::ffi::OsString;
 use std::path::Path;
 use testkit::Workplace;
 
 /// Where nothing exists yet.
-struct Nowhere;
+struct FakeEnv;
 
-impl Surroundings for Nowhere {
+impl Environment for FakeEnv {
     fn milliseconds_since_boot(&self) -> u32 {
         1
     }
@@ -84,7 +84,7 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
 /// Why the program would refuse these words.
 pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
     let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let command = match spec::parse(&arguments, &Nowhere) {
+    let command = match spec::parse(&arguments, &FakeEnv) {
         Ok(command) => command,
         Err(failure) => return Some(failure.messages.join("; ")),
     };
@@ -108,8 +108,8 @@ fn of_subcommand(subcommand: Subcommand, words: &[OsString]) -> Result<(), Strin
         Subcommand::Devices => spec::devices_command::parse(words).err(),
         Subcommand::Monitor => spec::monitor_command::parse(words).err(),
         Subcommand::Report => spec::report_command::parse(words).err(),
-        Subcommand::Sweep => sweep::parse(words, &Nowhere).err(),
-        Subcommand::Repeat => sweep::parse_repeat(words, &Nowhere).err(),
+        Subcommand::Sweep => sweep::parse(words, &FakeEnv).err(),
+        Subcommand::Repeat => sweep::parse_repeat(words, &FakeEnv).err(),
         Subcommand::Preset => match preset::parse(words) {
             Ok(command) => return of_preset(&command),
             Err(failure) => Some(failure),

@@ -31,10 +31,10 @@ fn what_cannot_be_drawn_is_refused() {
     place.diskspd("-c1M -d1 -W0 -b4K --json r.json a.dat").run().expect_status(0);
     std::fs::create_dir(place.path("empty")).expect("our own folder");
     for (words, status, expected) in [
-        ("r.json -o c.svg --chart moon", 1, "there is no chart 'moon' of this; there are: iops, throughput, cpu"),
-        ("r.json -o c.svg --chart heat", 1, "there is no chart 'heat' of this"),
-        ("empty -o c.html", 1, "neither sweep nor repeat made"),
-        ("empty r.json -o c.html", 1, "there is no result in 'empty'"),
+        ("r.json -o c.svg --chart moon", 1, "unknown chart 'moon' (available: iops, throughput, cpu"),
+        ("r.json -o c.svg --chart heat", 1, "unknown chart 'heat'"),
+        ("empty -o c.html", 1, "was not created by sweep or repeat"),
+        ("empty r.json -o c.html", 1, "no results in 'empty'"),
         ("missing.json -o c.html", 1, "cannot read 'missing.json'"),
         ("r.json -o r.json.d/c.html", 3, "No such file"),
         ("a.dat -o c.html", 1, "'a.dat': "),

@@ -73,8 +73,7 @@ fn one_chart_of_a_recording_is_a_file() {
     place.diskspd("report m.jsonl -o a.svg --chart device-busy").run().expect_status(0);
     assert!(place.content("a.svg").starts_with(b"<svg"));
     let run = place.diskspd("report m.jsonl -o b.svg --chart iops").run();
-    run.expect_status(1)
-        .expect_stderr(&["there is no chart 'iops' of this; there are: device-iops, device-throughput"]);
+    run.expect_status(1).expect_stderr(&["unknown chart 'iops' (available: device-iops, device-throughput"]);
 }
 
 #[test]
@@ -90,7 +89,10 @@ fn devices_stand_under_a_run_on_its_time_axis() {
     let reads = series(&page, "device-iops", "reads");
     assert_eq!((reads.x.first(), reads.y.iter().take(2).collect::<Vec<_>>()), (Some(&1.0), vec![&800.0, &1000.0]));
     record(&place, 0, &[1, 2]);
-    assert!(words(&super::page(&place, "r.json --monitor m.jsonl")).contains("is it the recording of this run?"));
+    assert!(
+        words(&super::page(&place, "r.json --monitor m.jsonl"))
+            .contains("Check that the recording belongs to this run")
+    );
 }
 
 #[test]
@@ -100,12 +102,12 @@ fn what_is_no_recording_is_refused() {
     place.file("no.jsonl", b"{\"kind\":\"interval\"}\n");
     place.diskspd("-c1M -d1 -W0 --json r.json a.dat").run().expect_status(0);
     for (words, status, parts) in [
-        ("m.jsonl", 1, &["'m.jsonl': it is a recording of diskspd monitor; --output"][..]),
-        ("r.json -o p.html --monitor r.json", 1, &["'r.json': line 1: it is no line of a recording"]),
-        ("r.json -o p.html --monitor no.jsonl", 1, &["'no.jsonl': line 1: it is no line of a recording"]),
-        ("m.jsonl -o p.html --monitor m.jsonl", 1, &["--monitor goes with the result of one run"]),
+        ("m.jsonl", 1, &["'m.jsonl': it is a recording of diskspd monitor; use --output"][..]),
+        ("r.json -o p.html --monitor r.json", 1, &["'r.json': line 1: not a line of a diskspd monitor recording"]),
+        ("r.json -o p.html --monitor no.jsonl", 1, &["'no.jsonl': line 1: not a line of a diskspd monitor recording"]),
+        ("m.jsonl -o p.html --monitor m.jsonl", 1, &["--monitor needs the result of a single run"]),
         ("r.json -o m.jsonl.html --monitor missing", 1, &["cannot read 'missing'"]),
-        ("r.json -o p.svg --monitor m.jsonl", 3, &["--monitor needs one result"]),
+        ("r.json -o p.svg --monitor m.jsonl", 3, &["--monitor needs exactly one result"]),
     ] {
         let run = place.diskspd("report").args(words).run();
         run.expect_status(status).expect_stderr(parts);

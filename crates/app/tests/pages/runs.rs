@@ -53,14 +53,14 @@ fn a_run_is_shown_with_the_values_of_its_result() {
     let longest_ns = measured["slowest"][0]["latency_ns"].as_f64().expect("a number");
     assert!((longest - longest_ns).abs() <= longest_ns * 1e-5);
     let words = words(&page);
-    for expected in ["99.9th percentile", "Percentiles of latency", "Environment", "To repeat it", "a.dat"] {
+    for expected in ["99.9th percentile", "Percentiles of latency", "Environment", "Command line", "a.dat"] {
         assert!(words.contains(expected), "{expected}");
     }
     assert!(words.contains(words_of_run), "the command is there");
     let place_of = |what: &str| page.find(what).expect(what);
     assert!(place_of("class=\"verdict") < place_of("class=\"tiles"), "verdict, headline");
     assert!(place_of("class=\"tiles") < place_of("data-chart=\"iops\""), "charts");
-    assert!(place_of("data-chart=\"slowest\"") < place_of("To repeat it"), "command");
+    assert!(place_of("data-chart=\"slowest\"") < place_of("Command line"), "command");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_was_not_measured_is_said() {
     {
         assert!(words.contains(&format!("{title}: ")), "{title}");
     }
-    assert!(words.contains("JSON results of runs with -L or -D do"));
+    assert!(words.contains("JSON results of runs with -L or -D have"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn results_of_other_tools_give_what_they_have() {
     ] {
         let page = page(&place, &format!("{data}{name}"));
         let words = words(&page);
-        assert!(words.contains("DiskSpd 2.") && words.contains("To repeat it"), "{name}");
+        assert!(words.contains("DiskSpd 2.") && words.contains("Command line"), "{name}");
     }
     let mix = page(&place, &format!("{data}01-basic_mix.xml"));
     assert_eq!(
@@ -112,7 +112,9 @@ fn a_run_that_failed_says_why() {
     result["time_spans"][0]["errors"] = serde_json::json!(["the <target> went away"]);
     place.file("failed.json", result.to_string().as_bytes());
     let failed = page(&place, "failed.json");
-    assert!(words(&failed).contains("An error ended it") && words(&failed).contains("the <target> went away"));
+    assert!(
+        words(&failed).contains("An error ended the timespan") && words(&failed).contains("the <target> went away")
+    );
     assert!(failed.contains("the &lt;target&gt; went away") && charts(&failed).is_empty());
     result["time_spans"] = serde_json::json!([]);
     result["errors"] = serde_json::json!(["it was refused"]);

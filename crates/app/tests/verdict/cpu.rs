@@ -1,8 +1,9 @@
 //! CPU time that the run did not get, or used up.
 
-use crate::{found, inside, is_found};
+use crate::{document, found, inside, is_found};
 use testkit::{Cgroup, Mounted, Running, or_skip, skip, workplace};
 
+// Shows verdict: io-workers
 #[test]
 fn ios_that_would_wait_go_to_kernel_threads() {
     let place = workplace!();
@@ -18,6 +19,42 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     assert!(!is_found(&place, "io-workers"));
 }
 
+// Shows verdict: interrupt-cpu
+#[test]
+fn threads_away_from_the_interrupts_are_noted() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    place.made("a.dat", "-c1M");
+    let words = "-d1 -W0 -b4K -r -o2 -Su --json r.json";
+    place.diskspd(words).arg("a.dat").run().expect_status(0);
+    let document = document(&place);
+    let mut disk = &document["targets"][0]["environment"]["backing"]["devices"][0];
+    while let Some(below) = disk["below"].get(0) {
+        disk = below;
+    }
+    let interrupted: Vec<u64> = disk["queue"]["interrupt_cpus"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(serde_json::Value::as_u64)
+        .collect();
+    let allowed = document["system"]["topology"]["cpus"].as_array().expect("CPUs").clone();
+    let mut allowed = allowed.iter().filter(|cpu| cpu["allowed"] == true).filter_map(|cpu| cpu["id"].as_u64());
+    let Some(other) = allowed.find(|cpu| !interrupted.contains(cpu) && *cpu < 64) else {
+        skip!("the process may use no CPU that the disk does not interrupt");
+    };
+    if interrupted.len() != 1 {
+        skip!("the build is on no disk of one queue that interrupts a known CPU: {disk}");
+    }
+    assert!(!is_found(&place, "interrupt-cpu"), "it is used first");
+    let run = place.diskspd(words).arg(format!("-a{other}")).arg("a.dat").run();
+    run.expect_status(0);
+    assert_eq!(found(&place, &run, "interrupt-cpu")["value"], interrupted[0] as f64);
+    place.diskspd(words).args("-n a.dat").run().expect_status(0);
+    assert!(!is_found(&place, "interrupt-cpu"));
+}
+
+// Shows verdict: cpu-limited
 #[test]
 fn a_limit_of_cpu_time_is_warned_of() {
     let place = workplace!();
@@ -33,6 +70,7 @@ fn a_limit_of_cpu_time_is_warned_of() {
     assert!(finding["value"].as_f64().is_some_and(|seconds| seconds > 0.1), "{finding}");
 }
 
+// Shows verdict: cpu-bound
 #[test]
 fn threads_that_never_wait_are_warned_of() {
     let place = workplace!();
@@ -50,6 +88,7 @@ fn threads_that_never_wait_are_warned_of() {
     assert!(!is_found(&place, "cpu-bound"));
 }
 
+// Shows verdict: cpu-contention
 #[test]
 fn threads_that_wait_for_a_cpu_are_warned_of() {
     let place = workplace!();

@@ -5,6 +5,7 @@ use std::fs;
 use std::fs::File;
 use testkit::{LoopDevice, Zram, or_skip, skip, tool, workplace};
 
+// Shows verdict: unwritten-target
 #[test]
 fn a_sparse_file_makes_it_invalid_and_a_written_one_does_not() {
     let place = workplace!();
@@ -13,7 +14,7 @@ fn a_sparse_file_makes_it_invalid_and_a_written_one_does_not() {
     run.expect_status(0).expect_stdout(&["\nVerdict: INVALID\n"]);
     let finding = found(&place, &run, "unwritten-target");
     assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &100.0.into()));
-    assert_eq!(finding["figure"], "100.0 % of what is used of 'sparse.dat' was never written");
+    assert_eq!(finding["figure"], "100.0 % of the accessed part of 'sparse.dat' was never written");
     // Only what is used of it counts.
     place.file("half.dat", &vec![1; 4 << 20]);
     File::options().write(true).open(place.path("half.dat")).and_then(|file| file.set_len(8 << 20)).expect("longer");
@@ -29,6 +30,7 @@ fn a_sparse_file_makes_it_invalid_and_a_written_one_does_not() {
     }
 }
 
+// Shows verdict: unwritten-target
 #[test]
 fn room_that_is_only_reserved_makes_it_invalid() {
     let place = workplace!();
@@ -42,6 +44,7 @@ fn room_that_is_only_reserved_makes_it_invalid() {
     assert_eq!(found(&place, &run, "unwritten-target")["value"], 100.0, "{run}");
 }
 
+// Shows verdict: unwritten-target
 #[test]
 fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not() {
     let place = workplace!();
@@ -71,6 +74,7 @@ fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not()
     assert!(!is_found(&place, "unwritten-target"));
 }
 
+// Shows verdict: allocating-writes
 #[test]
 fn first_writes_to_a_sparse_file_are_warned_of() {
     let place = workplace!();
@@ -81,6 +85,7 @@ fn first_writes_to_a_sparse_file_are_warned_of() {
     assert!(!is_found(&place, "unwritten-target"));
 }
 
+// Shows verdict: served-from-cache
 #[test]
 fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     let place = workplace!();
@@ -107,6 +112,7 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     assert!(finding["value"].as_f64().is_some_and(|percent| percent > 90.0), "{finding}");
 }
 
+// Shows verdict: writes-in-memory
 #[test]
 fn buffered_writes_that_memory_still_holds_are_warned_of() {
     let place = workplace!();
@@ -121,6 +127,7 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
     assert_eq!(found(&place, &run, "writes-in-memory")["severity"], "warn");
 }
 
+// Shows verdict: shrinking-data
 #[test]
 fn a_pattern_on_compressed_memory_is_warned_of() {
     let place = workplace!();

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::time::Duration;
 use testkit::{Faulty, LoopDevice, Mounted, or_skip, skip, workplace};
 
+// Shows verdict: io-errors
 #[test]
 fn an_error_makes_it_invalid_and_stays_a_failure() {
     let place = workplace!();
@@ -19,6 +20,7 @@ fn an_error_makes_it_invalid_and_stays_a_failure() {
     assert!(finding["figure"].as_str().is_some_and(|figure| figure.contains("Input/output error")), "{finding}");
 }
 
+// Shows verdict: device-faults
 #[test]
 fn a_device_that_fails_makes_it_invalid() {
     let place = workplace!();
@@ -34,6 +36,7 @@ fn a_device_that_fails_makes_it_invalid() {
     assert!(finding["figure"].as_str().is_some_and(|figure| figure.starts_with(&device.name())), "{finding}");
 }
 
+// Shows verdict: process-paused
 #[test]
 fn a_pause_is_warned_of() {
     let place = workplace!();

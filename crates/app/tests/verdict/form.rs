@@ -7,6 +7,7 @@ use testkit::{Faulty, or_skip, skip, workplace};
 /// What the report says where nothing is worse than a note.
 const SOUND: &str = "Verdict: nothing found that would make these figures wrong\n";
 
+// Shows verdict: short-run
 #[test]
 fn it_ends_every_form_of_a_result() {
     let place = workplace!();
@@ -33,6 +34,8 @@ fn it_ends_every_form_of_a_result() {
     }
 }
 
+// Shows switches: --strict
+// Shows verdict: lost-ios
 #[test]
 fn strict_turns_invalid_figures_into_status_4() {
     let place = workplace!();
@@ -56,6 +59,7 @@ fn strict_turns_invalid_figures_into_status_4() {
     place.diskspd("-d1 -W0 -b4K --strict a.dat").run().expect_status(0);
 }
 
+// Shows verdict: ended-early
 #[test]
 fn a_run_that_is_stopped_says_so() {
     let place = workplace!();
@@ -67,13 +71,14 @@ fn a_run_that_is_stopped_says_so() {
     assert_eq!(found(&place, &run, "ended-early")["severity"], "note");
 }
 
+// Shows verdict: weak-percentiles
 #[test]
 fn percentiles_of_few_ios_are_named() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
     let run = place.diskspd("-d1 -W0 -b4K -o1 -L --max-ios=500 --json r.json a.dat").run();
     run.expect_status(0);
-    assert_eq!(found(&place, &run, "weak-percentiles")["figure"], "weak from the 99th of 500 reads");
+    assert_eq!(found(&place, &run, "weak-percentiles")["figure"], "unreliable from the 99th of 500 reads");
     // Without -L there are none.
     place.diskspd("-d1 -W0 -b4K -o1 --max-ios=500 --json r.json a.dat").run().expect_status(0);
     assert!(!is_found(&place, "weak-percentiles"));

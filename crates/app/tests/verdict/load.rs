@@ -18,6 +18,7 @@ fn written_device(place: &Workplace, mib: usize) -> Result<LoopDevice<'_>, Strin
     Ok(device)
 }
 
+// Shows verdict: split-ios
 #[test]
 fn ios_that_the_kernel_cuts_up_are_noted() {
     let place = workplace!();
@@ -34,6 +35,7 @@ fn ios_that_the_kernel_cuts_up_are_noted() {
     assert!(!is_found(&place, "split-ios"));
 }
 
+// Shows verdict: shallow-queue
 #[test]
 fn a_queue_that_does_not_fill_is_told() {
     let place = workplace!();
@@ -58,6 +60,36 @@ fn a_queue_that_does_not_fill_is_told() {
     assert!(is_found(&place, "cpu-limited") && !is_found(&place, "shallow-queue"));
 }
 
+// Shows verdict: submission-limited
+#[test]
+fn a_queue_that_this_program_does_not_fill_is_its_own_fault() {
+    let place = workplace!();
+    let device = or_skip!(written_device(&place, 64));
+    // A batch of all requests: none is submitted before the last one is back.
+    let words = "-d2 -W0 -r -b256K -o8 -u8 -Su --json r.json";
+    let run = place.diskspd(words).arg(&device.path).run();
+    if run.stderr.contains("io_uring") {
+        skip!("this kernel allows no rings");
+    }
+    run.expect_status(0);
+    let others = ["steal", "cpu-contention", "cpu-limited", "process-paused", "io-workers"];
+    if let Some(name) = others.iter().find(|name| is_found(&place, name)) {
+        skip!("others may have kept the depth down: {name}");
+    }
+    let span = &document(&place)["time_spans"][0];
+    let counted = |when: &str| span["kernel_counters"][when]["devices"][device.name()]["queue_time_ms"].as_f64();
+    let queue_time_ms = counted("after").zip(counted("before")).map(|(after, before)| after - before);
+    let elapsed_ms = span["measured"]["elapsed_ns"].as_f64().expect("a time") / 1e6;
+    let depth = queue_time_ms.expect("counters of the device") / elapsed_ms;
+    if !(1.05..6.75).contains(&depth) {
+        skip!("the device was given a depth of {depth} all the same");
+    }
+    let finding = found(&place, &run, "submission-limited");
+    assert!(finding["value"].as_f64().is_some_and(|value| (value - depth).abs() < 0.1), "{finding}");
+    assert!(!is_found(&place, "device-depth") && !is_found(&place, "shallow-queue"), "one is blamed");
+}
+
+// Shows verdict: other-io
 #[test]
 fn io_of_others_on_the_device_is_warned_of() {
     let place = workplace!();
@@ -71,6 +103,7 @@ fn io_of_others_on_the_device_is_warned_of() {
     assert!(finding["figure"].as_str().is_some_and(|figure| figure.contains(&device.name())), "{finding}");
 }
 
+// Shows verdict: io-limited
 #[test]
 fn a_limit_of_io_is_warned_of() {
     let place = workplace!();
@@ -82,6 +115,8 @@ fn a_limit_of_io_is_warned_of() {
     assert!(finding["value"].as_f64().is_some_and(|percent| (90.0..120.0).contains(&percent)), "{finding}");
 }
 
+// Shows verdict: depth-limited
+// Shows verdict: starts-not-made
 #[test]
 fn starts_that_come_late_or_never_are_warned_of() {
     let place = workplace!();
@@ -92,6 +127,7 @@ fn starts_that_come_late_or_never_are_warned_of() {
     found(&place, &run, "depth-limited");
 }
 
+// Shows verdict: fits-in-memory
 #[test]
 fn buffered_targets_that_fit_in_memory_are_noted() {
     let place = workplace!();

@@ -7,7 +7,7 @@ use testkit::{Holder, Snapshot, Workplace, or_skip};
 
 /// The disk is refused with its own flag, for these reasons.
 fn in_use(place: &Workplace, disk: &Disk, flag: &str, reasons: &[&str]) {
-    let reasons = [&["in use", "--destroy or not"], reasons].concat();
+    let reasons = [&["in use", "even with --destroy"], reasons].concat();
     place.write_refused(&[flag], &disk.path, &disk.path, &reasons);
 }
 
@@ -26,6 +26,7 @@ fn partitioned(place: &Workplace, disk: &Disk) -> Result<[Disk; 2], String> {
     Ok([disk.partition(1), disk.partition(2)])
 }
 
+// Shows switches: --destroy=<id>
 #[test]
 fn a_mounted_disk() {
     let place = machine!();
@@ -48,7 +49,7 @@ fn a_partitioned_disk_and_its_partitions() {
     let [first, second] = or_skip!(partitioned(&place, &disk));
     holds(&place, &disk, &flag, "a GPT partition table");
     let flag_of_second = format!("{flag}-part2");
-    holds(&place, &second, &flag_of_second, "nothing but zeros");
+    holds(&place, &second, &flag_of_second, "only zeros");
     or_skip!(ext4(&place, &first.path));
     let mounted = or_skip!(Made::mounted(&place, &first.path));
     in_use(&place, &disk, &flag, &["mounted at", &first.name, "a partition of it"]);
@@ -61,7 +62,7 @@ fn a_partitioned_disk_and_its_partitions() {
     let before = Snapshot::of(&first.path).checksum;
     place.write_to(&[&flag_of_second], &second.path).expect_status(0);
     assert_eq!(Snapshot::of(&first.path).checksum, before);
-    holds(&place, &second, &flag_of_second, "nothing but zeros or the fill of diskspd");
+    holds(&place, &second, &flag_of_second, "only zeros or diskspd's own fill");
     drop(mounted);
     let holder = Holder::open(&place, &second.path);
     in_use(&place, &disk, &flag, &[&format!("open in process {}", holder.id()), &second.name]);
@@ -124,8 +125,8 @@ fn a_raid_is_written_to_by_its_uuid() {
     let uuid = raid.file("md/uuid").expect("the kernel tells");
     let flag = format!("--destroy={uuid}");
     assert_eq!(raid.flag(&place), flag);
-    place.write_refused(&["--destroy=md0"], &raid.path, &raid.path, &["md0 is only what the kernel calls it today"]);
-    place.write_to(&[&flag], &raid.path).expect_status(0).expect_stdout(&["is written to", &flag]);
+    place.write_refused(&["--destroy=md0"], &raid.path, &raid.path, &["md0 is a kernel name, which can change"]);
+    place.write_to(&[&flag], &raid.path).expect_status(0).expect_stdout(&["is overwritten", &flag]);
     or_skip!(ext4(&place, &raid.path));
     let _mounted = or_skip!(Made::mounted(&place, &raid.path));
     in_use(&place, &raid, &flag, &["mounted at"]);
@@ -144,7 +145,7 @@ fn what_the_device_mapper_holds() {
     let name = mapped.flag(&place);
     assert_eq!(name, "--destroy=row", "without a UUID, the name that it was given");
     let holder = Holder::open(&place, &mapped.path);
-    in_use(&place, &mapped, &name, &["the device mapper counts 1 opener", &format!("process {}", holder.id())]);
+    in_use(&place, &mapped, &name, &["the device mapper reports 1 opener", &format!("process {}", holder.id())]);
     drop(holder);
     place.write_to(&[&name], &mapped.path).expect_status(0);
 }

@@ -15,7 +15,7 @@ fn is_known_by(place: &Workplace, disk: &Disk, names: &[&str]) {
     place.write_refused(&wrong, &disk.path, &disk.path, &[&flag(names[0])]);
     for name in names {
         let run = place.write_to(&[&flag(name)], &disk.path);
-        run.expect_status(0).expect_stdout(&["is written to", &flag(name)]);
+        run.expect_status(0).expect_stdout(&["is overwritten", &flag(name)]);
     }
 }
 
@@ -86,7 +86,7 @@ fn nvme_over_a_network_by_nguid_with_a_word_on_other_hosts() {
     let _exported = or_skip!(Made::by(&place, &format!("sh {export} {}", image.display()), &format!("sh {unexport}")));
     let uuid = "uuid.5e1f0000-0000-4000-8000-00000000000a";
     let disk = Disk::with_wwid(uuid);
-    place.write_refused(&[], &disk.path, &disk.path, &["whether other hosts use it by NVMe over tcp cannot be seen"]);
+    place.write_refused(&[], &disk.path, &disk.path, &["use by other hosts over NVMe over tcp cannot be detected"]);
     is_known_by(&place, &disk, &[uuid, "5254000000000000000000000000000a", "ROW-n1"]);
 }
 
@@ -96,9 +96,9 @@ fn a_scratch_disk_by_its_name_in_the_world() {
     let disk = Disk::shared(1, 1).remove(0).blank();
     let list = "mkdir -p /etc/diskspd && echo eui.5254000000000001 > /etc/diskspd/scratch";
     let _listed = or_skip!(Made::by(&place, list, "rm /etc/diskspd/scratch"));
-    place.write_to(&[], &disk.path).expect_status(0).expect_stdout(&["as /etc/diskspd/scratch allows"]);
+    place.write_to(&[], &disk.path).expect_status(0).expect_stdout(&["allowed by /etc/diskspd/scratch"]);
     let other = Disk::shared(2, 1).remove(0).blank();
     place.write_refused(&[], &other.path, &other.path, &["--destroy=uuid."]);
     or_skip!(run(&place, &format!("mkswap {}", disk.path.display())));
-    place.write_refused(&[], &disk.path, &disk.path, &["swap space", "counts for empty disks only"]);
+    place.write_refused(&[], &disk.path, &disk.path, &["swap space", "applies to empty disks only"]);
 }

@@ -36,6 +36,7 @@ fn the_kernel_counts_what_is_reported() {
     }
 }
 
+// Shows switches: -L
 #[test]
 fn an_operation_takes_at_least_as_long_as_the_device_takes() {
     let place = machine!();

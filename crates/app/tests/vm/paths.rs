@@ -6,7 +6,7 @@ use crate::tools::{Driver, Made, ext4, run};
 use testkit::{Holder, or_skip};
 
 const FLAG: &str = "--destroy=eui.5254000000000001";
-const ELSEWHERE: &str = "the same storage under another name";
+const ELSEWHERE: &str = "another name of the same storage";
 
 #[test]
 fn joined_paths_are_one_disk() {

@@ -18,6 +18,7 @@ fn interrupts() -> u64 {
     counts.map_while(|word| word.parse::<u64>().ok().or(Some(0))).sum()
 }
 
+// Shows switches: --iopoll
 #[test]
 fn a_device_with_poll_queues_sends_no_interrupts() {
     let place = machine!();
@@ -42,6 +43,7 @@ fn a_device_with_poll_queues_sends_no_interrupts() {
     place.write_to(&["-Su", "--iopoll", &flag], &disk.path).expect_status(0);
 }
 
+// Shows switches: --iopoll
 #[test]
 fn a_device_without_them_is_refused_with_what_is_missing() {
     let place = machine!();

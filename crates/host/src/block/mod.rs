@@ -2,6 +2,7 @@
 
 mod connection;
 mod identity;
+mod interrupts;
 pub(crate) mod kind;
 pub(crate) mod members;
 pub(crate) mod place;

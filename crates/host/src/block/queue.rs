@@ -1,5 +1,6 @@
 //! How the kernel passes requests to a block device.
 
+use super::interrupts;
 use crate::root::Root;
 use crate::syntax::bracketed;
 use model::block_device::{Queue, WriteCache};
@@ -11,13 +12,14 @@ pub(crate) fn of(root: &Root, directory: &Path) -> Queue {
     let number = |file: &str| root.number(at(file));
     let from_kib = |file: &str| number(file).and_then(|kib| kib.checked_mul(1024));
     let is_missing = |count: &u32| *count == 0;
-    let hardware_queues = root.numbered(directory.join("mq"), "").len() as u32;
+    let hardware_queues = root.numbered(directory.join("mq"), "").len();
     Queue {
         rotational: root.switch(at("rotational")),
         scheduler: root.word(at("scheduler")).and_then(|names| bracketed(&names).map(str::to_owned)),
         request_count_max: number("nr_requests"),
         device_depth: device_depth(root, directory),
-        hardware_queue_count: Some(hardware_queues).filter(|count| !is_missing(count)),
+        hardware_queue_count: Some(hardware_queues as u32).filter(|count| !is_missing(count)),
+        interrupt_cpus: interrupts::cpus(root, directory, hardware_queues),
         write_cache: root.word(at("write_cache")).and_then(|words| write_cache(&words)),
         fua: root.switch(at("fua")),
         logical_sector_bytes: root.small_number(at("logical_block_size")),

@@ -1,4 +1,4 @@
-//! What a written device stands on: through loop devices, down to files and disks.
+//! The devices and files below a written device, through loop devices.
 //!
 //! md, the device mapper, bcache and zram claim their members, so nobody else has those. The loop
 //! driver claims nothing: whatever it stands on may be in use by others all the same.
@@ -39,7 +39,7 @@ enum LinkKind<'a> {
     Member(&'a DeviceRow),
     /// A regular file behind a loop device.
     File(PathBuf, FileIdentity),
-    /// Something that cannot be looked at, and why.
+    /// Something that cannot be inspected, and why.
     Unknown(String),
 }
 
@@ -51,7 +51,7 @@ struct Subject(Vec<String>);
 impl Subject {
     fn step(&self, role: &str, name: &str) -> Self {
         let mut steps = self.0.clone();
-        steps.push(if steps.is_empty() { format!("{role} {name}") } else { format!("stands on {name}") });
+        steps.push(if steps.is_empty() { format!("{role} {name}") } else { format!("is backed by {name}") });
         Self(steps)
     }
 
@@ -120,7 +120,7 @@ impl<'a> Chain<'a> {
                 }),
                 (backing, None, None) => {
                     let reason = backing.as_ref().err().map_or("", String::as_str);
-                    let unknown = LinkKind::Unknown(format!("stands on something that cannot be determined: {reason}"));
+                    let unknown = LinkKind::Unknown(format!("has a backing that cannot be determined: {reason}"));
                     self.links.push(Link { subject: subject.clone(), kind: unknown });
                 }
             }
@@ -156,7 +156,7 @@ impl<'a> Chain<'a> {
 
     /// The whole guard of a block device.
     fn look_at_device(&self, scope: &Scope<'_>, subject: &Subject, row: &DeviceRow, below: &mut Below) {
-        // Asked while no descriptor of ours is open, which the device mapper would count.
+        // Queried while this process has no descriptor open, which the device mapper would count.
         let mapped = mapped(row);
         let found = users::of(scope, row);
         let users_before = below.users.len();
@@ -166,7 +166,7 @@ impl<'a> Chain<'a> {
             let own = scope.loops.iter().filter(is_own).count() as u32;
             if mapped.open_count > own {
                 let others = mapped.open_count - own;
-                below.users.push(subject.says(&format!("has {others} other openers as the device mapper counts")));
+                below.users.push(subject.says(&format!("has {others} other openers according to the device mapper")));
             }
         }
         match claim(&node(row)) {
@@ -193,7 +193,7 @@ impl<'a> Chain<'a> {
             who.append(&mut found.unidentified);
             if found.hidden_processes > 0 {
                 who.push(format!(
-                    "perhaps one of {} processes of other users, which only root can look into",
+                    "possibly one of {} processes of other users, visible only to root",
                     found.hidden_processes
                 ));
             }
@@ -202,7 +202,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// What the loop device stands on; `None` if it is no loop device.
+/// The backing of the loop device; `None` if it is not a loop device.
 pub(super) fn backing(loops: &[Attached], row: &DeviceRow) -> Option<LoopBacking> {
     loops.iter().find(|device| device.name == row.name)?.backing.clone().ok()
 }
@@ -219,10 +219,10 @@ fn kept(scope: &Scope<'_>, row: &DeviceRow, claim: bool) -> Option<DeviceBelow> 
     })
 }
 
-/// Loop devices that perhaps stand on anything, as a phrase.
+/// Loop devices with unknown backing, as a phrase.
 pub(super) fn unasked(loops: &[Attached], own: &[String]) -> Option<String> {
     let others = loops.iter().filter(|device| !own.contains(&device.name));
-    loops::unasked(others).map(|phrase| format!("perhaps the backing device of {phrase}"))
+    loops::unasked(others).map(|phrase| format!("possibly the backing device of {phrase}"))
 }
 
 #[cfg(test)]
@@ -236,11 +236,11 @@ mod tests {
         let one = Subject::default().step("its backing device", "/dev/loop2");
         assert_eq!(one.says("is active swap"), "its backing device /dev/loop2 is active swap");
         let two = one.step("its backing device", "/dev/loop1");
-        assert_eq!(two.says("is x"), "its backing device /dev/loop2 stands on /dev/loop1, which is x");
+        assert_eq!(two.says("is x"), "its backing device /dev/loop2 is backed by /dev/loop1, which is x");
         let three = two.step("its backing file", "'/a'");
         assert_eq!(
             three.says("is x"),
-            "its backing device /dev/loop2 stands on /dev/loop1, which stands on '/a', which is x"
+            "its backing device /dev/loop2 is backed by /dev/loop1, which is backed by '/a', which is x"
         );
         assert_eq!(Subject::default().says("is x"), "it is x");
     }
@@ -296,23 +296,23 @@ mod tests {
             links(&rows[0], &loops),
             [
                 "its member /dev/loop2 is a member",
-                "its member /dev/loop2 stands on /dev/loop1, which is a backing device",
-                "its member /dev/loop2 stands on /dev/loop1, which stands on /dev/loop0, which is a backing device",
-                "its member /dev/loop2 stands on /dev/loop1, which stands on /dev/loop0, which stands on '/a.img', which is \
-                 the file /a.img",
+                "its member /dev/loop2 is backed by /dev/loop1, which is a backing device",
+                "its member /dev/loop2 is backed by /dev/loop1, which is backed by /dev/loop0, which is a backing device",
+                "its member /dev/loop2 is backed by /dev/loop1, which is backed by /dev/loop0, which is backed by \
+                 '/a.img', which is the file /a.img",
             ]
         );
         let chain = Chain::of(&root, &rows[0], &rows, &loops);
         assert_eq!(chain.own_loops, ["loop2", "loop1", "loop0"]);
         assert_eq!(links(&rows[1], &loops), Vec::<String>::new(), "a disk stands on nothing");
-        assert_eq!(links(&rows[5], &loops), ["it stands on something that cannot be determined: Permission denied"]);
+        assert_eq!(links(&rows[5], &loops), ["it has a backing that cannot be determined: Permission denied"]);
         let unknown = [attached(3, "/dev/x", Ok(over_device(9)))];
         assert_eq!(links(&rows[5], &unknown), ["its backing device 7:9 is not described in /sys"]);
         let circle = [attached(0, "/dev/loop1", Ok(over_device(1))), attached(1, "/dev/loop0", Ok(over_device(0)))];
         assert_eq!(links(&rows[2], &circle).len(), 2, "a walk in a circle ends");
         assert_eq!(
             unasked(&loops, &chain.own_loops).as_deref(),
-            Some("perhaps the backing device of /dev/loop3, whose backing cannot be determined: Permission denied")
+            Some("possibly the backing device of /dev/loop3, whose backing cannot be determined: Permission denied")
         );
         assert_eq!(unasked(&loops, &["loop3".to_owned()]), None);
     }
@@ -346,6 +346,6 @@ mod tests {
         fs::create_dir_all(machine.path().join("sys/block/loop4/loop")).expect("made");
         fs::write(machine.path().join("sys/block/loop4/loop/backing_file"), "/other\n").expect("written");
         let users = look(&["loop0", "loop1"]);
-        assert!(users[0].contains("is in use (perhaps /dev/loop4, whose backing cannot be determined: "), "{users:?}");
+        assert!(users[0].contains("is in use (possibly /dev/loop4, whose backing cannot be determined: "), "{users:?}");
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     let (major, minor) = sys::file::major_minor(device);
     let Some(name) = place::by_number(root, DeviceNumber { major, minor }) else {
         let name = format!("{major}:{minor}");
-        let claim = Claim::Failed { reason: "/sys does not describe this device".to_owned() };
+        let claim = Claim::Failed { reason: "this device is not in /sys".to_owned() };
         return DeviceGuard { name, claim, ..DeviceGuard::default() };
     };
     let rows = devices::devices(root);
@@ -41,14 +41,14 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     let identities = identities::of(root, &row, &rows);
     let chain = Chain::of(root, &row, &rows, &loops);
     let scope = Scope { root, rows: &rows, loops: &loops, own_loops: &chain.own_loops };
-    // Asked while no descriptor of ours is open, which the device mapper would count.
+    // Queried while this process has no descriptor open, which the device mapper would count.
     let mapped = mapped(&row);
     let claim = claim(path);
     let mut users = users::of(&scope, &row);
     if let Some(Ok(mapped)) = &mapped
         && mapped.open_count > 0
     {
-        users.push(format!("the device mapper counts {} openers", mapped.open_count));
+        users.push(format!("the device mapper reports {} openers", mapped.open_count));
     }
     let below = chain.look(&scope);
     users.extend(below.users);
@@ -115,11 +115,11 @@ fn shares_blocks(answer: &io::Result<MappedDevice>) -> Option<String> {
             let kind = mapped.targets.iter().find(|kind| SHARING.contains(&kind.as_str()))?;
             Some(format!("is a thin volume, a snapshot or the origin of one (the device mapper's {kind})"))
         }
-        Err(error) => Some(format!("may be a snapshot, since the device mapper cannot be asked: {error}")),
+        Err(error) => Some(format!("may be a snapshot: the device mapper cannot be queried: {error}")),
     }
 }
 
-/// Signatures first: where there is one, nothing else needs to be looked at.
+/// Signatures first: if one is found, nothing else needs to be checked.
 fn content(path: &Path, size_bytes: u64) -> DeviceContent {
     let looked = || -> io::Result<DeviceContent> {
         let file: File = sys::file::open_to_look(path)?;
@@ -155,7 +155,7 @@ fn network_of(device: &BlockDevice) -> Option<String> {
 fn not_writable(root: &Root, path: &Path, name: &str) -> Option<String> {
     let is_read_only = place::directory(root, name).and_then(|directory| root.switch(directory.join("ro")));
     if is_read_only == Some(true) {
-        return Some("the kernel has it as read-only".to_owned());
+        return Some("the kernel marks it read-only".to_owned());
     }
     sys::file::may_write(path).err().map(|error| error.to_string())
 }

@@ -13,15 +13,15 @@ pub(super) fn of(root: &Root, identities: &[String]) -> Scratch {
     let metadata = match fs::symlink_metadata(&list) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Scratch::NotListed,
-        Err(error) => return Scratch::Untrusted { reason: format!("{SCRATCH_LIST} cannot be looked at: {error}") },
+        Err(error) => return Scratch::Untrusted { reason: format!("{SCRATCH_LIST} cannot be checked: {error}") },
     };
     let folder = fs::symlink_metadata(list.parent().unwrap_or(Path::new("/")));
-    let fault =
-        fault(&metadata).or_else(|| folder.map_or(Some("in a folder that cannot be seen"), |it| fault_of_folder(&it)));
+    let fault = fault(&metadata)
+        .or_else(|| folder.map_or(Some("in a directory that cannot be read"), |it| fault_of_folder(&it)));
     if let Some(fault) = fault {
         return Scratch::Untrusted {
             reason: format!(
-                "{SCRATCH_LIST} is {fault}; it and its folder must belong to root and be writable by root only"
+                "{SCRATCH_LIST} is {fault}; it and its directory must be owned by root and writable only by root"
             ),
         };
     }
@@ -39,16 +39,16 @@ fn fault(metadata: &Metadata) -> Option<&'static str> {
 
 fn fault_of_folder(metadata: &Metadata) -> Option<&'static str> {
     if !metadata.is_dir() {
-        return Some("in something that is no folder");
+        return Some("not in a directory");
     }
-    fault_of(metadata.uid(), metadata.mode()).map(|_| "in a folder that others may change")
+    fault_of(metadata.uid(), metadata.mode()).map(|_| "in a directory that others can write to")
 }
 
 fn fault_of(owner: u32, mode: u32) -> Option<&'static str> {
     match (owner, mode & 0o022) {
         (0, 0) => None,
         (0, _) => Some("writable by others"),
-        _ => Some("not root's"),
+        _ => Some("not owned by root"),
     }
 }
 

@@ -112,7 +112,7 @@ const ROWS: &[Row] = &[
     ("an F2FS file system", At::Start(KIB), &[0x10, 0x20, 0xf5, 0xf2]),
     ("an exFAT file system", At::Start(3), b"EXFAT   "),
     ("an NTFS file system", At::Start(3), b"NTFS    "),
-    ("an ReFS file system", At::Start(3), b"ReFS\0\0\0\0"),
+    ("a ReFS file system", At::Start(3), b"ReFS\0\0\0\0"),
     (FAT, At::Start(54), b"FAT1"),
     (FAT, At::Start(82), b"FAT32   "),
     ("an ISO 9660 file system", At::Start(32 * KIB + 1), b"CD001"),

@@ -18,7 +18,7 @@ use std::path::Path;
 /// Loop devices over one another that are named.
 const ABOVE_MAX: usize = 8;
 
-/// All that is looked at to find the users of a device.
+/// Everything that is searched for users of a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope<'a> {
     pub(super) root: &'a Root,
@@ -89,7 +89,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
         } {
             relatives.push(Relative {
                 row: other,
-                remark: format!(" ({}, the same storage under another name)", other.name),
+                remark: format!(" ({}, another name of the same storage)", other.name),
                 is_same_disk: true,
             });
             continue;
@@ -101,7 +101,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
     relatives
 }
 
-/// Whether two loop devices stand on the same file or device; `None` if they are no two loop devices.
+/// Whether two loop devices have the same backing; `None` if either is not a loop device.
 fn same_loop_backing(scope: &Scope<'_>, one: &str, other: &str) -> Option<bool> {
     let find = |name: &str| scope.loops.iter().find(|device| device.name == name);
     let (one, other) = (find(one)?, find(other)?);
@@ -113,7 +113,7 @@ fn same_loop_backing(scope: &Scope<'_>, one: &str, other: &str) -> Option<bool> 
     Some(one.name != other.name && is_same && !is_own_chain)
 }
 
-/// Loop devices that stand on this one, with what they are used for.
+/// Loop devices backed by this one, with their uses.
 fn above(scope: &Scope<'_>, row: &DeviceRow, depth: usize) -> Vec<String> {
     let over = |device: &&Attached| device.device().is_some() && device.device() == row.number;
     let mut phrases = Vec::new();
@@ -269,7 +269,7 @@ mod tests {
         ];
         let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &[] };
         let users: Vec<String> = relatives(&scope, &rows[2]).iter().flat_map(listed).collect();
-        assert_eq!(users, ["active swap (nvme9n1, the same storage under another name)"]);
+        assert_eq!(users, ["active swap (nvme9n1, another name of the same storage)"]);
     }
 
     #[test]

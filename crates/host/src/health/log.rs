@@ -33,7 +33,7 @@ pub(super) struct KernelLog {
 }
 
 impl KernelLog {
-    /// Goes to the end. `None` if there is no log, or it is not for this process
+    /// Seeks to the end. `None` if there is no log, or this process may not read it
     /// (`kernel.dmesg_restrict`).
     pub(super) fn open(root: &Root, now_ns: u64) -> Option<Self> {
         let mut file = sys::file::open_to_look(&root.path(KMSG)).ok()?;

@@ -1,4 +1,4 @@
-//! Messages of the kernel that tell of trouble with a device.
+//! Kernel messages that report device faults.
 
 use model::device_fault::DeviceFault;
 

@@ -22,7 +22,7 @@ pub(super) fn is_named(names: &[String], message: &str) -> bool {
         let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
         let before_point = word.split_once('.').map_or(word, |(before, _)| before);
         let behind_colon = word.rsplit_once(':').map_or(word, |(_, behind)| behind);
-        // A number alone is not a name, and what stands behind a colon may be part of an address.
+        // A number alone is not a name, and text after a colon may be part of an address.
         let is_word = behind_colon.bytes().any(|byte| byte.is_ascii_alphabetic());
         is_name(word) || is_name(before_point) || (is_word && is_name(behind_colon))
     })

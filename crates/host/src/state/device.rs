@@ -1,4 +1,4 @@
-//! What a block device tells beside its description: temperature, paths, sleep.
+//! State of a block device: temperature, paths, power saving.
 
 use super::drive_log;
 use crate::block::place;
@@ -24,7 +24,7 @@ pub fn device_state(root: &Root, device: &BlockDevice) -> DeviceState {
         health: drive_log::health(root, &device.name),
         temperature: at("device")
             .and_then(|place| temperature(root, &place))
-            .ok_or_else(|| "the kernel shows no sensor of it in /sys/class/hwmon".to_owned()),
+            .ok_or_else(|| "no sensor for it in /sys/class/hwmon".to_owned()),
         wake_latency_us: wake_latency_us(root, &device.name, directory.as_deref()),
     }
 }
@@ -48,10 +48,10 @@ fn temperature(root: &Root, device: &Path) -> Option<Temperature> {
 
 fn wake_latency_us(root: &Root, name: &str, directory: Option<&Path>) -> Known<u64> {
     if !name.starts_with("nvme") {
-        return Err("only NVMe drives tell of theirs".to_owned());
+        return Err("reported only by NVMe drives".to_owned());
     }
     // `auto` leaves it to the drive.
     let own = directory.and_then(|directory| root.number(directory.join("device/power/pm_qos_latency_tolerance_us")));
     let latency_us = own.or_else(|| root.number(DEFAULT_WAKE_LATENCY));
-    latency_us.ok_or_else(|| "the kernel does not tell how long it may take to wake up".to_owned())
+    latency_us.ok_or_else(|| "wake-up latency not reported by the kernel".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The log of its own health that a drive keeps.
+//! The SMART log of a drive.
 
 use crate::root::Root;
 use model::check::{DriveHealth, Known};
@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 /// The log of an `NVMe` drive. That of others takes commands of their own that no kernel passes on by name.
 pub(super) fn health(root: &Root, name: &str) -> Known<DriveHealth> {
     if !name.starts_with("nvme") {
-        return Err("only that of NVMe drives is read; smartctl -a tells that of SATA and SAS drives".to_owned());
+        return Err("read only from NVMe drives; use smartctl -a for SATA and SAS drives".to_owned());
     }
     let place = format!("/dev/{name}");
     let asked = sys::file::open_to_look(&root.path(&place)).and_then(|device| sys::nvme::smart_log(&device));
     match asked {
         Ok(log) => Ok(parse(&log)),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err("only root may ask the drive".to_owned()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err("querying the drive needs root".to_owned()),
         Err(error) => Err(format!("{place}: {error}")),
     }
 }

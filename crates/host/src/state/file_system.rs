@@ -15,17 +15,15 @@ pub fn file_system_state(
     environment: &TargetEnvironment,
 ) -> FileSystemState {
     let Some(mount) = &environment.mount else {
-        let none = || "it has no file system that can be seen".to_owned();
+        let none = || "no visible file system".to_owned();
         return FileSystemState { error_count: Err(none()), work: Err(none()), attributes: Err(none()) };
     };
     let device = environment.devices().first().map(|device| device.name.clone()).unwrap_or_default();
     let (error_count, work) = match mount.file_system.as_str() {
         "btrfs" => btrfs(root, &device),
         "ext4" => (ext4_error_count(root, &device), Ok(None)),
-        "zfs" => {
-            (Err("zpool status tells of errors in ZFS".to_owned()), Err("zpool status tells of a scrub".to_owned()))
-        }
-        name => (Err(format!("{name} keeps no count of errors; the kernel's log has them")), Ok(None)),
+        "zfs" => (Err("see zpool status for ZFS errors".to_owned()), Err("see zpool status for a scrub".to_owned())),
+        name => (Err(format!("{name} keeps no error count; check the kernel log")), Ok(None)),
     };
     FileSystemState { error_count, work, attributes: attributes(path, &facts.kind) }
 }
@@ -40,7 +38,7 @@ fn ext4_error_count(root: &Root, device: &str) -> Known<u64> {
 fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
     let found = btrfs_devices(root).into_iter().find(|(_, devices)| devices.iter().any(|name| name == device));
     let Some((uuid, _)) = found else {
-        let unknown = || "/sys/fs/btrfs does not know the file system".to_owned();
+        let unknown = || "the file system is not in /sys/fs/btrfs".to_owned();
         return (Err(unknown()), Err(unknown()));
     };
     let folder = format!("/sys/fs/btrfs/{uuid}");
@@ -54,10 +52,10 @@ fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
     let error_count = counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().sum());
     let operation = root.word(format!("{folder}/exclusive_operation"));
     (
-        error_count.ok_or_else(|| "kernels before 5.14 tell them by btrfs device stats alone".to_owned()),
+        error_count.ok_or_else(|| "before Linux 5.14 only btrfs device stats reports errors".to_owned()),
         operation
             .map(|word| Some(word).filter(|word| word != "none"))
-            .ok_or_else(|| "kernels before 5.10 tell it by btrfs balance status alone".to_owned()),
+            .ok_or_else(|| "before Linux 5.10 only btrfs balance status reports it".to_owned()),
     )
 }
 

@@ -35,7 +35,7 @@ pub(super) const fn bucket(word: u32) -> u32 {
 
 fn offset(tracepoint: &Tracepoint, field: &str) -> Result<i16, String> {
     let found = tracepoint.offsets.get(field).and_then(|&offset| i16::try_from(offset).ok());
-    found.ok_or_else(|| format!("this kernel's tracepoint of requests has no field '{field}'"))
+    found.ok_or_else(|| format!("this kernel's block request tracepoint has no field '{field}'"))
 }
 
 /// Puts disk and sector on the stack, as a key; `R6` is the tracepoint's record.

@@ -34,7 +34,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If somebody listens there already, or it is no address of this machine.
+    /// If the address is already in use or does not belong to this machine.
     pub fn start(address: SocketAddr, metrics: RunMetrics) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -73,7 +73,7 @@ fn answer(mut client: TcpStream, metrics: &Mutex<RunMetrics>) -> io::Result<()> 
                 if open_metrics { (OPEN_METRICS, metrics.text()) } else { (PLAIN_METRICS, metrics.plain_text()) };
             ("200 OK", page.0, page.1)
         }
-        Request::Other(status) => (status, TEXT, format!("{status}; there is only GET {PATH}\n")),
+        Request::Other(status) => (status, TEXT, format!("{status}: only GET {PATH} is supported\n")),
     };
     let length = body.len();
     let head =

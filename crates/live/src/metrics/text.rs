@@ -138,11 +138,11 @@ impl Collector for RunMetrics {
         let time_span = encoder.encode_descriptor("time_span", "Number of the timespan", None, MetricType::Gauge)?;
         ConstGauge::new(self.time_span.cast_signed()).encode(time_span)?;
         let mut phase =
-            encoder.encode_descriptor("phase", "1 for the phase that the run is in", None, MetricType::Gauge)?;
+            encoder.encode_descriptor("phase", "1 for the current phase of the run", None, MetricType::Gauge)?;
         for (name, of) in [("warm_up", LivePhase::WarmUp), ("measurement", LivePhase::Measurement)] {
             ConstGauge::new(i64::from(self.phase == Some(of))).encode(phase.encode_family(&[("phase", name)])?)?;
         }
-        let left = "Time that is left of the phase";
+        let left = "Time left in the phase";
         let left = encoder.encode_descriptor("phase_left", left, Some(&Unit::Seconds), MetricType::Gauge)?;
         ConstGauge::new(self.left_s).encode(left)?;
         let mut ios = encoder.encode_descriptor("ios", "I/Os completed in all phases", None, MetricType::Counter)?;

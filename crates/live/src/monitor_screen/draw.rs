@@ -20,24 +20,24 @@ const HEIGHT_WITH_CHARTS: u16 = 14;
 /// A chart beside each device needs this many characters.
 const TREND_WIDTH: u16 = 16;
 
-/// Above this a device is shown as one that has no more to give.
+/// Above this a device is shown as saturated.
 const BUSY_PERCENT: f64 = 90.0;
 
 const HELP: [&str; 14] = [
     "q          end",
-    "p, blank   pause, go on",
-    "s, ← →     sort by another column",
-    "r          turn the order",
-    "↑ ↓        the device of the charts",
-    "/          filter by name; Esc takes it off",
+    "p, space   pause, resume",
+    "s, ← →     change the sort column",
+    "r          reverse the order",
+    "↑ ↓        choose the device to chart",
+    "/          filter by name; Esc clears it",
     "",
     "r, w ms    mean time of a read, a write",
     "queue      mean number of requests in flight",
     "busy%      time with any in flight: a device that",
-    "           serves many at once has more to give at 100",
+    "           serves many at once may not be saturated at 100",
     "merg/s     merged into others before they were issued",
     "disc, flsh discards and flushes",
-    "-          nothing to tell",
+    "-          no value",
 ];
 
 /// Draws it all into a frame of any size.
@@ -56,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zo
     }
     frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
     if screen.shows_help {
-        draw_help(frame, " Keys and columns: any key goes back ", &HELP, 62, &look);
+        draw_help(frame, " Keys and columns: any key returns ", &HELP, 62, &look);
     }
 }
 
@@ -79,7 +79,7 @@ fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
             Span::styled("filter: ", look.heading),
             Span::raw(screen.filter.as_str()),
             Span::styled("_", look.heading),
-            Span::styled("   Enter keeps it, Esc takes it off", look.quiet),
+            Span::styled("   Enter keeps it, Esc clears it", look.quiet),
         ]);
     }
     let mut parts = Vec::new();
@@ -92,7 +92,7 @@ fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
 
 fn draw_table(frame: &mut Frame<'_>, screen: &MonitorScreen, rows: &[Row<'_>], area: Rect, look: &Look) {
     if rows.is_empty() {
-        let text = if screen.filter.is_empty() { "no device to show yet" } else { "no device has such a name" };
+        let text = if screen.filter.is_empty() { "no devices yet" } else { "no device name matches" };
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
@@ -305,21 +305,21 @@ mod tests {
         "Device            r/s      w/s  rMiB/s  wMiB/s     r ms     w ms   queue  busy% "
         "dm-0 vg-data      3.0      1.5       0     0.1    0.123    2.500    0.03    0.3 "
         "nvme0n1        250.0k   125.0k   976.6    7812    0.123    2.500    2500  100.0 "
-        "sda      ┌ Keys and columns: any key goes back ───────────────────────┐0   50.0 "
+        "sda      ┌ Keys and columns: any key returns ─────────────────────────┐0   50.0 "
         "sdb      │q          end                                              │0    0.0 "
-        "         │p, blank   pause, go on                                     │         "
-        "         │s, ← →     sort by another column                           │         "
-        "         │r          turn the order                                   │         "
-        "         │↑ ↓        the device of the charts                         │         "
-        "         │/          filter by name; Esc takes it off                 │         "
+        "         │p, space   pause, resume                                    │         "
+        "         │s, ← →     change the sort column                           │         "
+        "         │r          reverse the order                                │         "
+        "         │↑ ↓        choose the device to chart                       │         "
+        "         │/          filter by name; Esc clears it                    │         "
         "         │                                                            │         "
         "         │r, w ms    mean time of a read, a write                     │         "
         "         │queue      mean number of requests in flight                │         "
         "         │busy%      time with any in flight: a device that           │         "
-        "         │           serves many at once has more to give at 100      │         "
+        "         │           serves many at once may not be saturated at 100  │         "
         "         │merg/s     merged into others before they were issued       │         "
         "         │disc, flsh discards and flushes                             │         "
-        " sda disk│-          nothing to tell                                  │─────────"
+        " sda disk│-          no value                                         │─────────"
         "I/Os per └────────────────────────────────────────────────────────────┘     1650"
         "MiB/s          17.6 ▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃▄▅▅▆▇█  ▁▂▂▃ max     38.7"
         "latency ms    0.916 ███████████████████████████████████████████████ max    0.916"

@@ -83,7 +83,7 @@ impl MonitorScreen {
         self.live.last = Some(interval.clone());
     }
 
-    /// Does what a key stands for.
+    /// Executes the action of a key.
     pub fn press(&mut self, key: Key) -> After {
         if key == Key::Interrupt {
             return After::Quit;

@@ -22,16 +22,16 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 const HELP: [&str; 12] = [
     "q, Ctrl+C  end the run; the report follows",
     "m          devices below the targets, and CPUs",
-    "t          figures by target",
-    "h          figures by thread",
-    "Tab        the next of these",
+    "t          results per target",
+    "h          results per thread",
+    "Tab        next of these",
     "↑ ↓        scroll them",
     "",
     "last       the last interval",
     "so far     the measurement so far",
     "p50 ...    percentiles, from buckets 0.8 % wide",
     "busy%      time with any request in flight: a device",
-    "           that serves many at once has more to give",
+    "           that serves many at once may not be saturated",
 ];
 
 /// Draws it all into a frame of any size.
@@ -53,7 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     frame.render_widget(Paragraph::new(last).style(look.busy), messages);
     frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
     if screen.shows_help {
-        draw_help(frame, " Keys and words: any key goes back ", &HELP, 60, &look);
+        draw_help(frame, " Keys and terms: any key returns ", &HELP, 60, &look);
     }
 }
 
@@ -113,7 +113,7 @@ fn figures(side: &LiveSide) -> String {
     let latency = side.latency;
     let cells = [
         words::amount(side.iops),
-        words::amount(side.bytes_per_second / BYTES_PER_MIB),
+        words::amount(side.bytes_per_s / BYTES_PER_MIB),
         side.latency_mean_ns.map_or_else(unknown, ms),
         at(latency.map(|latency| latency.p50_ns)),
         at(latency.map(|latency| latency.p99_ns)),
@@ -187,7 +187,7 @@ fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Lo
         let mean = busy.iter().sum::<f64>() / busy.len() as f64;
         let max = busy.iter().copied().fold(0.0, f64::max);
         let [left, right] = Layout::horizontal([Constraint::Length(34), Constraint::Min(0)]).areas(cpus);
-        let text = format!("CPU busy   {mean:>3.0} % mean, {max:>3.0} % most");
+        let text = format!("CPU busy   {mean:>3.0} % mean, {max:>3.0} % max");
         frame.render_widget(Paragraph::new(text), left);
         let width = u16::try_from(busy.len()).unwrap_or(u16::MAX).min(right.width);
         draw_bars(frame, busy, 100.0, Rect { width, ..right }, look);
@@ -235,7 +235,7 @@ mod tests {
             ios: iops as u64,
             bytes: iops as u64 * 4096,
             iops,
-            bytes_per_second: iops * 4096.0,
+            bytes_per_s: iops * 4096.0,
             latency_mean_ns: Some(123_456.0 * scale as f64),
             latency: Some(LiveLatency {
                 p50_ns: 111_000 * scale,

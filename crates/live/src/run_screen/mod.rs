@@ -18,7 +18,7 @@ const MESSAGES_MAX: usize = 50;
 /// What the lower part of the screen shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Below {
-    /// The devices that the targets stand on, and the CPUs.
+    /// The devices below the targets, and the CPUs.
     #[default]
     Machine,
     /// Figures by target.
@@ -111,7 +111,7 @@ impl RunScreen {
         }
         let side = &interval.interval.total.total;
         let p99_ns = side.latency.map_or(0.0, |latency| latency.p99_ns as f64);
-        self.history.push_back([side.iops, side.bytes_per_second, side.latency_mean_ns.unwrap_or(0.0), p99_ns]);
+        self.history.push_back([side.iops, side.bytes_per_s, side.latency_mean_ns.unwrap_or(0.0), p99_ns]);
         interval.phase.name().clone_into(&mut self.status);
         self.last = Some(interval);
         self.machine = machine;

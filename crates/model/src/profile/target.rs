@@ -166,6 +166,24 @@ impl Distribution {
             Self::Percent(ranges) | Self::Absolute(ranges) => ranges,
         }
     }
+
+    /// Gives the I/Os that are left to what is left of the target, as `DiskSpd` does.
+    pub fn complete(&mut self) {
+        let listed: u64 = self.ranges().iter().map(|range| u64::from(range.io_percent)).sum();
+        let io_percent = 100_u64.saturating_sub(listed) as u32;
+        if io_percent == 0 {
+            return;
+        }
+        match self {
+            Self::Percent(ranges) => {
+                let length = 100_u64.saturating_sub(ranges.iter().map(|range| range.length).sum());
+                if length > 0 {
+                    ranges.push(DistributionRange { io_percent, length });
+                }
+            }
+            Self::Absolute(ranges) => ranges.push(DistributionRange { io_percent, length: 0 }),
+        }
+    }
 }
 
 /// One range of a distribution; it starts where the one before it ends.

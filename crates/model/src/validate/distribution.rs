@@ -21,15 +21,15 @@ fn percent_fault(ranges: &[DistributionRange]) -> Option<String> {
         io_sum += u64::from(range.io_percent);
         if range.length > 100 - target_sum {
             return Some(format!(
-                "invalid distribution (-rdpct): a range of {}% of the target follows others with {target_sum}%; \
-                 together they may cover at most 100%",
+                "invalid distribution (-rdpct): the ranges cover {target_sum}% plus {}% of the target; the maximum is \
+                 100%",
                 range.length
             ));
         }
         target_sum += range.length;
         if target_sum == 100 && io_sum < 100 {
             return Some(format!(
-                "invalid distribution (-rdpct): the whole target is covered and {}% of the I/Os are left",
+                "invalid distribution (-rdpct): the ranges cover the whole target but leave {}% of the I/Os unassigned",
                 100 - io_sum
             ));
         }
@@ -70,8 +70,7 @@ fn absolute_fault(ranges: &[DistributionRange], block_bytes: u64) -> Option<Stri
 fn io_fault(io_sum: u64, range: &DistributionRange) -> Option<String> {
     (u64::from(range.io_percent) > 100 - io_sum).then(|| {
         format!(
-            "invalid distribution (-rd): a range with {}% of the I/Os follows others with {io_sum}%; \
-             together they may be at most 100%",
+            "invalid distribution (-rd): the ranges have {io_sum}% plus {}% of the I/Os; the maximum is 100%",
             range.io_percent
         )
     })

@@ -33,11 +33,12 @@ pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Repo
 /// What only a real run minds about the path.
 pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
     if target.path == PathBuf::new() {
-        report.error("a target is an empty string; give the path of a file or device");
+        report.error("empty target path; give the path of a file or device");
     }
     if target.is_template() {
         report.error(format!(
-            "template target '{}' was not substituted; templates can only be shown (-Rp) or filled in beside a profile (-X)",
+            "template target '{}' was not substituted; templates can only be shown (-Rp) or filled in with a profile \
+             (-X)",
             target.path.display()
         ));
     }
@@ -72,7 +73,7 @@ fn check_rates(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     let bursts = target.burst_ios.unwrap_or(0) > 0;
     let pauses = target.think_time_ms.unwrap_or(0) > 0;
     if bursts != pauses {
-        report.error("a burst size (-i<n>) and a think time (-j<ms>) need each other");
+        report.error("a burst size (-i<n>) and a think time (-j<ms>) must be used together");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Work that goes on beside serving, and work that is due.
+//! Background work that is running, and work that is due.
 
 use super::checklist::{ALL_TARGETS, Checklist, MACHINE};
 use super::devices;
@@ -35,14 +35,14 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
             // What is not whole yet reads and writes every device of it.
             Some(activity @ ("recover" | "reshape")) => {
                 is_quiet = false;
-                let found = format!("it is being rebuilt ({activity})");
+                let found = format!("rebuild in progress ({activity})");
                 list.fail(Check::BackgroundWork, &device.name, found, "wait until /proc/mdstat shows no progress bar");
             }
             Some(activity) => {
                 is_quiet = false;
                 let advice =
-                    "wait until it is over, or echo idle > /sys/block/mdN/md/sync_action and start it again later";
-                list.warn(Check::BackgroundWork, &device.name, format!("{activity} is going on"), advice);
+                    "wait until it finishes, or echo idle > /sys/block/mdN/md/sync_action and restart it later";
+                list.warn(Check::BackgroundWork, &device.name, format!("{activity} in progress"), advice);
             }
         }
     }
@@ -51,8 +51,8 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
         match &target.file_system.work {
             Ok(Some(work)) => {
                 is_quiet = false;
-                let found = format!("its file system is busy: {work}");
-                list.warn(Check::BackgroundWork, &subject, found, "wait until it is over");
+                let found = format!("the file system is busy: {work}");
+                list.warn(Check::BackgroundWork, &subject, found, "wait until it finishes");
             }
             Err(reason) if target.environment.mount.is_some() => {
                 is_quiet = false;
@@ -63,9 +63,9 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
     }
     if !facts.housekeeping.is_empty() {
         let found = format!("{} is running", facts.housekeeping.join(", "));
-        list.warn(Check::BackgroundWork, MACHINE, found, "wait until it is over");
+        list.warn(Check::BackgroundWork, MACHINE, found, "wait until it finishes");
     } else if is_quiet {
-        list.pass(Check::BackgroundWork, ALL_TARGETS, "no resync, balance, scrub or trim is seen");
+        list.pass(Check::BackgroundWork, ALL_TARGETS, "no resync, balance, scrub or trim is running");
     }
 }
 
@@ -88,13 +88,13 @@ fn soon(facts: &CheckFacts, list: &mut Checklist) {
             Check::Timers,
             MACHINE,
             format!("due soon: {}", due.join(", ")),
-            "systemctl stop TIMER for the time of the run, or run later",
+            "systemctl stop TIMER during the run, or run later",
         ),
         (true, Some((due_in_s, unit))) => {
             let hours = *due_in_s as f64 / 3600.0;
-            list.pass(Check::Timers, MACHINE, format!("the next is {unit} in {hours:.1} h"));
+            list.pass(Check::Timers, MACHINE, format!("next: {unit} in {hours:.1} h"));
         }
-        (true, None) => list.pass(Check::Timers, MACHINE, "no trim, scrub or check is planned by systemd"),
+        (true, None) => list.pass(Check::Timers, MACHINE, "no trim, scrub or check is scheduled by systemd"),
     }
 }
 
@@ -104,30 +104,33 @@ mod tests {
     use model::block_device::{DeviceKind, Raid};
     use model::check::{Check, Outcome, Timer};
 
+    // Shows check: background-work
     #[test]
     fn work_on_a_raid_warns_and_a_rebuild_fails() {
         let mut facts = facts();
         assert_eq!(outcomes(&facts, Check::BackgroundWork), [Outcome::Pass]);
         for (activity, expected) in [
-            ("check", "warn nvme0n1: check is going on"),
-            ("recover", "fail nvme0n1: it is being rebuilt (recover)"),
-            ("idle", "pass targets: no resync, balance, scrub or trim is seen"),
+            ("check", "warn nvme0n1: check in progress"),
+            ("recover", "fail nvme0n1: rebuild in progress (recover)"),
+            ("idle", "pass targets: no resync, balance, scrub or trim is running"),
         ] {
             below(&mut facts).kind = DeviceKind::Raid(Raid { activity: Some(activity.to_owned()), ..Raid::default() });
             assert_eq!(answers(&facts, Check::BackgroundWork), [expected]);
         }
     }
 
+    // Shows check: background-work
     #[test]
     fn file_systems_and_programs_at_work_warn() {
         let mut facts = facts();
         facts.targets[0].file_system.work = Ok(Some("balance".to_owned()));
-        assert_eq!(answers(&facts, Check::BackgroundWork), ["warn a.dat: its file system is busy: balance"]);
+        assert_eq!(answers(&facts, Check::BackgroundWork), ["warn a.dat: the file system is busy: balance"]);
         facts.targets[0].file_system.work = Ok(None);
         facts.housekeeping = vec!["fstrim".to_owned()];
         assert_eq!(answers(&facts, Check::BackgroundWork), ["warn machine: fstrim is running"]);
     }
 
+    // Shows check: timers
     #[test]
     fn only_heavy_timers_within_the_hour_warn() {
         let mut facts = facts();
@@ -137,7 +140,7 @@ mod tests {
             timer("fstrim.timer", Some(9000)),
             timer("mdcheck_start.timer", None),
         ]);
-        assert_eq!(answers(&facts, Check::Timers), ["pass machine: the next is fstrim.timer in 2.5 h"]);
+        assert_eq!(answers(&facts, Check::Timers), ["pass machine: next: fstrim.timer in 2.5 h"]);
         facts.timers = Ok(vec![timer("fstrim.timer", Some(3600)), timer("e2scrub_all.timer", Some(61))]);
         assert_eq!(
             answers(&facts, Check::Timers),

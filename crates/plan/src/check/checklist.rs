@@ -12,17 +12,17 @@ pub(super) const ALL_TARGETS: &str = "targets";
 pub(super) struct Checklist(Vec<Finding>);
 
 impl Checklist {
-    /// Nothing against a run.
+    /// No problem found.
     pub(super) fn pass(&mut self, check: Check, subject: &str, found: impl Into<String>) {
         self.add(check, subject, Outcome::Pass, found.into(), None);
     }
 
-    /// It cannot be told, for this reason.
+    /// Unknown, for this reason.
     pub(super) fn unknown(&mut self, check: Check, subject: &str, reason: impl Into<String>) {
         self.add(check, subject, Outcome::Unknown, reason.into(), None);
     }
 
-    /// Figures may be other than those of the target at its best.
+    /// Results may be worse than the target's best.
     pub(super) fn warn(&mut self, check: Check, subject: &str, found: impl Into<String>, advice: impl Into<String>) {
         self.add(check, subject, Outcome::Warn, found.into(), Some(advice.into()));
     }
@@ -32,7 +32,7 @@ impl Checklist {
         self.add(check, subject, Outcome::Fail, found.into(), Some(advice.into()));
     }
 
-    /// Takes back what was said in favour of a run.
+    /// Removes the passed findings.
     pub(super) fn withdraw(&mut self, check: Check) {
         self.0.retain(|finding| finding.check != check || finding.outcome != Outcome::Pass);
     }

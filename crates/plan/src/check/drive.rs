@@ -8,7 +8,7 @@ use model::environment::Backing;
 
 /// From so many thousandths of a degree below the drive's own limit on it is called warm.
 const MARGIN_MILLIDEGREES: i64 = 5_000;
-/// Taken as the limit of a drive that tells none: most are rated for 70 °C.
+/// Assumed limit of a drive that reports none: most are rated for 70 °C.
 const USUAL_LIMIT_MILLIDEGREES: i64 = 70_000;
 
 pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
@@ -16,7 +16,7 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
     let disks = disks(facts);
     if disks.is_empty() {
         for check in [Check::Smart, Check::Temperature, Check::PcieLink] {
-            list.unknown(check, ALL_TARGETS, "no disk is known below them");
+            list.unknown(check, ALL_TARGETS, "the underlying disk is unknown");
         }
     }
     for disk in disks {
@@ -33,7 +33,7 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
             }
             None => {
                 for check in [Check::Smart, Check::Temperature] {
-                    list.unknown(check, &disk.name, "nobody asked the drive");
+                    list.unknown(check, &disk.name, "the drive was not queried");
                 }
             }
         }
@@ -58,31 +58,34 @@ fn raids(facts: &CheckFacts, list: &mut Checklist) {
                     Check::Raid,
                     &dataset.pool,
                     format!("the pool is {state}"),
-                    "zpool status tells what is wrong; figures would be those of a broken pool",
+                    "see zpool status; the results would be those of a faulty pool",
                 ),
                 None => {
-                    list.unknown(Check::Raid, &dataset.pool, "the pool's state cannot be read; zpool status tells it");
+                    list.unknown(Check::Raid, &dataset.pool, "the pool state cannot be read; see zpool status");
                 }
             }
         }
     }
     if count == 0 {
-        list.pass(Check::Raid, ALL_TARGETS, "no software RAID is below them");
+        list.pass(Check::Raid, ALL_TARGETS, "no software RAID in use");
     }
 }
 
 fn whole(name: &str, raid: &Raid, list: &mut Checklist) {
     let level = raid.level.as_deref().unwrap_or("md");
     match (raid.missing_count, raid.disk_count) {
-        (Some(0), Some(disks)) => list.pass(Check::Raid, name, format!("{level} with all of its {disks} devices")),
+        (Some(0), Some(disks)) => list.pass(Check::Raid, name, format!("{level}: all {disks} devices present")),
         (Some(missing), disks) if missing > 0 => list.fail(
             Check::Raid,
             name,
-            format!("{level} lacks {missing} of {} devices", disks.map_or("its".to_owned(), |disks| disks.to_string())),
-            "replace what is missing and let it rebuild: a degraded RAID reads more and survives less",
+            format!(
+                "{level} is missing {missing} of {} devices",
+                disks.map_or("its".to_owned(), |disks| disks.to_string())
+            ),
+            "replace the missing devices and let it rebuild: a degraded RAID reads more and tolerates fewer failures",
         ),
         // raid0 and linear cannot do without any of them, and say nothing.
-        _ => list.pass(Check::Raid, name, format!("{level} has no redundancy to lose")),
+        _ => list.pass(Check::Raid, name, format!("{level}: no redundancy")),
     }
 }
 
@@ -105,16 +108,11 @@ fn smart(name: &str, health: DriveHealth, list: &mut Checklist) {
     if !warnings.is_empty() {
         list.fail(Check::Smart, name, format!("the drive warns: {}", warnings.join(", ")), advice);
     } else if health.media_error_count > 0 {
-        let found = format!("{} blocks could not be read back in its life", health.media_error_count);
-        list.warn(Check::Smart, name, found, "expect retries; smartctl -a or nvme error-log tells more");
+        let found = format!("{} media errors over its lifetime", health.media_error_count);
+        list.warn(Check::Smart, name, found, "expect retries; see smartctl -a or nvme error-log");
     } else if health.worn_percent >= 100 {
         let found = format!("{} % of its rated endurance is used up", health.worn_percent);
-        list.warn(
-            Check::Smart,
-            name,
-            found,
-            "a worn drive writes slower; do not take its figures for those of a new one",
-        );
+        list.warn(Check::Smart, name, found, "a worn drive writes slower: the results do not represent a new drive");
     } else {
         let DriveHealth { worn_percent, spare_percent, .. } = health;
         list.pass(Check::Smart, name, format!("{worn_percent} % worn, {spare_percent} % spare, no media errors"));
@@ -129,8 +127,8 @@ fn warmth(name: &str, temperature: Temperature, list: &mut Checklist) {
         list.warn(
             Check::Temperature,
             name,
-            format!("{found} at which it may slow down"),
-            "let it cool down and see to the air flow before a long run",
+            format!("{found}: it may throttle"),
+            "let it cool down and check the airflow before a long run",
         );
     } else {
         list.pass(Check::Temperature, name, found);
@@ -147,7 +145,7 @@ fn links(disk: &BlockDevice, list: &mut Checklist) {
         }
     }
     if count == 0 {
-        list.unknown(Check::PcieLink, &disk.name, "the kernel shows no PCI Express link above it");
+        list.unknown(Check::PcieLink, &disk.name, "no PCI Express link reported by the kernel");
     }
 }
 
@@ -165,12 +163,13 @@ fn full_speed(name: &str, link: &PcieLink, list: &mut Checklist) {
             Check::PcieLink,
             name,
             format!("{} runs at {now} of {max}", link.address),
-            "try another slot, riser or BIOS setting; some drives lower their link while idle, so look again under load",
+            "try another slot, riser or BIOS setting; some drives lower the link speed when idle, so check again \
+             under load",
         );
     } else if link.megatransfers_per_s.is_some() {
-        list.pass(Check::PcieLink, name, format!("{} at {now}, the most it can", link.address));
+        list.pass(Check::PcieLink, name, format!("{} at {now}, its maximum", link.address));
     } else {
-        list.unknown(Check::PcieLink, name, format!("{} does not tell its speed", link.address));
+        list.unknown(Check::PcieLink, name, format!("{} reports no link speed", link.address));
     }
 }
 
@@ -180,6 +179,7 @@ mod tests {
     use model::block_device::{BlockDevice, DeviceKind, PcieLink, Raid};
     use model::check::{Check, DriveHealth, Outcome, Temperature};
 
+    // Shows check: raid
     #[test]
     fn a_raid_without_a_device_fails() {
         let mut facts = facts();
@@ -193,11 +193,12 @@ mod tests {
             below: vec![disk.clone()],
             ..BlockDevice::default()
         };
-        assert_eq!(answers(&facts, Check::Raid), ["fail md0: raid5 lacks 1 of 4 devices"]);
+        assert_eq!(answers(&facts, Check::Raid), ["fail md0: raid5 is missing 1 of 4 devices"]);
         below(&mut facts).kind = DeviceKind::Raid(Raid { missing_count: Some(0), ..raid });
-        assert_eq!(answers(&facts, Check::Raid), ["pass md0: raid5 with all of its 4 devices"]);
+        assert_eq!(answers(&facts, Check::Raid), ["pass md0: raid5: all 4 devices present"]);
     }
 
+    // Shows check: smart
     #[test]
     fn what_the_drive_calls_critical_fails_and_wear_warns() {
         let mut facts = facts();
@@ -209,19 +210,17 @@ mod tests {
                 DriveHealth { critical_warning: 0b1001, ..healthy },
                 "fail nvme0n1: the drive warns: spare blocks are used up, read-only",
             ),
-            (
-                DriveHealth { media_error_count: 2, ..healthy },
-                "warn nvme0n1: 2 blocks could not be read back in its life",
-            ),
+            (DriveHealth { media_error_count: 2, ..healthy }, "warn nvme0n1: 2 media errors over its lifetime"),
             (DriveHealth { worn_percent: 104, ..healthy }, "warn nvme0n1: 104 % of its rated endurance is used up"),
         ] {
             state_of(&mut facts).health = Ok(health);
             assert_eq!(answers(&facts, Check::Smart), [expected]);
         }
-        state_of(&mut facts).health = Err("only root may ask the drive".to_owned());
-        assert_eq!(answers(&facts, Check::Smart), ["unknown nvme0n1: only root may ask the drive"]);
+        state_of(&mut facts).health = Err("querying the drive needs root".to_owned());
+        assert_eq!(answers(&facts, Check::Smart), ["unknown nvme0n1: querying the drive needs root"]);
     }
 
+    // Shows check: temperature
     #[test]
     fn a_drive_is_warm_five_degrees_below_its_limit() {
         let mut facts = facts();
@@ -236,6 +235,7 @@ mod tests {
         }
     }
 
+    // Shows check: pcie-link
     #[test]
     fn a_link_below_its_most_warns() {
         let mut facts = facts();

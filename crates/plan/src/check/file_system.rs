@@ -29,7 +29,7 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
 fn without_mount(check: Check, target: &CheckedTarget, subject: &str, list: &mut Checklist) {
     match &target.environment.backing {
         Backing::Devices(devices) if !devices.is_empty() => list.pass(check, subject, "a block device: no file system"),
-        _ => list.unknown(check, subject, "its mount cannot be seen from here"),
+        _ => list.unknown(check, subject, "its mount is not visible from here"),
     }
 }
 
@@ -39,8 +39,8 @@ fn errors(target: &CheckedTarget, subject: &str, list: &mut Checklist) {
         Ok(count) => list.fail(
             Check::FileSystemErrors,
             subject,
-            format!("its file system has counted {count} errors"),
-            "find out what happened (dmesg, btrfs device stats), and check it offline (e2fsck -f, btrfs scrub)",
+            format!("the file system has recorded {count} errors"),
+            "find the cause (dmesg, btrfs device stats), then check it offline (e2fsck -f, btrfs scrub)",
         ),
         Err(reason) => list.unknown(Check::FileSystemErrors, subject, reason),
     }
@@ -57,30 +57,30 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
         list.warn(
             Check::CopyOnWrite,
             subject,
-            "zfs writes changed data to a new place, and may compress it",
-            "zfs get compression,recordsize tells the rest; write random content (-Zr) and keep recordsize in mind",
+            "zfs is copy-on-write and may compress data",
+            "check zfs get compression,recordsize; write random content (-Zr) and consider recordsize",
         );
     } else if is_compressed && !is_in_place {
         list.warn(
             Check::CopyOnWrite,
             subject,
             format!("{name} compresses its data"),
-            "write content that cannot be compressed (-Zr), or the processor is measured instead of the disk",
+            "write incompressible content (-Zr), or the test measures the CPU instead of the disk",
         );
     } else if COPY_ON_WRITE.contains(&name) && !is_in_place {
         list.warn(
             Check::CopyOnWrite,
             subject,
-            format!("{name} writes changed data to a new place"),
-            "chattr +C on the empty directory makes files there written in place; else the figures are those of copy on \
-             write",
+            format!("{name} is copy-on-write"),
+            "chattr +C on the empty directory makes new files write in place; otherwise the results include \
+             copy-on-write",
         );
     } else if matches!(target.environment.backing, Backing::Overlay { .. }) {
         list.warn(
             Check::CopyOnWrite,
             subject,
-            "overlay: a file of a lower layer is copied whole at its first write",
-            "use a volume of the container, or let -c make the file",
+            "overlay: the first write to a file in a lower layer copies the whole file",
+            "use a container volume, or create the file with -c",
         );
     } else {
         list.pass(Check::CopyOnWrite, subject, format!("{name} writes in place, uncompressed"));
@@ -92,22 +92,24 @@ mod tests {
     use crate::check::fixture::{answers, facts, mount_of, outcomes};
     use model::check::{Check, FileAttributes, Outcome};
 
+    // Shows check: file-system-errors
     #[test]
     fn counted_errors_fail_and_no_count_is_unknown() {
         let mut facts = facts();
         assert_eq!(outcomes(&facts, Check::FileSystemErrors), [Outcome::Pass]);
         facts.targets[0].file_system.error_count = Ok(3);
-        assert_eq!(answers(&facts, Check::FileSystemErrors), ["fail a.dat: its file system has counted 3 errors"]);
+        assert_eq!(answers(&facts, Check::FileSystemErrors), ["fail a.dat: the file system has recorded 3 errors"]);
         facts.targets[0].file_system.error_count = Err("xfs keeps no count".to_owned());
         assert_eq!(answers(&facts, Check::FileSystemErrors), ["unknown a.dat: xfs keeps no count"]);
     }
 
+    // Shows check: copy-on-write
     #[test]
     fn copies_and_compression_are_told_unless_a_file_is_written_in_place() {
         let mut facts = facts();
         assert_eq!(answers(&facts, Check::CopyOnWrite), ["pass a.dat: ext4 writes in place, uncompressed"]);
         mount_of(&mut facts).file_system = "btrfs".to_owned();
-        assert_eq!(answers(&facts, Check::CopyOnWrite), ["warn a.dat: btrfs writes changed data to a new place"]);
+        assert_eq!(answers(&facts, Check::CopyOnWrite), ["warn a.dat: btrfs is copy-on-write"]);
         mount_of(&mut facts).file_system_options = vec!["compress=zstd:3".to_owned()];
         assert_eq!(answers(&facts, Check::CopyOnWrite), ["warn a.dat: btrfs compresses its data"]);
         facts.targets[0].file_system.attributes =

@@ -27,7 +27,7 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
         }
     }
     if count == 0 {
-        list.pass(Check::Paths, ALL_TARGETS, "no disk below them has several paths");
+        list.pass(Check::Paths, ALL_TARGETS, "no multipath disks in use");
     }
 }
 
@@ -53,11 +53,11 @@ fn quality(facts: &CheckFacts, path: &BlockDevice) -> Quality {
 fn judge(name: &str, paths: &[Quality], list: &mut Checklist) {
     let count = |quality| paths.iter().filter(|path| **path == quality).count();
     let (best, second, useless) = (count(Quality::Optimized), count(Quality::NonOptimized), count(Quality::Useless));
-    let found = format!("{best} of {} paths optimized, {second} not, {useless} out of use", paths.len());
-    let advice = "multipath -ll or nvme list-subsys tells more; a non-optimized path goes through the other controller";
+    let found = format!("{best} of {} paths optimized, {second} not, {useless} unusable", paths.len());
+    let advice = "see multipath -ll or nvme list-subsys; a non-optimized path goes through the other controller";
     match (best, useless) {
         _ if count(Quality::Untold) == paths.len() => {
-            list.unknown(Check::Paths, name, "none of its paths tells how good it is");
+            list.unknown(Check::Paths, name, "no path reports its access state");
         }
         (0, _) => list.fail(Check::Paths, name, found, advice),
         (_, 0) => list.pass(Check::Paths, name, found),
@@ -76,6 +76,7 @@ mod tests {
         BlockDevice { name: name.to_owned(), kind, role: role.map(str::to_owned), ..BlockDevice::default() }
     }
 
+    // Shows check: paths
     #[test]
     fn nvme_paths_are_judged_by_ana_and_state() {
         let mut facts = facts();
@@ -93,6 +94,7 @@ mod tests {
         }
     }
 
+    // Shows check: paths
     #[test]
     fn scsi_paths_are_judged_by_alua() {
         let mut facts = facts();
@@ -105,8 +107,8 @@ mod tests {
             state.path_access = Some(access.to_owned());
             facts.devices.insert(name.to_owned(), state);
         }
-        assert_eq!(answers(&facts, Check::Paths), ["pass nvme0n1: 1 of 2 paths optimized, 1 not, 0 out of use"]);
+        assert_eq!(answers(&facts, Check::Paths), ["pass nvme0n1: 1 of 2 paths optimized, 1 not, 0 unusable"]);
         facts.devices.get_mut("sda").expect("a device").path_access = Some("standby".to_owned());
-        assert_eq!(answers(&facts, Check::Paths), ["fail nvme0n1: 0 of 2 paths optimized, 1 not, 1 out of use"]);
+        assert_eq!(answers(&facts, Check::Paths), ["fail nvme0n1: 0 of 2 paths optimized, 1 not, 1 unusable"]);
     }
 }

@@ -28,15 +28,15 @@ fn governors(facts: &CheckFacts, list: &mut Checklist) {
         return list.unknown(
             Check::Governor,
             MACHINE,
-            "the kernel does not govern frequencies here, as in most virtual machines",
+            "no CPU frequency scaling in the kernel, as in most virtual machines",
         );
     }
     let slow: Vec<&str> = governors.keys().map(String::as_str).filter(|name| *name != "performance").collect();
     if slow.is_empty() {
         list.pass(Check::Governor, MACHINE, "performance");
     } else {
-        let found = format!("{}: frequencies follow the load", slow.join(", "));
-        list.warn(Check::Governor, MACHINE, found, "cpupower frequency-set -g performance for the time of the run");
+        let found = format!("{}: CPU frequency varies with the load", slow.join(", "));
+        list.warn(Check::Governor, MACHINE, found, "cpupower frequency-set -g performance during the run");
     }
 }
 
@@ -45,15 +45,15 @@ fn idle_states(facts: &CheckFacts, list: &mut Checklist) {
         return list.unknown(
             Check::IdleStates,
             MACHINE,
-            "the kernel manages no idle states here, as in most virtual machines",
+            "no CPU idle states in the kernel, as in most virtual machines",
         );
     };
-    let found = format!("the deepest, {}, takes {} µs to wake from", deepest.name, deepest.exit_latency_us);
+    let found = format!("the deepest, {}, has an exit latency of {} µs", deepest.name, deepest.exit_latency_us);
     if deepest.exit_latency_us <= WAKE_LATENCY_US {
         return list.pass(Check::IdleStates, MACHINE, found);
     }
     let how = if facts.processors.may_hold_latency { "" } else { " as root" };
-    let advice = format!("at low depths it is in every latency: run with --hold-latency{how}");
+    let advice = format!("it adds to every latency at low depths: run with --hold-latency{how}");
     list.warn(Check::IdleStates, MACHINE, found, advice);
 }
 
@@ -62,7 +62,7 @@ fn limits(facts: &CheckFacts, list: &mut Checklist) {
     if limits.is_empty() {
         return list.pass(Check::CgroupLimits, MACHINE, "none are set");
     }
-    let advice = "run outside of that cgroup, or take the limit for what is measured";
+    let advice = "run outside that cgroup; otherwise the result measures the limit, not the device";
     for limit in limits {
         list.warn(Check::CgroupLimits, MACHINE, limit, advice);
     }
@@ -73,10 +73,12 @@ fn words(limit: &CgroupLimit) -> String {
         Limit::Cpu { quota_us, period_us } => format!("{:.2} CPUs", *quota_us as f64 / *period_us as f64),
         Limit::Memory { bytes, .. } => format!("{} of memory, cached files included", Bytes(*bytes)),
         Limit::Io { device, rates } => {
-            format!("{} on {}", rate_words(rates), device.name.as_deref().unwrap_or("a device that is gone"))
+            format!("{} on {}", rate_words(rates), device.name.as_deref().unwrap_or("a removed device"))
         }
-        Limit::IoWeight { weight, .. } => format!("a weight of {weight} for I/O"),
-        Limit::IoLatency { target_us, .. } => format!("others are held back for latencies of {target_us} µs"),
+        Limit::IoWeight { weight, .. } => format!("I/O weight {weight}"),
+        Limit::IoLatency { target_us, .. } => {
+            format!("other cgroups are throttled to keep a latency of {target_us} µs")
+        }
     };
     format!("{what} ({} of {})", limit.file, limit.cgroup.display())
 }
@@ -97,7 +99,7 @@ fn memory(facts: &CheckFacts, list: &mut Checklist) {
     let free_bytes = facts.system.memory.free_bytes();
     let found = format!("{} free for a run", Bytes(free_bytes));
     if free_bytes < MEMORY_BYTES {
-        list.warn(Check::Memory, MACHINE, found, "free some: a machine that swaps measures its own swapping");
+        list.warn(Check::Memory, MACHINE, found, "free some: if the machine swaps, the results include swapping");
     } else {
         list.pass(Check::Memory, MACHINE, found);
     }
@@ -107,19 +109,15 @@ fn distance(facts: &CheckFacts, list: &mut Checklist) {
     let cpus = facts.system.topology.cpus.iter();
     let nodes: BTreeSet<u32> = cpus.filter(|cpu| cpu.allowed).map(|cpu| cpu.node).collect();
     if facts.system.topology.cpus.iter().all(|cpu| cpu.node == 0) {
-        return list.pass(Check::NumaDistance, MACHINE, "there is one memory node");
+        return list.pass(Check::NumaDistance, MACHINE, "one NUMA node");
     }
     let disks = disks(facts);
     if disks.is_empty() {
-        return list.unknown(Check::NumaDistance, ALL_TARGETS, "no disk is known below them");
+        return list.unknown(Check::NumaDistance, ALL_TARGETS, "the underlying disk is unknown");
     }
     for disk in disks {
         let Some(node) = disk.connection.numa_node else {
-            list.unknown(
-                Check::NumaDistance,
-                &disk.name,
-                "the kernel does not tell which memory node it is attached to",
-            );
+            list.unknown(Check::NumaDistance, &disk.name, "NUMA node not reported by the kernel");
             continue;
         };
         let Some(distances) = facts.processors.node_distances.get(&node) else {
@@ -131,11 +129,11 @@ fn distance(facts: &CheckFacts, list: &mut Checklist) {
             list.warn(
                 Check::NumaDistance,
                 &disk.name,
-                format!("it is on node {node}; some CPUs are at distance {far} (near is {NEAR})"),
+                format!("on node {node}; some CPUs are at distance {far} (local is {NEAR})"),
                 "run with --near-device, or pin threads to the CPUs of that node (-a)",
             );
         } else {
-            list.pass(Check::NumaDistance, &disk.name, format!("all CPUs that may be used are on its node {node}"));
+            list.pass(Check::NumaDistance, &disk.name, format!("all allowed CPUs are on its node {node}"));
         }
     }
 }
@@ -148,6 +146,7 @@ mod tests {
     use model::environment::{CgroupDevice, CgroupLimit, IoRates, Limit};
     use std::collections::BTreeMap;
 
+    // Shows check: governor
     #[test]
     fn any_governor_but_performance_warns() {
         let mut facts = facts();
@@ -155,9 +154,10 @@ mod tests {
         facts.processors.governors = BTreeMap::from([("performance".to_owned(), 4)]);
         assert_eq!(outcomes(&facts, Check::Governor), [Outcome::Pass]);
         facts.processors.governors.insert("schedutil".to_owned(), 1);
-        assert_eq!(answers(&facts, Check::Governor), ["warn machine: schedutil: frequencies follow the load"]);
+        assert_eq!(answers(&facts, Check::Governor), ["warn machine: schedutil: CPU frequency varies with the load"]);
     }
 
+    // Shows check: idle-states
     #[test]
     fn deep_sleep_warns() {
         let mut facts = facts();
@@ -166,9 +166,13 @@ mod tests {
         facts.processors.idle_states = vec![state("POLL", 0), state("C1", 2)];
         assert_eq!(outcomes(&facts, Check::IdleStates), [Outcome::Pass]);
         facts.processors.idle_states.push(state("C6", 133));
-        assert_eq!(answers(&facts, Check::IdleStates), ["warn machine: the deepest, C6, takes 133 µs to wake from"]);
+        assert_eq!(
+            answers(&facts, Check::IdleStates),
+            ["warn machine: the deepest, C6, has an exit latency of 133 µs"]
+        );
     }
 
+    // Shows check: cgroup-limits
     #[test]
     fn every_limit_is_named() {
         let mut facts = facts();
@@ -189,6 +193,7 @@ mod tests {
         );
     }
 
+    // Shows check: memory
     #[test]
     fn little_memory_warns() {
         let mut facts = facts();
@@ -197,6 +202,7 @@ mod tests {
         assert_eq!(answers(&facts, Check::Memory), ["warn machine: 100MiB free for a run"]);
     }
 
+    // Shows check: numa-distance
     #[test]
     fn cpus_far_from_the_disk_warn() {
         let mut facts = facts();
@@ -207,7 +213,7 @@ mod tests {
         facts.processors.node_distances = BTreeMap::from([(1, BTreeMap::from([(0, 21), (1, 10)]))]);
         assert_eq!(
             answers(&facts, Check::NumaDistance),
-            ["warn nvme0n1: it is on node 1; some CPUs are at distance 21 (near is 10)"]
+            ["warn nvme0n1: on node 1; some CPUs are at distance 21 (local is 10)"]
         );
         for cpu in &mut facts.system.topology.cpus {
             cpu.allowed = cpu.node == 1;

@@ -15,7 +15,7 @@ const BUSY_PERCENT: f64 = 10.0;
 pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
     let carriers = each_once(facts.targets.iter().flat_map(carriers));
     if carriers.is_empty() {
-        list.unknown(Check::OtherIo, ALL_TARGETS, "no block device is known below them");
+        list.unknown(Check::OtherIo, ALL_TARGETS, "the underlying block device is unknown");
     }
     for device in carriers {
         others(&device.name, &facts.activity, list);
@@ -25,14 +25,14 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
 
 fn others(name: &str, activity: &Activity, list: &mut Checklist) {
     let Some(counted) = activity.devices.get(name).filter(|_| activity.duration_ms > 0) else {
-        return list.unknown(Check::OtherIo, name, "the kernel keeps no counters of it");
+        return list.unknown(Check::OtherIo, name, "no kernel counters for it");
     };
     let seconds = activity.duration_ms as f64 / 1000.0;
     let iops = (counted.read.count + counted.write.count) as f64 / seconds;
     let bytes_per_s = (counted.read.bytes + counted.write.bytes) as f64 / seconds;
     let found = format!("{iops:.0} I/Os and {:.1} MiB per second in {seconds:.1} s", bytes_per_s / 1_048_576.0);
     if iops >= OTHER_IOPS || bytes_per_s >= OTHER_BYTES_PER_S {
-        let advice = "find out who it is (iotop, pidstat -d 1) and wait, or stop it: it is in every figure";
+        let advice = "find the process (iotop, pidstat -d 1) and stop it, or wait: its I/O affects every result";
         list.warn(Check::OtherIo, name, found, advice);
     } else {
         list.pass(Check::OtherIo, name, found);
@@ -47,9 +47,9 @@ fn load(activity: &Activity, list: &mut Checklist) {
         return list.unknown(Check::CpuLoad, MACHINE, "CPU times cannot be read from /proc/stat");
     }
     let percent = |ticks: u64| ticks as f64 * 100.0 / total as f64;
-    let found = format!("{:.0} % busy, {:.0} % taken by the hypervisor", percent(worked), percent(stolen));
+    let found = format!("{:.0} % busy, {:.0} % steal", percent(worked), percent(stolen));
     if percent(worked + stolen) >= BUSY_PERCENT {
-        list.warn(Check::CpuLoad, MACHINE, found, "stop what runs (top tells), or pin the run to free CPUs (-a)");
+        list.warn(Check::CpuLoad, MACHINE, found, "stop other load (see top), or pin the run to free CPUs (-a)");
     } else {
         list.pass(Check::CpuLoad, MACHINE, found);
     }
@@ -61,6 +61,7 @@ mod tests {
     use model::check::{Check, Outcome};
     use model::record::CpuTimes;
 
+    // Shows check: other-io
     #[test]
     fn twenty_ios_or_a_mebibyte_per_second_of_others_warn() {
         let mut facts = facts();
@@ -78,6 +79,7 @@ mod tests {
         assert_eq!(outcomes(&facts, Check::OtherIo), [Outcome::Unknown]);
     }
 
+    // Shows check: cpu-load
     #[test]
     fn a_tenth_of_the_cpus_busy_warns() {
         let mut facts = facts();

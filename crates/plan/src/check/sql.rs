@@ -25,7 +25,7 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
     let carriers = each_once(facts.targets.iter().flat_map(carriers));
     if carriers.is_empty() {
         for check in [Check::Fua, Check::ReadAhead, Check::SectorSize] {
-            list.unknown(check, ALL_TARGETS, "no block device is known below them");
+            list.unknown(check, ALL_TARGETS, "the underlying block device is unknown");
         }
     }
     for device in carriers {
@@ -54,7 +54,7 @@ fn file_system(facts: &CheckFacts, target: &CheckedTarget, subject: &str, list: 
         }
     };
     let Some((_, needed)) = FILE_SYSTEMS.iter().find(|(known, _)| *known == name) else {
-        let found = format!("{name}; SQL Server is supported on XFS and ext4 alone");
+        let found = format!("{name}; SQL Server supports only XFS and ext4");
         return list.fail(Check::SqlFileSystem, subject, found, "use XFS, which Microsoft recommends, or ext4");
     };
     let release = facts.system.kernel_release.as_str();
@@ -67,7 +67,7 @@ fn file_system(facts: &CheckFacts, target: &CheckedTarget, subject: &str, list: 
             Check::SqlFileSystem,
             subject,
             format!("{name} on Linux {release}: each durable write flushes the drive's whole cache"),
-            format!("from Linux {major}.{minor} on {name} uses FUA for them"),
+            format!("{name} uses FUA for them from Linux {major}.{minor}"),
         ),
         None => list.unknown(Check::SqlFileSystem, subject, format!("{name} on a kernel of unknown version")),
     }
@@ -81,14 +81,14 @@ fn version(release: &str) -> Option<(u32, u32)> {
 
 fn access_times(target: &CheckedTarget, subject: &str, list: &mut Checklist) {
     let Some(mount) = &target.environment.mount else {
-        return list.pass(Check::AccessTimes, subject, "no file system, no access times");
+        return list.pass(Check::AccessTimes, subject, "no file system, so no access times");
     };
     if mount.mount_options.iter().any(|option| option == "noatime") {
         list.pass(Check::AccessTimes, subject, "noatime");
     } else {
         let kept = mount.mount_options.iter().find(|option| *option == "relatime").map_or("atime", String::as_str);
-        let found = format!("{kept}: reads may write access times");
-        list.warn(Check::AccessTimes, subject, found, "mount with noatime, as SQL Server's guidelines ask");
+        let found = format!("{kept}: reads may update access times");
+        list.warn(Check::AccessTimes, subject, found, "mount with noatime, as SQL Server's guidelines recommend");
     }
 }
 
@@ -100,21 +100,21 @@ fn fua(name: &str, queue: &Queue, list: &mut Checklist) {
             Check::Fua,
             name,
             "no: each durable write costs a flush of the whole cache",
-            "prefer drives with FUA or a protected cache; SQL Server's trace flag 3979 or writethrough and \
-             alternatewritethrough in mssql-conf decide how it writes",
+            "prefer drives with FUA or power-loss protection; for SQL Server, see trace flag 3979, \
+             or writethrough and alternatewritethrough in mssql-conf",
         ),
-        (None, _) => list.unknown(Check::Fua, name, "the kernel does not tell"),
+        (None, _) => list.unknown(Check::Fua, name, "not reported by the kernel"),
     }
 }
 
 fn read_ahead(name: &str, read_ahead_bytes: Option<u64>, list: &mut Checklist) {
     match read_ahead_bytes {
-        None => list.unknown(Check::ReadAhead, name, "the kernel does not tell"),
+        None => list.unknown(Check::ReadAhead, name, "not reported by the kernel"),
         Some(bytes) if bytes >= READ_AHEAD_BYTES => list.pass(Check::ReadAhead, name, Bytes(bytes).to_string()),
         Some(bytes) => list.warn(
             Check::ReadAhead,
             name,
-            format!("{} of the {} that the guidelines ask for", Bytes(bytes), Bytes(READ_AHEAD_BYTES)),
+            format!("{} of the {} that the guidelines recommend", Bytes(bytes), Bytes(READ_AHEAD_BYTES)),
             format!("blockdev --setra 4096 /dev/{name}"),
         ),
     }
@@ -122,15 +122,15 @@ fn read_ahead(name: &str, read_ahead_bytes: Option<u64>, list: &mut Checklist) {
 
 fn sectors(name: &str, queue: &Queue, list: &mut Checklist) {
     let Some((logical, physical)) = queue.logical_sector_bytes.zip(queue.physical_sector_bytes) else {
-        return list.unknown(Check::SectorSize, name, "the kernel does not tell");
+        return list.unknown(Check::SectorSize, name, "not reported by the kernel");
     };
-    let found = format!("{logical} bytes, {physical} inside the drive");
+    let found = format!("{logical} bytes logical, {physical} physical");
     if logical.max(physical) > SECTOR_BYTES_MAX {
         list.fail(
             Check::SectorSize,
             name,
             found,
-            "SQL Server takes sectors of 512 and 4096 bytes: format the namespace with one of them (nvme format)",
+            "SQL Server supports 512-byte and 4096-byte sectors: reformat the namespace (nvme format)",
         );
     } else {
         list.pass(Check::SectorSize, name, found);
@@ -156,6 +156,7 @@ mod tests {
         assert!(crate::check::check(&facts()).iter().all(|finding| !finding.check.is_for_sql()));
     }
 
+    // Shows check: sql-file-system
     #[test]
     fn file_system_and_kernel_decide_together() {
         let mut facts = sql();
@@ -170,6 +171,7 @@ mod tests {
         assert_eq!(outcomes(&facts, Check::SqlFileSystem), [Outcome::Fail]);
     }
 
+    // Shows check: fua
     #[test]
     fn durable_writes_want_fua_or_no_cache() {
         let mut facts = sql();
@@ -184,6 +186,9 @@ mod tests {
         }
     }
 
+    // Shows check: access-times
+    // Shows check: read-ahead
+    // Shows check: sector-size
     #[test]
     fn read_ahead_access_times_and_sectors() {
         let mut facts = sql();

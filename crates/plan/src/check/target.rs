@@ -21,16 +21,16 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
     let read_only = |file_system: &FileSystem| file_system.read_only;
     match &target.facts.kind {
         TargetKind::Unusable { what } => fail(&format!("it is {what}"), "name a file or a block device"),
-        TargetKind::Inaccessible { reason } => fail(reason, "see to it that this user may read it, or run as root"),
-        TargetKind::Character(_) => list.pass(Check::Target, &subject, "a character device: no storage"),
+        TargetKind::Inaccessible { reason } => fail(reason, "make it readable for this user, or run as root"),
+        TargetKind::Character(_) => list.pass(Check::Target, &subject, "a character device, not storage"),
         TargetKind::Missing(missing) if !missing.parent_exists => {
-            fail("its directory does not exist", "make the directory first: diskspd makes files alone");
+            fail("its directory does not exist", "create the directory first: diskspd creates only files");
         }
         TargetKind::Missing(missing) if read_only(&missing.file_system) => {
-            fail("its file system is mounted read-only", "find out why in the kernel's log, and remount it");
+            fail("its file system is mounted read-only", "check the kernel log for the cause, then remount it");
         }
         TargetKind::Missing(_) if facts.create_bytes.is_none() => {
-            fail("nothing is there", "give the size of the file to be made (-c), here and to the run");
+            fail("it does not exist", "give the size of the file to create (-c), here and for the run");
         }
         TargetKind::Missing(missing) => {
             list.pass(Check::Target, &subject, format!("can be made on {}", missing.file_system.name));
@@ -40,7 +40,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
                 Check::Target,
                 &subject,
                 "its file system is mounted read-only",
-                "only reads are possible; if it should not be so, the kernel's log tells why",
+                "only reads are possible; if that is unexpected, check the kernel log",
             );
         }
         TargetKind::Regular(file) => {
@@ -48,7 +48,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             list.pass(Check::Target, &subject, format!("a file of {size} on {}", file.file_system.name));
         }
         TargetKind::Block(device) => match &device.not_readable {
-            Some(reason) => fail(reason, "run as root, or see to it that this user may read the device"),
+            Some(reason) => fail(reason, "run as root, or make the device readable for this user"),
             None if target.environment.devices().iter().any(|device| device.read_only == Some(true)) => list.warn(
                 Check::Target,
                 &subject,
@@ -77,12 +77,12 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
                         RefusalKind::Impossible,
                         format!("{name} has {}, less than the {} of -c", Bytes(device.size_bytes), Bytes(wanted)),
                     ),
-                    _ => list.pass(Check::Space, &subject, format!("{} of its own", Bytes(device.size_bytes))),
+                    _ => list.pass(Check::Space, &subject, format!("{} on the device", Bytes(device.size_bytes))),
                 }
                 continue;
             }
             TargetKind::Character(_) | TargetKind::Unusable { .. } | TargetKind::Inaccessible { .. } => {
-                list.unknown(Check::Space, &subject, "it is no storage that can be looked at");
+                list.unknown(Check::Space, &subject, "not storage that can be checked");
                 continue;
             }
         };
@@ -113,6 +113,7 @@ mod tests {
         assert_eq!(answers(&facts(), Check::Space), ["pass a.dat: 100GiB free on ext4"]);
     }
 
+    // Shows check: space
     #[test]
     fn a_file_that_does_not_fit_fails_by_what_is_short() {
         let mut facts = facts();
@@ -126,12 +127,13 @@ mod tests {
         );
     }
 
+    // Shows check: target
     #[test]
     fn a_missing_file_needs_a_size_and_a_directory() {
         let mut facts = facts();
         let missing = MissingFacts { parent_exists: true, ..MissingFacts::default() };
         facts.targets[0].facts.kind = TargetKind::Missing(missing.clone());
-        assert_eq!(answers(&facts, Check::Target), ["fail a.dat: nothing is there"]);
+        assert_eq!(answers(&facts, Check::Target), ["fail a.dat: it does not exist"]);
         facts.create_bytes = Some(0);
         assert_eq!(outcomes(&facts, Check::Target), [Outcome::Pass]);
         facts.targets[0].facts.kind = TargetKind::Missing(MissingFacts { parent_exists: false, ..missing });

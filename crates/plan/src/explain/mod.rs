@@ -3,13 +3,16 @@
 mod pattern;
 mod threads;
 
+use crate::interrupts;
 use crate::memory;
 use crate::words;
 use model::affinity;
+use model::block_device::only_interrupt_cpu;
 use model::facts::{Facts, Fill};
 use model::limits::MEMORY_PERCENT_MAX;
 use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan};
 use model::units::Bytes;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -61,6 +64,7 @@ fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mu
     for target in &plan.targets {
         explain_target(target, facts, out)?;
     }
+    explain_interrupts(plan, facts, out)?;
     writeln!(out, "\n  Threads: {}", plan.workers.len())?;
     writeln!(out, "    {}", placement(plan, facts))?;
     threads::explain(plan, out)?;
@@ -85,6 +89,24 @@ fn explain_target(target: &TargetPlan, facts: &Facts, out: &mut dyn Write) -> io
     Ok(())
 }
 
+/// Where the disks interrupt, as far as it is known.
+fn explain_interrupts(plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
+    let disks = interrupts::disks(plan.targets.iter().map(|target| target.path.as_path()), facts);
+    if !disks.is_empty() {
+        writeln!(out, "\n  Interrupts")?;
+    }
+    let first = plan.workers.first().and_then(|worker| worker.cpu);
+    for (name, cpus) in disks {
+        let queues = words::count(cpus.len() as u64, "queue");
+        let each: BTreeSet<u32> = cpus.iter().copied().collect();
+        let plural = if each.len() == 1 { "" } else { "s" };
+        let here = only_interrupt_cpu(cpus).filter(|cpu| Some(*cpu) == first).map(|_| ", where the first thread runs");
+        let list = threads::runs(&each.into_iter().collect::<Vec<_>>());
+        writeln!(out, "    {name}: {queues}, CPU{plural} {list}{}", here.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
 fn with_path(preparation: &Preparation) -> String {
     let path = match preparation {
         Preparation::Create(creation) => &creation.path,
@@ -96,9 +118,11 @@ fn with_path(preparation: &Preparation) -> String {
 
 fn before(preparation: &Preparation) -> String {
     match preparation {
-        Preparation::Keep => "nothing, used as it is".to_owned(),
-        Preparation::MadeBefore => "nothing, an earlier step made it".to_owned(),
-        Preparation::Reuse { .. } => "nothing, the file that we made has this size and content already".to_owned(),
+        Preparation::Keep => "nothing, used as is".to_owned(),
+        Preparation::MadeBefore => "nothing, an earlier step created it".to_owned(),
+        Preparation::Reuse { .. } => {
+            "nothing, the file was created by diskspd and already has this size and content".to_owned()
+        }
         Preparation::Create(creation) => created(creation),
     }
 }
@@ -111,11 +135,11 @@ fn created(creation: &Creation) -> String {
         Fill::Mixed => "what was written last",
     };
     let how = match creation.direct_alignment_bytes {
-        Some(bytes) => format!("past the page cache in multiples of {}", words::exact(bytes)),
+        Some(bytes) => format!("bypassing the page cache in multiples of {}", words::exact(bytes)),
         None => "through the page cache".to_owned(),
     };
-    let replaces = if creation.replaces.is_some() { ", in place of the file that is there" } else { "" };
-    let parents = if creation.make_parents { ", after the directories above it" } else { "" };
+    let replaces = if creation.replaces.is_some() { ", replacing the existing file" } else { "" };
+    let parents = if creation.make_parents { ", with its parent directories" } else { "" };
     format!("creates {} of {fill}, written {how}{replaces}{parents}", words::exact(creation.size_bytes))
 }
 
@@ -126,7 +150,7 @@ fn opened(open: OpenPlan) -> String {
         _ => "for reading",
     };
     let mut parts = vec![access];
-    parts.push(if open.direct { "past the page cache (O_DIRECT)" } else { "through the page cache" });
+    parts.push(if open.direct { "bypassing the page cache (O_DIRECT)" } else { "through the page cache" });
     if open.write_through {
         parts.push("each write on stable media before it completes (O_DSYNC)");
     }
@@ -164,9 +188,9 @@ fn explain_memory(plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -> io
     )?;
     for (name, bytes) in memory::kinds(&plan.memory) {
         let remark = match name {
-            memory::LATENCY_BUCKETS => ", of which a run touches a few pages",
+            memory::LATENCY_BUCKETS => ", of which only a few pages are used",
             memory::BUFFERS if plan.buffer_separation_bytes > 0 => {
-                writeln!(out, "    {name}: {}, each at a multiple of {}", Bytes(bytes), separation(plan))?;
+                writeln!(out, "    {name}: {}, each aligned to {}", Bytes(bytes), separation(plan))?;
                 continue;
             }
             _ => "",

@@ -12,9 +12,9 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
     let step = |area: &Area| words::exact(area.alignment_bytes);
     let (area, text) = match &target.pattern {
         Pattern::Sequential { area, .. } => (area, format!("sequential, stride {}", step(area))),
-        Pattern::Parallel { area, .. } => (area, format!("sequential for each request alone, stride {}", step(area))),
+        Pattern::Parallel { area, .. } => (area, format!("sequential per request, stride {}", step(area))),
         Pattern::Interlocked { area, .. } => {
-            (area, format!("sequential, one position for all threads, stride {}", step(area)))
+            (area, format!("sequential, one position shared by all threads, stride {}", step(area)))
         }
         Pattern::Random { area, .. } => (area, format!("random, multiples of {}", step(area))),
         Pattern::Mixed { area, random_percent, .. } => {

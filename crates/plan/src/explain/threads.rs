@@ -1,4 +1,4 @@
-//! Threads in words; those that do the same are told of once.
+//! Description of threads; threads with the same work are described once.
 
 use super::pattern;
 use crate::words;
@@ -50,7 +50,7 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
         words::count(u64::from(first.slots), "request")
     )?;
     if first.assignment == Assignment::Weighted && first.targets.len() > 1 {
-        writeln!(out, "      the target is chosen anew for each I/O, by weight")?;
+        writeln!(out, "      the target is chosen for each I/O, by weight")?;
     }
     for (index, target) in first.targets.iter().enumerate() {
         let path = plan.targets[target.target].path.display();
@@ -78,7 +78,7 @@ fn starts(group: &[WorkerPlan], index: usize) -> String {
     match starts.as_slice() {
         [] => String::new(),
         [first, second, ..] if first != second => format!(
-            "; the first thread starts at {}, each next one {} further on",
+            "; the first thread starts at {}, each following one {} later",
             words::offset(*first),
             words::exact(second.abs_diff(*first))
         ),
@@ -100,7 +100,7 @@ fn cpus(group: &[WorkerPlan]) -> String {
 }
 
 /// `0-3, 8, 6`: ascending neighbours as one.
-fn runs(cpus: &[u32]) -> String {
+pub(super) fn runs(cpus: &[u32]) -> String {
     let run = |run: &[u32]| match run {
         [first, .., last] => format!("{first}-{last}"),
         _ => run.iter().map(u32::to_string).collect(),

@@ -1,7 +1,7 @@
 //! What `--plan` prints.
 
 use crate::fixture::{facts, missing, ours, planned, profile, span, system, target};
-use model::facts::{Facts, Fill, TargetKind};
+use model::facts::{DiskFacts, Facts, Fill, TargetKind};
 use model::profile::{CacheMode, Distribution, DistributionRange, Profile, Throughput, TimeSpan, WriteSource};
 use model::units::Bytes;
 
@@ -27,8 +27,8 @@ fn the_command_of_the_readme() {
 
           Targets
             'testfile.dat', 1GiB
-              before: creates 1GiB of bytes 00..FF repeating, written past the page cache in multiples of 512 bytes
-              opened: for reading and writing, past the page cache (O_DIRECT), each write on stable media before it completes (O_DSYNC)
+              before: creates 1GiB of bytes 00..FF repeating, written bypassing the page cache in multiples of 512 bytes
+              opened: for reading and writing, bypassing the page cache (O_DIRECT), each write on stable media before it completes (O_DSYNC)
 
           Threads: 2
             on CPUs 0-1 in this order; 4 of 4 online CPUs may be used
@@ -37,8 +37,8 @@ fn the_command_of_the_readme() {
                 random, multiples of 8KiB, in [0, 1GiB): 131072 positions
 
           Memory: 4.33MiB at most; 8GiB are free, of which 90% may be used
-            I/O buffers: 264KiB, each at a multiple of 16MiB
-            latency buckets: 3.44MiB, of which a run touches a few pages
+            I/O buffers: 264KiB, each aligned to 16MiB
+            latency buckets: 3.44MiB, of which only a few pages are used
             intervals, series and sections: 518.03KiB
             threads: 132KiB
         "#);
@@ -61,7 +61,7 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
 
           Targets
             'a', 1GiB
-              before: nothing, used as it is
+              before: nothing, used as is
               opened: for writing, through the page cache
               write source: 4MiB of the content of 'source.bin', pieces at multiples of 1 byte
 
@@ -69,11 +69,11 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
             on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
             threads 0-63 on CPUs 0-15 in turn: synchronous I/O (one request outstanding), 1 request each
               'a': 1 request, blocks of 64KiB, writes of pieces of the write source
-                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each next one 1MiB further on
+                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each following one 1MiB later
                 at most 1.22 I/Os per second per thread
 
           Memory: 8.27MiB at most; 8GiB are free, of which 90% may be used
-            I/O buffers: 256KiB, each at a multiple of 16MiB
+            I/O buffers: 256KiB, each aligned to 16MiB
             write sources: 4MiB
             intervals, series and sections: 4.69KiB
             threads: 4.02MiB
@@ -103,27 +103,46 @@ fn a_pool_with_weights_and_a_distribution() {
 
           Targets
             'a', 1GiB
-              before: nothing, used as it is
+              before: nothing, used as is
               opened: for reading, through the page cache
             'b' (a symbolic link to '/data/b'), 1GiB
-              before: nothing, used as it is
+              before: nothing, used as is
               opened: for reading, through the page cache
 
           Threads: 2
             not bound to CPUs (-n)
             threads 0-1: io_uring (several requests outstanding), 4 requests each
-              the target is chosen anew for each I/O, by weight
+              the target is chosen for each I/O, by weight
               'a': weight 3, blocks of 64KiB, reads
                 70% random, else the next 64KiB, in [0, 1GiB): 16384 positions
                   90.0% of them in [0, 104832KiB) from the base offset on
                   10.0% of them in [209664KiB, 1GiB) from the base offset on
               'b': weight 1, blocks of 64KiB, reads
-                sequential, one position for all threads, stride 64KiB, in [0, 1GiB): 16384 positions
+                sequential, one position shared by all threads, stride 64KiB, in [0, 1GiB): 16384 positions
                 bursts of 5 I/Os per thread, 5 ms apart
 
           Memory: 1.15MiB at most; 8GiB are free, of which 90% may be used
-            I/O buffers: 1.02MiB, each at a multiple of 16MiB
+            I/O buffers: 1.02MiB, each aligned to 16MiB
             intervals, series and sections: 4.69KiB
             threads: 130KiB
         "#);
+}
+
+#[test]
+fn where_the_disks_interrupt_is_told() {
+    let interrupts = |disks: &[(&str, &[u32])]| {
+        let mut facts = facts([("a", TargetKind::Regular(ours(1, 1 << 30, Fill::Ramp)))]);
+        let disk = |(name, cpus): &(&str, &[u32])| {
+            let (name, interrupt_cpus) = ((*name).to_owned(), cpus.to_vec());
+            DiskFacts { name, interrupt_cpus, ..DiskFacts::default() }
+        };
+        facts.disks = [("a".into(), disks.iter().map(disk).collect())].into();
+        let text = explained(&profile(span([target("a", |_| {})])), &facts);
+        let behind = text.split_once("  Interrupts\n").map(|(_, behind)| behind.split_once("\n\n").expect("more").0);
+        (behind.unwrap_or_default().to_owned(), text.contains("  Threads: 1\n    on CPUs 1 in this order"))
+    };
+    assert_eq!(interrupts(&[("vda", &[1])]), ("    vda: 1 queue, CPU 1, where the first thread runs".to_owned(), true));
+    let two = "    nvme0n1: 4 queues, CPUs 0-3\n    vda: 1 queue, CPU 1";
+    assert_eq!(interrupts(&[("vda", &[1]), ("nvme0n1", &[3, 1, 0, 2])]), (two.to_owned(), false));
+    assert_eq!(interrupts(&[("sda", &[])]), (String::new(), false));
 }

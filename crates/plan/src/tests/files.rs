@@ -120,7 +120,7 @@ fn symbolic_links_are_followed_and_named() {
     facts.targets.get_mut(&PathBuf::from("a")).expect("it is there").resolved = Some("/data/b".into());
     let refused = refusals(&profile(span([writing("a")])), &facts, &Choices::default());
     assert!(
-        refused[0].1.starts_with("'a' (a symbolic link to '/data/b') may hold data that is not diskspd's"),
+        refused[0].1.starts_with("'a' (a symbolic link to '/data/b') may hold data that diskspd did not write"),
         "{refused:?}"
     );
 }
@@ -249,16 +249,16 @@ fn every_problem_of_every_target_is_reported_once() {
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         3 'dir' is a directory; -c creates regular files only
-        3 'theirs' may hold data that is not diskspd's: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows that
+        3 'theirs' may hold data that diskspd did not write: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows it
         1 'gone' does not exist; -c<size> creates it
-        1 timespan 1: 'small' is too small: the base offset (-B) 1MiB is not below its end at 100 bytes
-        1 'locked' cannot be looked at: Permission denied (EACCES)
-        3 '/dev/sdb' is a block device, and nobody looked who uses it
-        1 'empty' is empty; -c<size> gives a file its size
-        3 'tty' is a character device and has no size of its own; give one with -f<size>
-        3 '/dev/null' is a character device and has no size of its own; give one with -f<size>
-        3 '#1' is how Windows names a physical drive: name a file of this machine (/mnt/test.dat) or a block device (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write './#1' for a file of that name
-        1 'unknown' was not looked at
+        1 timespan 1: 'small' is too small: the base offset (-B) 1MiB is at or beyond its end at 100 bytes
+        1 'locked' cannot be checked: Permission denied (EACCES)
+        3 '/dev/sdb' is a block device, and its users were not checked
+        1 'empty' is empty; -c<size> sets its size
+        3 'tty' is a character device without a size; give one with -f<size>
+        3 '/dev/null' is a character device without a size; give one with -f<size>
+        3 '#1' is the Windows name of a physical drive: give a Linux file (/mnt/test.dat) or a block device (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write './#1' for a file of that name
+        1 'unknown' was not checked
         1 no space for 'huge': 1PiB needed, 100GiB free on its ext4 file system (1125792532660224 bytes short)
         "#);
 }
@@ -281,6 +281,6 @@ fn what_is_ignored_or_assumed_is_noted() {
         -O has no effect: it needs -F
         -ft has no effect: Linux has no attribute for temporary files
         -i, -j has no effect: -g limits the rate instead
-        'a' has 1048576 bytes, less than the maximum offset 2097152; its size is used
+        'a' is 1048576 bytes, less than the maximum offset 2097152; using its size
         "#);
 }

@@ -20,7 +20,7 @@ fn with(path: &str, threads: u32, outstanding: u32) -> Target {
 }
 
 /// Thread number, target and relative number, target by target.
-fn seats(workers: &[WorkerPlan]) -> Vec<(u32, usize, u32)> {
+fn assignments_of(workers: &[WorkerPlan]) -> Vec<(u32, usize, u32)> {
     let of = |worker: &WorkerPlan| {
         let thread = worker.thread;
         worker.targets.iter().map(move |target| (thread, target.target, target.relative_thread)).collect::<Vec<_>>()
@@ -31,7 +31,7 @@ fn seats(workers: &[WorkerPlan]) -> Vec<(u32, usize, u32)> {
 #[test]
 fn threads_per_target_are_numbered_in_target_order() {
     let plan = plan_of(span([with("a", 2, 1), with("b", 1, 1), with("c", 2, 8)]));
-    assert_eq!(seats(&plan.workers), [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 2, 0), (4, 2, 1)]);
+    assert_eq!(assignments_of(&plan.workers), [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 2, 0), (4, 2, 1)]);
     assert_eq!(plan.workers.iter().map(|worker| worker.slots).collect::<Vec<_>>(), [1, 1, 1, 8, 8]);
     assert!(plan.workers.iter().all(|worker| worker.assignment == Assignment::Fixed));
     assert_eq!(
@@ -55,7 +55,7 @@ fn threads_take_cpus_in_turn_unless_they_are_not_bound() {
 fn a_pool_serves_every_target_from_every_thread() {
     let time_span = TimeSpan { thread_count: 2, ..span([with("a", 1, 3), with("b", 1, 4)]) };
     let plan = plan_of(time_span);
-    assert_eq!(seats(&plan.workers), [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1)]);
+    assert_eq!(assignments_of(&plan.workers), [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1)]);
     for worker in &plan.workers {
         assert_eq!((worker.slots, &worker.assignment), (7, &Assignment::Fixed));
         assert_eq!(worker.targets.iter().map(|target| target.slots).collect::<Vec<_>>(), [3, 4]);

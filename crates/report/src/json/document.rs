@@ -16,10 +16,10 @@ use model::preset::PresetRun;
 use model::profile::{Profile, RateProcess};
 use model::result::{
     CpuUsage, Directions, Ending, Figures, FlushFigures, IntervalFigures, KernelCountersAround, LatencyFigures,
-    MixedCores, Percentile, ThreadWaits, Tool, Totals,
+    MixedCores, Percentile, Summary, ThreadWaits, Tool, Totals,
 };
 use model::slow_io::SlowIo;
-use model::verdict::Verdict;
+use model::verdict::Finding;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ pub(super) struct Document<'a> {
     pub(super) plan: Option<Cow<'a, Plan>>,
     /// One per timespan of the profile, those that were not run included.
     pub(super) time_spans: Vec<TimeSpan<'a>>,
-    /// Sums over the measured timespans; null = there is one timespan only.
+    /// Sums over the measured timespans; null = there is but one, and it was not measured.
     pub(super) totals: Option<Totals>,
     /// What must be known beside the figures, about the whole run.
     pub(super) notes: Vec<Remark>,
@@ -121,7 +121,10 @@ pub(super) struct TimeSpan<'a> {
     pub(super) engines: Vec<EngineKind>,
     /// Alignment of each I/O buffer in bytes; 0 = the system's default.
     pub(super) buffer_separation_bytes: u64,
-    /// The figures; null = it ended before the measurements began.
+    /// The figures that are asked for most; null = it ended before the measurements began.
+    #[serde(default)]
+    pub(super) summary: Option<Directions<Summary>>,
+    /// All figures; null = it ended before the measurements began.
     pub(super) measured: Option<Figured<'a>>,
     /// The kernel's own counters around the measurement; null = they were not read.
     pub(super) kernel_counters: Option<Cow<'a, KernelCountersAround>>,
@@ -131,10 +134,38 @@ pub(super) struct TimeSpan<'a> {
     /// Whether the figures are what they claim to be; null = there are none, or another program
     /// measured.
     #[serde(default)]
-    pub(super) verdict: Option<Cow<'a, Verdict>>,
+    pub(super) verdict: Option<Judged<'a>>,
     /// How near it came to what was said of the storage (`--expect`); null = nothing was said.
     #[serde(default)]
     pub(super) expectation: Option<Cow<'a, Expectation>>,
+}
+
+/// A verdict.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Verdict"))]
+pub(super) struct Judged<'a> {
+    /// That of the most severe finding.
+    #[serde(default)]
+    pub(super) level: Level,
+    /// The most severe first.
+    pub(super) findings: Cow<'a, [Finding]>,
+}
+
+/// How far the figures can be trusted.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Level {
+    /// There are no findings.
+    #[default]
+    Ok,
+    /// Notes only.
+    Note,
+    /// A warning.
+    Warn,
+    /// The figures are invalid.
+    Invalid,
 }
 
 /// The figures of a timespan.
@@ -172,7 +203,7 @@ pub(super) struct Figured<'a> {
     pub(super) target_latencies: Vec<TargetLatencies<'a>>,
     /// Latencies of all targets together; null without `-L`.
     pub(super) total_latency: Option<Directions<Option<Latencies<'a>>>>,
-    /// Submissions to rings; null without `-u`.
+    /// System calls that submitted I/Os; null if read from a text or XML without `-u`.
     pub(super) submissions: Option<Submitted>,
     /// How each thread waited; empty without `-vs`.
     pub(super) waits: Cow<'a, [ThreadWaits]>,
@@ -357,7 +388,7 @@ pub(super) struct Latencies<'a> {
     pub(super) histogram: Buckets,
 }
 
-/// Submissions to rings while measuring.
+/// System calls that submitted I/Os while measuring.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Submissions"))]

@@ -11,6 +11,7 @@ use model::result::{
     Submissions, TimeSpanResult,
 };
 use model::units::UnixTime;
+use model::verdict::Verdict;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -57,7 +58,7 @@ impl From<TimeSpan<'_>> for TimeSpanResult {
             measured: time_span.measured.map(Measured::from),
             kernel_counters: time_span.kernel_counters.map(Cow::into_owned),
             kernel_events: time_span.kernel_events.map(Cow::into_owned),
-            verdict: time_span.verdict.map(Cow::into_owned),
+            verdict: time_span.verdict.map(|judged| Verdict { findings: judged.findings.into_owned() }),
             expectation: time_span.expectation.map(Cow::into_owned),
         }
     }

@@ -9,8 +9,14 @@ use model::profile::Profile;
 use model::result::{RunResult, Tool};
 use serde::{Deserialize, Serialize};
 
-/// Marks the first line of a stream.
-pub const LIVE_FORM: &str = "diskspd-live/1";
+/// What `schema` says in the first line of a stream.
+pub const LIVE_SCHEMA: &str = "diskspd-live";
+
+/// Version of the streams that are written.
+pub const LIVE_SCHEMA_VERSION: u32 = 2;
+
+/// What marked streams of version 1 instead, in the field `form`.
+pub const LIVE_FORM_1: &str = "diskspd-live/1";
 
 /// What a run is going to do.
 #[derive(Clone, Debug)]
@@ -50,8 +56,10 @@ pub(super) enum Line<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "LiveBegin"))]
 pub(super) struct PlanLine<'a> {
-    /// Marks a stream of this form.
-    form: &'static str,
+    /// Always `diskspd-live`.
+    schema: &'static str,
+    /// Version of this format. Fields may be added to a version.
+    schema_version: u32,
     /// The program that measures.
     tool: &'a Tool,
     /// The command line, arguments joined by single blanks, program name first.
@@ -105,7 +113,8 @@ pub(super) struct ResultLine<'a> {
 pub fn begin_line(begin: &Begin<'_>) -> serde_json::Result<Vec<u8>> {
     let label = |(key, value): &(String, String)| Label { key: key.clone(), value: value.clone() };
     serde_json::to_vec(&Line::Begin(PlanLine {
-        form: LIVE_FORM,
+        schema: LIVE_SCHEMA,
+        schema_version: LIVE_SCHEMA_VERSION,
         tool: begin.tool,
         command_line: begin.command_line,
         labels: begin.labels.iter().map(label).collect(),
@@ -137,6 +146,7 @@ pub fn result_line(dropped_lines: u64, result: &RunResult) -> serde_json::Result
 /// What is asked of a line before it is read.
 #[derive(Deserialize)]
 struct Marks {
+    schema: Option<String>,
     form: Option<String>,
 }
 
@@ -148,7 +158,9 @@ struct Marks {
 pub(super) fn result_in(text: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let marks: Option<Marks> = lines.next().and_then(|line| serde_json::from_slice(line).ok());
-    if marks.and_then(|marks| marks.form).as_deref() != Some(LIVE_FORM) {
+    let is_stream =
+        |marks: Marks| marks.schema.as_deref() == Some(LIVE_SCHEMA) || marks.form.as_deref() == Some(LIVE_FORM_1);
+    if !marks.is_some_and(is_stream) {
         return Ok(None);
     }
     let mut last: serde_json::Value =

@@ -11,6 +11,7 @@ pub mod live;
 #[cfg(feature = "schema")]
 mod schema;
 mod to_document;
+mod upgrade;
 
 #[cfg(feature = "schema")]
 pub use schema::{
@@ -21,7 +22,10 @@ pub use schema::{
 use document::Document;
 use layout::Layout;
 use model::result::RunResult;
+use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize as _};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -33,7 +37,7 @@ pub const SCHEMA: &str = "diskspd-result";
 
 /// Version of the documents that are written, and the newest that is read. Fields may be added to
 /// it; one that is renamed, removed or given another meaning makes a new version.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Why a text is no result.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +90,49 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if let Some(version) = head.schema_version.filter(|&version| version > u64::from(SCHEMA_VERSION)) {
         return Err(ReadError::TooNew { version });
     }
-    serde_json::from_slice::<Document<'_>>(bytes).map(RunResult::from).map_err(ReadError::Malformed)
+    let document: Result<Document<'_>, _> = if head.schema_version < Some(u64::from(SCHEMA_VERSION)) {
+        upgraded(bytes)
+    } else {
+        serde_json::from_slice(bytes)
+    };
+    document.map(RunResult::from).map_err(ReadError::Malformed)
+}
+
+/// A document of an earlier version.
+fn upgraded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    let mut value: Value = serde_json::from_slice(bytes)?;
+    upgrade::upgrade(&mut value);
+    serde_json::from_value(value)
+}
+
+/// Reads what a sweep or repeat keeps (`sweep.json`, `repeat.json`).
+///
+/// # Errors
+///
+/// Why it is none.
+pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
+    let head: SweepHead = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let read = match (head.schema.as_deref(), head.schema_version, head.form.as_deref()) {
+        (Some(SWEEP_SCHEMA), Some(SWEEP_SCHEMA_VERSION), _) => serde_json::from_slice(bytes),
+        (Some(SWEEP_SCHEMA), Some(version), _) => {
+            return Err(format!("unsupported version {version} (this program reads up to {SWEEP_SCHEMA_VERSION})"));
+        }
+        (None, _, Some(SWEEP_FORM_1)) => upgraded(bytes),
+        (found, ..) => {
+            let found = found.or(head.form.as_deref()).unwrap_or("missing");
+            return Err(format!("unknown schema '{found}' (expected: {SWEEP_SCHEMA})"));
+        }
+    };
+    read.map_err(|error| error.to_string())
+}
+
+/// What tells whether a sweep can be read.
+#[derive(Deserialize)]
+struct SweepHead {
+    schema: Option<String>,
+    schema_version: Option<u32>,
+    /// Of version 1.
+    form: Option<String>,
 }
 
 /// What tells whether the rest can be read.

@@ -1,10 +1,10 @@
 //! The form of the document as JSON Schema, made from the types and their comments.
 
 use super::document::Document;
-use super::live::{IntervalLine, LIVE_FORM, Line};
+use super::live::{IntervalLine, LIVE_SCHEMA, LIVE_SCHEMA_VERSION, Line};
 use super::{SCHEMA, SCHEMA_VERSION};
 use model::device_interval::WatchLine;
-use model::sweep::{SWEEP_FORM, Sweep};
+use model::sweep::{SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -43,7 +43,8 @@ pub fn schema_of_written_monitor() -> Value {
 pub fn schema_of_live() -> Value {
     let mut schema =
         generate::<Line<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd --live-json");
-    schema["$defs"]["LiveBegin"]["properties"]["form"]["const"] = json!(LIVE_FORM);
+    schema["$defs"]["LiveBegin"]["properties"]["schema"]["const"] = json!(LIVE_SCHEMA);
+    schema["$defs"]["LiveBegin"]["properties"]["schema_version"]["const"] = json!(LIVE_SCHEMA_VERSION);
     schema
 }
 
@@ -61,7 +62,8 @@ fn of_document(settings: SchemaSettings) -> Value {
 
 fn of_sweep(settings: SchemaSettings) -> Value {
     let mut schema = generate::<Sweep>(settings, "Sweep or repeat of diskspd");
-    schema["properties"]["form"]["const"] = json!(SWEEP_FORM);
+    schema["properties"]["schema"]["const"] = json!(SWEEP_SCHEMA);
+    schema["properties"]["schema_version"]["const"] = json!(SWEEP_SCHEMA_VERSION);
     schema
 }
 

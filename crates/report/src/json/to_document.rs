@@ -2,8 +2,8 @@
 //! added to them is missed here.
 
 use super::document::{
-    Distribution, Document, Figured, Label, Latencies, Loop, Opened, Remark, SectionOf, SectionSide, Submitted,
-    SubmittedByThread, Target, TargetLatencies, ThreadAndTarget, TimeSpan, User,
+    Distribution, Document, Figured, Judged, Label, Latencies, Level, Loop, Opened, Remark, SectionOf, SectionSide,
+    Submitted, SubmittedByThread, Target, TargetLatencies, ThreadAndTarget, TimeSpan, User,
 };
 use super::histogram::{Buckets, CoarseBuckets};
 use super::{SCHEMA, SCHEMA_VERSION};
@@ -14,6 +14,7 @@ use model::result::{
     Submissions, TimeSpanResult,
 };
 use model::units::UnixTime;
+use model::verdict::{Severity, Verdict};
 use std::borrow::Cow::Borrowed;
 use std::collections::BTreeSet;
 
@@ -69,7 +70,7 @@ fn remarks(notes: &[Note]) -> Vec<Remark> {
     notes.iter().map(|note| Remark { message: note.to_string(), note: note.clone() }).collect()
 }
 
-fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
+fn time_span(span_result: &TimeSpanResult) -> TimeSpan<'_> {
     let TimeSpanResult {
         outcome,
         errors,
@@ -81,7 +82,7 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         kernel_events,
         verdict,
         expectation,
-    } = happened;
+    } = span_result;
     TimeSpan {
         outcome: *outcome,
         errors: errors.clone(),
@@ -91,9 +92,20 @@ fn time_span(happened: &TimeSpanResult) -> TimeSpan<'_> {
         measured: measured.as_ref().map(figured),
         kernel_counters: kernel_counters.as_ref().map(Borrowed),
         kernel_events: kernel_events.as_ref().map(Borrowed),
-        verdict: verdict.as_ref().map(Borrowed),
+        summary: stats::summary(span_result),
+        verdict: verdict.as_ref().map(judged),
         expectation: expectation.as_ref().map(Borrowed),
     }
+}
+
+fn judged(verdict: &Verdict) -> Judged<'_> {
+    let level = match verdict.severity() {
+        None => Level::Ok,
+        Some(Severity::Note) => Level::Note,
+        Some(Severity::Warn) => Level::Warn,
+        Some(Severity::Invalid) => Level::Invalid,
+    };
+    Judged { level, findings: Borrowed(&verdict.findings) }
 }
 
 fn figured(measured: &Measured) -> Figured<'_> {

@@ -1,4 +1,4 @@
-//! Axes: from values to places, and where their marks stand.
+//! Axes: mapping of values to positions, and tick marks.
 
 use super::quantity::Quantity;
 
@@ -67,7 +67,7 @@ impl Axis {
         Self { scale: Scale::Named(marks), ..Self::linear(label, quantity, from, to) }
     }
 
-    /// Where a value stands; NaN if it has no place.
+    /// The position of a value; NaN if it has none.
     pub(crate) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear | Scale::Named(_) => value,
@@ -92,7 +92,7 @@ impl Axis {
         matches!(self.scale, Scale::Named(_))
     }
 
-    /// About so many marks.
+    /// About this number of marks.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match &self.scale {
             Scale::Linear => self.linear_ticks(wanted),

@@ -11,7 +11,7 @@ use std::io;
 /// A page.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
-    /// What stands in the window's frame and above everything.
+    /// The window title and the page heading.
     pub(super) title: String,
     /// What was measured, when and where, on a line.
     pub(super) subtitle: String,
@@ -70,7 +70,7 @@ pub(super) enum Block {
 /// An answer in words.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
-    pub(super) mood: Mood,
+    pub(super) tone: Tone,
     /// What it belongs to; may be empty.
     pub(super) about: String,
     pub(super) headline: String,
@@ -80,7 +80,7 @@ pub(super) struct Answer {
 /// A verdict, or what is like one.
 #[derive(Debug, Serialize)]
 pub(super) struct Banner {
-    pub(super) mood: Mood,
+    pub(super) tone: Tone,
     pub(super) headline: String,
     pub(super) findings: Vec<Found>,
 }
@@ -88,14 +88,14 @@ pub(super) struct Banner {
 /// How good news are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Mood {
+pub(super) enum Tone {
     Plain,
     Good,
     Warn,
     Bad,
 }
 
-impl Mood {
+impl Tone {
     pub(super) fn of(severity: Option<Severity>) -> Self {
         match severity {
             Some(Severity::Invalid) => Self::Bad,
@@ -108,7 +108,7 @@ impl Mood {
 /// One line of a verdict.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
-    pub(super) mood: Mood,
+    pub(super) tone: Tone,
     pub(super) word: String,
     /// May be empty.
     pub(super) name: String,
@@ -123,7 +123,7 @@ pub(super) struct Tile {
     pub(super) label: String,
     pub(super) value: String,
     pub(super) unit: String,
-    /// What stands below it; may be empty.
+    /// The text below it; may be empty.
     pub(super) beside: String,
 }
 
@@ -181,7 +181,7 @@ pub(super) struct Table {
     pub(super) heading: String,
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<String>>,
-    /// What stands below it; may be empty.
+    /// The text below it; may be empty.
     pub(super) note: String,
 }
 

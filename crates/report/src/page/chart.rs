@@ -6,7 +6,7 @@ use super::palette::Role;
 /// A chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// By which it is asked for, and told apart in a page.
+    /// The name for `--chart`, unique within a page.
     pub(crate) name: &'static str,
     /// Its heading.
     pub(crate) title: String,
@@ -33,11 +33,11 @@ pub(crate) type Points = Vec<(f64, f64)>;
 /// How values are drawn.
 #[derive(Clone, Debug)]
 pub(crate) enum Marks {
-    /// A line; NaN for y breaks it. Its name stands at its end.
+    /// A line; NaN for y breaks it. Its name is shown at its end.
     Line(Points),
     /// A line, and a dot for each value.
     DottedLine(Points),
-    /// The area below a line. Its name stands at its peak.
+    /// The area below a line. Its name is shown at its peak.
     Area(Points),
     /// Dots.
     Dots(Points),
@@ -54,13 +54,13 @@ pub(crate) struct Cell {
     pub(crate) x: (f64, f64),
     /// From and to.
     pub(crate) y: (f64, f64),
-    /// What it stands for.
+    /// The number that it shows.
     pub(crate) value: f64,
     /// How much colour it has, from 0 to 1.
     pub(crate) strength: f64,
     /// What is written in it; may be empty.
     pub(crate) label: String,
-    /// What is told of it.
+    /// The text shown for it.
     pub(crate) text: String,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Interval {
     pub(crate) bounds: Option<(f64, f64)>,
     pub(crate) y: f64,
     pub(crate) role: Role,
-    /// What is told of it.
+    /// The text shown for it.
     pub(crate) text: String,
 }
 

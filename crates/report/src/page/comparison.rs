@@ -1,7 +1,7 @@
 //! The page of results beside each other.
 
 use super::Side;
-use super::block::{Answer, Banner, Block, Column, Found, Mood, Page, Section, Table, charts};
+use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::differences;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::text;
@@ -46,30 +46,30 @@ fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Sect
     if !differs.other.is_empty() {
         let sentences = differs.other.iter().map(|line| text(line.as_bytes())).collect();
         let heading = "Profile, machine and program: first, second".to_owned();
-        sections.push(Section::new("What else differs", vec![Block::Notes { heading, sentences }]));
+        sections.push(Section::new("Other differences", vec![Block::Notes { heading, sentences }]));
     }
     Ok(sections)
 }
 
-/// What is better, what is worse, and what cannot be told.
+/// The metrics that are better, worse or inconclusive.
 fn answer(found: &[Difference], first: &Side, second: &Side) -> Answer {
     let of = |wanted: ComparisonVerdict| -> Vec<&Difference> {
         found.iter().filter(|difference| difference.verdict == wanted).collect()
     };
     let (better, worse) = (of(ComparisonVerdict::Better), of(ComparisonVerdict::Worse));
     let headline = match (better.is_empty(), worse.is_empty()) {
-        _ if found.is_empty() => "No figures in common".to_owned(),
+        _ if found.is_empty() => "No metrics in common".to_owned(),
         (false, true) => format!("{} is better", second.name),
         (true, false) => format!("{} is worse", second.name),
-        (false, false) => format!("{} is better in some figures, worse in others", second.name),
+        (false, false) => format!("{} is better in some metrics, worse in others", second.name),
         (true, true) if of(ComparisonVerdict::CannotTell).is_empty() => "No difference".to_owned(),
-        (true, true) => "No difference that can be told".to_owned(),
+        (true, true) => "No clear difference".to_owned(),
     };
-    let mood = match (better.is_empty(), worse.is_empty()) {
-        (false, true) => Mood::Good,
-        (true, false) => Mood::Bad,
-        (false, false) => Mood::Warn,
-        (true, true) => Mood::Plain,
+    let tone = match (better.is_empty(), worse.is_empty()) {
+        (false, true) => Tone::Good,
+        (true, false) => Tone::Bad,
+        (false, false) => Tone::Warn,
+        (true, true) => Tone::Plain,
     };
     let changes = |of: &[&Difference]| {
         of.iter().map(|found| format!("{} {:+.1} %", name(found.figure), found.percent)).collect::<Vec<_>>().join(", ")
@@ -81,10 +81,9 @@ fn answer(found: &[Difference], first: &Side, second: &Side) -> Answer {
             sentences.push(format!("{heading}: {}.", changes(of)));
         }
     }
-    for (heading, verdict) in [
-        ("No difference above 5 %", ComparisonVerdict::NoDifference),
-        ("Cannot be told", ComparisonVerdict::CannotTell),
-    ] {
+    for (heading, verdict) in
+        [("No difference above 5 %", ComparisonVerdict::NoDifference), ("Cannot tell", ComparisonVerdict::CannotTell)]
+    {
         let of = of(verdict);
         if !of.is_empty() {
             sentences.push(format!("{heading}: {}.", names(&of)));
@@ -92,17 +91,16 @@ fn answer(found: &[Difference], first: &Side, second: &Side) -> Answer {
     }
     if first.results.len() == 1 || second.results.len() == 1 {
         sentences.push(
-            "A side with a single run knows its scatter within the run only; runs often differ more from each other."
-                .to_owned(),
+            "A single run shows only the variation within that run; runs often differ more from each other.".to_owned(),
         );
     }
-    Answer { mood, about: String::new(), headline, sentences }
+    Answer { tone, about: String::new(), headline, sentences }
 }
 
 /// Figures of different loads say nothing about each other.
 fn warning(differs: &Unlike) -> Option<Block> {
     let found = |line: &String| Found {
-        mood: Mood::Bad,
+        tone: Tone::Bad,
         word: "DIFFERS".to_owned(),
         name: String::new(),
         figure: text(line.as_bytes()),
@@ -110,8 +108,8 @@ fn warning(differs: &Unlike) -> Option<Block> {
     };
     (!differs.load.is_empty()).then(|| {
         Block::Verdict(Banner {
-            mood: Mood::Bad,
-            headline: "The loads are not alike".to_owned(),
+            tone: Tone::Bad,
+            headline: "The loads differ".to_owned(),
             findings: differs.load.iter().map(found).collect(),
         })
     })

@@ -285,7 +285,7 @@ impl<'a> Drawing<'a> {
         Ok(())
     }
 
-    /// Moves names, from top to bottom, so far that none stands on another or below the plane.
+    /// Moves names, from top to bottom, so far that none overlaps another or lies below the plane.
     fn apart<'s>(&self, mut names: Vec<(i32, &'s Series)>) -> Vec<(i32, &'s Series)> {
         let line = self.units(LINE_PX);
         let mut floor = i32::MIN;

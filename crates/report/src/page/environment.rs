@@ -28,11 +28,11 @@ pub(super) fn environment(result: &RunResult) -> Section {
 pub(super) fn command(result: &RunResult) -> Section {
     let words = text(result.command_line.as_bytes());
     let hint = if result.command_line.split(' ').any(|word| word.starts_with("-X")) {
-        "The profile that it names is in the JSON result too.".to_owned()
+        "The profile it names is also in the JSON result.".to_owned()
     } else {
         String::new()
     };
-    Section::new("To repeat it", vec![Block::Command { words, hint }])
+    Section::new("Command line", vec![Block::Command { words, hint }])
 }
 
 fn tool(tool: &Tool) -> String {
@@ -67,7 +67,7 @@ fn machine(result: &RunResult) -> Vec<Fact> {
         named("kernel", environment.kernel_release.as_deref().or(Some(&system.kernel_release))),
         named("power", system.power_scheme.as_deref()),
         (!environment.cgroup_limits.is_empty()).then(|| {
-            fact("limits", format!("{} of our cgroups; see the JSON result", environment.cgroup_limits.len()))
+            fact("limits", format!("{} set by cgroups; see the JSON result", environment.cgroup_limits.len()))
         }),
         Some(fact("measured with", tool(&result.tool))),
     ]
@@ -76,7 +76,7 @@ fn machine(result: &RunResult) -> Vec<Fact> {
     .collect()
 }
 
-/// The target, what it stands on, and the disks below.
+/// The target, its file system and the disks below.
 fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> Vec<Fact> {
     let measured = result.time_spans.iter().filter_map(|span| span.measured.as_ref());
     let mut rows = measured.flat_map(|measured| &measured.rows);

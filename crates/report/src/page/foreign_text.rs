@@ -16,7 +16,7 @@ pub(super) fn text_of_path(path: &Path) -> String {
     text(path.as_os_str().as_encoded_bytes())
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=:,+@%".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -97,7 +97,7 @@ pub enum ChartFormat {
 #[derive(Debug, Error)]
 pub enum NoChart {
     /// There is none of this name.
-    #[error("there is no chart '{name}' of this; there are: {}", known.join(", "))]
+    #[error("unknown chart '{name}' (available: {})", known.join(", "))]
     Unknown {
         /// The name that was asked for.
         name: String,
@@ -105,7 +105,7 @@ pub enum NoChart {
         known: Vec<&'static str>,
     },
     /// There is none at all.
-    #[error("there is nothing to draw: {0}")]
+    #[error("nothing to draw: {0}")]
     Nothing(String),
     /// It cannot be drawn.
     #[error("{0}")]
@@ -121,7 +121,7 @@ pub fn html(subject: &Subject<'_>) -> io::Result<String> {
         Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name),
         Subject::Comparison { sides } => comparison::page(sides),
     }?;
-    rendered(page).map_err(|error| io::Error::other(format!("the page cannot be made: {error:#}")))
+    rendered(page).map_err(|error| io::Error::other(format!("the page cannot be created: {error:#}")))
 }
 
 fn rendered(page: Page) -> Result<String, minijinja::Error> {
@@ -141,7 +141,7 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         Subject::Run { result, .. } => {
             let spans = result.profile.time_spans.iter().map(Some).chain(std::iter::repeat(None));
             let measured = result.time_spans.iter().zip(spans);
-            let mut shown = measured.filter_map(|(happened, span)| Some((span, happened.measured.as_ref()?)));
+            let mut shown = measured.filter_map(|(span_result, span)| Some((span, span_result.measured.as_ref()?)));
             shown.next().map(|(span, measured)| charts::of_time_span(span, measured)).unwrap_or_default()
         }
         Subject::Recording { recording, .. } => recording::shown(recording),

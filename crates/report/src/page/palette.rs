@@ -1,4 +1,4 @@
-//! Colours by what they stand for.
+//! Colours by meaning.
 //!
 //! Charts are drawn in the colours of light surroundings; a page swaps them by rules on these very colours, so
 //! each must be there once. Reads and writes are Okabe and Ito's blue and vermilion, which people of every
@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-/// What a mark of a chart stands for.
+/// The meaning of a mark in a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Text.
@@ -15,7 +15,7 @@ pub(crate) enum Role {
     Muted,
     /// Lines of axes.
     Grid,
-    /// What is behind everything.
+    /// The background.
     Paper,
     /// Reads.
     Read,

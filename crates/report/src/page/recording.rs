@@ -45,7 +45,7 @@ pub(super) fn during(recording: &Recording, result: &RunResult, measured: &Measu
         return Ok(sections);
     }
     let sentences = vec![
-        "No device that was watched did anything while the run was measured; is it the recording of this run?"
+        "No recorded device was active during the measurement. Check that the recording belongs to this run."
             .to_owned(),
     ];
     Ok(vec![Section::new("Devices", vec![Block::Notes { heading: String::new(), sentences }])])
@@ -85,16 +85,18 @@ fn overview(recording: &Recording) -> Vec<Block> {
     let mut blocks = vec![Block::Table(table(recording))];
     let mut sentences = Vec::new();
     match recording.end {
-        None => sentences.push("The recording has no end: it was cut off, or still goes on.".to_owned()),
+        None => sentences.push("The recording has no end: it was cut off or is still running.".to_owned()),
         Some(end) if end.missed_count > 0 => {
-            sentences
-                .push(format!("{} intervals were not read in time and are part of the next ones.", end.missed_count));
+            sentences.push(format!(
+                "{} intervals were not read in time; their counts are in the intervals after them.",
+                end.missed_count
+            ));
         }
         Some(_) => {}
     }
     let active = active_devices(&recording.intervals).len();
     if active > DEVICES_MAX {
-        sentences.push(format!("Charts are of the {DEVICES_MAX} devices of {active} that did most."));
+        sentences.push(format!("Charts show the {DEVICES_MAX} busiest of {active} devices."));
     }
     if !sentences.is_empty() {
         blocks.push(Block::Notes { heading: String::new(), sentences });
@@ -127,7 +129,7 @@ fn table(recording: &Recording) -> Table {
         columns: [Column::text("device")].into_iter().chain(names.map(Column::number)).collect(),
         rows: active_devices(&recording.intervals).into_iter().filter_map(row).collect(),
         note: format!(
-            "Means over {} in {} intervals. Devices that did nothing are left out.",
+            "Means over {} in {} intervals. Idle devices are left out.",
             Quantity::TimeS.value(length_ns as f64 / 1e9),
             recording.intervals.len()
         ),

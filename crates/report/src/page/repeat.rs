@@ -1,6 +1,6 @@
 //! The page of runs of the same load.
 
-use super::block::{Answer, Block, Column, Mood, Page, Section, Table, charts};
+use super::block::{Answer, Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::runs;
 use super::environment::{environment, subtitle};
 use super::foreign_text::text;
@@ -36,9 +36,9 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io
 fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
     let Some(found) = found else {
         return Answer {
-            mood: Mood::Bad,
+            tone: Tone::Bad,
             about: String::new(),
-            headline: "No run has figures".to_owned(),
+            headline: "No run has results".to_owned(),
             sentences: Vec::new(),
         };
     };
@@ -60,7 +60,7 @@ fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
     if let Some(levels) = found.levels {
         let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
         sentences.push(format!(
-            "They sit on two levels: {low} near {} and {high} near {}. An average of both describes neither.",
+            "The runs form two groups: {low} near {} and {high} near {}. Their average describes neither.",
             Quantity::Iops.value(low_iops),
             Quantity::Iops.value(high_iops)
         ));
@@ -69,8 +69,8 @@ fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
         let how = if percent < 0.0 { "slower" } else { "faster" };
         sentences.push(format!("The first run was {:.1} % {how} than the others; leave it out.", percent.abs()));
     }
-    let mood = if found.levels.is_some() || found.first_run_percent.is_some() { Mood::Warn } else { Mood::Good };
-    Answer { mood, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
+    let tone = if found.levels.is_some() || found.first_run_percent.is_some() { Tone::Warn } else { Tone::Good };
+    Answer { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
 }
 
 fn table(found: &Repeats) -> Table {

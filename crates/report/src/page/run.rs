@@ -1,6 +1,6 @@
 //! The page of one result.
 
-use super::block::{Banner, Block, Column, Found, Mood, Page, Section, Table, Tile, charts};
+use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Tone, charts};
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
@@ -11,6 +11,7 @@ use crate::verdict_block::SOUND;
 use model::confidence::HalfWidths;
 use model::profile::TimeSpan;
 use model::result::{Directions, Ending, LatencyDistribution, LoadLoop, Measured, RunResult, TimeSpanResult};
+use model::units::mib;
 use model::verdict::{Severity, Verdict};
 use stats::NAMED_PERCENTILES;
 use std::io;
@@ -25,12 +26,12 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) 
         sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
     }
     let several = result.time_spans.len() > 1;
-    for (index, happened) in result.time_spans.iter().enumerate() {
+    for (index, span_result) in result.time_spans.iter().enumerate() {
         let heading = if several { format!("Timespan {}", index + 1) } else { String::new() };
-        sections.extend(time_span(result.profile.time_spans.get(index), happened, &heading)?);
+        sections.extend(time_span(result.profile.time_spans.get(index), span_result, &heading)?);
     }
     // Only the first timespan's beginning is known.
-    let first = result.time_spans.first().and_then(|happened| happened.measured.as_ref());
+    let first = result.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
     if let Some((recording, measured)) = devices.zip(first) {
         sections.extend(recording::during(recording, result, measured)?);
     }
@@ -47,30 +48,34 @@ pub(super) fn title(result: &RunResult, name: &str) -> String {
 }
 
 /// Verdict and headline, charts, tables.
-pub(super) fn time_span(span: Option<&TimeSpan>, happened: &TimeSpanResult, heading: &str) -> io::Result<Vec<Section>> {
+pub(super) fn time_span(
+    span: Option<&TimeSpan>,
+    span_result: &TimeSpanResult,
+    heading: &str,
+) -> io::Result<Vec<Section>> {
     let mut first = Vec::new();
-    if !happened.errors.is_empty() {
-        first.push(failure("An error ended it", &happened.errors));
+    if !span_result.errors.is_empty() {
+        first.push(failure("An error ended the timespan", &span_result.errors));
     }
-    first.extend(happened.verdict.as_ref().map(verdict));
-    let Some(measured) = &happened.measured else {
-        if happened.errors.is_empty() {
-            first.push(failure("Nothing was measured", &[ended(happened.outcome).to_owned()]));
+    first.extend(span_result.verdict.as_ref().map(verdict));
+    let Some(measured) = &span_result.measured else {
+        if span_result.errors.is_empty() {
+            first.push(failure("Nothing was measured", &[ended(span_result.outcome).to_owned()]));
         }
         return Ok(vec![Section::new(heading, first)]);
     };
-    first.push(Block::Tiles { tiles: tiles(happened, measured) });
+    first.push(Block::Tiles { tiles: tiles(span_result, measured) });
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
-    sections.push(Section::new("Course and distribution", charts(&of_time_span(span, measured))?));
-    let tables = [devices(happened), percentiles(measured), slowest(measured), kernel_messages(measured)];
+    sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
+    let tables = [devices(span_result), percentiles(measured), slowest(measured), kernel_messages(measured)];
     let tables = tables.into_iter().flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {
-        sections.push(Section::new("In figures", tables));
+        sections.push(Section::new("Tables", tables));
     }
-    if !happened.notes.is_empty() {
-        let sentences = happened.notes.iter().map(|note| text(note.to_string().as_bytes())).collect();
+    if !span_result.notes.is_empty() {
+        let sentences = span_result.notes.iter().map(|note| text(note.to_string().as_bytes())).collect();
         sections.push(Section::new("Notes", vec![Block::Notes { heading: String::new(), sentences }]));
     }
     Ok(sections)
@@ -78,14 +83,14 @@ pub(super) fn time_span(span: Option<&TimeSpan>, happened: &TimeSpanResult, head
 
 fn failure(headline: &str, reasons: &[String]) -> Block {
     let found = |reason: &String| Found {
-        mood: Mood::Bad,
+        tone: Tone::Bad,
         word: "ERROR".to_owned(),
         name: String::new(),
         figure: text(reason.as_bytes()),
         advice: String::new(),
     };
     Block::Verdict(Banner {
-        mood: Mood::Bad,
+        tone: Tone::Bad,
         headline: headline.to_owned(),
         findings: reasons.iter().map(found).collect(),
     })
@@ -95,7 +100,7 @@ const fn ended(outcome: Ending) -> &'static str {
     match outcome {
         Ending::NotRun => "it was not run, because an earlier timespan failed or the run was stopped",
         Ending::Stopped => "it was stopped before the measurement began",
-        Ending::Completed | Ending::Failed => "the result has no figures",
+        Ending::Completed | Ending::Failed => "the result has no measurements",
     }
 }
 
@@ -103,26 +108,26 @@ const fn ended(outcome: Ending) -> &'static str {
 pub(super) fn verdict(verdict: &Verdict) -> Block {
     let severity = verdict.severity();
     let headline = match severity {
-        Some(Severity::Invalid) => "INVALID: a figure is not what it claims to be".to_owned(),
-        Some(Severity::Warn) => "WARN: something that is not the target moved the figures".to_owned(),
+        Some(Severity::Invalid) => "INVALID: the results are not valid".to_owned(),
+        Some(Severity::Warn) => "WARN: something other than the target affected the results".to_owned(),
         Some(Severity::Note) | None => format!("Sound: {SOUND}"),
     };
     let findings = verdict.findings.iter().map(|finding| Found {
-        mood: match finding.severity {
-            Severity::Note => Mood::Plain,
-            graver => Mood::of(Some(graver)),
+        tone: match finding.severity {
+            Severity::Note => Tone::Plain,
+            graver => Tone::of(Some(graver)),
         },
         word: finding.severity.word().to_owned(),
         name: text(finding.name.as_bytes()),
         figure: text(finding.figure.as_bytes()),
         advice: text(finding.advice.as_bytes()),
     });
-    Block::Verdict(Banner { mood: Mood::of(severity), headline, findings: findings.collect() })
+    Block::Verdict(Banner { tone: Tone::of(severity), headline, findings: findings.collect() })
 }
 
 /// The figures that are quoted, with half their intervals.
-fn tiles(happened: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
-    let Some(headline) = stats::headline(happened) else { return Vec::new() };
+fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
+    let Some(headline) = stats::headline(span_result) else { return Vec::new() };
     let confidence = measured.confidence.as_ref().and_then(|confidence| confidence.total.as_ref());
     let give_or_take = |of: fn(&HalfWidths) -> Option<f64>, shown: fn(f64) -> String| {
         confidence.and_then(of).map(|half| format!("± {}", shown(half))).unwrap_or_default()
@@ -137,9 +142,9 @@ fn tiles(happened: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         tile("I/Os per second", grouped(headline.iops), "", give_or_take(|half| Some(half.iops), grouped)),
         tile(
             "Throughput",
-            Quantity::MibPerS.value(headline.mib_per_s).replace(" MiB/s", ""),
+            Quantity::MibPerS.value(mib(headline.bytes_per_s)).replace(" MiB/s", ""),
             "MiB/s",
-            give_or_take(|half| Some(half.mib_per_s), significant),
+            give_or_take(|half| Some(mib(half.bytes_per_s)), significant),
         ),
     ];
     let mut add_latency = |label: &str, ns: Option<f64>, beside: String| {
@@ -189,7 +194,7 @@ fn totals(measured: &Measured) -> Table {
             name.to_owned(),
             grouped(figures.ios as f64),
             grouped(figures.iops),
-            Quantity::MibPerS.value(figures.mib_per_s).replace(" MiB/s", ""),
+            Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
             known(latencies.map(|latency| latency.mean_ns)),
             known(latencies.map(|latency| latency.std_dev_ns)),
             known(latencies.and_then(|latency| latency.max_ns).map(|ns| ns as f64)),
@@ -210,7 +215,7 @@ fn totals(measured: &Measured) -> Table {
             load(measured),
             measured.thread_count,
             if measured.thread_count == 1 { "thread" } else { "threads" },
-            if measured.is_partial { "; it ended before its time" } else { "" }
+            if measured.is_partial { "; it ended early" } else { "" }
         ),
         ..Table::default()
     }
@@ -256,8 +261,8 @@ fn percentiles(measured: &Measured) -> Option<Table> {
 }
 
 /// What the devices below saw, beside this program (`-eDISK_IO`).
-fn devices(happened: &TimeSpanResult) -> Option<Table> {
-    let stacks = &happened.kernel_events.as_ref()?.stacks;
+fn devices(span_result: &TimeSpanResult) -> Option<Table> {
+    let stacks = &span_result.kernel_events.as_ref()?.stacks;
     let mut rows = Vec::new();
     for level in stacks.iter().flat_map(|stack| &stack.levels) {
         let indent = "\u{2003}".repeat(level.depth as usize);
@@ -271,18 +276,18 @@ fn devices(happened: &TimeSpanResult) -> Option<Table> {
                 kind.to_owned(),
                 grouped(figures.ios as f64),
                 grouped(figures.iops),
-                Quantity::MibPerS.value(figures.mib_per_s).replace(" MiB/s", ""),
-                figures.mean_latency_ns.map_or_else(|| "-".to_owned(), latency),
+                Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+                figures.latency_mean_ns.map_or_else(|| "-".to_owned(), latency),
             ]);
         }
     }
     let columns = [Column::text("level"), Column::text("kind")];
     let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
     (!rows.is_empty()).then(|| Table {
-        heading: "Device against tool".to_owned(),
+        heading: "I/O at each level".to_owned(),
         columns: columns.into_iter().chain(numbers).collect(),
         rows,
-        note: "Devices: requests of everybody, from their making to their completion (/sys/block/*/stat).".to_owned(),
+        note: "Devices: requests from all programs, from creation to completion (/sys/block/*/stat).".to_owned(),
     })
 }
 
@@ -325,7 +330,7 @@ fn kernel_messages(measured: &Measured) -> Option<Table> {
     };
     let rows: Vec<Vec<String>> = messages.map(row).collect();
     (!rows.is_empty()).then(|| Table {
-        heading: "What the kernel said meanwhile".to_owned(),
+        heading: "Kernel messages during the slowest I/Os".to_owned(),
         columns: vec![Column::number("at"), Column::text("message")],
         rows,
         note: String::new(),

@@ -1,6 +1,6 @@
 //! The page of a sweep: which setting to use, and why.
 
-use super::block::{Answer, Banner, Block, Column, Found, Mood, Page, Section, Table, charts};
+use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, grids, latency_over_depth, over_settings, throughput_over_depth};
 use super::environment::{environment, subtitle};
 use super::foreign_text::{quoted, text};
@@ -11,6 +11,7 @@ use model::headline::Headline;
 use model::limit::LimitFound;
 use model::result::RunResult;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome};
+use model::units::mib;
 use model::verdict::Severity;
 use std::io;
 
@@ -28,9 +29,9 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
     }
     if let (Some(result), Some(point)) = (chosen, stats::sweep::recommended(sweep)) {
         let settings = Setting::typed_all(&sweep.points[point].settings);
-        for (index, happened) in result.time_spans.iter().enumerate() {
+        for (index, span_result) in result.time_spans.iter().enumerate() {
             let heading = format!("The run with {}", text(settings.as_bytes()));
-            sections.extend(time_span(result.profile.time_spans.get(index), happened, &heading)?);
+            sections.extend(time_span(result.profile.time_spans.get(index), span_result, &heading)?);
         }
         sections.push(environment(result));
     }
@@ -58,7 +59,7 @@ pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
     let words: Vec<String> = sweep.words.iter().map(|word| quoted(&text(word.as_bytes()))).collect();
     let words = format!("diskspd {subcommand} {}", words.join(" "));
     let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
-    Section::new("To repeat it", vec![Block::Command { words, hint }])
+    Section::new("Command line", vec![Block::Command { words, hint }])
 }
 
 /// The answer for each series of depths, or the best point.
@@ -80,7 +81,7 @@ fn of_limits(sweep: &Sweep, found: &LimitFound) -> Answer {
     let written = text_of_lines(&written);
     let mut lines = written.into_iter();
     Answer {
-        mood: if found.holds.is_some() { Mood::Good } else { Mood::Bad },
+        tone: if found.holds.is_some() { Tone::Good } else { Tone::Bad },
         about: String::new(),
         headline: lines.next().unwrap_or_default(),
         sentences: lines.collect(),
@@ -96,30 +97,31 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let Some(Knee { efficient, saturation }) = &series.knee else {
         return Answer {
-            mood: Mood::Plain,
+            tone: Tone::Plain,
             about,
-            headline: "Too few depths to say which is best".to_owned(),
+            headline: "Too few depths to find the best".to_owned(),
             sentences: vec![format!("{} are needed.", stats::DEPTHS_MIN)],
         };
     };
     let mut sentences = vec![why_efficient(sweep, series, efficient)];
     match saturation {
         Saturation::At { depth, .. } if depth.depth == efficient.depth => {
-            sentences.push("It saturates the target, too: throughput is within 5 % of its plateau.".to_owned());
+            sentences.push("It also saturates the target: throughput is within 5 % of its plateau.".to_owned());
         }
         Saturation::At { depth, plateau_iops } => sentences.push(format!(
-            "If only throughput counts: {}, {}. There it is within 5 % of its plateau of {}; more depth adds waiting only.",
+            "If only throughput counts: {}, {}. There it is within 5 % of its plateau of {}; more depth only adds \
+             latency.",
             named(sweep, series, depth),
             figures_at(sweep, series, depth.depth),
             Quantity::Iops.value(*plateau_iops),
         )),
         Saturation::StillRising { doubling_percent } => sentences.push(format!(
-            "Throughput still rises at the largest depth that was tried: twice as much would bring about {doubling_percent:.0} % \
-             more. Where it ends, a sweep over larger depths would tell."
+            "Throughput still rises at the largest depth tried: twice the depth would give about {doubling_percent:.0} \
+             % more. Sweep larger depths to find the saturation point."
         )),
     }
     sentences.extend(how_sure(efficient, saturation));
-    Answer { mood: Mood::Good, about, headline: format!("Use {}", named(sweep, series, efficient)), sentences }
+    Answer { tone: Tone::Good, about, headline: format!("Use {}", named(sweep, series, efficient)), sentences }
 }
 
 /// `depth 8 (-o8)`
@@ -180,7 +182,7 @@ fn best(sweep: &Sweep) -> Option<Answer> {
     let point = stats::sweep::best(sweep)?;
     let figures = stats::sweep::figures(sweep, point)?;
     Some(Answer {
-        mood: Mood::Good,
+        tone: Tone::Good,
         about: String::new(),
         headline: format!(
             "Most I/Os per second: {}",
@@ -197,7 +199,7 @@ pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
         let settings = || text(Setting::typed_all(&sweep.points[visit.point].settings).as_bytes());
         if let VisitOutcome::Failed { reasons } = &visit.outcome {
             findings.push(Found {
-                mood: Mood::Bad,
+                tone: Tone::Bad,
                 word: "FAILED".to_owned(),
                 name: settings(),
                 figure: text(reasons.join("; ").as_bytes()),
@@ -215,18 +217,17 @@ pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
             .collect();
         if !files.is_empty() {
             findings.push(Found {
-                mood: Mood::of(Some(severity)),
+                tone: Tone::of(Some(severity)),
                 word: severity.word().to_owned(),
                 name: String::new(),
                 figure: format!("the verdict on {} of {} runs: {}", files.len(), sweep.visits.len(), shortened(&files)),
-                advice: "diskspd report FILE tells what was found".to_owned(),
+                advice: "see the findings with diskspd report FILE".to_owned(),
             });
         }
     }
-    let mood = findings.iter().map(|found| found.mood).max()?;
-    let headline =
-        if mood == Mood::Bad { "Some runs failed or are invalid" } else { "Some runs may not be what they seem" };
-    Some(Block::Verdict(Banner { mood, headline: headline.to_owned(), findings }))
+    let tone = findings.iter().map(|found| found.tone).max()?;
+    let headline = if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Some runs have warnings" };
+    Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
 }
 
 fn shortened(files: &[String]) -> String {
@@ -258,7 +259,7 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
     cells.extend([
         known(figures.depth.map(|depth| depth.to_string())),
         grouped(figures.iops),
-        significant(figures.mib_per_s),
+        significant(mib(figures.bytes_per_s)),
         known(figures.mean_ns.map(latency)),
         known(figures.p99_ns.map(|ns| latency(ns as f64))),
         significant(figures.cpu_percent),

@@ -24,7 +24,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let (text, is_exact) = decoded;
     let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text };
     let note = (!is_exact).then(|| Note::Verbatim {
-        text: "the file read is not all UTF-8 or UTF-16; what is not is shown as \u{fffd}".to_owned(),
+        text: "the file is not valid UTF-8 or UTF-16; invalid bytes are shown as \u{fffd}".to_owned(),
     });
     Decoded { text, note }
 }

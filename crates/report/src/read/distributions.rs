@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// Threads by path, in byte order of the paths.
 type Users = BTreeMap<Vec<u8>, (PathBuf, BTreeSet<u32>)>;
 
-/// More than any run has threads on targets; it bounds what a text can stand for.
+/// More threads on targets than any run has; bounds the memory that a text can claim.
 const USERS_MAX: usize = 1 << 22;
 
-/// Equal lists once, each with everybody who used it.
+/// Equal lists once, each with all its users.
 #[derive(Default)]
 pub(super) struct Distributions {
     lists: BTreeMap<EffectiveDistribution, Users>,
@@ -40,7 +40,7 @@ impl Distributions {
         Ok(())
     }
 
-    /// The lists in order of their ranges; tells the rows which is theirs.
+    /// The lists in order of their ranges; assigns each row its list.
     pub(super) fn finish(self, rows: &mut [Row]) -> Vec<DistributionUse> {
         let mut lists: Vec<_> = self.lists.into_iter().collect();
         lists.sort_by(|(a, _), (b, _)| (&a.ranges, a.io_span).cmp(&(&b.ranges, b.io_span)));

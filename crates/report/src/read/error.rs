@@ -7,13 +7,13 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
     /// It is larger than anything that is read.
-    #[error("{bytes} bytes are more than a result may have ({BYTES_MAX})")]
+    #[error("{bytes} bytes is too large for a result (at most {BYTES_MAX})")]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
     /// It does not begin like one.
-    #[error("this is no result of DiskSpd: there is neither a line '<Results>' nor one 'Command Line:'")]
+    #[error("not a DiskSpd result: there is no line '<Results>' or 'Command Line:'")]
     NotAResult,
     /// It begins like one and goes on like none.
     #[error("line {line}, column {column}: {reason}")]

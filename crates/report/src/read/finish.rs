@@ -24,9 +24,9 @@ pub(super) fn number_targets(rows: &mut [Row], span: &TimeSpan) {
 }
 
 /// How a timespan ended, as far as it shows.
-pub(super) fn ending(happened: &TimeSpanResult) -> Ending {
-    match &happened.measured {
-        _ if !happened.errors.is_empty() => Ending::Failed,
+pub(super) fn ending(span_result: &TimeSpanResult) -> Ending {
+    match &span_result.measured {
+        _ if !span_result.errors.is_empty() => Ending::Failed,
         Some(measured) if measured.is_partial => Ending::Stopped,
         Some(_) => Ending::Completed,
         None => Ending::Stopped,
@@ -45,18 +45,14 @@ pub(super) fn align(profile: &mut Profile, time_spans: &mut Vec<TimeSpanResult>)
     time_spans.resize_with(count, TimeSpanResult::default);
 }
 
-/// Sums over the timespans, if there are several and none were read.
+/// Sums over the timespans, if none were read.
 pub(super) fn totals(result: &mut RunResult) {
-    if result.totals.is_none() && result.time_spans.len() > 1 {
-        result.totals = Some(stats::totals(&result.time_spans));
-    }
+    result.totals = result.totals.or_else(|| stats::totals(&result.time_spans));
 }
 
 /// Latency of reads and writes together, where only each is known.
 pub(super) fn pool_total(figures: &mut Directions<Figures>) {
     if figures.total.latency.is_none() {
-        let parts = [figures.read, figures.write].into_iter().filter(|part| part.ios > 0);
-        let known: Option<Vec<_>> = parts.map(|part| part.latency.map(|latency| (part.ios, latency))).collect();
-        figures.total.latency = known.and_then(stats::pooled);
+        figures.total.latency = stats::pooled_latency([figures.read, figures.write]);
     }
 }

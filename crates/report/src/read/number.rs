@@ -6,7 +6,7 @@ use std::str::FromStr;
 pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     let text = text.trim();
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_plain.then(|| text.parse().ok()).flatten().ok_or_else(|| format!("'{}' is no whole number", shown(text)))
+    is_plain.then(|| text.parse().ok()).flatten().ok_or_else(|| format!("'{}' is not a whole number", shown(text)))
 }
 
 /// A number that is not negative. `None` for what C libraries print of a division by zero.
@@ -18,7 +18,7 @@ pub(super) fn real(text: &str) -> Result<Option<f64>, String> {
     }
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value: Option<f64> = is_plain.then(|| text.parse().ok()).flatten();
-    value.filter(|value| value.is_finite()).map(Some).ok_or_else(|| format!("'{}' is no number", shown(text)))
+    value.filter(|value| value.is_finite()).map(Some).ok_or_else(|| format!("'{}' is not a number", shown(text)))
 }
 
 /// Milliseconds as nanoseconds.
@@ -39,7 +39,7 @@ pub(super) fn seconds_as_ns(seconds: f64) -> u64 {
 /// A percentile's rank, from percent: `99.9`.
 pub(super) fn rank_ppb(percent: &str) -> Result<u64, String> {
     const DECIMALS: usize = 7;
-    let wrong = || format!("'{}' is no percentile from 0 to 100", shown(percent));
+    let wrong = || format!("'{}' is not a percentile from 0 to 100", shown(percent));
     let (units, decimals) = percent.trim().split_once('.').unwrap_or((percent.trim(), ""));
     if decimals.len() > DECIMALS || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong());
@@ -54,7 +54,7 @@ pub(super) fn rank_ppb(percent: &str) -> Result<u64, String> {
 /// versions, which are binary too.
 pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
-    let wrong = || format!("'{}' is no size", shown(text));
+    let wrong = || format!("'{}' is not a size", shown(text));
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim() {

@@ -7,7 +7,7 @@ use model::kernel_events::{EventClass, IoLevel, IoStack, KernelEvents};
 use std::fmt::Display;
 use std::io;
 
-/// `ETW`, as far as there are counters. What `DiskSpd` tells of its session has no equivalent.
+/// `ETW`, as far as there are counters. What `DiskSpd` reports about its session has no equivalent.
 pub(super) fn element(xml: &mut Writer<'_>, events: &KernelEvents) -> io::Result<()> {
     if events.classes.is_empty() {
         return Ok(());
@@ -45,7 +45,7 @@ fn level(xml: &mut Writer<'_>, level: &IoLevel) -> io::Result<()> {
     for (kind, figures) in [("Read", &level.read), ("Write", &level.write)] {
         cells.push((format!("{kind}Ios"), figures.ios.to_string()));
         cells.push((format!("{kind}Bytes"), figures.bytes.to_string()));
-        cells.extend(figures.mean_latency_ns.map(|ns| (format!("{kind}AvgMilliseconds"), ms(ns))));
+        cells.extend(figures.latency_mean_ns.map(|ns| (format!("{kind}AvgMilliseconds"), ms(ns))));
     }
     let attributes: Vec<(&str, &dyn Display)> =
         cells.iter().map(|(name, value)| (name.as_str(), value as &dyn Display)).collect();

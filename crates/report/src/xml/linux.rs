@@ -10,11 +10,12 @@ use super::writer::Writer;
 use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::expectation::{Ceiling, Expectation};
 use model::result::{Directions, FlushFigures, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
+use model::units::mib;
 use model::verdict::{Finding, Verdict};
 use std::fmt::Display;
 use std::io;
 
-/// What concerns the whole run and stands here because the document has no other place for it.
+/// Data of the whole run, here because the document has no other place for it.
 pub(super) struct AboutRun<'a> {
     /// In the first timespan.
     pub(super) before: Option<&'a RunResult>,
@@ -22,7 +23,7 @@ pub(super) struct AboutRun<'a> {
     pub(super) after: Option<&'a RunResult>,
 }
 
-pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run: &AboutRun<'_>) -> io::Result<()> {
+pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_run: &AboutRun<'_>) -> io::Result<()> {
     xml.inside("Linux", &[], |xml| {
         if let Some(RunResult { command_line, labels, .. }) = about_run.before {
             xml.element("CommandLine", command_line)?;
@@ -30,20 +31,20 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
                 xml.element_with("Label", &[("Name", name)], value)?;
             }
         }
-        if let Some(measured) = &happened.measured {
+        if let Some(measured) = &span_result.measured {
             // The test time has two decimals, too few to divide by after a short run.
             xml.element("ElapsedNanoseconds", measured.elapsed_ns)?;
             if measured.is_partial {
                 xml.element("Partial", true)?;
             }
         }
-        for engine in &happened.engines {
+        for engine in &span_result.engines {
             xml.element("Engine", engine.name())?;
         }
-        for error in &happened.errors {
+        for error in &span_result.errors {
             xml.element("Failure", error)?;
         }
-        for note in &happened.notes {
+        for note in &span_result.notes {
             xml.element("Note", note)?;
         }
         if let Some(RunResult { errors, warnings, notes, .. }) = about_run.after {
@@ -51,21 +52,21 @@ pub(super) fn element(xml: &mut Writer<'_>, happened: &TimeSpanResult, about_run
             warnings.iter().try_for_each(|warning| xml.element("RunWarning", warning))?;
             notes.iter().try_for_each(|note| xml.element("RunNote", note))?;
         }
-        if let Some(events) = &happened.kernel_events {
+        if let Some(events) = &span_result.kernel_events {
             events::beside(xml, events)?;
         }
-        let targets = happened.measured.iter().flat_map(|measured| &measured.target_latencies);
+        let targets = span_result.measured.iter().flat_map(|measured| &measured.target_latencies);
         targets.into_iter().try_for_each(|(path, latencies)| {
             latency(xml, "TargetLatency", &[("Path", path.display().to_string())], latencies)
         })?;
-        let load_loop = happened.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
+        let load_loop = span_result.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
-        let flushes = happened.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
+        let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
         flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
-        let confidence = happened.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
+        let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
-        happened.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
-        happened.expectation.as_ref().map_or(Ok(()), |expectation| self::expectation(xml, expectation))
+        span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
+        span_result.expectation.as_ref().map_or(Ok(()), |expectation| self::expectation(xml, expectation))
     })
 }
 
@@ -108,8 +109,9 @@ fn confidence(xml: &mut Writer<'_>, confidence: &Directions<Option<HalfWidths>>)
     let Directions { read, write, total } = confidence;
     xml.inside("Confidence", &[("Percent", &95)], |xml| {
         for (direction, half_widths) in [("Read", read), ("Write", write), ("Total", total)] {
-            let Some(HalfWidths { iops, mib_per_s, latency_mean_ns, percentiles }) = half_widths else { continue };
-            let (iops, mib_per_s, mean) = (two_decimals(*iops), two_decimals(*mib_per_s), latency_mean_ns.map(ms));
+            let Some(HalfWidths { iops, bytes_per_s, latency_mean_ns, percentiles }) = half_widths else { continue };
+            let (iops, mib_per_s, mean) =
+                (two_decimals(*iops), two_decimals(mib(*bytes_per_s)), latency_mean_ns.map(ms));
             let mut attributes: Vec<(&str, &dyn Display)> =
                 vec![("Direction", &direction), ("IosPerSecond", &iops), ("MiBPerSecond", &mib_per_s)];
             attributes.extend(mean.as_ref().map(|ms| ("AvgMilliseconds", ms as &dyn Display)));

@@ -26,13 +26,13 @@ pub fn xml(result: &RunResult, profile_xml: &str, out: &mut dyn Write) -> io::Re
         system::element(xml, &result.system, &result.tool, result.started_at)?;
         xml.elements(profile_xml)?;
         let last = result.time_spans.len().saturating_sub(1);
-        for (index, happened) in result.time_spans.iter().enumerate() {
+        for (index, span_result) in result.time_spans.iter().enumerate() {
             let Some(span) = result.profile.time_spans.get(index) else { break };
             let about_run =
                 linux::AboutRun { before: (index == 0).then_some(result), after: (index == last).then_some(result) };
             time_span::element(
                 xml,
-                &time_span::Shown { span, happened, about_run, topology: &result.system.topology },
+                &time_span::Shown { span, span_result, about_run, topology: &result.system.topology },
             )?;
         }
         Ok(())

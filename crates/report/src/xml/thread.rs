@@ -12,8 +12,10 @@ use std::io;
 
 /// One element per thread, ascending.
 pub(super) fn elements(xml: &mut Writer<'_>, span: &TimeSpan, measured: &Measured) -> io::Result<()> {
+    // DiskSpd counts them on its rings alone.
+    let counted = span.io_ring.and(measured.submissions.as_ref());
     let submits: BTreeMap<u32, u64> =
-        measured.submissions.iter().flat_map(|all| &all.threads).map(|&(thread, count, _)| (thread, count)).collect();
+        counted.iter().flat_map(|all| &all.threads).map(|&(thread, count, _)| (thread, count)).collect();
     let waits: BTreeMap<u32, &WaitCounts> = measured.waits.iter().map(|waits| (waits.thread, &waits.counts)).collect();
     for rows in measured.rows.chunk_by(|a, b| a.thread == b.thread) {
         let Some(Row { thread, .. }) = rows.first() else { continue };

@@ -16,28 +16,28 @@ const NOTHING_MEASURED: &str = "The test was interrupted before the measurements
 /// A timespan and what is shown with it.
 pub(super) struct Shown<'a> {
     pub(super) span: &'a TimeSpan,
-    pub(super) happened: &'a TimeSpanResult,
+    pub(super) span_result: &'a TimeSpanResult,
     pub(super) about_run: AboutRun<'a>,
     pub(super) topology: &'a Topology,
 }
 
 pub(super) fn element(xml: &mut Writer<'_>, shown: &Shown<'_>) -> io::Result<()> {
     xml.inside("TimeSpan", &[], |xml| {
-        match &shown.happened.measured {
+        match &shown.span_result.measured {
             None => xml.element("Error", NOTHING_MEASURED)?,
             Some(measured) => figures(xml, shown, measured)?,
         }
-        linux::element(xml, shown.happened, &shown.about_run)
+        linux::element(xml, shown.span_result, &shown.about_run)
     })
 }
 
 fn figures(xml: &mut Writer<'_>, shown: &Shown<'_>, measured: &Measured) -> io::Result<()> {
-    let Shown { span, happened, topology, .. } = *shown;
+    let Shown { span, span_result, topology, .. } = *shown;
     xml.element("TestTimeSeconds", two_decimals(measured.elapsed_ns as f64 / 1e9))?;
     xml.element("ThreadCount", measured.thread_count)?;
     xml.element("RequestCount", span.request_count)?;
     xml.element("ProcCount", topology.cpus.len())?;
-    xml.element("EffectiveBufferSeparation", happened.buffer_separation_bytes)?;
+    xml.element("EffectiveBufferSeparation", span_result.buffer_separation_bytes)?;
     if let Some(affinity) = &measured.effective_affinity {
         xml.inside("EffectiveAffinity", &[], |xml| system::masks(xml, affinity))?;
     }
@@ -51,7 +51,7 @@ fn figures(xml: &mut Writer<'_>, shown: &Shown<'_>, measured: &Measured) -> io::
     if span.calculate_iops_std_dev {
         statistics::iops(xml, &measured.total, &measured.intervals, span.interval_ms)?;
     }
-    if let Some(events) = &happened.kernel_events {
+    if let Some(events) = &span_result.kernel_events {
         events::element(xml, events)?;
     }
     thread::elements(xml, span, measured)

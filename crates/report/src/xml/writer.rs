@@ -6,7 +6,7 @@ use std::io::{self, Write};
 /// Names and values of attributes, in order.
 pub(super) type Attributes<'a> = &'a [(&'a str, &'a dyn Display)];
 
-/// Writes elements. A line feed stands between lines, none after the last.
+/// Writes elements, with a line feed between lines and none after the last.
 pub(super) struct Writer<'a> {
     out: &'a mut dyn Write,
     depth: usize,
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Where a text stands.
+/// The position of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Content,

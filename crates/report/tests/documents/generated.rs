@@ -122,13 +122,14 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
     });
     // Plans are in no other document.
     result.plan = None;
-    for (span, happened) in spans.iter().zip(&mut result.time_spans) {
+    for (span, span_result) in spans.iter().zip(&mut result.time_spans) {
         let kind = if span.has_ring || !span.is_pool { EngineKind::IoUring } else { EngineKind::Synchronous };
-        happened.engines = vec![kind; span.targets];
-        happened.kernel_events = (span.waits[4] % 2 == 0 && happened.measured.is_some()).then(|| kernel_events(span));
-        let Some(measured) = &mut happened.measured else { continue };
-        happened.verdict = (span.outcome > 0).then(|| verdict(span));
-        happened.expectation = span.waits[4].is_multiple_of(3).then(|| expectation(span));
+        span_result.engines = vec![kind; span.targets];
+        span_result.kernel_events =
+            (span.waits[4] % 2 == 0 && span_result.measured.is_some()).then(|| kernel_events(span));
+        let Some(measured) = &mut span_result.measured else { continue };
+        span_result.verdict = (span.outcome > 0).then(|| verdict(span));
+        span_result.expectation = span.waits[4].is_multiple_of(3).then(|| expectation(span));
         if span.has_distribution {
             measured.distributions = vec![distribution(span)];
             measured.rows.iter_mut().filter(|row| row.target == 0).for_each(|row| row.distribution = Some(0));

@@ -94,7 +94,7 @@ fn entities_are_not_expanded() {
     assert!(report::read(bomb.as_bytes()).is_err());
     let bomb = format!("<?xml version=\"1.0\"?>\n{bomb}");
     let error = report::read(bomb.as_bytes()).expect_err("a document type is refused");
-    assert_eq!(error.to_string(), "line 1, column 1: a document type (<!DOCTYPE>) does not belong in a result");
+    assert_eq!(error.to_string(), "line 1, column 1: a result must not have a document type (<!DOCTYPE>)");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn threads_that_cannot_be_are_not_listed() {
     let list = "target: a [thread: 0 - 4294967295]\n    90% of IO => [     0    -    816KiB)\n";
     let document = TEXT[2].1.replace("target: test.dat [thread: 0 1]\n", list);
     let error = report::read(document.as_bytes()).expect_err("no run has so many");
-    assert!(error.to_string().contains("no run has more than 65536 threads"), "{error}");
+    assert!(error.to_string().contains("a run has at most 65536 threads"), "{error}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn errors_say_where_and_what_would_be_right() {
     let text = TEXT[0].1;
     assert_eq!(
         message(&text.replace("thread count:\t\t2", "thread count:\t\ttwo")),
-        "line 46, column 16: 'two' is no whole number"
+        "line 46, column 16: 'two' is not a whole number"
     );
     assert_eq!(
         message(&text.replace("Read IO\n", "Other IO\n")),
@@ -121,10 +121,10 @@ fn errors_say_where_and_what_would_be_right() {
         )
     );
     let only_profile = text.split("Results for").next().unwrap_or_default();
-    assert!(message(only_profile).contains("there are no results in it"));
+    assert!(message(only_profile).contains("no results: no line begins with"));
     assert_eq!(
         message("<Results>\n  <System>\n  </System>\n</Results>"),
-        "line 1, column 1: there is no result of a timespan (an element 'TimeSpan') in it"
+        "line 1, column 1: no timespan result found (element 'TimeSpan')"
     );
-    assert!(message("{\"schema\": 1}").starts_with("this is no result of DiskSpd"));
+    assert!(message("{\"schema\": 1}").starts_with("not a DiskSpd result"));
 }

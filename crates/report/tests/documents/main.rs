@@ -8,6 +8,7 @@ mod hostile;
 mod older;
 mod reader;
 mod round_trip;
+mod settings;
 
 use model::profile::ResultFormat;
 use model::result::RunResult;

@@ -8,7 +8,7 @@ use model::profile::{
     BypassIo, CacheMode, Distribution, EfficiencyOrder, GroupSpan, IoPriority, IoRing, Throughput, Traversal,
 };
 use model::result::{Measured, RunResult};
-use model::units::{Bytes, UnixTime};
+use model::units::{Bytes, UnixTime, mib};
 
 pub(crate) const DOCUMENTS: [&str; 5] = [
     include_str!("../data/layout-2.0.12.txt"),
@@ -35,7 +35,7 @@ fn text_of_2_0_12() {
     let measured = measured(&result);
     assert_eq!(measured.rows[0].target_size_bytes, 20 << 30);
     assert_eq!(measured.rows[1].figures.write.bytes, 109_101_056);
-    assert!((measured.total.total.mib_per_s - 69.5).abs() < 1e-9);
+    assert!((mib(measured.total.total.bytes_per_s) - 69.5).abs() < 1e-9);
     let total = measured.total_latency.as_ref().and_then(|all| all.total.as_ref()).expect("there is a table");
     assert_eq!(total.percentiles.len(), 14, "without the ninth nine");
     assert_eq!((total.count, total.figures.max_ns), (88_957, Some(9_731_000)));

@@ -25,7 +25,7 @@ fn value<'a>(node: Node<'a, '_>, path: &str) -> &'a str {
 }
 
 fn whole(node: Node<'_, '_>, path: &str) -> u64 {
-    value(node, path).parse().unwrap_or_else(|_| panic!("{path} is no whole number"))
+    value(node, path).parse().unwrap_or_else(|_| panic!("{path} is not a whole number"))
 }
 
 /// The value of a percentile, found by its text.
@@ -52,8 +52,9 @@ fn check(result: &RunResult, document: &Document<'_>) {
     assert_eq!(value(profile, "DisableAffinity"), "false");
     let spans = all(results, "TimeSpan");
     assert_eq!(spans.len(), result.time_spans.len());
-    for (span, (happened, asked)) in spans.into_iter().zip(result.time_spans.iter().zip(&result.profile.time_spans)) {
-        let Some(measured) = &happened.measured else {
+    for (span, (span_result, asked)) in spans.into_iter().zip(result.time_spans.iter().zip(&result.profile.time_spans))
+    {
+        let Some(measured) = &span_result.measured else {
             assert!(value(span, "Error").starts_with("The test was interrupted"));
             assert!(try_at(span, "TestTimeSeconds").is_none() && try_at(span, "Thread").is_none());
             continue;

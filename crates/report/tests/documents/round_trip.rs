@@ -7,6 +7,7 @@ use model::result::{
     CpuUsage, Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop,
     TimeSpanResult,
 };
+use model::units::mib;
 use proptest::prelude::*;
 
 fn near(a: f64, b: f64, tolerance: f64) -> bool {
@@ -32,7 +33,7 @@ fn same_figures(a: &Figures, b: &Figures) -> bool {
         (a, b) => a.is_none() && b.is_none(),
     };
     (a.bytes, a.ios) == (b.bytes, b.ios)
-        && near(a.mib_per_s, b.mib_per_s, 1e-9)
+        && near(mib(a.bytes_per_s), mib(b.bytes_per_s), 1e-9)
         && near(a.iops, b.iops, 1e-9)
         && same_deviation
         && same_latency(a.latency, b.latency)
@@ -98,7 +99,7 @@ fn same_half_widths(a: Option<&HalfWidths>, b: Option<&HalfWidths>) -> bool {
         a.rank_ppb == b.rank_ppb && same_ns(a.half_width_ns, b.half_width_ns)
     };
     near(a.iops, b.iops, 0.0051)
-        && near(a.mib_per_s, b.mib_per_s, 0.0051)
+        && near(mib(a.bytes_per_s), mib(b.bytes_per_s), 0.0051)
         && a.latency_mean_ns.is_some() == b.latency_mean_ns.is_some()
         && same_ns(a.latency_mean_ns.unwrap_or(0.0), b.latency_mean_ns.unwrap_or(0.0))
         && a.percentiles.len() == b.percentiles.len()
@@ -142,7 +143,8 @@ fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
     if let (Some(a), Some(b)) = (&a.confidence, &b.confidence) {
         prop_assert!(each(a, b, |a, b| same_half_widths(a.as_ref(), b.as_ref())), "{:?}\n{:?}", a, b);
     }
-    prop_assert_eq!(&a.submissions, &b.submissions);
+    // They are written with -u only.
+    prop_assert!(b.submissions.is_none() || a.submissions == b.submissions);
     prop_assert_eq!(&a.waits, &b.waits);
     Ok(())
 }
@@ -177,8 +179,12 @@ proptest! {
         prop_assert_eq!(read.started_at, result.started_at);
         prop_assert_eq!(&read.notes, &result.notes);
         prop_assert_eq!(read.time_spans.len(), result.time_spans.len());
-        for (a, b) in result.time_spans.iter().zip(&read.time_spans) {
+        let unlike = report::compare::unlike(&result, &read);
+        prop_assert_eq!(unlike.load, Vec::<String>::new());
+        for ((a, b), span) in result.time_spans.iter().zip(&read.time_spans).zip(&read.profile.time_spans) {
             check_time_span(a, b)?;
+            let has_submissions = b.measured.as_ref().is_some_and(|measured| measured.submissions.is_some());
+            prop_assert!(!has_submissions || span.io_ring.is_some());
         }
         prop_assert_eq!(read.totals.is_some(), result.totals.is_some());
         if let (Some(a), Some(b)) = (&result.totals, &read.totals) {

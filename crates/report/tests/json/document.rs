@@ -70,7 +70,7 @@ fn what_is_hard_to_write_survives() {
     let figures = measured(&mut result);
     figures.rows[0].path = path;
     figures.total.read.bytes = u64::MAX;
-    figures.total.read.mib_per_s = 0.1 + 0.2;
+    figures.total.read.bytes_per_s = 0.1 + 0.2;
     figures.total.write.latency =
         Some(LatencyFigures { mean_ns: f64::MIN_POSITIVE, std_dev_ns: 1e300, min_ns: None, max_ns: Some(u64::MAX) });
     assert_eq!(read(written(&result).as_bytes()).expect("we wrote it"), result);
@@ -87,8 +87,15 @@ fn fields_of_the_future_are_ignored_and_versions_of_it_refused() {
     let text = written(&example());
     let richer = text.replacen("\"command_line\"", "\"weather\": {\"rain\": [1]},\n  \"command_line\"", 1);
     assert_eq!(read(richer.as_bytes()).expect("a field is no reason"), example());
-    let newer = text.replacen("\"schema_version\": 1", "\"schema_version\": 2", 1);
-    assert!(matches!(read(newer.as_bytes()), Err(ReadError::TooNew { version: 2 })));
+    let newer = text.replacen("\"schema_version\": 2", "\"schema_version\": 3", 1);
+    assert!(matches!(read(newer.as_bytes()), Err(ReadError::TooNew { version: 3 })));
+}
+
+#[test]
+fn documents_of_version_1_are_read() {
+    let earlier = include_str!("version-1.json");
+    assert!(earlier.contains("\"schema_version\": 1") && earlier.contains("mib_per_s"));
+    assert_eq!(read(earlier.as_bytes()).expect("every version is read"), example());
 }
 
 #[test]
@@ -107,5 +114,20 @@ fn what_is_no_result_is_told_as_what_it_is() {
     ] {
         let error = read(bytes.as_bytes()).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn sweeps_of_every_version_are_read() {
+    let earlier = include_str!("../../../../fuzz/corpus/sweep/sweep.json");
+    assert!(earlier.contains("\"form\"") && earlier.contains("mib_per_s"));
+    let sweep = report::json::read_sweep(earlier.as_bytes()).expect("every version is read");
+    assert!(sweep.measured().any(|headline| headline.bytes_per_s > 0.0), "{sweep:?}");
+    for (text, expected) in [
+        (r#"{"schema": "diskspd-sweep", "schema_version": 3}"#, "unsupported version 3 (this program reads up to 2)"),
+        (r#"{"form": "diskspd-check/1"}"#, "unknown schema 'diskspd-check/1' (expected: diskspd-sweep)"),
+        ("{}", "unknown schema 'missing' (expected: diskspd-sweep)"),
+    ] {
+        assert_eq!(report::json::read_sweep(text.as_bytes()).expect_err(text), expected);
     }
 }

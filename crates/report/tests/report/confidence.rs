@@ -8,7 +8,7 @@ fn half_widths(percentiles: &[(u64, f64)]) -> HalfWidths {
     let percentile = |&(rank_ppb, half_width_ns)| PercentileHalfWidth { rank_ppb, half_width_ns };
     HalfWidths {
         iops: 120.456,
-        mib_per_s: 0.941,
+        bytes_per_s: 0.941 * 1_048_576.0,
         latency_mean_ns: Some(9_400.0),
         percentiles: percentiles.iter().map(percentile).collect(),
     }
@@ -50,5 +50,8 @@ fn reads_alone_are_the_total() {
 #[test]
 fn a_run_that_is_too_short_says_so() {
     let lines = lines(Directions::default());
-    assert_eq!(lines, "closed loop, depth 8\n95 % confidence: none, the run has fewer than 10 whole cells of 100 ms\n");
+    assert_eq!(
+        lines,
+        "closed loop, depth 8\n95 % confidence: none, the run has fewer than 10 full intervals of 100 ms\n"
+    );
 }

@@ -95,8 +95,8 @@ fn notes_stand_after_all_tables() {
     insta::assert_snapshot!(part(&report(&result), "    max", ""), @r"
         max |      9.731 |      8.846 |      9.731
 
-    NOTE: the alignment that direct I/O needs on 'data.bin' is not known; 4096 bytes assumed
-    NOTE: the hypervisor took 1.23% of the CPU time during the measurement (steal); it is in no column
+    NOTE: direct I/O alignment on 'data.bin' is unknown; assuming 4096 bytes
+    NOTE: the hypervisor took 1.23% of the CPU time during the measurement; this steal time is not in the CPU table
     ");
 }
 

@@ -51,7 +51,7 @@ fn counters_come_in_classes_and_levels_below_each_other() {
             source: b
 
     I/O at each level
-    devices: from the making of a request to its completion (/sys/block/*/stat)
+    devices: from the creation of a request to its completion (/sys/block/*/stat)
     target: 'data.bin'
     target: 'more.bin'
     level                    | type  |     I/Os     |    MiB/s   |  I/O per s | AvgLat(ms)

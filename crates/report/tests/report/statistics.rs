@@ -2,6 +2,7 @@
 
 use crate::support::{cells, latencies, measured, mix_run, part, report, row, with_deviation};
 use model::plan::{EffectiveDistribution, EffectiveRange};
+use model::profile::IoRing;
 use model::record::WaitCounts;
 use model::result::{Directions, DistributionUse, Figures, Submissions, ThreadWaits};
 use std::path::PathBuf;
@@ -178,6 +179,7 @@ fn wide_numbers_push_but_never_cut() {
 #[test]
 fn submissions_stand_between_the_tables_and_the_latencies() {
     let mut result = mix_run();
+    result.profile.time_spans[0].io_ring = Some(IoRing::default());
     measured(&mut result).submissions = Some(Submissions {
         threads: vec![(0, 61_250, 6125.0), (1, 60_980, 6098.0), (2, 40_110, 4011.0), (3, 40_020, 4002.0)],
         total_per_s: 20_236.0,

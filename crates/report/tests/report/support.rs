@@ -101,7 +101,7 @@ pub(crate) fn usage(
 
 /// Cells of a table row; latencies in milliseconds.
 pub(crate) fn cells(bytes: u64, ios: u64, mib_per_s: f64, ios_per_s: f64) -> Figures {
-    Figures { bytes, ios, mib_per_s, iops: ios_per_s, ..Figures::default() }
+    Figures { bytes, ios, bytes_per_s: mib_per_s * 1_048_576.0, iops: ios_per_s, ..Figures::default() }
 }
 
 pub(crate) fn with_latency(figures: Figures, mean_ms: f64, std_dev_ms: f64) -> Figures {
@@ -152,7 +152,7 @@ pub(crate) fn mix_run() -> RunResult {
         targets: vec![target],
         ..TimeSpan::default()
     };
-    let happened = TimeSpanResult {
+    let span_result = TimeSpanResult {
         outcome: Ending::Completed,
         engines: vec![model::plan::EngineKind::IoUring],
         buffer_separation_bytes: 16 << 20,
@@ -164,7 +164,7 @@ pub(crate) fn mix_run() -> RunResult {
         profile: Profile { time_spans: vec![span], ..Profile::default() },
         system: plain_machine(),
         started_at: STARTED_AT,
-        time_spans: vec![happened],
+        time_spans: vec![span_result],
         ..RunResult::default()
     }
 }

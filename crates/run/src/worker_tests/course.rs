@@ -22,11 +22,11 @@ fn plan(measure_latency: bool, intervals: Option<Intervals>) -> TimeSpanPlan {
 }
 
 fn measured(context: &Context, service: Service) -> (RowRecord, TimeSpanRecord) {
-    let course = context.recorder.course();
+    let layout = context.recorder.layout();
     let row = run(context, service, 50);
     let mut record = TimeSpanRecord { elapsed_ns: S, ..TimeSpanRecord::default() };
-    let sections = course.sections().map(SectionSums::new);
-    gather::course(course, slice::from_ref(&context.recorder), sections, &mut record);
+    let sections = layout.sections().map(SectionSums::new);
+    gather::series(layout, slice::from_ref(&context.recorder), sections, &mut record);
     record.threads.push(context.recorder.thread_record(MS));
     (row, record)
 }

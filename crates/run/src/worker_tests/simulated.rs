@@ -3,7 +3,7 @@
 
 use super::StepClock;
 use engine::null::NullEngine;
-use engine::{DoneBatch, Engine, Op, Pushed, SlotId, Wait};
+use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::rng::Rng;
 use std::io;
 use std::ops::Range;
@@ -172,7 +172,7 @@ impl Engine for SimulatedEngine<'_> {
         Ok(Pushed { submitted })
     }
 
-    fn reap(&mut self, done: &mut DoneBatch, most: u32) {
+    fn look(&mut self) -> Found {
         let now_ns = self.clock.now_ns.load(Relaxed);
         let ended = &mut self.ended;
         self.served.retain(|&(end_ns, slot, write)| {
@@ -181,7 +181,11 @@ impl Engine for SimulatedEngine<'_> {
             }
             end_ns > now_ns
         });
-        ended.reap(done, most);
+        ended.look()
+    }
+
+    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+        self.ended.take(most, each);
     }
 
     fn cancel_all(&mut self) {

@@ -1,7 +1,7 @@
 //! The first pass: options, our own options, targets.
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Overrides, ParseFailure, RunOptions, Subcommand, Surroundings};
+use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions, Subcommand};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
 use crate::{file_name, help, targets};
@@ -18,7 +18,7 @@ pub(super) enum Scanned {
     Line(Line),
 }
 
-/// The arguments, told apart.
+/// The arguments, sorted by kind.
 #[derive(Default)]
 pub(super) struct Line {
     pub(super) short: Vec<ShortOption>,
@@ -50,21 +50,21 @@ struct Dashed {
     plain: String,
 }
 
-/// Tells the arguments apart.
-pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result<Scanned, ParseFailure> {
+/// Sorts the arguments by kind.
+pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<Scanned, ParseFailure> {
     let mut line = Line::default();
     let mut rest = args.iter().peekable();
     while let Some(argument) = rest.next() {
-        let Some(dashed) = as_option(argument, surroundings)? else {
+        let Some(dashed) = as_option(argument, environment)? else {
             line.targets.push(argument.clone());
             continue;
         };
         if let Some(first_target) = line.targets.first() {
-            return Err(out_of_place(&dashed, first_target, surroundings));
+            return Err(out_of_place(&dashed, first_target, environment));
         }
         if dashed.plain != dashed.typed && dashed.plain != "-?" {
             line.warnings.push(format!(
-                "'{}' begins with a typographic dash; it is read as {} (a file of that name is ./{})",
+                "'{}' begins with a typographic dash; it is read as {} (for a file of that name, write ./{})",
                 dashed.typed, dashed.plain, dashed.typed
             ));
         }
@@ -87,7 +87,7 @@ pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result
             (kind, None) => {
                 let next = rest.next().map(|next| text_value(name, next)).transpose()?;
                 if kind == Kind::Value && next.is_none() {
-                    return Err(ParseFailure::because(format!("option '{name}': its value is missing")));
+                    return Err(ParseFailure::because(format!("option '{name}': the value is missing")));
                 }
                 next
             }
@@ -101,16 +101,16 @@ pub(super) fn scan(args: &[OsString], surroundings: &dyn Surroundings) -> Result
             "--man" => return answer_man(value.as_deref()),
             "--completions" => return answer_completions(&value.unwrap_or_default()),
             "--version" => return Ok(Scanned::Answer(Command::Version)),
-            _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, surroundings)?,
+            _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, environment)?,
         }
     }
     Ok(Scanned::Line(line))
 }
 
-/// The argument behind a long option. What is no text would be read as another one.
+/// The argument after a long option. It must be UTF-8: a lossy conversion would give another value.
 fn text_value(name: &str, value: &OsStr) -> Result<String, ParseFailure> {
     value.to_str().map(str::to_owned).ok_or_else(|| {
-        ParseFailure::because(format!("option '{name}': its value '{}' is not valid UTF-8 text", value.display()))
+        ParseFailure::because(format!("option '{name}': the value '{}' is not valid UTF-8", value.display()))
     })
 }
 
@@ -119,7 +119,7 @@ fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
         && help::topic(word).is_none()
     {
         return Err(ParseFailure::because(format!(
-            "no help on '{word}': there is no such option or subcommand; --help lists all"
+            "no help for '{word}': unknown option or subcommand; --help lists all"
         )));
     }
     Ok(Scanned::Answer(Command::Help(topic)))
@@ -131,7 +131,7 @@ fn answer_man(subcommand: Option<&str>) -> Result<Scanned, ParseFailure> {
     let all = || Subcommand::ALL.map(Subcommand::name).join(", ");
     let found = found.ok_or_else(|| {
         ParseFailure::because(format!(
-            "no man page of '{name}': there is that of diskspd itself (--man), and of {}",
+            "no man page for '{name}' (expected: {}; --man alone is the page of diskspd)",
             all()
         ))
     })?;
@@ -141,9 +141,8 @@ fn answer_man(subcommand: Option<&str>) -> Result<Scanned, ParseFailure> {
 fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
     let found = Shell::ALL.into_iter().find(|known| known.name() == shell);
     let all = Shell::ALL.map(Shell::name).join(", ");
-    let found = found.ok_or_else(|| {
-        ParseFailure::because(format!("no completions for the shell '{shell}'; there are those of {all}"))
-    })?;
+    let found = found
+        .ok_or_else(|| ParseFailure::because(format!("no completions for the shell '{shell}' (expected: {all})")))?;
     Ok(Scanned::Answer(Command::Completions(found)))
 }
 
@@ -152,14 +151,14 @@ fn apply_own(
     argument: &str,
     value: &str,
     line: &mut Line,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<(), ParseFailure> {
     let mut builder = Builder {
         options: std::mem::take(&mut line.options),
         overrides: std::mem::take(&mut line.overrides),
         ..Builder::default()
     };
-    (row.apply)(&mut builder, &Given { argument, value, surroundings })
+    row.apply(&mut builder, &Given { argument, value, environment })
         .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
     line.options = builder.options;
     line.overrides = builder.overrides;
@@ -168,12 +167,12 @@ fn apply_own(
 }
 
 /// The argument as an option, if it is one.
-fn as_option(argument: &OsStr, surroundings: &dyn Surroundings) -> Result<Option<Dashed>, ParseFailure> {
+fn as_option(argument: &OsStr, environment: &dyn Environment) -> Result<Option<Dashed>, ParseFailure> {
     let Some(text) = argument.to_str() else {
         if argument.as_encoded_bytes().starts_with(b"-") {
             let shown = argument.to_string_lossy();
             return Err(ParseFailure::because(format!(
-                "option '{shown}' is not valid UTF-8 text (a file of that name is ./{shown})"
+                "option '{shown}' is not valid UTF-8 (for a file of that name, write ./{shown})"
             )));
         }
         return Ok(None);
@@ -183,7 +182,7 @@ fn as_option(argument: &OsStr, surroundings: &dyn Surroundings) -> Result<Option
     } else if text == "/?" {
         "-?".to_owned()
     } else if let Some(behind) = text.strip_prefix(TYPOGRAPHIC_DASHES)
-        && !surroundings.file_exists(Path::new(argument))
+        && !environment.file_exists(Path::new(argument))
     {
         // Word processors make one long dash of two hyphens.
         let long = format!("--{behind}");
@@ -198,11 +197,11 @@ fn as_option(argument: &OsStr, surroundings: &dyn Surroundings) -> Result<Option
     Ok(Some(Dashed { typed: text.to_owned(), plain }))
 }
 
-fn out_of_place(option: &Dashed, first_target: &OsStr, surroundings: &dyn Surroundings) -> ParseFailure {
-    let hint = match targets::meant_option(first_target, surroundings) {
+fn out_of_place(option: &Dashed, first_target: &OsStr, environment: &dyn Environment) -> ParseFailure {
+    let hint = match targets::meant_option(first_target, environment) {
         Some(meant) => {
             let shown = first_target.to_string_lossy();
-            format!("; '{shown}' is taken for a target because options begin with '-': did you mean {meant}?")
+            format!("; '{shown}' is read as a target because options begin with '-'; did you mean {meant}?")
         }
         None => format!("; the first target is '{}'", first_target.to_string_lossy()),
     };

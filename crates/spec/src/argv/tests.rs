@@ -3,7 +3,6 @@ mod as_typed;
 use super::*;
 use crate::command::{Events, Overrides, RunOptions};
 use model::affinity::AffinityEntry;
-use model::plan::EngineKind;
 use model::profile::*;
 use model::units::Bytes;
 use model::validate::{Purpose, validate};
@@ -19,7 +18,7 @@ struct Machine {
     files: BTreeSet<&'static str>,
 }
 
-impl Surroundings for Machine {
+impl Environment for Machine {
     fn milliseconds_since_boot(&self) -> u32 {
         4711
     }
@@ -427,40 +426,25 @@ fn profiles_from_files() {
 
 #[test]
 fn overrides_reach_every_timespan() {
-    let overrides = Overrides {
-        duration_s: Some(1),
-        warm_up_s: Some(2),
-        cool_down_s: Some(3),
-        random_seed: Some(4),
-        result_format: Some(ResultFormat::Xml),
-        verbose: true,
-        verbose_stats: false,
-        experiment_flags: Some(5),
-        engine: Some(EngineKind::LinuxAio),
-        submission_polling: true,
-        completion_polling: true,
-        cold: true,
-        near_device: true,
-        end_after: EndAfter { ios: Some(6), ..EndAfter::default() },
-        rate_iops: Some(7),
-        rate_process: Some(RateProcess::Poisson),
-        flush_after_writes: Some(8),
-        measure_latency: true,
+    // What is not said stays.
+    let own = settings::LINUX_IN_TIME_SPAN.iter().filter(|setting| setting.element != "MaxWriteBytes");
+    let examples: Vec<&str> = own.clone().filter_map(|setting| Some(setting.own?.example)).collect();
+    let line = format!("-Xp.xml -d1 -W2 -C3 -z4 -v -Rxml {}", examples.join(" "));
+    let overrides = match parse_line(&line.split_whitespace().collect::<Vec<_>>()) {
+        Ok(Command::LoadProfile(request)) => request.overrides,
+        other => panic!("{other:?}"),
     };
-    let mut profile = Profile { time_spans: vec![TimeSpan::default(); 2], verbose_stats: true, ..Profile::default() };
+    let before =
+        TimeSpan { end_after: EndAfter { written_bytes: Some(9), ..EndAfter::default() }, ..TimeSpan::default() };
+    let mut profile = Profile { time_spans: vec![before; 2], verbose_stats: true, ..Profile::default() };
     overrides.apply(&mut profile);
     for span in &profile.time_spans {
         assert_eq!((span.duration_s, span.warm_up_s, span.cool_down_s, span.random_seed), (1, 2, 3, 4));
-        assert!(span.measure_latency);
+        let shown: Vec<Option<String>> = own.clone().map(|setting| setting.shown(span)).collect();
+        assert_eq!(shown.iter().flatten().collect::<Vec<_>>(), examples.iter().collect::<Vec<_>>());
+        assert_eq!(span.end_after.written_bytes, Some(9));
     }
-    assert_eq!((profile.result_format, profile.experiment_flags), (ResultFormat::Xml, 5));
-    for span in &profile.time_spans {
-        assert_eq!(span.engine, Some(EngineKind::LinuxAio));
-        assert!(span.submission_polling && span.completion_polling && span.cold && span.near_device);
-        assert_eq!(span.end_after, EndAfter { ios: Some(6), ..EndAfter::default() });
-        assert_eq!((span.rate_iops, span.rate_process), (Some(7), Some(RateProcess::Poisson)));
-        assert_eq!(span.flush_after_writes, Some(8));
-    }
+    assert_eq!(profile.result_format, ResultFormat::Xml);
     assert!(profile.verbose && profile.verbose_stats, "options switch on, never off");
 }
 

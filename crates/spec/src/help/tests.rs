@@ -45,42 +45,41 @@ fn the_usage_lists_options_in_alphabetical_order_and_three_groups_at_the_end() {
 fn a_topic_tells_all_about_an_option() {
     insta::assert_snapshot!(topic("-rdpct90/10").unwrap(), @r"
     -rd(pct|abs)<IO%>/<length>:...
-        Spreads random I/Os over ranges that follow each other from the base offset. Each range is the
-        percentage of I/Os that fall into it (0 makes a hole), '/', and its length in percent of the
-        target (pct) or as a size (abs). What remains of 100% goes to the rest of the target. Needs -r
-        or -rs.
+        Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is the
+        percentage of I/Os in it (0 makes a hole), '/', and its length in percent of the target (pct) or
+        as a size (abs). The remaining percentage goes to the rest of the target. Needs -r or -rs.
 
         Applies to:  every target
         Given again: the last value counts
         In XML:      Distribution
-        Beside -X:   refused
+        With -X:     refused
         Since:       DiskSpd 2.1
         Example:     -rdpct90/10
     ");
     insta::assert_snapshot!(topic("overwrite").unwrap(), @r"
     --overwrite
-        Without it, a run that creates or writes a file refuses existing files that this program did not
-        make. For scripts that cannot be changed, DISKSPD_OVERWRITE=1 in the environment does the same.
+        Without it, a run that creates or writes files refuses existing files that this program did not
+        create. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment instead.
 
         Applies to:  this invocation, not the profile
         Given again: has no further effect
-        Beside -X:   allowed
+        With -X:     allowed
         Since:       not in DiskSpd
         Example:     --overwrite
     ");
     insta::assert_snapshot!(topic("S").unwrap(), @r"
     -S[bhmruwyY]
-        Letters, also over several -S: b through the software cache (the default); u without it; w each
-        write is complete only when it is on stable media; h the same as uw; m memory mapped I/O; r
-        without the cache of this client of a network file system; y BypassIO as far as possible, Y
-        BypassIO or fail. -S alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given
-        once; m conflicts with u and h.
+        Letters, in one or several -S: b cached (the default); u unbuffered; w write-through: a write
+        completes only when it is on stable media; h the same as uw; m memory mapped I/O; r without the
+        local cache of a network file system; y BypassIO as far as possible, Y BypassIO or fail. -S
+        alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given once; m conflicts
+        with u and h.
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
 
         Applies to:  every target
         Given again: adds up
         In XML:      DisableOSCache, DisableLocalCache, WriteThrough, MemoryMappedIo, BypassIO
-        Beside -X:   refused
+        With -X:     refused
         Since:       DiskSpd 2.0
         Example:     -Suw
     ");

@@ -13,7 +13,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<align>[K|M|G|T|b]]",
         repeat: Repeat::Error,
         xml: &["Random"],
-        short: "random I/O at multiples of align [default sequential; align = block size]",
+        short: "random I/O aligned to align [default: sequential; align = block size]",
         long: "Random I/O at offsets that are multiples of align, counted from the base offset. Not together with -s, \
                -si, -p or -T.",
         example: "-r4K",
@@ -25,9 +25,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<percent>",
         repeat: Repeat::Error,
         xml: &["RandomRatio"],
-        short: "percentage of random I/Os, the others continue sequentially",
+        short: "percentage of random I/Os; the others continue sequentially",
         long: "Mixes random and sequential I/O: each I/O is random with this probability in percent (1 to 100); \
-               otherwise it continues where the one before it ended. -r<align> says the alignment. -rs100 is -r.",
+               otherwise it continues where the previous one ended. -r<align> sets the alignment. -rs100 is -r.",
         since: Since::DiskSpd("2.1"),
         example: "-rs50",
         apply: mixed,
@@ -38,9 +38,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(pct|abs)<IO%>/<length>:...",
         xml: &["Distribution"],
         short: "distribution of random I/Os over ranges, e.g. -rdpct90/10:5/5 or -rdabs90/10G",
-        long: "Spreads random I/Os over ranges that follow each other from the base offset. Each range is the \
-               percentage of I/Os that fall into it (0 makes a hole), '/', and its length in percent of the target \
-               (pct) or as a size (abs). What remains of 100% goes to the rest of the target. Needs -r or -rs.",
+        long: "Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is the \
+               percentage of I/Os in it (0 makes a hole), '/', and its length in percent of the target (pct) or as a \
+               size (abs). The remaining percentage goes to the rest of the target. Needs -r or -rs.",
         since: Since::DiskSpd("2.1"),
         example: "-rdpct90/10",
         apply: |builder, given| {
@@ -70,7 +70,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["ParallelAsyncIO"],
         short: "each outstanding I/O continues its own sequence (needs -o2 or more)",
         long: "Parallel sequential I/O: every outstanding I/O of a thread continues from its own previous offset, so \
-               an offset is visited as often as I/Os are outstanding. Not together with -r or -si.",
+               each offset is accessed once per outstanding I/O. Not together with -r or -si.",
         example: "-p",
         apply: |builder, _| {
             builder.settings().parallel = true;
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<size>[K|M|G|T|b]",
         xml: &["ThreadStride"],
         short: "distance between the starting offsets of threads on a target",
-        long: "Thread n starts n times this size behind the base offset. Needs several threads; not together with -r \
+        long: "Thread n starts at the base offset plus n times this size. Needs several threads; not together with -r \
                or -si.",
         example: "-T1M",
         apply: |builder, given| {
@@ -101,9 +101,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<percent>]",
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
-        long: "Percentage of I/Os that write, 0 to 100. -w alone is 0.",
+        long: "Percentage of I/Os that are writes, 0 to 100. -w alone is 0.",
         on_linux: "-w without a value, an error since DiskSpd 2.1, is 0 as in older versions. An existing file that \
-                   this program did not make is written only with --overwrite.",
+                   this program did not create is written only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;
@@ -117,10 +117,10 @@ const CONFLICT: &str = "random I/O (-r, -rs) conflicts with sequential I/O (-s) 
 const MIXED_WITH_STRIDE: &str = "mixed I/O (-rs) conflicts with -s; its alignment is given with -r<align>";
 
 fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    if builder.said.random {
+    if builder.seen.random {
         return Err(Fault::new("random I/O (-r) can only be given once"));
     }
-    if builder.said.sequential {
+    if builder.seen.sequential {
         return Err(Fault::new(CONFLICT));
     }
     if !given.value.trim_end().is_empty() {
@@ -130,34 +130,34 @@ fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
         }
         builder.settings().alignment = Some(alignment);
     }
-    builder.said.random = true;
-    if builder.said.mixed_percent.is_none() {
+    builder.seen.random = true;
+    if builder.seen.mixed_percent.is_none() {
         builder.settings().random_percent = 100;
     }
     Ok(())
 }
 
 fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    if builder.said.mixed_percent.is_some_and(|percent| percent < 100) {
+    if builder.seen.mixed_percent.is_some_and(|percent| percent < 100) {
         return Err(Fault::new("the percentage of random I/Os (-rs) can only be given once"));
     }
-    if builder.said.sequential {
+    if builder.seen.sequential {
         return Err(Fault::new(MIXED_WITH_STRIDE));
     }
     let percent = builder.bounded(given, "the percentage of random I/Os", 1, 100)?;
-    builder.said.mixed_percent = Some(percent);
+    builder.seen.mixed_percent = Some(percent);
     builder.settings().random_percent = percent;
     Ok(())
 }
 
 fn sequential(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    if builder.said.sequential {
+    if builder.seen.sequential {
         return Err(Fault::new("sequential I/O (-s) can only be given once"));
     }
-    if builder.said.mixed_percent.is_some() {
+    if builder.seen.mixed_percent.is_some() {
         return Err(Fault::new(MIXED_WITH_STRIDE));
     }
-    if builder.said.random {
+    if builder.seen.random {
         return Err(Fault::new("sequential I/O (-s) conflicts with random I/O (-r) given before"));
     }
     let (interlocked, stride) = match given.value.strip_prefix('i') {
@@ -168,7 +168,7 @@ fn sequential(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
         let stride = size_value(builder, stride, "stride")?;
         builder.settings().alignment = Some(stride);
     }
-    builder.said.sequential = true;
+    builder.seen.sequential = true;
     builder.settings().interlocked = interlocked;
     Ok(())
 }

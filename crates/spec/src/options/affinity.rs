@@ -17,10 +17,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<cspPeE>",
         xml: &["AffinityTraversal"],
         short: "order of CPUs: c cores first, s span groups, p/P/e/E performance or efficiency cores first",
-        long: "Letters in any order: c takes one thread of every core before second threads; s goes through all \
-               groups in each pass instead of filling one group first; p takes performance cores first in each pass \
-               (the default), P all performance cores before any efficiency core, e and E the same for efficiency \
-               cores. At most one of p, P, e, E and -aup may be given. CPUs are listed in another -a.",
+        long: "Letters in any order: c uses one thread of every core before second threads; s goes through all groups \
+               in each pass instead of filling one group first; p uses performance cores first in each pass (the \
+               default), P all performance cores before any efficiency core, e and E the same for efficiency cores. At \
+               most one of p, P, e, E and -aup may be given. List CPUs in a separate -a.",
         since: Since::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
         example: "-acs",
@@ -32,10 +32,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[g<group>,]<cpu>[-<cpu>],...",
         xml: &["Affinity"],
         short: "CPUs for the threads, in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group> a whole group",
-        long: "Binds threads to the listed CPUs in turn; after the last one the list starts again. g<group> says the \
-               group of the CPUs that follow it in the same argument; before any it is 0. -ag<group> alone is the \
-               whole group. Several lists add up. The list is ordered by group, then performance cores before \
-               efficiency cores, then as listed. -a and -ag without a list state the default: all CPUs in turn.",
+        long: "Binds threads to the listed CPUs in turn; after the last one the list starts again. g<group> sets the \
+               group of the CPUs that follow it in the same argument (initially 0). -ag<group> alone is the whole \
+               group. Lists are appended. The list is ordered by group, then performance cores before efficiency \
+               cores, then as listed. -a and -ag without a list are the default: all CPUs in turn, starting with the \
+               one that handles the interrupts of the targets' disks, if there is only one. -ag0 gives the order \
+               without that.",
         since: Since::DiskSpd("2.0"),
         on_linux: ORDER_ON_LINUX,
         example: "-a0,1",
@@ -47,9 +49,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "p",
         repeat: Repeat::Error,
         xml: &["AffinityTraversal"],
-        short: "no order of performance and efficiency cores",
-        long: "Takes CPUs in their listed order inside a group, whatever kind of core they belong to. Not together \
-               with -ap, -aP, -ae or -aE.",
+        short: "ignore the difference between performance and efficiency cores",
+        long: "Uses CPUs in their listed order within a group, regardless of the type of core. Not together with -ap, \
+               -aP, -ae or -aE.",
         since: Since::DiskSpd("2.3"),
         example: "-aup",
         apply: unordered,
@@ -61,7 +63,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["DisableAffinity"],
         short: "do not bind threads to CPUs",
-        long: "Leaves it to the scheduler where threads run. Not together with -a and CPUs or an order.",
+        long: "Lets the scheduler place threads. Not together with -a and CPUs or an order.",
         example: "-n",
         apply: |builder, _| {
             builder.span.affinity.disabled = true;
@@ -88,7 +90,8 @@ fn modifiers(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
             'e' => set_efficiency(builder, EfficiencyOrder::EfficiencyFirst)?,
             'E' => set_efficiency(builder, EfficiencyOrder::FillEfficiencyFirst)?,
             _ => {
-                let message = "unexpected character among the letters c, s, p, P, e, E; CPUs go into another -a";
+                let message = "unexpected character; expected the letters c, s, p, P, e, E (list CPUs in a separate \
+                               -a)";
                 return Err(marked(given, at, message));
             }
         }
@@ -112,10 +115,10 @@ fn set_efficiency(builder: &mut Builder, order: EfficiencyOrder) -> Result<(), F
 
 fn unordered(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     match given.value.trim_end().chars().next() {
-        None => Err(Fault::new("a letter is missing behind -au; the only one is p, -aup")),
+        None => Err(Fault::new("a letter is missing after -au; the only form is -aup")),
         Some('p') if given.value.trim_end() == "p" => set_efficiency(builder, EfficiencyOrder::Unordered),
-        Some('p') => Err(marked(given, 1, "unexpected character behind -aup, which stands alone")),
-        Some(_) => Err(marked(given, 0, "unknown letter behind -au; the only one is p, -aup")),
+        Some('p') => Err(marked(given, 1, "unexpected character after -aup; nothing may follow it")),
+        Some(_) => Err(marked(given, 0, "unknown letter after -au; the only form is -aup")),
     }
 }
 
@@ -127,7 +130,8 @@ fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let list = affinity::parse(text).map_err(|fault| marked(given, fault.at, &fault.message))?;
     for group in list.empty_groups {
         builder.warn(format!(
-            "'{}': no CPU of group {group} is listed, so the group is not used; a whole group is -ag{group} alone",
+            "'{}': no CPU of group {group} is listed, so the group is not used; for the whole group, give -ag{group} \
+             alone",
             given.argument
         ));
     }

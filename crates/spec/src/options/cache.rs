@@ -15,11 +15,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Accumulates,
         xml: &["DisableOSCache", "DisableLocalCache", "WriteThrough", "MemoryMappedIo", "BypassIO"],
         short: "caching: u unbuffered, w write-through, h both, b cached, m mapped, r no local cache, y/Y bypass",
-        long: "Letters, also over several -S: b through the software cache (the default); u without it; w each write \
-               is complete only when it is on stable media; h the same as uw; m memory mapped I/O; r without the \
-               cache of this client of a network file system; y BypassIO as far as possible, Y BypassIO or fail. \
-               -S alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given once; m conflicts \
-               with u and h.",
+        long: "Letters, in one or several -S: b cached (the default); u unbuffered; w write-through: a write completes \
+               only when it is on stable media; h the same as uw; m memory mapped I/O; r without the local cache of a \
+               network file system; y BypassIO as far as possible, Y BypassIO or fail. -S alone is -Su. A cache mode \
+               (b, u, h, r), w, m, and y or Y can each be given once; m conflicts with u and h.",
         since: Since::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
         example: "-Suw",
@@ -32,7 +31,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Error,
         xml: &["DisableOSCache", "WriteThrough"],
         short: "deprecated: use -Sh",
-        long: "The same as -Sh: unbuffered and write-through. Kept for command lines of the first versions.",
+        long: "The same as -Sh: unbuffered and write-through. Kept for command lines of early versions.",
         example: "-h",
         apply: unbuffered_write_through,
         ..CACHING
@@ -42,8 +41,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(v|n|i)",
         xml: &["FlushType"],
         short: "flush after each memory mapped write: v view, n nonvolatile memory, i the same without waiting",
-        long: "What follows each memory mapped write (-Sm): v flushes the view of the file, n flushes nonvolatile \
-               memory and waits until it is drained, i does not wait. Either letter case.",
+        long: "Flush after each memory mapped write (-Sm): v flushes the view of the file, n flushes nonvolatile \
+               memory and waits until it is drained, i does not wait. Upper or lower case.",
         since: Since::DiskSpd("2.0.21"),
         example: "-Nv",
         apply: flush,
@@ -55,7 +54,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["UseLargePages"],
         short: "I/O buffers in large pages",
-        long: "Puts I/O buffers into large pages. Buffer separation (-bs) then does not apply to them.",
+        long: "Allocates I/O buffers in large pages. Buffer separation (-bs) then has no effect on them.",
         example: "-l",
         apply: |builder, _| {
             builder.settings().large_pages = true;
@@ -70,7 +69,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["CompletionRoutines"],
         short: "completion routines instead of completion ports",
-        long: "Handles completions in routines that are called back. Not together with -g, -Sm, -u or -oc.",
+        long: "Handles completions in callback routines. Not together with -g, -Sm, -u or -oc.",
         example: "-x",
         apply: |builder, _| {
             builder.span.completion_routines = true;
@@ -84,9 +83,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["IoRing"],
         short: "IoRing: submit I/Os in batches; n: buffers not registered; p: batch in percent [default 25p]",
-        long: "Issues I/O through a ring per thread: batch I/Os, or with p this percentage of the outstanding I/Os, are \
-               built before they are submitted together. Buffers are registered unless n is given. Not together with \
-               -x or -Sm.",
+        long: "Issues I/O through a ring per thread: batch I/Os, or with p this percentage of the outstanding I/Os, \
+               are collected and submitted together. Buffers are registered unless n is given. Not together with -x or \
+               -Sm.",
         since: Since::DiskSpd("2.3"),
         example: "-u8",
         apply: io_ring,
@@ -102,7 +101,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "p aligns every I/O buffer so that no two share a cache line of page-directory entries; n leaves them \
                where the allocator puts them.",
         since: Since::DiskSpd("2.3"),
-        on_linux: "Refused beside -X, where DiskSpd ignores it.",
+        on_linux: "An error with -X; DiskSpd ignores it there.",
         example: "-bsn",
         apply: buffer_separation,
         ..CACHING
@@ -137,17 +136,17 @@ fn caching(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
             'w' => write_through(builder, "w")?,
             'y' => bypass(builder, BypassIo::Partial)?,
             'Y' => bypass(builder, BypassIo::Full)?,
-            _ => return Err(Fault(format!("unknown letter '{letter}'; valid are b, h, m, r, u, w, y and Y"))),
+            _ => return Err(Fault(format!("unknown letter '{letter}' (expected: b, h, m, r, u, w, y, Y)"))),
         }
     }
     Ok(())
 }
 
 fn set_cache_mode(builder: &mut Builder, letter: &str, mode: CacheMode) -> Result<(), Fault> {
-    if builder.said.cache_mode {
+    if builder.seen.cache_mode {
         return Err(Fault(format!("'{letter}' conflicts with a cache mode (b, u, h or r) given before")));
     }
-    builder.said.cache_mode = true;
+    builder.seen.cache_mode = true;
     builder.settings().cache_mode = mode;
     Ok(())
 }
@@ -189,7 +188,7 @@ fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), Fault> {
 
 /// Memory mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
 fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), Fault> {
-    if builder.said.cache_mode || builder.settings().write_through {
+    if builder.seen.cache_mode || builder.settings().write_through {
         return Err(Fault::new("-h conflicts with a cache mode or write-through given before (-S, -h)"));
     }
     set_cache_mode(builder, "-h", CacheMode::Unbuffered)?;
@@ -245,7 +244,7 @@ fn io_ring_batch(text: &str) -> Result<IoRingBatch, Fault> {
             Err(Fault(format!("a batch of {digits} I/Os exceeds the maximum {IO_RING_BATCH_MAX}")))
         }
         "" => Ok(IoRingBatch::Count(number)),
-        _ => Err(Fault(format!("unexpected '{unit}' behind the batch; only p, for percent, may follow"))),
+        _ => Err(Fault(format!("unexpected '{unit}' after the batch; only p (percent) may follow"))),
     }
 }
 
@@ -256,6 +255,6 @@ fn buffer_separation(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fau
         _ => return Err(Fault::new("-bs takes exactly one letter: p for separated buffers, n for none")),
     };
     builder.span.buffer_separation = separation;
-    builder.said.separation = separation == BufferSeparation::ThreadOptimized;
+    builder.seen.separation = separation == BufferSeparation::ThreadOptimized;
     Ok(())
 }

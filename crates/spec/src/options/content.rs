@@ -15,7 +15,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["WriteBufferContent"],
         short: "write zeros [default: the bytes 00..FF repeating]",
-        long: "Write buffers hold zeros instead of the bytes 00..FF repeating; files made by -c too.",
+        long: "Write buffers hold zeros instead of the bytes 00..FF repeating; so do files created by -c.",
         example: "-Z",
         apply: |builder, _| {
             builder.settings().zero_write_buffers = true;
@@ -29,13 +29,13 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["RandomWriteData"],
         short: "new random content for every write",
-        long: "Fills the buffer with new random bytes before every write; it costs CPU time.",
+        long: "Fills the buffer with new random bytes before every write; this costs CPU time.",
         since: Since::DiskSpd("2.0.20"),
         example: "-Zr",
         apply: |builder, given| {
             if !given.value.trim_end().is_empty() {
                 return Err(Fault(format!(
-                    "unexpected '{}' behind -Zr; the forms are -Z, -Zr and -Z<size>[,<file>]",
+                    "unexpected '{}' after -Zr; the forms are -Z, -Zr and -Z<size>[,<file>]",
                     given.value
                 )));
             }
@@ -48,10 +48,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-Z",
         value: "<size>[K|M|G|T|b][,<file>]",
         xml: &["WriteBufferContent"],
-        short: "write pieces of a buffer of this size, random or filled from a file",
-        long: "Each write takes a piece at a random place of one buffer of this size per target, which holds random \
-               bytes or the start of the file, repeated if it is shorter. At least the block size. It comes before \
-               -Z, and that before -Zr.",
+        short: "write data from a buffer of this size, random or filled from a file",
+        long: "Each write uses data from a random place in one buffer of this size per target. The buffer holds random \
+               bytes or the start of the file, repeated if it is shorter. At least the block size. It overrides -Z, \
+               and -Z overrides -Zr.",
         example: "-Z1M",
         apply: source,
         ..CONTENT
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 
 fn source(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let (size, file) = match given.value.split_once(',') {
-        Some((_, "")) => return Err(Fault::new("a file name is missing behind the comma")),
+        Some((_, "")) => return Err(Fault::new("a file name is missing after the comma")),
         Some((size, file)) => (size, Some(PathBuf::from(file))),
         None => (given.value, None),
     };

@@ -12,10 +12,10 @@ const INTERVAL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--live",
-        short: "show the run on a full screen while it goes on",
-        long: "Phase and time left, I/Os per second and MiB/s over the last minutes, latencies of the last interval and so \
-               far for reads and writes, CPUs, and the devices below the targets beside it; t and h show targets and \
-               threads, q ends the run. Drawn on stderr, which must be a terminal; the report follows on stdout. \
+        short: "show live progress on a full screen",
+        long: "Shows phase and time left, I/Os per second and MiB/s over the last minutes, read and write latencies of \
+               the last interval and of the whole run, CPUs, and the devices below the targets. t and h show targets \
+               and threads, q ends the run. Drawn on stderr, which must be a terminal; the report follows on stdout. \
                Latencies are measured as with -L.",
         example: "--live",
         apply: |builder, _| {
@@ -30,12 +30,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "=<file|fd:n|unix:path>",
         kind: Kind::Value,
         repeat: Repeat::LastWins,
-        short: "write one line of JSON per interval for programs, to a file, a descriptor or a socket",
-        long: "The first line holds the plan, each interval has a line with its counters and percentiles, the last line \
-               is the result (docs/formats/live.md). A reader that is slow or gone does not slow the run: lines that it \
-               does not take are dropped, and the next one says how many. A file that is there is replaced only if it is \
-               empty or an earlier stream, and not before the first line; --replace-output allows others. fd:<n> is a descriptor that the program was \
-               started with, unix:<path> a socket on which somebody listens. Latencies are measured as with -L.",
+        short: "write one line of JSON per interval to a file, a file descriptor or a socket",
+        long: "The first line holds the plan, each interval has a line with its counters and percentiles, the last \
+               line is the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread lines are dropped, and the next line gives their count. An existing file is replaced \
+               only if it is empty or an earlier stream, and not until the first line is written; --replace-output allows \
+               others. fd:<n> is an inherited file descriptor, unix:<path> a listening socket. Latencies are measured \
+               as with -L.",
         example: "--live-json=live.jsonl",
         apply: stream,
         ..OWN
@@ -45,10 +45,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "=<[address:]port>",
         kind: Kind::Value,
         repeat: Repeat::LastWins,
-        short: "serve metrics for Prometheus at http://127.0.0.1:<port>/metrics for as long as the run goes on",
-        long: "Counters of I/Os and bytes and histograms of latencies by target and direction, as OpenMetrics text. \
-               Without an address only this machine can ask; with one, whoever reaches it can. Port 0 takes a free \
-               one, which is told on stderr. Latencies are measured as with -L.",
+        short: "serve Prometheus metrics at http://127.0.0.1:<port>/metrics during the run",
+        long: "Counters of I/Os and bytes and latency histograms by target and direction, as OpenMetrics text. Without \
+               an address, only this machine can connect; with one, any host that can reach the address. Port 0 picks \
+               a free port and prints it on stderr. Latencies are measured as with -L.",
         example: "--metrics=9101",
         apply: metrics,
         ..OWN
@@ -59,8 +59,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::LastWins,
         short: "length of the intervals of --live, --live-json and --metrics (default 1000)",
-        long: "From 100 to 3600000 milliseconds. Each interval says how long it was: where there are very many threads \
-               and targets, looking at them takes time of its own.",
+        long: "From 100 to 3600000 milliseconds. Each interval states its actual length: with very many threads and \
+               targets, reading the counters takes time.",
         example: "--live-interval=500",
         apply: interval,
         ..OWN
@@ -76,16 +76,16 @@ fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 fn stream_target(text: &str) -> Result<StreamTarget, Fault> {
     if let Some(number) = text.strip_prefix("fd:") {
         return match number.parse() {
-            Ok(0) => Err(Fault::new("fd:0 is the standard input; lines go to fd:2 or above")),
-            Ok(1) => Err(Fault::new("fd:1 is stdout, where the report goes; lines go to fd:2 or above")),
+            Ok(0) => Err(Fault::new("fd:0 is stdin; use fd:2 or above")),
+            Ok(1) => Err(Fault::new("fd:1 is stdout, which carries the report; use fd:2 or above")),
             Ok(number) => Ok(StreamTarget::Descriptor(number)),
-            Err(_) => Err(Fault(format!("'{number}' is no number of a descriptor; fd:3 would be one"))),
+            Err(_) => Err(Fault(format!("'{number}' is not a file descriptor number (for example fd:3)"))),
         };
     }
     match (text, text.strip_prefix("unix:")) {
-        ("", _) => Err(Fault::new("the name of a file is missing, or fd:<n> or unix:<path>")),
-        ("-", _) => Err(Fault::new("stdout is for the report; lines go to a file, fd:<n> or unix:<path>")),
-        (_, Some("")) => Err(Fault::new("the path of the socket is missing behind unix:")),
+        ("", _) => Err(Fault::new("the destination is missing (expected: a file name, fd:<n> or unix:<path>)")),
+        ("-", _) => Err(Fault::new("stdout carries the report; give a file, fd:<n> or unix:<path>")),
+        (_, Some("")) => Err(Fault::new("the socket path is missing after unix:")),
         (_, Some(path)) => Ok(StreamTarget::Socket(path.into())),
         (path, None) => Ok(StreamTarget::File(path.into())),
     }
@@ -96,7 +96,9 @@ fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let port = text.strip_prefix(':').unwrap_or(text);
     let on_loopback = port.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     let address = on_loopback.or_else(|_| text.parse()).map_err(|_| {
-        Fault(format!("'{text}' is no port, nor an address with one, as in 9101, 127.0.0.1:9101 or [::1]:9101"))
+        Fault(format!(
+            "'{text}' is not a port or an address with a port (for example 9101, 127.0.0.1:9101 or [::1]:9101)"
+        ))
     })?;
     builder.options.live.metrics = Some(address);
     builder.overrides.measure_latency = true;
@@ -116,12 +118,12 @@ fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, Nothing, RunRequest};
+    use crate::command::{Command, FakeEnv, RunRequest};
     use std::ffi::OsString;
 
     fn parsed(line: &str) -> Result<RunRequest, String> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        match crate::parse(&args, &Nothing) {
+        match crate::parse(&args, &FakeEnv) {
             Ok(Command::Run(request)) => Ok(request),
             Ok(other) => Err(format!("{other:?}")),
             Err(failure) => Err(failure.messages.join("\n")),
@@ -158,15 +160,15 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_with_what_would() {
         for (option, expected) in [
-            ("--live-json=fd:0", "the standard input"),
-            ("--live-json=fd:1", "where the report goes"),
-            ("--live-json=fd:x", "fd:3 would be one"),
-            ("--live-json=-", "stdout is for the report"),
-            ("--live-json=", "the name of a file is missing"),
-            ("--live-json=unix:", "the path of the socket is missing"),
-            ("--metrics=localhost", "as in 9101"),
-            ("--metrics=70000", "as in 9101"),
-            ("--metrics=1.2.3.4", "as in 9101"),
+            ("--live-json=fd:0", "fd:0 is stdin"),
+            ("--live-json=fd:1", "fd:1 is stdout"),
+            ("--live-json=fd:x", "for example fd:3"),
+            ("--live-json=-", "stdout carries the report"),
+            ("--live-json=", "the destination is missing"),
+            ("--live-json=unix:", "the socket path is missing"),
+            ("--metrics=localhost", "for example 9101"),
+            ("--metrics=70000", "for example 9101"),
+            ("--metrics=1.2.3.4", "for example 9101"),
             ("--live-interval=99", "from 100 to 3600000"),
             ("--live-interval=1s", "from 100 to 3600000"),
         ] {

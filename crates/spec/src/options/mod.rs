@@ -10,12 +10,18 @@ mod outputs;
 mod own;
 mod report;
 mod row;
+mod set;
 mod sync;
 mod target;
 mod threads;
 mod timing;
 
+use std::sync::LazyLock;
+
 pub use row::{Group, Kind, Lead, OptionRow, Pass, Repeat, Scope, Since};
+
+/// Options of ours that set one field of a timespan.
+static SETTING_ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(|| set::rows().collect());
 
 /// All rows, in the order in which help shows the groups.
 pub fn all() -> impl Iterator<Item = &'static OptionRow> {
@@ -32,6 +38,8 @@ pub fn all() -> impl Iterator<Item = &'static OptionRow> {
         outputs::ROWS,
         live::ROWS,
         own::ROWS,
+        SETTING_ROWS.as_slice(),
+        own::LAST_ROWS,
     ]
     .into_iter()
     .flatten()

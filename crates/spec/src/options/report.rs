@@ -18,7 +18,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["MeasureLatency"],
         short: "measure latency",
-        long: "Measures the latency of every I/O: mean, deviation and percentiles.",
+        long: "Measures the latency of every I/O: mean, standard deviation and percentiles.",
         example: "-L",
         apply: |builder, _| {
             builder.span.measure_latency = true;
@@ -32,8 +32,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["CalculateIopsStdDev", "IoBucketDuration"],
         short: "I/O rate statistics over intervals of this length [default 1000 ms]",
-        long: "Counts I/Os per interval and reports the deviation of the rate. Without a number, or with one that is \
-               not above 0, the length of the interval stays as it was.",
+        long: "Counts I/Os per interval and reports the standard deviation of the rate. Without a number above 0, the \
+               length of the interval is unchanged.",
         example: "-D500",
         apply: |builder, given| {
             let interval = builder.number(given)?;
@@ -62,8 +62,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &[],
         scope: Scope::Invocation,
         short: "show the profile in this format and do not run it",
-        long: "Prints what the other options ask for, as text or as an XML profile for -X, and stops. No target is \
-               opened or created.",
+        long: "Prints the settings from the other options, as text or as an XML profile for -X, and stops. No target \
+               is opened or created.",
         since: Since::DiskSpd("2.1"),
         example: "-Rpxml",
         apply: show_profile,
@@ -74,9 +74,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[text|xml]",
         with_profile: false,
         scope: Scope::Invocation,
-        short: "show this system in this format and stop; must be the only argument",
-        long: "Prints what is known about this system, as the results show it, and stops. No other argument may be \
-               given.",
+        short: "show system information in this format and stop; must be the only argument",
+        long: "Prints the system information of the results and stops. No other argument may be given.",
         since: Since::DiskSpd("2.3"),
         example: "-Rs",
         apply: |builder, given| {
@@ -91,8 +90,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["Verbose"],
         short: "verbose",
-        long: "Tells what is being done while it is done.",
-        on_linux: "Messages go to stderr, so that stdout holds the results alone.",
+        long: "Reports progress during the run.",
+        on_linux: "Messages go to stderr; stdout holds only the results.",
         example: "-v",
         apply: |builder, given| {
             nothing_behind(given, "-v and -vs")?;
@@ -122,9 +121,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<count>]",
         xml: &["Progress"],
         short: "print a dot after every count completed I/Os of a thread [default 65536]",
-        long: "Prints a dot whenever a thread has completed this many I/Os. Without a number, or with one that is not \
-               above 0, it is 65536.",
-        on_linux: "Dots go to stderr, so that stdout holds the results alone.",
+        long: "Prints a dot whenever a thread has completed this many I/Os. Without a number above 0, it is 65536.",
+        on_linux: "Dots go to stderr; stdout holds only the results.",
         example: "-P1000",
         apply: |builder, given| {
             let ios = builder.number(given)?;
@@ -155,8 +153,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         scope: Scope::Invocation,
         short: "print the usage and stop",
-        long: "Prints one entry for each option of DiskSpd and stops. --help is shorter and lists our own options too.",
-        on_linux: "/? does the same; / begins no other option.",
+        long: "Prints one entry for each option of DiskSpd and stops. --help is shorter and also lists the options \
+               that DiskSpd does not have.",
+        on_linux: "/? does the same; no other option begins with /.",
         example: "-?",
         apply: |builder, _| {
             builder.usage = true;
@@ -176,7 +175,7 @@ fn format(word: &str) -> Option<ResultFormat> {
 
 fn format_fault(word: &str) -> Fault {
     let found = if word.is_empty() { "none is given".to_owned() } else { format!("not '{word}'") };
-    Fault(format!("invalid format of results, {found}; the forms are -R[p|s][text|xml]"))
+    Fault(format!("invalid result format, {found}; the forms are -R[p|s][text|xml]"))
 }
 
 fn optional_format(word: &str) -> Result<Option<ResultFormat>, Fault> {

@@ -1,6 +1,8 @@
 //! What the table of options knows about each.
 
 use crate::builder::{Builder, Fault, Given};
+use model::profile::TimeSpan;
+use settings::Setting;
 
 /// One option.
 #[derive(Clone, Copy)]
@@ -9,7 +11,7 @@ pub struct OptionRow {
     pub name: &'static str,
     /// Which values belong to this row, where several rows share a name.
     pub lead: Lead,
-    /// Grammar of the value as help shows it, directly behind the name; may be empty.
+    /// Grammar of the value as help shows it, directly after the name; may be empty.
     pub value: &'static str,
     /// Whether it takes a value.
     pub kind: Kind,
@@ -35,14 +37,15 @@ pub struct OptionRow {
     pub on_linux: &'static str,
     /// A complete argument that is accepted, as an example in help and for tests.
     pub example: &'static str,
-    /// Applies a value to what has been said so far.
+    /// Applies a value to the builder.
     pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), Fault>,
+    /// The setting of every timespan that the value goes to instead, if the option is one of ours that sets one.
+    pub(crate) setting: Option<&'static Setting<TimeSpan>>,
 }
 
 /// Which values belong to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
-    /// All.
     Any,
     /// None at all.
     Nothing,
@@ -68,7 +71,7 @@ impl Lead {
 /// Whether an option takes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It takes none. Text behind a short one is ignored with a warning.
+    /// Takes none. Text after a short one is ignored with a warning.
     Flag,
     /// A short one's value follows directly and may be empty; a long one's must be given.
     Value,
@@ -162,14 +165,14 @@ impl Group {
             Self::Targets => "Size and bounds of targets",
             Self::Timing => "Duration",
             Self::Load => "Threads, queue depth and rate",
-            Self::Affinity => "Threads on CPUs",
+            Self::Affinity => "CPU affinity",
             Self::Access => "Access pattern",
             Self::Caching => "Caching and I/O",
             Self::WriteBuffers => "Write buffers",
             Self::Output => "Statistics and output",
             Self::Synchronization => "Synchronization",
             Self::EventTracing => "Event tracing",
-            Self::Own => "Options of this program that DiskSpd does not have",
+            Self::Own => "Options that DiskSpd does not have",
         }
     }
 }
@@ -177,7 +180,7 @@ impl Group {
 /// First version that knows an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// This version of `DiskSpd`; "2.0" stands for all of 2.0.x.
+    /// This version of `DiskSpd`; "2.0" means all of 2.0.x.
     DiskSpd(&'static str),
     /// Ours.
     Own,
@@ -202,7 +205,16 @@ impl OptionRow {
         on_linux: "",
         example: "",
         apply: |_, _| Ok(()),
+        setting: None,
     };
+
+    /// Applies the option to the builder.
+    pub(crate) fn apply(&self, builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+        match self.setting {
+            None => (self.apply)(builder, given),
+            Some(setting) => super::set::apply(setting, builder, given.value),
+        }
+    }
 
     /// True for our own options.
     pub fn is_long(&self) -> bool {

@@ -17,8 +17,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::Profile,
         group: Group::Targets,
         short: "run the XML profile in this file",
-        long: "Runs the timespans of an XML profile. Only -: -C -d -W -R -v -vs -z and our own options may stand \
-               beside it; they count instead of what the profile says. Targets replace *1, *2 and so on in it.",
+        long: "Runs the timespans of an XML profile. Only -: -C -d -W -R -v -vs -z and the options that begin with -- \
+               may be given with it; they override the profile. Targets replace *1, *2 and so on in it.",
         example: "-Xprofile.xml",
         apply: profile_path,
         ..OptionRow::BASE
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-ys",
         short: "set this event when measuring starts",
-        long: "Makes the event if it does not exist, and sets it when the measurement starts, after the warm-up.",
+        long: "Creates the event if it does not exist, and sets it when the measurement starts, after the warm-up.",
         example: "-ysStarted",
         apply: |builder, given| {
             builder.events.on_started = Some(given.value.to_owned());
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-yf",
         short: "set this event when measuring ends",
-        long: "Makes the event if it does not exist, and sets it when the measurement ends, before the cool-down.",
+        long: "Creates the event if it does not exist, and sets it when the measurement ends, before the cool-down.",
         example: "-yfFinished",
         apply: |builder, given| {
             builder.events.on_finished = Some(given.value.to_owned());
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-yr",
         short: "wait for this event before the run starts",
-        long: "Makes the event if it does not exist, and waits for it before the run starts, warm-up included.",
+        long: "Creates the event if it does not exist, and waits for it before the run starts, warm-up included.",
         example: "-yrReady",
         apply: |builder, given| {
             builder.events.wait_start = Some(given.value.to_owned());
@@ -59,7 +59,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-yp",
         short: "stop the run when this event is set",
-        long: "Makes the event if it does not exist; the run stops when it is set. Ctrl+C sets it too, so that all \
+        long: "Creates the event if it does not exist; the run stops when it is set. Ctrl+C sets it too, so that all \
                runs with this event stop.",
         example: "-ypStop",
         apply: |builder, given| {
@@ -72,8 +72,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-ye",
         repeat: Repeat::Accumulates,
         short: "set this existing event and stop",
-        long: "Sets an event that a running process of the same user holds; nothing is run. The exit status is 0 if \
-               all events that are given were set, 1 if one does not exist.",
+        long: "Sets an event that a running process of the same user holds, and runs nothing. The exit status is 0 if \
+               all given events were set, 1 if one does not exist.",
         example: "-yeReady",
         apply: |builder, given| {
             builder.signals.push(given.value.to_owned());
@@ -90,11 +90,11 @@ pub(super) const ROWS: &[OptionRow] = &[
         group: Group::EventTracing,
         short: "kernel events: PROCESS THREAD IMAGE_LOAD DISK_IO ... or time source q, c, s; p paged memory",
         long: "Event classes PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, MEMORY_HARD_FAULTS, NETWORK, \
-               REGISTRY; time source q performance counter, c cycle counter, s system timer; p puts trace buffers \
-               into paged memory. Several -e add up.",
-        on_linux: "The classes are counted over the measurement by the kernel's own counters (/proc, /sys) and printed \
-                   behind the tables. DISK_IO also prints I/O and mean latency at each level, from diskspd down to \
-                   the disks. IMAGE_LOAD and REGISTRY do not exist; q, c, s and p have no effect. A note says so.",
+               REGISTRY; time source q performance counter, c cycle counter, s system timer; p uses paged memory for \
+               trace buffers. -e can be repeated.",
+        on_linux: "The classes are counted over the measurement from kernel counters (/proc, /sys) and printed after \
+                   the tables. DISK_IO also prints I/O and mean latency at each level, from diskspd down to the disks. \
+                   IMAGE_LOAD and REGISTRY do not exist, and q, c, s and p have no effect; a note reports this.",
         since: Since::DiskSpd("2.0"),
         example: "-eDISK_IO",
         apply: tracing,

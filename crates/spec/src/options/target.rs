@@ -14,8 +14,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["BlockSize"],
         group: Group::Targets,
         short: "bytes per I/O [default 64K]",
-        long: "Bytes per I/O. The value also defines the suffix b of every other size on the line, \
-               wherever -b stands. -b with the suffix b multiplies the size given before.",
+        long: "Bytes per I/O. The value is also the unit of the suffix b in every other size on the command line, \
+               wherever -b is given. -b with the suffix b multiplies the size given before.",
         example: "-b4K",
         apply: block_size,
         ..OptionRow::BASE
@@ -27,8 +27,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["BaseFileOffset", "MaxFileSize"],
         group: Group::Targets,
         short: "I/O only from offset base, and up to base+length [default 0, no limit]",
-        long: "Restricts I/O to the bytes from base on; with a length, to the bytes below base+length. \
-               The length is another way to give the maximum offset of -f<size>; only one of them may be given.",
+        long: "Restricts I/O to the bytes from base on; with a length, to the bytes below base+length. The length sets \
+               the maximum offset, as -f<size> does; only one of them may be given.",
         since: super::Since::DiskSpd("2.0"),
         example: "-B5M:1M",
         apply: base,
@@ -43,8 +43,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Creates every target that is a regular file with this size before the run, filled with the bytes \
                00..FF, with zeros (-Z) or with random bytes (-Zr, -Z<size>). Devices are left as they are. \
                -c0 creates nothing.",
-        on_linux: "A file that this program made earlier with the same size and fill is reused; --recreate makes it \
-                   anew. A file that this program did not make is refused unless --overwrite is given.",
+        on_linux: "A file that this program created earlier with the same size and fill is reused; --recreate creates \
+                   it again. A file that this program did not create is refused unless --overwrite is given.",
         example: "-c1G",
         apply: create_size,
         ..OptionRow::BASE
@@ -57,8 +57,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["MaxFileSize"],
         group: Group::Targets,
         short: "I/O only below this offset, counted from the start of the target",
-        long: "The highest offset that I/O reaches, exclusive, counted from the start of the target and not from the \
-               base of -B. Without it, or with 0, I/O reaches the end of the target.",
+        long: "Upper limit of offsets, exclusive, counted from the start of the target and not from the base of -B. \
+               Without it, or with 0, the limit is the end of the target.",
         on_linux: "On a character device this is the size of the target.",
         example: "-f64M",
         apply: maximum,
@@ -71,8 +71,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RandomAccess", "SequentialScan", "TemporaryFile"],
         group: Group::Caching,
         short: "open with hints: r random access, s sequential scan, t temporary file",
-        long: "Hints to the file system's cache, in any combination: r for random access, s for a sequential scan, \
-               t for a temporary file.",
+        long: "Hints to the page cache, in any combination: r for random access, s for a sequential scan, t for a \
+               temporary file.",
         since: super::Since::DiskSpd("2.0"),
         on_linux: "r and s are posix_fadvise(POSIX_FADV_RANDOM) and (POSIX_FADV_SEQUENTIAL). t has no equivalent; it \
                    is accepted and shown.",
@@ -100,7 +100,7 @@ fn block_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 }
 
 fn base(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    if builder.said.base {
+    if builder.seen.base {
         return Err(Fault::new("the base offset (-B) can only be given once"));
     }
     let invalid =
@@ -110,25 +110,23 @@ fn base(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let (base, rest) = size::leading(text, block_bytes).map_err(|fault| invalid("base offset", fault))?;
     if let Some(length) = rest.strip_prefix(':') {
         let length = size::parse(length, block_bytes).map_err(|fault| invalid("length", fault))?;
-        let maximum = base
-            .checked_add(length)
-            .ok_or_else(|| Fault::new("base and length add up to more than fits into 64 bits"))?;
+        let maximum = base.checked_add(length).ok_or_else(|| Fault::new("base plus length exceeds 64 bits"))?;
         set_maximum(builder, maximum)?;
     } else if !rest.is_empty() {
         return Err(Fault(format!(
-            "unexpected '{rest}' behind the base offset; the form is -B<base> or -B<base>:<length>"
+            "unexpected '{rest}' after the base offset; the form is -B<base> or -B<base>:<length>"
         )));
     }
-    builder.said.base = true;
+    builder.seen.base = true;
     builder.settings().base_offset = Bytes(base);
     Ok(())
 }
 
 fn set_maximum(builder: &mut Builder, maximum: u64) -> Result<(), Fault> {
-    if builder.said.maximum {
+    if builder.seen.maximum {
         return Err(Fault::new("the maximum offset (-B<base>:<length> or -f<size>) can only be given once"));
     }
-    builder.said.maximum = true;
+    builder.seen.maximum = true;
     builder.settings().max_offset = Bytes(maximum);
     Ok(())
 }
@@ -144,7 +142,7 @@ fn maximum(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 }
 
 fn hints(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    let fault = || Fault::new("-f takes a size, or hints out of the letters r, s and t");
+    let fault = || Fault::new("-f takes a size, or the hint letters r, s and t");
     let letters = given.value.trim_end();
     if letters.is_empty() {
         return Err(fault());

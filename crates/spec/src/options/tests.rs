@@ -1,6 +1,6 @@
 use super::*;
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Nothing};
+use crate::command::{Command, FakeEnv};
 use crate::help;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -51,9 +51,9 @@ fn every_example_leads_to_its_row_and_is_accepted() {
             find_short(row.example).unwrap_or_else(|| panic!("{} leads nowhere", row.example))
         };
         assert_eq!(found.synopsis(), row.synopsis(), "{}", row.example);
-        let given = Given { argument: row.example, value, surroundings: &Nothing };
+        let given = Given { argument: row.example, value, environment: &FakeEnv };
         let mut builder = Builder::default();
-        assert_eq!((row.apply)(&mut builder, &given), Ok(()), "{}", row.example);
+        assert_eq!(row.apply(&mut builder, &given), Ok(()), "{}", row.example);
         assert_eq!(builder.warnings, Vec::<String>::new(), "{}", row.example);
     }
 }
@@ -63,7 +63,7 @@ fn every_example_leads_to_its_row_and_is_accepted() {
 fn every_example_with_an_xml_element_changes_the_profile() {
     let show = |arguments: &[&str]| {
         let args: Vec<OsString> = arguments.iter().chain(&["-Rpxml", "f"]).map(OsString::from).collect();
-        match crate::parse(&args, &Nothing) {
+        match crate::parse(&args, &FakeEnv) {
             Ok(Command::ShowProfile(request)) => crate::write_profile(&request.profile, request.format),
             other => panic!("{arguments:?}: {other:?}"),
         }
@@ -84,7 +84,7 @@ fn every_example_with_an_xml_element_changes_the_profile() {
 fn repeating_an_example_does_what_its_row_says() {
     for row in all().filter(|row| !row.is_long() && row.scope != Scope::Invocation) {
         let args: Vec<OsString> = [row.example, row.example, "f"].iter().map(OsString::from).collect();
-        let is_accepted = crate::parse(&args, &Nothing).is_ok();
+        let is_accepted = crate::parse(&args, &FakeEnv).is_ok();
         // Letters of -S and one of -a can be given once each, though -S and -a accumulate.
         let accumulates_once = ["-Suw"].contains(&row.example);
         assert_eq!(is_accepted, row.repeat != Repeat::Error && !accumulates_once, "{}", row.example);
@@ -96,7 +96,7 @@ fn only_what_may_stand_beside_a_profile_does() {
     for row in all().filter(|row| !row.is_long() && row.name != "-X") {
         for order in [["-Xp", row.example], [row.example, "-Xp"]] {
             let args: Vec<OsString> = order.iter().map(OsString::from).collect();
-            let parsed = crate::parse(&args, &Nothing);
+            let parsed = crate::parse(&args, &FakeEnv);
             assert_eq!(parsed.is_ok(), row.with_profile, "{order:?}: {parsed:?}");
         }
     }
@@ -130,4 +130,29 @@ fn the_longest_name_wins_then_the_value_decides() {
     for argument in ["-q", "-", "-E", "-yq", "-1"] {
         assert!(find_short(argument).is_none(), "{argument}");
     }
+}
+
+#[test]
+fn the_options_name_elements_that_exist() {
+    for row in all() {
+        for element in row.xml {
+            assert!(settings::xml::knows(element), "{}: <{element}>", row.name);
+        }
+    }
+}
+
+/// Each row of a setting names an option that says to set it.
+#[test]
+fn the_settings_name_options_that_exist() {
+    fn check<T>(table: &'static [settings::Setting<T>]) {
+        for setting in table.iter().filter(|setting| !setting.option.is_empty()) {
+            let says = |row: &OptionRow| setting.option.starts_with(row.name) && row.xml.contains(&setting.element);
+            assert!(all().any(says), "<{}>: {}", setting.element, setting.option);
+        }
+    }
+    check(settings::PROFILE);
+    check(settings::TIME_SPAN);
+    check(settings::LINUX_IN_TIME_SPAN);
+    check(settings::TARGET);
+    check(settings::LINUX_IN_TARGET);
 }

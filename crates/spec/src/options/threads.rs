@@ -26,8 +26,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<count>",
         scope: Scope::TimeSpan,
         xml: &["ThreadCount"],
-        short: "total number of threads, every one serving every target",
-        long: "Total number of threads; every thread works on every target. Not together with -t above 1.",
+        short: "total number of threads; each works on every target",
+        long: "Total number of threads; each works on every target. Not together with -t above 1.",
         example: "-F4",
         apply: |builder, given| {
             builder.span.thread_count = builder.bounded(given, "the total number of threads", 1, u32::MAX)?;
@@ -54,9 +54,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<count>",
         scope: Scope::TimeSpan,
         xml: &["RequestCount"],
-        short: "outstanding I/Os per thread, the target chosen for each I/O (with -F)",
-        long: "I/Os that a thread keeps outstanding over all targets, at most 65536; for each I/O the target is \
-               chosen anew. It has an effect only together with -F; -o is then ignored. It excludes -g, -j and -p.",
+        short: "outstanding I/Os per thread across targets; the target is chosen per I/O (with -F)",
+        long: "I/Os that a thread keeps outstanding over all targets, at most 65536; the target is chosen for each \
+               I/O. Has an effect only with -F; -o is then ignored. Not together with -g, -j and -p.",
         example: "-O8",
         apply: |builder, given| {
             builder.span.request_count =
@@ -70,9 +70,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<count>",
         scope: Scope::TimeSpan,
         xml: &["CompletionDepth"],
-        short: "most completions taken at once, 1 to 16 [default 16]",
-        long: "Upper bound of the completions that a thread takes in one go. All of them share one time stamp, so a \
-               smaller number makes latencies finer and costs more calls. Ignored with -u and with one outstanding I/O.",
+        short: "maximum completions reaped at once, 1 to 16 [default 16]",
+        long: "Maximum number of completions that a thread reaps at once. They all share one time stamp, so a smaller \
+               number gives more precise latencies and costs more calls. Ignored with -u and with one outstanding I/O.",
         since: Since::DiskSpd("2.3"),
         example: "-oc8",
         apply: |builder, given| {
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-g",
         value: "(<bytes/ms>|<count>i)",
         xml: &["Throughput"],
-        short: "limit per thread and target: bytes per millisecond, or with i I/Os per second",
+        short: "limit per thread and target: bytes per millisecond, or with i: I/Os per second",
         long: "Limits each thread on each target to this many bytes per millisecond, or with a final i to this many \
                I/Os per second. Not together with -x or with -F and -O.",
         since: Since::DiskSpd("2.0"),
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<count>",
         xml: &["BurstSize"],
         short: "I/Os per burst; needs -j",
-        long: "I/Os that a thread issues on a target before it pauses for the time of -j.",
+        long: "I/Os that a thread issues to a target before it pauses for -j milliseconds.",
         example: "-i10",
         apply: |builder, given| {
             builder.settings().burst_ios = Some(builder.bounded(given, "the number of I/Os per burst", 1, u32::MAX)?);
@@ -112,7 +112,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<milliseconds>",
         xml: &["ThinkTime"],
         short: "pause between bursts in milliseconds; needs -i",
-        long: "Milliseconds between the bursts of -i.",
+        long: "Pause in milliseconds between the bursts of -i.",
         example: "-j100",
         apply: |builder, given| {
             let pause = builder.bounded(given, "the pause between bursts in milliseconds", 1, u32::MAX)?;
@@ -131,7 +131,7 @@ fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
         None if value.ends_with(|c: char| c.is_ascii_digit()) => (value, false),
         None => {
             return Err(Fault::new(
-                "a rate is a number of bytes per millisecond, or of I/Os per second with a final i",
+                "invalid rate (expected: bytes per millisecond, or I/Os per second with a final i)",
             ));
         }
     };

@@ -13,9 +13,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<seconds>",
         xml: &["Duration"],
         short: "measured time in seconds [default 10]",
-        long: "Seconds during which the load is measured, after the warm-up and before the cool-down. \
-               Beside -X it counts for every timespan.",
-        on_linux: "0 is refused when a run would start; DiskSpd measures for a few microseconds.",
+        long: "Seconds of measurement, after the warm-up and before the cool-down. With -X it applies to every \
+               timespan.",
+        on_linux: "A run with 0 is refused; DiskSpd measures for a few microseconds.",
         example: "-d30",
         apply: |builder, given| {
             builder.overrides.duration_s = Some(builder.bounded(given, "the duration in seconds", 0, u32::MAX)?);
@@ -28,7 +28,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<seconds>",
         xml: &["Warmup"],
         short: "warm-up in seconds before the measurement [default 5]",
-        long: "Seconds of load before the measurement starts. 0 leaves the warm-up out.",
+        long: "Seconds of load before the measurement starts. 0 skips the warm-up.",
         example: "-W0",
         apply: |builder, given| {
             builder.overrides.warm_up_s = Some(builder.bounded(given, "the warm-up in seconds", 0, u32::MAX)?);
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<seconds>",
         xml: &["Cooldown"],
         short: "cool-down in seconds after the measurement [default 0]",
-        long: "Seconds for which the load goes on after the measurement has ended.",
+        long: "Seconds of load after the measurement has ended.",
         example: "-C2",
         apply: |builder, given| {
             builder.overrides.cool_down_s = Some(builder.bounded(given, "the cool-down in seconds", 0, u32::MAX)?);
@@ -54,8 +54,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<seed>]",
         xml: &["RandSeed"],
         short: "random seed [default 0; -z alone: milliseconds since boot]",
-        long: "Seed of all random choices, a whole number of 32 bits. -z alone takes the milliseconds since boot.",
-        on_linux: "The generator is xoshiro256++, so a seed does not give the offsets that it gives on Windows.",
+        long: "Seed of all random choices, a 32-bit whole number. -z alone uses the milliseconds since boot.",
+        on_linux: "The generator is xoshiro256++, so a seed gives other offsets than on Windows.",
         example: "-z1234",
         apply: seed,
         ..TIMING
@@ -64,7 +64,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 
 fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let seed = if given.value.trim_end().is_empty() {
-        given.surroundings.milliseconds_since_boot()
+        given.environment.milliseconds_since_boot()
     } else {
         number::seed(given.value)?
     };

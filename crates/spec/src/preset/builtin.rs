@@ -1,4 +1,4 @@
-//! The presets that the program brings along.
+//! Built-in presets.
 
 use super::file::Preset;
 

@@ -1,28 +1,28 @@
-//! The words behind `diskspd preset`.
+//! Arguments of `diskspd preset`.
 
 use crate::command::ParseFailure;
 use std::ffi::OsString;
 
-/// What `diskspd preset --help` prints.
+/// Output of `diskspd preset --help`.
 pub const HELP: &str = "\
 Usage: diskspd preset list
        diskspd preset show NAME [--xml|--toml] [--maxdop N]
        diskspd preset run NAME [--maxdop N] [options of a load] <target>...
 
-Loads with a name: the patterns of SQL Server, of virtual machines and of desktop benchmarks.
+Named loads: the I/O patterns of SQL Server, virtual machines and desktop benchmarks.
 
-  list      the names, a line each
-  show      what a preset does, as command lines; --xml as a profile for -X; --toml as its file, to be copied and edited
-  run       its loads, one after the other, on the targets; options given here win over those of the preset, as in
+  list      list the presets, one per line
+  show      show a preset as command lines; --xml as a profile for -X; --toml as its file, to copy and edit
+  run       run its loads one after another on the targets; options given here override the preset, as in
             diskspd preset run sql-log -c8G -d30 test.dat
-            Several loads end with a table of them; -Rtext prints every report too
-  NAME      one of the list, or the path of a TOML file (with a slash, or ending in .toml)
+            Several loads end with a summary table; -Rtext prints every report too
+  NAME      a preset from the list, or the path of a TOML file (with a slash, or ending in .toml)
   --maxdop N
-            threads of the loads that follow the number of CPUs
+            number of threads, for loads whose thread count follows the number of CPUs
   -h, --help
-            this text
+            print this help
 
-A file called preset is measured as ./preset.
+To measure a file named preset, write ./preset.
 ";
 
 /// What follows `diskspd preset`.
@@ -38,7 +38,7 @@ pub enum PresetCommand {
     Run(PresetRequest),
 }
 
-/// Which preset, and what the user says to it.
+/// A preset and the user's options for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PresetRequest {
     /// Its name or path.
@@ -60,33 +60,34 @@ pub enum Shown {
     Toml,
 }
 
-/// Reads the words behind `diskspd preset`.
+/// Parses the arguments of `diskspd preset`.
 pub fn parse(args: &[OsString]) -> Result<PresetCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; diskspd preset --help tells more")))
+    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd preset --help")))
 }
 
 fn read(args: &[OsString]) -> Result<PresetCommand, String> {
-    let text =
-        |word: &OsString| word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not UTF-8", word.display()));
+    let text = |word: &OsString| {
+        word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not valid UTF-8", word.display()))
+    };
     let words: Vec<String> = args.iter().map(text).collect::<Result<_, _>>()?;
     let mut words = words.into_iter();
-    let verb = words.next().ok_or("list, show or run is missing")?;
+    let verb = words.next().ok_or("subcommand missing (expected: list, show, run)")?;
     let rest: Vec<String> = words.collect();
     if verb == "-h" || verb == "--help" || rest.first().is_some_and(|word| word == "-h" || word == "--help") {
         return Ok(PresetCommand::Help);
     }
     match verb.as_str() {
         "list" if rest.is_empty() => Ok(PresetCommand::List),
-        "list" => Err(format!("'{}' is too much: list stands alone", rest[0])),
+        "list" => Err(format!("unexpected '{}': list takes no arguments", rest[0])),
         "show" => show(rest),
         "run" => {
             let request = request(rest)?;
             if request.words.is_empty() {
-                return Err(format!("the target of '{}' is missing", request.name));
+                return Err(format!("preset '{}': no target given", request.name));
             }
             Ok(PresetCommand::Run(request))
         }
-        other => Err(format!("'{other}' is neither list, show nor run")),
+        other => Err(format!("unknown subcommand '{other}' (expected: list, show, run)")),
     }
 }
 
@@ -102,7 +103,7 @@ fn show(mut words: Vec<String>) -> Result<PresetCommand, String> {
     });
     let request = request(words)?;
     match request.words.first() {
-        Some(word) => Err(format!("'{word}': a preset is shown as it is, without options and targets of a load")),
+        Some(word) => Err(format!("unexpected '{word}': show takes no workload options or targets")),
         None => Ok(PresetCommand::Show(request, shown)),
     }
 }
@@ -120,14 +121,15 @@ fn request(words: Vec<String>) -> Result<PresetRequest, String> {
         match value {
             Some(value) => {
                 let degree = value.parse().ok().filter(|&degree| degree > 0);
-                request.max_degree = Some(degree.ok_or_else(|| format!("--maxdop '{value}' is no number from 1"))?);
+                request.max_degree =
+                    Some(degree.ok_or_else(|| format!("--maxdop '{value}' is not a positive integer"))?);
             }
             None if request.name.is_empty() && !word.starts_with('-') => request.name = word,
-            None if request.name.is_empty() => return Err(format!("'{word}' stands where a preset's name should")),
+            None if request.name.is_empty() => return Err(format!("found '{word}' instead of a preset name")),
             None => request.words.push(word),
         }
     }
-    if request.name.is_empty() { Err("the name of a preset is missing".to_owned()) } else { Ok(request) }
+    if request.name.is_empty() { Err("the preset name is missing".to_owned()) } else { Ok(request) }
 }
 
 #[cfg(test)]
@@ -158,15 +160,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
-            ("", "list, show or run is missing"),
-            ("fly", "'fly' is neither"),
-            ("list oltp", "stands alone"),
-            ("run", "the name of a preset is missing"),
-            ("run -d3 oltp a", "'-d3' stands where"),
-            ("run oltp", "the target of 'oltp' is missing"),
+            ("", "subcommand missing (expected: list, show, run)"),
+            ("fly", "unknown subcommand 'fly'"),
+            ("list oltp", "takes no arguments"),
+            ("run", "the preset name is missing"),
+            ("run -d3 oltp a", "found '-d3' instead"),
+            ("run oltp", "preset 'oltp': no target given"),
             ("run oltp --maxdop", "the number is missing"),
-            ("run oltp --maxdop 0 a", "'0' is no number from 1"),
-            ("show oltp a.dat", "'a.dat': a preset is shown as it is"),
+            ("run oltp --maxdop 0 a", "'0' is not a positive integer"),
+            ("show oltp a.dat", "unexpected 'a.dat'"),
         ] {
             let failure = parsed(line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");

@@ -12,7 +12,7 @@ const FORM: &str = "diskspd-preset/1";
 pub struct Preset {
     /// Always `diskspd-preset/1`.
     form: String,
-    /// What it stands for, in one line.
+    /// Title, one line.
     pub title: String,
     /// What its loads imitate, and how to read their figures.
     #[serde(default)]
@@ -68,13 +68,13 @@ impl Preset {
     pub fn read(text: &str) -> Result<Self, String> {
         let preset: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         if preset.form != FORM {
-            return Err(format!("it has the form '{}'; this program reads {FORM}", preset.form));
+            return Err(format!("unsupported format '{}' (expected: {FORM})", preset.form));
         }
         if preset.loads.is_empty() {
-            return Err("it has no [[load]]".to_owned());
+            return Err("no [[load]] in it".to_owned());
         }
         if let Some(load) = preset.loads.iter().find(|load| load.mix.iter().any(|part| part.weight == 0)) {
-            return Err(format!("load '{}': a weight of 0 makes no I/O", load.name));
+            return Err(format!("load '{}': weight must be above 0", load.name));
         }
         Ok(preset)
     }

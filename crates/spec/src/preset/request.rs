@@ -2,18 +2,18 @@
 
 use super::command::PresetRequest;
 use super::file::{Load, Preset};
-use crate::command::{RunRequest, Surroundings};
+use crate::command::{Environment, RunRequest};
 use crate::options::Scope;
 use crate::words::{row_of, run_of, with_all};
 use model::preset::PresetRun;
 use model::profile::{Profile, Target, TimeSpan};
 use std::path::PathBuf;
 
-/// Stands for the number of threads in a preset's options.
+/// Placeholder for the number of threads in a preset's options.
 const THREADS: &str = "{threads}";
 /// The target of what is shown; profiles for `-X` have it as a template.
 const TEMPLATE: &str = "*1";
-/// A target for those who only look.
+/// Placeholder target where nothing is run.
 const ANY: &str = "target";
 
 /// A load as a command line.
@@ -21,7 +21,7 @@ const ANY: &str = "target";
 pub struct CommandLine {
     /// The name of the load.
     pub load: String,
-    /// The words behind the program's name, `<target>` last; `None` = no command line can say it.
+    /// The arguments, `<target>` last; `None` = not expressible as a command line.
     pub words: Option<String>,
 }
 
@@ -29,23 +29,23 @@ pub struct CommandLine {
 ///
 /// # Errors
 ///
-/// What is wrong with the user's words, or with the preset.
+/// The error in the user's arguments or in the preset.
 pub fn run_request(
     preset: &Preset,
     request: &PresetRequest,
     cpus: u32,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<RunRequest, String> {
-    let own = run_of(&request.words, surroundings)?;
+    let own = run_of(&request.words, environment)?;
     if own.profile.time_spans.len() != 1 {
-        return Err("a preset takes the options of one load".to_owned());
+        return Err("a preset takes the options of a single workload".to_owned());
     }
     // Options come before targets.
     let (options, targets) = request.words.split_at(request.words.len() - own.profile.time_spans[0].targets.len());
     let user = User { options, targets, threads: threads(preset, request, cpus) };
     let mut spans = Vec::new();
     for load in &preset.loads {
-        let span = user.span(preset, load, surroundings).map_err(|reason| format!("load '{}': {reason}", load.name))?;
+        let span = user.span(preset, load, environment).map_err(|reason| format!("load '{}': {reason}", load.name))?;
         spans.push(span);
     }
     let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
@@ -66,10 +66,10 @@ pub fn profile(
     preset: &Preset,
     request: &PresetRequest,
     cpus: u32,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<Profile, String> {
     let with_target = PresetRequest { words: vec![ANY.to_owned()], ..request.clone() };
-    let mut profile = run_request(preset, &with_target, cpus, surroundings)?.profile;
+    let mut profile = run_request(preset, &with_target, cpus, environment)?.profile;
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
         target.path = PathBuf::from(TEMPLATE);
     }
@@ -99,7 +99,7 @@ struct User<'a> {
 }
 
 impl User<'_> {
-    /// The name of a load, with the options that are no longer those that its name may tell.
+    /// The name of a load, with the user's options that override its own.
     fn name(&self, load: &Load) -> String {
         let own = || std::iter::once(&load.options).chain(load.mix.iter().map(|part| &part.options));
         let rows = || own().flat_map(|options| options.split_whitespace()).filter_map(row_of);
@@ -116,18 +116,18 @@ impl User<'_> {
         layers.iter().fold(words(&preset.options), |options, layer| with_all(&options, layer))
     }
 
-    fn span(&self, preset: &Preset, load: &Load, surroundings: &dyn Surroundings) -> Result<TimeSpan, String> {
+    fn span(&self, preset: &Preset, load: &Load, environment: &dyn Environment) -> Result<TimeSpan, String> {
         let span = |part: &str| {
             let words = [&self.options(preset, load, part)[..], self.targets].concat();
-            let run = run_of(&words, surroundings)?;
-            run.profile.time_spans.into_iter().next().ok_or_else(|| "it is no load".to_owned())
+            let run = run_of(&words, environment)?;
+            run.profile.time_spans.into_iter().next().ok_or_else(|| "it defines no workload".to_owned())
         };
         let mut whole = span("")?;
         let mut targets: Vec<Target> = Vec::new();
         for part in &load.mix {
             let is_of_target = |word: &&str| row_of(word).is_none_or(|row| row.scope == Scope::Target);
             if let Some(word) = part.options.split_whitespace().find(|word| !is_of_target(word)) {
-                return Err(format!("'{word}' is no option of a target, so it belongs to the options of the load"));
+                return Err(format!("'{word}' is not a per-target option; move it to the options of the load"));
             }
             let of_part = span(&part.options)?.targets.into_iter();
             targets.extend(of_part.map(|target| Target { weight: part.weight, ..target }));
@@ -142,7 +142,7 @@ impl User<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Nothing;
+    use crate::command::FakeEnv;
     use crate::preset::BUILTIN;
     use model::profile::ResultFormat;
     use model::validate::{Purpose, validate};
@@ -153,19 +153,19 @@ mod tests {
     }
 
     fn of(text: &str, words: &[&str]) -> Result<RunRequest, String> {
-        Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), 4, &Nothing))
+        Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), 4, &FakeEnv))
     }
 
     #[test]
     fn every_preset_of_the_program_is_a_run_and_a_profile() {
         for builtin in BUILTIN {
             let preset = builtin.preset().unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
-            let run = run_request(&preset, &request(builtin.name, &["-c1G", "a.dat"]), 4, &Nothing)
+            let run = run_request(&preset, &request(builtin.name, &["-c1G", "a.dat"]), 4, &FakeEnv)
                 .unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
             let findings = validate(&run.profile, Purpose::Run);
             assert_eq!((findings.errors, run.warnings), (vec![], vec![]), "{}", builtin.name);
             assert_eq!(run.profile.time_spans.len(), preset.loads.len(), "{}", builtin.name);
-            let xml = profile(&preset, &request(builtin.name, &[]), 4, &Nothing).unwrap();
+            let xml = profile(&preset, &request(builtin.name, &[]), 4, &FakeEnv).unwrap();
             let written = crate::write_profile(&xml, ResultFormat::Xml);
             let read = crate::read_profile(written.as_bytes(), "x").unwrap();
             assert_eq!(crate::write_profile(&read, ResultFormat::Xml), written, "{}", builtin.name);
@@ -195,7 +195,7 @@ mod tests {
         let preset = Preset::read(text).unwrap();
         let threads = |max_degree, cpus| {
             let request = PresetRequest { max_degree, ..request("test", &["a"]) };
-            run_request(&preset, &request, cpus, &Nothing).unwrap().profile.time_spans[0].targets[0].threads
+            run_request(&preset, &request, cpus, &FakeEnv).unwrap().profile.time_spans[0].targets[0].threads
         };
         assert_eq!((threads(None, 64), threads(Some(12), 64), threads(Some(2), 64)), (8, 12, 2));
         let lines = command_lines(&preset, &request("test", &[]), 4);
@@ -228,16 +228,20 @@ mod tests {
             ("form = 1".to_owned(), &["a"][..], "expected a string"),
             (whole("colour = 1\nload = []"), &["a"], "unknown field `colour`"),
             (whole("load = []"), &["a"], "no [[load]]"),
-            (whole("").replace("preset/1", "preset/9") + "load = []", &["a"], "this program reads diskspd-preset/1"),
+            (whole("").replace("preset/1", "preset/9") + "load = []", &["a"], "(expected: diskspd-preset/1)"),
             (whole("load = [{ name = \"x\", options = \"-q\" }]"), &["a"], "load 'x': invalid option: '-q'"),
             (
                 whole("load = [{ name = \"x\", mix = [{ options = \"-d3\" }] }]"),
                 &["a"],
-                "'-d3' is no option of a target",
+                "'-d3' is not a per-target option",
             ),
-            (whole("load = [{ name = \"x\", mix = [{ options = \"-w1\", weight = 0 }] }]"), &["a"], "a weight of 0"),
+            (
+                whole("load = [{ name = \"x\", mix = [{ options = \"-w1\", weight = 0 }] }]"),
+                &["a"],
+                "weight must be above 0",
+            ),
             (whole("load = [{ name = \"x\" }]"), &["-d3"], "at least one target"),
-            (whole("load = [{ name = \"x\" }]"), &["-Xp.xml"], "a profile (-X)"),
+            (whole("load = [{ name = \"x\" }]"), &["-Xp.xml"], "an XML profile (-X)"),
         ] {
             let reason = of(&text, words).expect_err(&text);
             assert!(reason.contains(expected), "{text}: {reason}");

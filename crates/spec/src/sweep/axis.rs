@@ -9,7 +9,7 @@ use model::limits::SWEEP_POINTS_MAX;
 pub struct Axis {
     /// The option without its dashes: `o`, `rate`.
     pub name: String,
-    /// What it takes, as typed behind it; of an open range as many as a sweep may have.
+    /// Its values as typed; for an open range as many as a sweep may have.
     pub values: Vec<String>,
     /// True if the range has no end: values are tried until throughput no longer grows.
     pub is_open: bool,
@@ -19,7 +19,7 @@ impl Axis {
     /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let Some((name, list)) = text.split_once('=') else {
-            return Err(format!("'{text}' is no axis; one is an option and its values, as in o=1..16 or b=4K,64K"));
+            return Err(format!("'{text}' is not an option and its values, as in o=1..16 or b=4K,64K"));
         };
         let name = name.trim_start_matches('-').to_owned();
         let mut axis = Self { name, values: Vec::new(), is_open: false };
@@ -28,11 +28,11 @@ impl Axis {
         }
         let first = axis.setting(0).typed();
         if !is_option(&first) {
-            return Err(format!("'{text}': there is no option {}", first.split('=').next().unwrap_or(&first)));
+            return Err(format!("'{text}': unknown option {}", first.split('=').next().unwrap_or(&first)));
         }
         for (index, value) in axis.values.iter().enumerate() {
             if axis.values[..index].contains(value) {
-                return Err(format!("'{text}': {value} is there twice"));
+                return Err(format!("'{text}': {value} is given twice"));
             }
         }
         Ok(axis)
@@ -59,7 +59,7 @@ impl Axis {
 
     fn add(&mut self, part: &str) -> Result<(), String> {
         if self.is_open {
-            return Err("nothing can follow a range without an end".to_owned());
+            return Err("nothing can follow an open range".to_owned());
         }
         let Some((first, rest)) = part.split_once("..") else {
             self.values.push(part.to_owned());
@@ -71,7 +71,7 @@ impl Axis {
         };
         self.is_open = last.is_empty();
         if self.is_open && !self.values.is_empty() {
-            return Err("a range without an end stands alone".to_owned());
+            return Err("an open range cannot be combined with other values".to_owned());
         }
         self.extend(first, last, step)
     }
@@ -89,10 +89,10 @@ impl Axis {
             None => (unit, None),
         };
         if end.is_some_and(|end| end < value) {
-            return Err(format!("the range {first}..{last} ends before it begins"));
+            return Err(format!("the range {first}..{last} ends below its start"));
         }
         if value == 0 && matches!(step, Step::Multiply(_)) {
-            return Err("a range that multiplies cannot begin at 0".to_owned());
+            return Err("a range with * cannot start at 0".to_owned());
         }
         while end.is_none_or(|end| value <= end) {
             if self.values.len() == SWEEP_POINTS_MAX {
@@ -124,15 +124,15 @@ impl Step {
         match (text.as_bytes()[0], number) {
             (b'/', Some(step)) if step > 0 => Ok(Self::Add(step)),
             (b'*', Some(factor)) if factor > 1 => Ok(Self::Multiply(factor)),
-            (b'/', _) => Err(format!("'{text}' is no step; /10 takes every tenth value")),
-            _ => Err(format!("'{text}' is no factor; *2 doubles from value to value")),
+            (b'/', _) => Err(format!("'{text}' is not a step (for example /10, every tenth value)")),
+            _ => Err(format!("'{text}' is not a factor (for example *2, which doubles each value)")),
         }
     }
 }
 
 /// A number and the letter of its unit.
 fn number(text: &str) -> Result<(u64, Option<char>), String> {
-    split_unit(text).ok_or_else(|| format!("'{text}' is no number, with or without K, M, G or T"))
+    split_unit(text).ok_or_else(|| format!("'{text}' is not a number, with or without K, M, G or T"))
 }
 
 fn in_bytes(value: u64, unit: Option<char>) -> Result<u64, String> {
@@ -187,19 +187,19 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, expected) in [
-            ("o", "no axis"),
-            ("o=8..1", "ends before it begins"),
-            ("o=x..9", "'x' is no number"),
-            ("o=0..8*2", "cannot begin at 0"),
-            ("o=1..8*1", "no factor"),
-            ("o=1..8/0", "no step"),
-            ("o=1..9,3", "3 is there twice"),
+            ("o", "not an option and its values"),
+            ("o=8..1", "ends below its start"),
+            ("o=x..9", "'x' is not a number"),
+            ("o=0..8*2", "cannot start at 0"),
+            ("o=1..8*1", "not a factor"),
+            ("o=1..8/0", "not a step"),
+            ("o=1..9,3", "3 is given twice"),
             ("o=1..,3", "nothing can follow"),
-            ("o=3,1..", "stands alone"),
+            ("o=3,1..", "cannot be combined with other values"),
             ("o=1..99999", "more than"),
-            ("nothing=1", "no option --nothing"),
-            ("=1", "no option"),
-            ("k=1", "no option -k1"),
+            ("nothing=1", "unknown option --nothing"),
+            ("=1", "unknown option"),
+            ("k=1", "unknown option -k1"),
         ] {
             let reason = Axis::parse(text).expect_err(text);
             assert!(reason.contains(expected), "{text}: {reason}");

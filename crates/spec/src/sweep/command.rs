@@ -1,8 +1,8 @@
-//! The words behind `diskspd sweep`.
+//! Arguments of `diskspd sweep`.
 
 use super::axis::Axis;
 use super::points::{PlannedPoint, Variation, points};
-use crate::command::{ParseFailure, Surroundings};
+use crate::command::{Environment, ParseFailure};
 use crate::{decimal, duration, file_name};
 use lexopt::prelude::*;
 use model::limit::{Limit, LimitFigure};
@@ -12,63 +12,64 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `diskspd sweep --help` prints.
+/// Output of `diskspd sweep --help`.
 pub const HELP: &str = "\
 Usage: diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>
        diskspd sweep --resume DIR
 
-Runs a load once for each value of an option, prints a line per run, then a table, and says which depth
-to use: the efficient one (the most throughput per latency) and the one that saturates the target.
+Runs a load once for each value of an option, prints a line per run, then a table, and recommends a queue
+depth: the efficient one (the most throughput per latency) and the one that saturates the target.
 
-What varies (several make a grid):
+What to vary (several options make a grid):
       --vary OPTION=VALUES
                any option, without its dashes: o=1..16, o=1..256*2, t=1,2,4, b=4K,8K,64K, w=0..100/10,
-               rate=1000,2000. o=1.. has no end: it goes on until throughput no longer grows
+               rate=1000,2000. o=1.. is open: it continues until throughput no longer grows
       --total-depth N
-               -t and -o in every way that keeps targets x threads x outstanding at N
+               all combinations of -t and -o that keep targets x threads x outstanding at N
       --files N,N,...
-               the one target split into so many files, with the same size and depth over all
+               split the one target into N files, with the same total size and queue depth
 
       --limit FIGURE=VALUE
-               no range but a search: the highest --rate at which the response time (mean, p50, p99, p99.9) or
-               the CPU usage stays within VALUE, as in p99=1ms or cpu=25%; may be given again
+               instead of a range, search the highest --rate at which the response time (mean, p50, p99,
+               p99.9) or the CPU usage stays within VALUE, as in p99=1ms or cpu=25%; may be given again
 
-How it is run:
+How to run:
       --order given|random|abba
-               the order of the points; abba goes forth and back in turn, which needs --runs 2 or more
+               order of the points; abba alternates forward and backward and needs --runs 2 or more
       --runs N
-               runs of each point; its figures are those of the median run
+               runs per point; the median run gives the point's results
       --rest TIME
-               between runs: 5s, 500ms, 1m
+               pause between runs: 5s, 500ms, 1m
       --before-point COMMAND
-               run by the shell before each run, as to drop a server's caches
+               shell command to run before each run, for example to drop a server's caches
       --probe TIME
-               a quick look with this length at every point ...
+               measure every point briefly, for this long ...
       --confirm TIME
-               ... and this length for the points that matter
+               ... and the points that matter for this long
 
-What is said:
+Results:
       --ssds N, --copies M
-               devices below the targets, and copies of each written block: depth and IOPS per device
+               devices below the targets, and copies of each written block: shows depth and IOPS per device
       --dir DIR
-               where sweep.json, table.csv and every result go, a new or an empty directory;
-               sweep-YYYYMMDD-HHMMSS if not given
+               directory for sweep.json, table.csv and every result; must be new or empty (default:
+               sweep-YYYYMMDD-HHMMSS)
       --replace-output
-               also into a directory that is not empty: its sweep.json and table.csv are replaced
+               also use a directory that is not empty; its sweep.json and table.csv are replaced
       --resume DIR
-               go on where a sweep stopped
+               continue a stopped sweep
       --run-commands
-               with --resume: run the command of --before-point that DIR keeps. Without it the command
-               is shown and nothing is run
-  -h, --help   this text
+               with --resume: run the --before-point command stored in DIR. Without it, the command is
+               shown and nothing is run
+  -h, --help   print this help
 
-Ends with 0, also after Ctrl+C; with 1 if a point failed.
+Exit status: 0, also after Ctrl+C; 1 if a point failed.
 
-A file called sweep is measured as ./sweep.
+To measure a file named sweep, write ./sweep.
 ";
 
-/// What is wrong with `--run-commands` for a new sweep.
-pub(super) const RUN_COMMANDS_ALONE: &str = "--run-commands is for --resume: a command that is typed is run without it";
+/// Error for `--run-commands` with a new sweep.
+pub(super) const RUN_COMMANDS_ALONE: &str = "omit --run-commands: without --resume, the commands \
+                                             given run anyway";
 
 /// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +80,7 @@ pub enum SweepCommand {
     Run {
         /// What to run.
         request: Box<SweepRequest>,
-        /// Where its results go, if that was said.
+        /// Directory of its results, if given.
         folder: Option<PathBuf>,
         /// `--replace-output`
         replace_output: bool,
@@ -102,7 +103,6 @@ pub struct SweepRequest {
     pub words: Vec<String>,
     /// All points, in the order given.
     pub points: Vec<PlannedPoint>,
-    /// How.
     pub options: SweepOptions,
 }
 
@@ -137,10 +137,9 @@ pub struct SweepOptions {
     pub copies: Option<u32>,
 }
 
-/// Reads the words behind `diskspd sweep`.
-pub fn parse(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, ParseFailure> {
-    read(args, surroundings)
-        .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd sweep --help tells more")))
+/// Parses the arguments of `diskspd sweep`.
+pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand, ParseFailure> {
+    read(args, environment).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd sweep --help")))
 }
 
 #[derive(Default)]
@@ -155,7 +154,7 @@ struct Words {
     run_commands: bool,
 }
 
-fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
+fn read(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand, String> {
     let (own, load) = split_load(args)?;
     let mut words = Words { options: SweepOptions { runs: 1, ..SweepOptions::default() }, ..Words::default() };
     let mut parser = lexopt::Parser::from_args(own);
@@ -171,7 +170,10 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
     }
     if let Some(folder) = words.resume {
         if !words.kept.is_empty() || words.folder.is_some() || own.len() != args.len() {
-            return Err("--resume stands alone, or with --run-commands: the sweep knows what it was asked".to_owned());
+            return Err(
+                "--resume allows only --run-commands and --replace-output; the directory holds the other options"
+                    .to_owned(),
+            );
         }
         let (run_commands, replace_output) = (words.run_commands, words.replace_output);
         return Ok(SweepCommand::Resume { folder, run_commands, replace_output });
@@ -180,7 +182,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
         return Err(RUN_COMMANDS_ALONE.to_owned());
     }
     let replace_output = words.replace_output;
-    let request = words.finish(&load, surroundings)?;
+    let request = words.finish(&load, environment)?;
     Ok(SweepCommand::Run { folder: request.1, request: Box::new(request.0), replace_output })
 }
 
@@ -237,18 +239,14 @@ impl Words {
                     "given" => Order::Given,
                     "random" => Order::Random,
                     "abba" => Order::Abba,
-                    _ => return Err(format!("'{value}': the order is given, random or abba")),
+                    _ => return Err(format!("'{value}': unknown order (expected: given, random, abba)")),
                 }
             }
         }
         Ok(())
     }
 
-    fn finish(
-        self,
-        load: &[String],
-        surroundings: &dyn Surroundings,
-    ) -> Result<(SweepRequest, Option<PathBuf>), String> {
+    fn finish(self, load: &[String], environment: &dyn Environment) -> Result<(SweepRequest, Option<PathBuf>), String> {
         let Self { mut kept, mut variation, mut options, folder, .. } = self;
         let varied = variation.axes.len()
             + usize::from(variation.total_depth.is_some())
@@ -256,18 +254,17 @@ impl Words {
         if !options.limits.is_empty() {
             if varied > 0 || options.runs > 1 || options.order != Order::Given {
                 return Err(
-                    "--limit looks for a rate by itself, without --vary, --total-depth, --files, --runs and --order"
-                        .to_owned(),
+                    "--limit cannot be combined with --vary, --total-depth, --files, --runs or --order".to_owned()
                 );
             }
             variation.axes.push(Axis::rates());
         } else if varied == 0 {
-            return Err("nothing varies: there is no --vary, --total-depth, --files or --limit".to_owned());
+            return Err("nothing to vary: give --vary, --total-depth, --files or --limit".to_owned());
         }
         let is_open = variation.axes.iter().any(|axis| axis.is_open);
         options.extent = if is_open { Extent::UntilFlat } else { Extent::Whole };
         if is_open && varied > 1 {
-            return Err("a range without an end stands alone, not in a grid".to_owned());
+            return Err("an open-ended range must be the only axis".to_owned());
         }
         for (index, axis) in variation.axes.iter().enumerate() {
             let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
@@ -276,18 +273,18 @@ impl Words {
             }
         }
         if options.order == Order::Abba && options.runs < 2 {
-            return Err("--order abba goes forth and back, which takes --runs 2 or more".to_owned());
+            return Err("--order abba needs --runs 2 or more".to_owned());
         }
         if is_open && options.order != Order::Given {
-            return Err("a range without an end is run in the order given".to_owned());
+            return Err("an open range needs --order given".to_owned());
         }
         if options.confirm_s.is_some() && options.probe_s.is_none() {
-            return Err("--confirm is for points that were probed (--probe); -d is the length otherwise".to_owned());
+            return Err("--confirm needs --probe; otherwise set the run length with -d".to_owned());
         }
         if options.copies.is_some() && options.ssds.is_none() {
-            return Err("--copies counts copies on the devices of --ssds".to_owned());
+            return Err("--copies needs --ssds".to_owned());
         }
-        let points = points(load, &variation, surroundings)?;
+        let points = points(load, &variation, environment)?;
         kept.push("--".to_owned());
         kept.extend(load.iter().cloned());
         Ok((SweepRequest { words: kept, points, options }, folder))
@@ -297,7 +294,7 @@ impl Words {
 /// `p99=1ms`, `cpu=25%`
 fn limit(value: &str) -> Result<Limit, String> {
     let wrong =
-        || format!("'{value}': a limit is a response time (mean, p50, p99, p99.9) or cpu, as in p99=1ms or cpu=25%");
+        || format!("'{value}': not a limit on response time (mean, p50, p99, p99.9) or cpu, as in p99=1ms or cpu=25%");
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
     let figure = LimitFigure::from_name(name).ok_or_else(wrong)?;
     let at_most = match figure {
@@ -308,7 +305,7 @@ fn limit(value: &str) -> Result<Limit, String> {
     if at_most > 0.0 && at_most.is_finite() { Ok(Limit { figure, at_most }) } else { Err(wrong()) }
 }
 
-/// Our own words, and those of the load behind `--`.
+/// The arguments of the subcommand, and those of the load after `--`.
 pub(super) fn split_load(args: &[OsString]) -> Result<(&[OsString], Vec<String>), String> {
     let split = args.iter().position(|word| word == "--").unwrap_or(args.len());
     let (own, load) = args.split_at(split);
@@ -316,34 +313,34 @@ pub(super) fn split_load(args: &[OsString]) -> Result<(&[OsString], Vec<String>)
     Ok((own, load?))
 }
 
-/// What is wrong with a word that is none of ours.
+/// The error for an argument that the subcommand does not know.
 pub(super) fn misplaced(word: lexopt::Arg<'_>) -> String {
     match word {
-        Value(value) => format!("'{}': the options and targets of the load stand behind --", value.display()),
-        option => option.unexpected().to_string() + "; the options of the load stand behind --",
+        Value(value) => format!("'{}': put the workload's options and targets after --", value.display()),
+        option => option.unexpected().to_string() + "; put the workload's options after --",
     }
 }
 
 pub(super) fn text(word: &OsString) -> Result<String, String> {
     // The words are kept in sweep.json.
-    word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not valid UTF-8 text", word.display()))
+    word.to_str().map(str::to_owned).ok_or_else(|| format!("'{}' is not valid UTF-8", word.display()))
 }
 
 pub(super) fn count(value: &str, largest: u32) -> Result<u32, String> {
     match value.parse::<u32>() {
         Ok(count) if (1..=largest).contains(&count) => Ok(count),
-        _ => Err(format!("'{value}' is no number from 1 to {largest}")),
+        _ => Err(format!("'{value}' is not a number from 1 to {largest}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Nothing;
+    use crate::command::FakeEnv;
 
     fn parsed(line: &str) -> Result<SweepCommand, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
+        parse(&args, &FakeEnv).map_err(|failure| failure.messages.join("\n"))
     }
 
     fn request(line: &str) -> SweepRequest {
@@ -377,7 +374,7 @@ mod tests {
         assert_eq!(request.points.len(), 4);
         let words: Vec<OsString> = request.words.iter().map(OsString::from).collect();
         let again = SweepCommand::Run { request, folder: None, replace_output: false };
-        assert_eq!(parse(&words, &Nothing), Ok(again), "its words say all of it");
+        assert_eq!(parse(&words, &FakeEnv), Ok(again), "its words say all of it");
     }
 
     #[test]
@@ -405,33 +402,33 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
-            ("-- a.dat", "nothing varies"),
+            ("-- a.dat", "nothing to vary"),
             ("--limit p99=1 -- a", "as in p99=1ms"),
             ("--limit iops=1 -- a", "as in p99=1ms"),
             ("--limit cpu=0% -- a", "as in p99=1ms"),
-            ("--limit p99=1ms --vary o=1..2 -- a", "--limit looks for a rate by itself"),
-            ("--vary o=1..4", "the load is missing behind --"),
-            ("--vary o=1..4 a.dat", "'a.dat': the options and targets of the load stand behind --"),
-            ("--vary o=1..4 -r -- a", "'-r'; the options of the load stand behind --"),
-            ("--vary o=1..4 --runs 0 -- a", "--runs '0' is no number from 1 to 1000"),
+            ("--limit p99=1ms --vary o=1..2 -- a", "--limit cannot be combined with --vary"),
+            ("--vary o=1..4", "the workload is missing; put its options and targets after --"),
+            ("--vary o=1..4 a.dat", "'a.dat': put the workload's options and targets after --"),
+            ("--vary o=1..4 -r -- a", "'-r'; put the workload's options after --"),
+            ("--vary o=1..4 --runs 0 -- a", "--runs '0' is not a number from 1 to 1000"),
             ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
-            ("--vary o=1..4 --order aba -- a", "given, random or abba"),
+            ("--vary o=1..4 --order aba -- a", "given, random, abba"),
             ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
-            ("--vary o=1.. --vary t=1,2 -- a", "not in a grid"),
-            ("--vary o=1.. --order random -- a", "in the order given"),
+            ("--vary o=1.. --vary t=1,2 -- a", "must be the only axis"),
+            ("--vary o=1.. --order random -- a", "needs --order given"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
-            ("--vary o=1 --confirm 9 -- a", "--confirm is for points that were probed"),
-            ("--vary o=1 --copies 2 -- a", "--copies counts"),
+            ("--vary o=1 --confirm 9 -- a", "--confirm needs --probe"),
+            ("--vary o=1 --copies 2 -- a", "--copies needs --ssds"),
             ("--outptu o=1 -- a", "invalid option '--outptu'"),
-            ("--resume x --vary o=1 -- a", "--resume stands alone"),
-            ("--run-commands --vary o=1 -- a", "--run-commands is for --resume"),
-            ("--dir= --vary o=1 -- a", "--dir '': the name of a file is missing"),
+            ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),
+            ("--run-commands --vary o=1 -- a", "omit --run-commands"),
+            ("--dir= --vary o=1 -- a", "--dir '': a file name is missing"),
             ("--dir -x --vary o=1 -- a", "write './-x'"),
         ] {
             let failure = parsed(line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
-            assert!(failure.ends_with("; diskspd sweep --help tells more"), "{line}: {failure}");
+            assert!(failure.ends_with("; see diskspd sweep --help"), "{line}: {failure}");
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The points of a sweep: every combination of values, as a command line of its own.
 
 use super::axis::Axis;
-use crate::command::{RunRequest, Surroundings};
+use crate::command::{Environment, RunRequest};
 use crate::words::{run_of, with_all};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::ResultFormat;
 use model::sweep::{Point, Setting};
 use std::path::Path;
 
-/// A point and the run that it stands for.
+/// A point and its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedPoint {
     /// What varies.
@@ -40,9 +40,9 @@ const FILES: &str = "files";
 pub(super) fn points(
     base: &[String],
     variation: &Variation,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<Vec<PlannedPoint>, String> {
-    let base = Base::read(base, surroundings)?;
+    let base = Base::read(base, environment)?;
     let columns = columns(&base, variation)?;
     let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
     if count.is_none_or(|count| count > SWEEP_POINTS_MAX) {
@@ -56,7 +56,7 @@ pub(super) fn points(
         };
         grid = grid.iter().flat_map(with).collect();
     }
-    grid.into_iter().map(|settings| base.point(settings, surroundings)).collect()
+    grid.into_iter().map(|settings| base.point(settings, environment)).collect()
 }
 
 /// For each thing that varies, the settings that it goes through.
@@ -83,19 +83,19 @@ struct Base {
 }
 
 impl Base {
-    fn read(words: &[String], surroundings: &dyn Surroundings) -> Result<Self, String> {
-        let request = run_of(words, surroundings)?;
+    fn read(words: &[String], environment: &dyn Environment) -> Result<Self, String> {
+        let request = run_of(words, environment)?;
         if request.options.plan_only {
-            return Err("--plan shows the plan of one run; leave it out".to_owned());
+            return Err("--plan is for a single run; leave it out".to_owned());
         }
         if let Some(option) = request.options.outputs.options().next() {
-            return Err(format!("{option}: every result goes to the directory; leave it out"));
+            return Err(format!("{option}: every result is written to the directory; leave it out"));
         }
         if let Some(option) = request.options.live.asked().next() {
-            return Err(format!("{option} shows one run, and here are many; leave it out"));
+            return Err(format!("{option} is for a single run; leave it out"));
         }
         if request.profile.result_format == ResultFormat::Xml {
-            return Err("-Rxml: every result goes to the directory as JSON; leave it out".to_owned());
+            return Err("omit -Rxml: every result is written to the directory as JSON".to_owned());
         }
         let targets = request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
         // Options come before targets.
@@ -106,11 +106,11 @@ impl Base {
     /// Threads and outstanding I/Os per target and thread whose product over all targets is `total`.
     fn divisions(&self, total: u32) -> Result<Vec<Vec<Setting>>, String> {
         if self.request.profile.time_spans.iter().any(|span| span.thread_count > 0) {
-            return Err("--total-depth varies -t and -o; the command line has -F".to_owned());
+            return Err("--total-depth varies -t and -o and cannot be combined with -F".to_owned());
         }
         let targets = self.targets.len() as u32;
         if total == 0 || !total.is_multiple_of(targets) {
-            return Err(format!("--total-depth {total} cannot be shared by {targets} targets"));
+            return Err(format!("--total-depth {total} cannot be divided evenly among {targets} targets"));
         }
         let each = total / targets;
         let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
@@ -118,7 +118,7 @@ impl Base {
         Ok(threads.map(|threads| vec![setting("t", threads), setting("o", each / threads)]).collect())
     }
 
-    fn point(&self, settings: Vec<Setting>, surroundings: &dyn Surroundings) -> Result<PlannedPoint, String> {
+    fn point(&self, settings: Vec<Setting>, environment: &dyn Environment) -> Result<PlannedPoint, String> {
         let mut options = self.options.clone();
         let mut targets = self.targets.clone();
         for setting in settings.iter().filter(|setting| setting.name != FILES) {
@@ -126,12 +126,12 @@ impl Base {
         }
         let shown = settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ");
         if let Some(files) = settings.iter().find(|setting| setting.name == FILES) {
-            let request = run_of(&[&options[..], &targets[..]].concat(), surroundings);
+            let request = run_of(&[&options[..], &targets[..]].concat(), environment);
             let split = request.and_then(|request| split(&options, &request, &files.value));
             (options, targets) = split.map_err(|reason| format!("{shown}: {reason}"))?;
         }
         let words = [options, targets].concat();
-        let request = run_of(&words, surroundings).map_err(|reason| format!("{shown}: {reason}"))?;
+        let request = run_of(&words, environment).map_err(|reason| format!("{shown}: {reason}"))?;
         Ok(PlannedPoint { point: Point { settings }, words, request })
     }
 }
@@ -139,21 +139,24 @@ impl Base {
 /// One volume as several files of equal size, with the same depth over all.
 fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<String>, Vec<String>), String> {
     let Some([target]) = request.profile.time_spans.first().map(|span| &span.targets[..]) else {
-        return Err("--files splits the one target of the command line".to_owned());
+        return Err("--files needs exactly one target".to_owned());
     };
     let path = target.path.display().to_string();
     let Some(size) = target.create_size else {
-        return Err(format!("--files makes files, so it needs the size of '{path}' (-c)"));
+        return Err(format!("--files needs -c<size> for '{path}'"));
     };
     // It was made from a number.
-    let count: u32 = files.parse().map_err(|_| format!("'{files}' is no number of files"))?;
+    let count: u32 = files.parse().map_err(|_| format!("'{files}' is not a number of files"))?;
     let (block, depth) = (target.block_size.0.max(1), target.outstanding);
     if !depth.is_multiple_of(count) {
-        return Err(format!("a depth of {depth} cannot be shared by {count} files; -o{} could", depth.max(1) * count));
+        return Err(format!(
+            "queue depth {depth} cannot be divided evenly among {count} files; use -o{}",
+            depth.max(1) * count
+        ));
     }
     let each = size.0 / u64::from(count) / block * block;
     if each == 0 {
-        return Err(format!("{} bytes are too few for {count} files", size.0));
+        return Err(format!("{} bytes are too small for {count} files of at least one block", size.0));
     }
     let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
     let settings = [setting("o", u64::from(depth / count)).typed(), setting("c", each).typed()];
@@ -173,11 +176,11 @@ fn part(path: &str, number: u32, count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Nothing;
+    use crate::command::FakeEnv;
 
     fn planned(base: &str, variation: &Variation) -> Result<Vec<String>, String> {
         let base: Vec<String> = base.split_whitespace().map(str::to_owned).collect();
-        let points = points(&base, variation, &Nothing)?;
+        let points = points(&base, variation, &FakeEnv)?;
         Ok(points.into_iter().map(|point| point.words.join(" ")).collect())
     }
 
@@ -202,7 +205,7 @@ mod tests {
     #[test]
     fn the_request_of_a_point_is_that_of_its_words() {
         let base: Vec<String> = ["-b4K", "-r", "-w10", "a.dat"].map(str::to_owned).to_vec();
-        let points = points(&base, &axes(&["w=0..100/50"]), &Nothing).unwrap();
+        let points = points(&base, &axes(&["w=0..100/50"]), &FakeEnv).unwrap();
         let shares: Vec<u32> =
             points.iter().map(|point| point.request.profile.time_spans[0].targets[0].write_percent).collect();
         assert_eq!(shares, [0, 50, 100]);
@@ -215,8 +218,8 @@ mod tests {
         let lines = planned("-t9 -b8K a.dat", &variation(6)).unwrap();
         assert_eq!(lines, ["-o6 -t1 -b8K a.dat", "-o3 -t2 -b8K a.dat", "-o2 -t3 -b8K a.dat", "-o1 -t6 -b8K a.dat"]);
         assert_eq!(planned("a b", &variation(4)).unwrap(), ["-o2 -t1 a b", "-o1 -t2 a b"]);
-        assert!(planned("a b", &variation(5)).unwrap_err().contains("cannot be shared by 2 targets"));
-        assert!(planned("-F2 a", &variation(4)).unwrap_err().contains("has -F"));
+        assert!(planned("a b", &variation(5)).unwrap_err().contains("cannot be divided evenly among 2 targets"));
+        assert!(planned("-F2 a", &variation(4)).unwrap_err().contains("combined with -F"));
     }
 
     #[test]
@@ -225,21 +228,21 @@ mod tests {
         let lines = planned("-c1M -o8 -t2 dir.d/a.dat", &variation).unwrap();
         assert_eq!(lines, ["-o8 -c1048576 -t2 dir.d/a.dat", "-o4 -c524288 -t2 dir.d/a-1of2.dat dir.d/a-2of2.dat"]);
         let reason = |base| planned(base, &variation).unwrap_err();
-        assert!(reason("-o8 a").contains("needs the size of 'a' (-c)"));
-        assert!(reason("-c1M -o3 a").contains("-o6 could"));
-        assert!(reason("-c1M -o2 a b").contains("the one target"));
+        assert!(reason("-o8 a").contains("--files needs -c<size> for 'a'"));
+        assert!(reason("-c1M -o3 a").contains("use -o6"));
+        assert!(reason("-c1M -o2 a b").contains("exactly one target"));
     }
 
     #[test]
     fn what_cannot_be_varied_is_said() {
         for (base, axis, expected) in [
-            ("-Xp.xml", "o=1", "which a profile (-X) has not"),
-            ("", "o=1", "the load is missing"),
-            ("-?", "o=1", "not the words of a run"),
+            ("-Xp.xml", "o=1", "an XML profile (-X)"),
+            ("", "o=1", "the workload is missing"),
+            ("-?", "o=1", "does not start a run"),
             ("--plan a", "o=1", "--plan"),
             ("--json=x a", "o=1", "--json"),
             ("-Rxml a", "o=1", "-Rxml"),
-            ("--live-json=x a", "o=1", "--live-json shows one run"),
+            ("--live-json=x a", "o=1", "--live-json is for a single run"),
             ("a", "o=1..2000", "more than 1024"),
             ("a", "w=50,101", "-w101"),
             ("-q a", "o=1", "-q"),

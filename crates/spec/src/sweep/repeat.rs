@@ -1,10 +1,10 @@
-//! The words behind `diskspd repeat`: a sweep of one point.
+//! Arguments of `diskspd repeat`: a sweep of one point.
 
 use super::command::{
     RUN_COMMANDS_ALONE, SweepCommand, SweepOptions, SweepRequest, count, misplaced, split_load, text,
 };
 use super::points::{Variation, points};
-use crate::command::{ParseFailure, Surroundings};
+use crate::command::{Environment, ParseFailure};
 use crate::words::row_of;
 use crate::{duration, file_name};
 use lexopt::prelude::*;
@@ -13,69 +13,72 @@ use model::limits::RUNS_MAX;
 use model::sweep::Extent;
 use std::ffi::OsString;
 
-/// Runs if nothing else is said.
+/// Default number of runs.
 const RUNS: u32 = 10;
-/// Runs of `--until` if no other limit is said.
+/// Default maximum of runs with `--until`.
 const RUNS_UNTIL: u32 = 64;
 
-/// Rounds of `--steady` if no other limit is said, as SNIA has it.
+/// Default maximum of rounds with `--steady`, from the SNIA specification.
 const ROUNDS_STEADY: u32 = 25;
-/// What a round is, as far as the load does not say: a minute, without a warm-up.
+/// Defaults of a round unless the load sets them: a minute, without a warm-up.
 const ROUND: [&str; 2] = ["-d60", "-W0"];
 
 /// Figures of `--until`.
 const UNTIL_FIGURES: [Figure; 3] = [Figure::Iops, Figure::MeanLatency, Figure::P99];
 
-/// What `diskspd repeat --help` prints.
+/// Output of `diskspd repeat --help`.
 pub const REPEAT_HELP: &str = "\
 Usage: diskspd repeat [--runs N] [--until FIGURE=SHARE%] -- <options and targets of the load>
 
-Runs the same load again and again, prints a line per run, then their average, median and spread, and says
-whether the runs sit on two levels, or the first differs from the others.
+Runs the same load several times, prints a line per run, then mean, median and spread, and reports whether
+the runs fall into two levels or the first run differs from the others.
 
       --runs N
-               runs; 10 if not given
+               number of runs (default 10)
       --until FIGURE=SHARE%
-               until the mean of iops, mean or p99 (latency) is known to within this share, as in
-               --until iops=1%; judged after 8, 16, 32 ... runs, each time with a wider interval, as one
-               looks several times. --runs is the limit then, 64 if not given
+               run until the mean of iops, mean or p99 (latency) is known to within this percentage, as in
+               --until iops=1%. Tested after 8, 16, 32 ... runs; the interval is widened to allow for
+               repeated testing. --runs is then the maximum (default 64)
       --steady
-               rounds of 60 s (-d of the load, if given) until the last five agree as SNIA asks: range at most
-               20 % of the mean, rise at most 10 %. --runs is the limit, 25 if not given
+               run rounds of 60 s (-d of the load, if given) until the last five meet the SNIA steady state
+               criteria: range at most 20 % of the mean, slope excursion at most 10 %. --runs is the
+               maximum (default 25)
       --precondition
-               first write every target twice, in sequence, with random data
+               first write every target twice, sequentially, with random data
       --purged
-               the devices were purged before; says so in the report of --steady
+               state in the report of --steady that the devices were purged beforehand
       --endurance SIZE
-               what the device may be written in its life, as in 600T: shows the share that --precondition takes
+               rated lifetime writes of the device, as in 600T: shows the share that --precondition uses
       --rest TIME
-               between runs: 5s, 500ms, 1m
+               pause between runs: 5s, 500ms, 1m
       --before-run COMMAND
-               run by the shell before each run
+               shell command to run before each run
       --dir DIR
-               where repeat.json, table.csv and every result go, a new or an empty directory;
-               repeat-YYYYMMDD-HHMMSS if not given
+               directory for repeat.json, table.csv and every result; must be new or empty (default:
+               repeat-YYYYMMDD-HHMMSS)
       --replace-output
-               also into a directory that is not empty: its repeat.json and table.csv are replaced
+               also use a directory that is not empty; its repeat.json and table.csv are replaced
       --resume DIR
-               go on where runs stopped
+               continue stopped runs
       --run-commands
-               with --resume: run the command of --before-run that DIR keeps. Without it the command is
-               shown and nothing is run
-  -h, --help   this text
+               with --resume: run the --before-run command stored in DIR. Without it, the command is shown
+               and nothing is run
+  -h, --help   print this help
 
-Ends with 0, also after Ctrl+C; with 1 if a run failed.
+Exit status: 0, also after Ctrl+C; 1 if a run failed.
 
-A file called repeat is measured as ./repeat.
+To measure a file named repeat, write ./repeat.
 ";
 
-/// Reads the words behind `diskspd repeat`.
-pub fn parse_repeat(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, ParseFailure> {
-    read(args, surroundings)
-        .map_err(|reason| ParseFailure::because(format!("{reason}; diskspd repeat --help tells more")))
+/// Parses the arguments of `diskspd repeat`.
+pub fn parse_repeat(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand, ParseFailure> {
+    read(args, environment).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd repeat --help")))
 }
 
-fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepCommand, String> {
+const RESUME_ALONE: &str =
+    "--resume allows only --run-commands and --replace-output; the directory holds the other options";
+
+fn read(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand, String> {
     let (own, load) = split_load(args)?;
     let mut options = SweepOptions::default();
     let (mut runs, mut folder, mut resumed) = (None, None, None);
@@ -122,7 +125,7 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
     }
     if let Some(path) = resumed {
         if !words.is_empty() || runs.is_some() || folder.is_some() || own.len() != args.len() {
-            return Err("--resume stands alone, or with --run-commands: the runs know what they were asked".to_owned());
+            return Err(RESUME_ALONE.to_owned());
         }
         return Ok(SweepCommand::Resume { folder: path, run_commands, replace_output });
     }
@@ -135,13 +138,13 @@ fn read(args: &[OsString], surroundings: &dyn Surroundings) -> Result<SweepComma
         _ => RUNS_UNTIL,
     });
     if options.is_purged && options.extent != Extent::UntilSteady {
-        return Err("--purged is said in the report of --steady".to_owned());
+        return Err("--purged needs --steady, whose report states it".to_owned());
     }
     if options.endurance_bytes.is_some() && !options.precondition {
-        return Err("--endurance shows the share that --precondition takes".to_owned());
+        return Err("--endurance needs --precondition".to_owned());
     }
     let round = if options.extent == Extent::UntilSteady { &ROUND[..] } else { &[] };
-    let points = points(&with_defaults(round, &load), &Variation::default(), surroundings)?;
+    let points = points(&with_defaults(round, &load), &Variation::default(), environment)?;
     words.push("--".to_owned());
     words.extend(load);
     Ok(SweepCommand::Run { request: Box::new(SweepRequest { words, points, options }), folder, replace_output })
@@ -159,11 +162,11 @@ fn with_defaults(defaults: &[&str], load: &[String]) -> Vec<String> {
 
 fn endurance(value: &str) -> Result<u64, String> {
     let bytes = crate::size::parse(value, 1).map_err(|fault| format!("--endurance '{value}': {fault}"))?;
-    if bytes == 0 { Err("--endurance 0: a device can be written more".to_owned()) } else { Ok(bytes) }
+    if bytes == 0 { Err("--endurance '0': must be above 0".to_owned()) } else { Ok(bytes) }
 }
 
 fn until(value: &str) -> Result<Extent, String> {
-    let wrong = || format!("--until '{value}': it takes a figure and a share, as in iops=1%, mean=2% or p99=5%");
+    let wrong = || format!("--until '{value}': not a metric and a percentage, as in iops=1%, mean=2% or p99=5%");
     let (name, share) = value.split_once('=').ok_or_else(wrong)?;
     let figure = Figure::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
     let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
@@ -176,12 +179,12 @@ fn until(value: &str) -> Result<Extent, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Nothing;
+    use crate::command::FakeEnv;
     use std::time::Duration;
 
     fn parsed(line: &str) -> Result<SweepCommand, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse_repeat(&args, &Nothing).map_err(|failure| failure.messages.join("\n"))
+        parse_repeat(&args, &FakeEnv).map_err(|failure| failure.messages.join("\n"))
     }
 
     fn options(line: &str) -> SweepOptions {
@@ -219,10 +222,10 @@ mod tests {
         };
         assert_eq!(times("--steady -- -b4K a.dat"), (60, 0, 25));
         assert_eq!(times("--steady --runs 9 -- -d5 -W2 -b4K a.dat"), (5, 2, 9));
-        let said = request("--steady --precondition --purged --endurance 600T --dir x -- a.dat");
-        assert!(said.options.precondition && said.options.is_purged);
-        assert_eq!(said.options.endurance_bytes, Some(600 << 40));
-        assert_eq!(said.words.join(" "), "--steady --precondition --purged --endurance=600T -- a.dat");
+        let seen = request("--steady --precondition --purged --endurance 600T --dir x -- a.dat");
+        assert!(seen.options.precondition && seen.options.is_purged);
+        assert_eq!(seen.options.endurance_bytes, Some(600 << 40));
+        assert_eq!(seen.words.join(" "), "--steady --precondition --purged --endurance=600T -- a.dat");
     }
 
     #[test]
@@ -244,19 +247,19 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
-            ("", "the load is missing behind --"),
-            ("--purged -- a", "the report of --steady"),
-            ("--endurance 1T -- a", "--precondition takes"),
+            ("", "the workload is missing; put its options and targets after --"),
+            ("--purged -- a", "--purged needs --steady"),
+            ("--endurance 1T -- a", "--endurance needs --precondition"),
             ("--precondition --endurance 1X -- a", "--endurance '1X'"),
-            ("--resume d --runs 3", "stands alone"),
-            ("--run-commands -- a", "--run-commands is for --resume"),
-            ("--dir= -- a", "--dir '': the name of a file is missing"),
+            ("--resume d --runs 3", "allows only --run-commands"),
+            ("--run-commands -- a", "omit --run-commands"),
+            ("--dir= -- a", "--dir '': a file name is missing"),
             ("--runs 0 -- a", "--runs '0'"),
             ("--until iops -- a", "--until 'iops'"),
             ("--until iops=1 -- a", "as in iops=1%"),
             ("--until iops=0% -- a", "as in iops=1%"),
             ("--until x=1% -- a", "as in iops=1%"),
-            ("a.dat", "'a.dat': the options and targets of the load stand behind --"),
+            ("a.dat", "'a.dat': put the workload's options and targets after --"),
             ("--vary o=1 -- a", "invalid option '--vary'"),
         ] {
             let failure = parsed(line).expect_err(line);

@@ -94,7 +94,7 @@ pub(crate) fn batches(values: &[f64]) -> Vec<f64> {
     values.chunks_exact(size).map(mean).collect()
 }
 
-/// The chance that so many standard errors, or more, come about where there is nothing.
+/// Probability of a deviation of this many standard errors or more by chance.
 pub(crate) fn two_sided_chance(standard_errors: f64, degrees_of_freedom: f64) -> f64 {
     2.0 * student(degrees_of_freedom).sf(standard_errors.abs())
 }

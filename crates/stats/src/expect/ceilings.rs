@@ -3,8 +3,6 @@
 use model::expectation::{Ceiling, CeilingUnit, RaidLevel, Stated};
 use model::result::Measured;
 
-const MIB: f64 = 1_048_576.0;
-
 /// What a run did, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
@@ -22,8 +20,8 @@ impl Load {
         Self {
             iops,
             read_share: if iops > 0.0 { total.read.iops / iops } else { 0.0 },
-            read_bytes_per_s: total.read.mib_per_s * MIB,
-            write_bytes_per_s: total.write.mib_per_s * MIB,
+            read_bytes_per_s: total.read.bytes_per_s,
+            write_bytes_per_s: total.write.bytes_per_s,
         }
     }
 

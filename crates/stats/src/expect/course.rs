@@ -1,4 +1,4 @@
-//! What the course of a run tells about a ceiling: a cap that holds from the start, or a credit that ran out.
+//! Rate limits visible over the course of a run: a cap from the start, or a burst credit that ran out.
 
 use crate::sample::mean;
 use model::course::Series;
@@ -58,9 +58,9 @@ fn flat_cap(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
     Some(Finding {
         name: "flat-cap".to_owned(),
         severity: Severity::Note,
-        figure: format!("{:.1} % of {} from start to end, without scatter", share * 100.0, binding.name),
+        figure: format!("{:.1} % of {} from start to end, with almost no variation", share * 100.0, binding.name),
         value: Some(share * 100.0),
-        advice: "a limiter sets this rate, not the device: more depth buys latency alone".to_owned(),
+        advice: "a throttle caps this rate, not the device: more depth only adds latency".to_owned(),
     })
 }
 
@@ -95,9 +95,9 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
     let at_s = best.1 as f64 * rates.part_s;
     let is_at_ceiling = PINNED.contains(&(mean(second) / binding.limit));
     let advice = if is_at_ceiling {
-        "a burst credit ran out: what lasts is the second level; measure after it, with a warm-up (-W) of that length"
+        "burst credit ran out: the second rate is the sustained one; measure it with a warm-up (-W) of that length"
     } else {
-        "a burst credit ran out, or a cache was full: what lasts is the second level; find out with a longer run"
+        "burst credit ran out, or a cache filled up: the second rate is the sustained one; confirm with a longer run"
     };
     Some(Finding {
         name: "burst-cliff".to_owned(),
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(finding.figure, "3000 I/O per s until 30.0 s, 500 I/O per s from then on");
         assert!(finding.advice.contains("burst credit ran out: "), "{finding:?}");
         let elsewhere = found(uneven(3000.0, 300, 0.05).chain(uneven(800.0, 300, 0.02)), 500.0).expect("a cliff");
-        assert!(elsewhere.advice.contains("or a cache was full"), "{elsewhere:?}");
+        assert!(elsewhere.advice.contains("or a cache filled up"), "{elsewhere:?}");
     }
 
     #[test]

@@ -14,8 +14,8 @@ const ABOVE_PERCENT: f64 = 100.5;
 
 /// Puts into every measured timespan how near it came to what was said.
 pub fn judge(result: &mut RunResult, stated: &Stated) {
-    for (span, happened) in result.profile.time_spans.iter().zip(&mut result.time_spans) {
-        happened.expectation = happened.measured.as_ref().and_then(|measured| of(span, measured, stated));
+    for (span, span_result) in result.profile.time_spans.iter().zip(&mut result.time_spans) {
+        span_result.expectation = span_result.measured.as_ref().and_then(|measured| of(span, measured, stated));
     }
 }
 
@@ -25,7 +25,7 @@ fn of(span: &TimeSpan, measured: &Measured, stated: &Stated) -> Option<Expectati
     let is_random = span.targets.iter().any(|target| target.random_percent > 0);
     let binding = binding(&ceilings, is_random)?;
     let mut findings: Vec<Finding> = ceilings.iter().filter_map(above).collect();
-    // A load that limits itself has a course of its own making.
+    // The rate of a paced load over time reflects its pacing, not the device.
     if !is_paced(span) {
         findings.extend(course::look(&measured.series, binding));
     }
@@ -54,14 +54,19 @@ fn above(ceiling: &Ceiling) -> Option<Finding> {
     }
     let why = match ceiling.name.as_str() {
         name if name.starts_with("vm-") => {
-            "burst credit (let it run out: a longer -d), a cache of the host, or a wrong figure"
+            "possible causes: burst credit (use it up with a longer -d), a host cache, or a wrong limit"
         }
-        "hba" => "several ports or lanes (say hba=12Gx4), a cache before it, or a wrong figure",
+        "hba" => {
+            "possible causes: several ports or lanes (such as hba=12Gx4), a cache in front of it, or a wrong limit"
+        }
         _ if ceiling.is_estimate => {
-            "the rule of thumb holds for small random writes that nothing gathers: a controller's cache, or whole \
-             stripes, do better"
+            "the rule of thumb is for small random writes that are not coalesced: a controller cache or full-stripe \
+             writes do better"
         }
-        _ => "a cache of host, controller or drive (a larger target, -Sh, a longer -d), or a wrong figure",
+        _ => {
+            "possible causes: a cache in the host, controller or drive (use a larger target, -Sh or a longer -d), or a \
+             wrong limit"
+        }
     };
     Some(Finding {
         name: "above-ceiling".to_owned(),
@@ -80,7 +85,7 @@ mod tests {
     use model::result::{Directions, Figures};
 
     fn measured(read_iops: f64, write_iops: f64) -> Measured {
-        let figures = |iops: f64| Figures { iops, mib_per_s: iops * 8192.0 / 1_048_576.0, ..Figures::default() };
+        let figures = |iops: f64| Figures { iops, bytes_per_s: iops * 8192.0, ..Figures::default() };
         let total =
             Directions { read: figures(read_iops), write: figures(write_iops), total: figures(read_iops + write_iops) };
         Measured { total, ..Measured::default() }

@@ -105,9 +105,9 @@ fn each_level_is_told_of_once_and_devices_beside_the_program() {
     assert_eq!(shape(stripe), [(None, 0, 400), (named("md0"), 1, 400), (named("sda"), 2, 240), (named("sdb"), 2, 200)]);
     assert_eq!(shape(disk), [(None, 0, 40), (named("sda"), 1, 240)]);
     let own = stripe.levels[0].read;
-    assert_eq!((own.bytes, own.mean_latency_ns, own.iops), (400 * 4096, Some(200_000.0), 200.0));
-    assert_eq!(stripe.levels[0].write.mean_latency_ns, Some(100_000.0));
-    assert_eq!(stripe.levels[1].read.mean_latency_ns, Some(100_000.0));
+    assert_eq!((own.bytes, own.latency_mean_ns, own.iops), (400 * 4096, Some(200_000.0), 200.0));
+    assert_eq!(stripe.levels[0].write.latency_mean_ns, Some(100_000.0));
+    assert_eq!(stripe.levels[1].read.latency_mean_ns, Some(100_000.0));
     assert_eq!(disk.levels[0].write, LevelFigures::default());
 }
 

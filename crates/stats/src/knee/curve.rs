@@ -9,7 +9,7 @@ pub(super) struct Curve {
     pub(super) depths: Vec<u32>,
     /// Mean of the runs at each depth.
     pub(super) measured: Vec<f64>,
-    /// The same, fitted: it rises to a peak and falls behind it.
+    /// The same, fitted: it rises to a peak and falls after it.
     pub(super) fitted: Vec<f64>,
 }
 

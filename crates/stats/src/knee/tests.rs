@@ -1,4 +1,4 @@
-//! Curves whose knee theory gives, and sweeps that others published.
+//! Curves with a knee known from theory, and published sweeps.
 
 use super::*;
 use crate::simulation::normal;

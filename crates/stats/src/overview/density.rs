@@ -42,7 +42,7 @@ pub fn density(counted: &[(u32, u64)]) -> Vec<Bin> {
     counts.into_iter().enumerate().map(bin).collect()
 }
 
-/// The bin of a bucket's lower edge. Latencies below 1 ns, which cannot be told from it, count as 1 ns.
+/// The bin of a bucket's lower edge. Latencies below 1 ns count as 1 ns.
 fn bin_of(index: u32) -> usize {
     let low_ns = buckets::lower_edge_ns(index as usize).max(1);
     ((low_ns as f64).log2() * BINS_PER_OCTAVE + 1e-9) as usize

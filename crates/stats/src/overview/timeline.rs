@@ -1,10 +1,11 @@
-//! Rates and percentiles over time, in at most so many steps.
+//! Rates and percentiles over time, in a limited number of steps.
 
 use crate::latency::is_weak;
 use crate::part::{Part, part};
 use crate::rate::Volume;
 use model::course::{Series, SeriesCounts};
 use model::result::{Directions, Measured};
+use model::units::mib;
 use std::ops::RangeInclusive;
 
 /// The rates of one part of a series.
@@ -41,7 +42,11 @@ pub fn timeline(series: &Series, moments_max: usize) -> Vec<Moment> {
             start_ns,
             end_ns: start_ns.saturating_add(width_ns),
             iops: Directions { read: read.iops, write: write.iops, total: total.iops },
-            mib_per_s: Directions { read: read.mib_per_s, write: write.mib_per_s, total: total.mib_per_s },
+            mib_per_s: Directions {
+                read: mib(read.bytes_per_s),
+                write: mib(write.bytes_per_s),
+                total: mib(total.bytes_per_s),
+            },
         }
     };
     (0..cells / cells_each).map(moment).collect()

@@ -3,13 +3,14 @@
 #![allow(clippy::float_cmp, reason = "the figures compared are copied, not computed")]
 
 use super::*;
-use model::sweep::{Point, SWEEP_FORM, VisitOutcome};
+use model::sweep::{Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, VisitOutcome};
 
 /// A sweep of `name=1..` with one run each.
 fn sweep(name: &str, iops: &[f64]) -> Sweep {
     let setting = |value: usize| Setting { name: name.to_owned(), value: value.to_string() };
     let mut sweep = Sweep {
-        form: SWEEP_FORM.to_owned(),
+        schema: SWEEP_SCHEMA.to_owned(),
+        schema_version: SWEEP_SCHEMA_VERSION,
         program: String::new(),
         words: Vec::new(),
         points: (1..=iops.len()).map(|value| Point { settings: vec![setting(value)] }).collect(),

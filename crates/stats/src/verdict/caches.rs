@@ -1,6 +1,6 @@
 //! Whether the I/Os reached the device that the figures are taken for.
 
-use super::{Case, Rule, rule, stack};
+use super::{Rule, RuleContext, rule, stack};
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::Backing;
 use model::kernel_counters::{CacheCounters, ZFS_CACHE};
@@ -11,48 +11,48 @@ use std::collections::BTreeMap;
 pub(super) const SERVED_FROM_CACHE: Rule = Rule {
     name: "served-from-cache",
     severity: Severity::Invalid,
-    advice: "keep the data out of caches, or use more of it than they hold: a file system that takes -Su for advice, or \
-             a loop device over a cached file, reads from memory, bcache and dm-cache from another disk",
+    advice: "bypass the caches, or use more data than they hold: a file system that does not enforce -Su and a loop \
+             device over a cached file read from memory; bcache and dm-cache read from another disk",
 };
 
 pub(super) const WRITES_IN_MEMORY: Rule = Rule {
     name: "writes-in-memory",
     severity: Severity::Warn,
-    advice: "write past the cache (-Su, -Sh) or through it (-Sw), or so long that memory is full: until then the rate \
-             is that of memory",
+    advice: "bypass the page cache (-Su, -Sh), write through it (-Sw), or write more than memory can \
+             hold: until then, you measure memory",
 };
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings = served_from_cache(case);
-    findings.extend(counted_by_caches(case));
-    findings.extend(writes_in_memory(case));
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut findings = served_from_cache(context);
+    findings.extend(counted_by_caches(context));
+    findings.extend(writes_in_memory(context));
     findings
 }
 
 /// Reads past the cache that a device below did not see.
-fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
-    let Some(around) = &case.happened.kernel_counters else { return Vec::new() };
+fn served_from_cache(context: &RuleContext<'_>) -> Vec<Finding> {
+    let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let counted = around.after.since(&around.before);
-    // Rows by the device that they stand on, if it can be understood.
+    // Rows by the device below them, if the stack is a simple chain.
     let mut by_device: BTreeMap<&str, (Vec<&str>, Vec<&Row>)> = BTreeMap::new();
-    for row in &case.measured.rows {
-        let Some(chain) = stack::chain(case, &row.path) else { continue };
+    for row in &context.measured.rows {
+        let Some(chain) = stack::chain(context, &row.path) else { continue };
         let names: Vec<&str> = chain.iter().map(|device| device.name.as_str()).collect();
         by_device.entry(names[0]).or_insert_with(|| (names, Vec::new())).1.push(row);
     }
     let mut findings = Vec::new();
     for (chain, rows) in by_device.into_values() {
-        if !rows.iter().all(|row| case.meant_the_device(row)) {
+        if !rows.iter().all(|row| context.meant_the_device(row)) {
             continue;
         }
         let issued: u64 = rows.iter().map(|row| row.figures.read.bytes).sum();
         let at_device = |name: &&&str| counted.devices.get(**name).map(|counters| counters.read.bytes);
-        // The one that saw the least is the one behind the cache.
+        // The one that saw the least is below the cache.
         let seen = chain.iter().filter_map(|name| Some((at_device(&name)?, name))).min();
         let Some((bytes, name)) = seen.filter(|_| issued > 0) else { continue };
         let missing = issued.saturating_sub(bytes) as f64 / issued as f64;
-        if missing > case.slack() {
-            let figure = format!("{} of the bytes that were read did not come from {name}", rule::percent(missing));
+        if missing > context.slack() {
+            let figure = format!("{} of the bytes read did not come from {name}", rule::percent(missing));
             findings.push(SERVED_FROM_CACHE.finding(figure, missing * 100.0));
         }
     }
@@ -60,15 +60,16 @@ fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// Reads past the page cache that another cache served, as it counts itself.
-fn counted_by_caches(case: &Case<'_>) -> Vec<Finding> {
-    let Some(around) = &case.happened.kernel_counters else { return Vec::new() };
+fn counted_by_caches(context: &RuleContext<'_>) -> Vec<Finding> {
+    let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let counted = around.after.since(&around.before).caches;
     let finding = |(name, counters): (String, CacheCounters)| {
-        let rows = case.measured.rows.iter().filter(|row| case.meant_the_device(row));
-        let ios = rows.filter(|row| stands_on(case, row, &name)).map(|row| row.figures.read.ios).sum();
+        let rows = context.measured.rows.iter().filter(|row| context.meant_the_device(row));
+        let ios = rows.filter(|row| stands_on(context, row, &name)).map(|row| row.figures.read.ios).sum();
         let share = served_share(ios, counters)?;
-        let figure = format!("{} of the reads, at least, were served by {name}, as it counts", rule::percent(share));
-        (share > case.slack()).then(|| SERVED_FROM_CACHE.finding(figure, share * 100.0))
+        let figure =
+            format!("at least {} of the reads were served by {name}, by its own counters", rule::percent(share));
+        (share > context.slack()).then(|| SERVED_FROM_CACHE.finding(figure, share * 100.0))
     };
     counted.into_iter().filter_map(finding).collect()
 }
@@ -76,14 +77,14 @@ fn counted_by_caches(case: &Case<'_>) -> Vec<Finding> {
 /// The part of our reads that a cache must have served, whatever else it did: others hit and miss it too, and
 /// it may count an I/O as several.
 fn served_share(ios: u64, counters: CacheCounters) -> Option<f64> {
-    // Else some went past it, and nobody knows which.
+    // Otherwise an unknown part of the reads bypassed it.
     let all_came_to_it = counters.read_hits.saturating_add(counters.read_misses) >= ios;
     let served = ios.saturating_sub(counters.read_misses).min(counters.read_hits);
     (ios > 0 && all_came_to_it).then(|| served as f64 / ios as f64)
 }
 
-fn stands_on(case: &Case<'_>, row: &Row, cache: &str) -> bool {
-    let Some(environment) = case.result.target_environments.get(&row.path) else { return false };
+fn stands_on(context: &RuleContext<'_>, row: &Row, cache: &str) -> bool {
+    let Some(environment) = context.result.target_environments.get(&row.path) else { return false };
     let devices: Vec<&BlockDevice> = environment.devices().into_iter().flat_map(BlockDevice::walk).collect();
     match cache {
         ZFS_CACHE => {
@@ -95,19 +96,20 @@ fn stands_on(case: &Case<'_>, row: &Row, cache: &str) -> bool {
 }
 
 /// Buffered writes that memory still held when the measurement ended.
-fn writes_in_memory(case: &Case<'_>) -> Option<Finding> {
-    let around = case.happened.kernel_counters.as_ref()?;
+fn writes_in_memory(context: &RuleContext<'_>) -> Option<Finding> {
+    let around = context.span_result.kernel_counters.as_ref()?;
     let of_targets = around.before.dirty_of_targets.zip(around.after.dirty_of_targets);
     let (before, after) = of_targets.or_else(|| around.before.dirty.zip(around.after.dirty))?;
     let is_buffered = |row: &&Row| {
-        let open = case.target(row.target).map(|target| target.open).unwrap_or_default();
-        let on_disk = case.result.target_environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
-        open.is_written_back() && on_disk && case.reaches_kernel(row.target)
+        let open = context.target(row.target).map(|target| target.open).unwrap_or_default();
+        let on_disk =
+            context.result.target_environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
+        open.is_written_back() && on_disk && context.reaches_kernel(row.target)
     };
-    let written: u64 = case.measured.rows.iter().filter(is_buffered).map(|row| row.figures.write.bytes).sum();
+    let written: u64 = context.measured.rows.iter().filter(is_buffered).map(|row| row.figures.write.bytes).sum();
     let left = after.total_bytes().saturating_sub(before.total_bytes()).min(written);
     let share = left as f64 / written as f64;
-    let figure = format!("{} of what was written was still in memory at the end", rule::percent(share));
+    let figure = format!("{} of the data written was still in memory at the end", rule::percent(share));
     (written > 0 && share > super::WORTH_A_WARNING).then(|| WRITES_IN_MEMORY.finding(figure, share * 100.0))
 }
 
@@ -129,20 +131,20 @@ mod tests {
 
     #[test]
     fn reads_that_came_from_the_device_are_silent() {
-        assert_eq!(direct(BYTES, BYTES).found(look), [""; 0]);
-        assert_eq!(direct(BYTES, 3 * BYTES).found(look), [""; 0], "others read too");
-        assert_eq!(direct(BYTES - BYTES / 50, BYTES).found(look), [""; 0], "2 %");
+        assert_eq!(direct(BYTES, BYTES).found(evaluate), [""; 0]);
+        assert_eq!(direct(BYTES, 3 * BYTES).found(evaluate), [""; 0], "others read too");
+        assert_eq!(direct(BYTES - BYTES / 50, BYTES).found(evaluate), [""; 0], "2 %");
     }
 
     #[test]
     fn reads_that_no_device_saw_make_it_invalid() {
         assert_eq!(
-            direct(BYTES, BYTES / 4).found(look),
-            ["INVALID served-from-cache: 75.0 % of the bytes that were read did not come from sda"]
+            direct(BYTES, BYTES / 4).found(evaluate),
+            ["INVALID served-from-cache: 75.0 % of the bytes read did not come from sda"]
         );
         assert_eq!(
-            direct(0, BYTES).found(look),
-            ["INVALID served-from-cache: 100.0 % of the bytes that were read did not come from sda1"]
+            direct(0, BYTES).found(evaluate),
+            ["INVALID served-from-cache: 100.0 % of the bytes read did not come from sda1"]
         );
     }
 
@@ -150,28 +152,28 @@ mod tests {
     fn where_the_device_was_not_meant_or_is_not_understood_it_is_silent() {
         let mut buffered = direct(0, 0);
         buffered.plan().targets[0].open.direct = false;
-        assert_eq!(buffered.found(look), [""; 0]);
+        assert_eq!(buffered.found(evaluate), [""; 0]);
         let mut null = direct(0, 0);
-        null.happened().engines = vec![EngineKind::Null];
-        assert_eq!(null.found(look), [""; 0]);
+        null.span_result().engines = vec![EngineKind::Null];
+        assert_eq!(null.found(evaluate), [""; 0]);
         let mut compressed = direct(0, 0);
         compressed.stands_on("btrfs");
-        assert_eq!(compressed.found(look), [""; 0]);
+        assert_eq!(compressed.found(evaluate), [""; 0]);
         let mut uncounted = direct(0, 0);
-        uncounted.happened().kernel_counters = None;
-        assert_eq!(uncounted.found(look), [""; 0]);
+        uncounted.span_result().kernel_counters = None;
+        assert_eq!(uncounted.found(evaluate), [""; 0]);
     }
 
-    /// Reads past the page cache, from a bcache or a ZFS, of whose own reads so many hit and missed.
+    /// Reads past the page cache, from bcache or ZFS, with these hits and misses.
     fn cached(backing: Backing, name: &str, read_hits: u64, read_misses: u64) -> Vec<String> {
         let mut built = Built::sound();
         built.plan().targets[0].open.direct = true;
         built.result.target_environments.values_mut().next().expect("the target").backing = backing;
-        let around = built.happened().kernel_counters.get_or_insert_default();
+        let around = built.span_result().kernel_counters.get_or_insert_default();
         let counters = |hits, misses| CacheCounters { read_hits: hits, read_misses: misses };
         around.before.caches = [(name.to_owned(), counters(5, 7))].into();
         around.after.caches = [(name.to_owned(), counters(5 + read_hits, 7 + read_misses))].into();
-        built.found(look)
+        built.found(evaluate)
     }
 
     #[test]
@@ -183,7 +185,8 @@ mod tests {
         };
         assert_eq!(on_bcache(0, IOS), [""; 0]);
         assert_eq!(on_bcache(IOS / 100, IOS - IOS / 100), [""; 0], "1 %");
-        let found = ["INVALID served-from-cache: 60.0 % of the reads, at least, were served by bcache0, as it counts"];
+        let found =
+            ["INVALID served-from-cache: at least 60.0 % of the reads were served by bcache0, by its own counters"];
         assert_eq!(on_bcache(IOS * 6 / 10, IOS * 4 / 10), found);
         assert_eq!(on_bcache(5 * IOS, IOS * 4 / 10), found, "others hit it too");
         assert_eq!(on_bcache(IOS, IOS), [""; 0], "the hits may be those of others");
@@ -193,17 +196,17 @@ mod tests {
     #[test]
     fn only_caches_below_the_target_count() {
         let zfs = || Backing::Zfs(model::environment::ZfsDataset::default());
-        assert!(cached(zfs(), ZFS_CACHE, IOS, 0)[0].contains("100.0 % of the reads, at least, were served by ZFS ARC"));
+        assert!(cached(zfs(), ZFS_CACHE, IOS, 0)[0].contains("at least 100.0 % of the reads were served by ZFS ARC"));
         assert_eq!(cached(Backing::Unknown, ZFS_CACHE, IOS, 0), [""; 0]);
         assert_eq!(cached(zfs(), "bcache0", IOS, 0), [""; 0]);
     }
 
-    /// Buffered writes, of which so many bytes are dirty before and after.
+    /// Buffered writes, with these dirty bytes before and after.
     fn dirty(before: u64, after: u64) -> Built {
         let mut built = Built::sound();
         let row = &mut built.measured().rows[0].figures;
         (row.write, row.read) = (row.read, row.write);
-        let around = built.happened().kernel_counters.get_or_insert_default();
+        let around = built.span_result().kernel_counters.get_or_insert_default();
         let dirty = |dirty_bytes| Some(DirtyMemory { dirty_bytes: dirty_bytes / 2, writeback_bytes: dirty_bytes / 2 });
         (around.before.dirty, around.after.dirty) = (dirty(before), dirty(after));
         built
@@ -211,28 +214,28 @@ mod tests {
 
     #[test]
     fn writes_that_memory_still_holds_are_warned_of() {
-        assert_eq!(dirty(BYTES, BYTES).found(look), [""; 0], "no more than before");
-        assert_eq!(dirty(0, BYTES / 100).found(look), [""; 0], "next to nothing");
-        let found = dirty(0, BYTES / 2).found(look);
-        assert_eq!(found, ["WARN writes-in-memory: 50.0 % of what was written was still in memory at the end"]);
+        assert_eq!(dirty(BYTES, BYTES).found(evaluate), [""; 0], "no more than before");
+        assert_eq!(dirty(0, BYTES / 100).found(evaluate), [""; 0], "next to nothing");
+        let found = dirty(0, BYTES / 2).found(evaluate);
+        assert_eq!(found, ["WARN writes-in-memory: 50.0 % of the data written was still in memory at the end"]);
         let mut through = dirty(0, BYTES / 2);
         through.plan().targets[0].open.write_through = true;
-        assert_eq!(through.found(look), [""; 0]);
+        assert_eq!(through.found(evaluate), [""; 0]);
     }
 
     #[test]
     fn what_is_known_of_the_targets_counts_and_not_that_of_others() {
         let found = |after: u64| {
             let mut built = dirty(0, BYTES / 2);
-            let around = built.happened().kernel_counters.get_or_insert_default();
+            let around = built.span_result().kernel_counters.get_or_insert_default();
             let of_targets = |dirty_bytes| Some(DirtyMemory { dirty_bytes, writeback_bytes: 0 });
             (around.before.dirty_of_targets, around.after.dirty_of_targets) = (of_targets(0), of_targets(after));
-            built.found(look)
+            built.found(evaluate)
         };
         assert_eq!(found(BYTES / 100), [""; 0]);
         assert_eq!(
             found(BYTES / 4),
-            ["WARN writes-in-memory: 25.0 % of what was written was still in memory at the end"]
+            ["WARN writes-in-memory: 25.0 % of the data written was still in memory at the end"]
         );
     }
 }

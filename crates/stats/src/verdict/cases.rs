@@ -1,6 +1,6 @@
 //! Results for the tests of rules: a sound one, to which each test does one wrong.
 
-use super::{Case, Look};
+use super::{Look, RuleContext};
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::{Backing, MountedFileSystem, TargetEnvironment};
 use model::facts::{RegularFacts, TargetFacts, TargetKind};
@@ -76,8 +76,8 @@ impl Built {
     pub(crate) fn sound() -> Self {
         let ios_per_s = IOS as f64 / f64::from(SECONDS);
         let bytes = IOS * BLOCK_BYTES;
-        let mib_per_s = bytes as f64 / f64::from(1 << 20) / f64::from(SECONDS);
-        let figures = Figures { ios: IOS, bytes, iops: ios_per_s, mib_per_s, ..Figures::default() };
+        let bytes_per_s = bytes as f64 / f64::from(SECONDS);
+        let figures = Figures { ios: IOS, bytes, iops: ios_per_s, bytes_per_s, ..Figures::default() };
         let directions = Directions { read: figures, write: Figures::default(), total: figures };
         let row = Row { path: PATH.into(), target_size_bytes: 1 << 30, figures: directions, ..Row::default() };
         let measured = Measured {
@@ -88,7 +88,7 @@ impl Built {
             ..Measured::default()
         };
         let span = TimeSpan { duration_s: SECONDS, targets: vec![Target::new(PATH)], ..TimeSpan::default() };
-        let happened =
+        let span_result =
             TimeSpanResult { outcome: Ending::Completed, measured: Some(measured), ..TimeSpanResult::default() };
         let profile = Profile { time_spans: vec![span], ..Profile::default() };
         let kind = TargetKind::Regular(RegularFacts { size_bytes: 1 << 30, ..RegularFacts::default() });
@@ -96,7 +96,7 @@ impl Built {
             profile,
             plan: Some(Plan { time_spans: vec![plan()], ..Plan::default() }),
             targets: [(PATH.into(), TargetFacts { resolved: None, kind })].into(),
-            time_spans: vec![happened],
+            time_spans: vec![span_result],
             ..RunResult::default()
         };
         let mut built = Self { result };
@@ -104,7 +104,7 @@ impl Built {
         built
     }
 
-    pub(crate) fn happened(&mut self) -> &mut TimeSpanResult {
+    pub(crate) fn span_result(&mut self) -> &mut TimeSpanResult {
         &mut self.result.time_spans[0]
     }
 
@@ -146,32 +146,32 @@ impl Built {
 
     /// The counters of a device when the measurement began, and at the end.
     pub(crate) fn around(&mut self, device: &str) -> [&mut DeviceCounters; 2] {
-        let around = self.happened().kernel_counters.get_or_insert_default();
+        let around = self.span_result().kernel_counters.get_or_insert_default();
         [&mut around.before, &mut around.after].map(|counters| counters.devices.entry(device.to_owned()).or_default())
     }
 
     pub(crate) fn measured(&mut self) -> &mut Measured {
-        self.happened().measured.as_mut().expect("it was measured")
+        self.span_result().measured.as_mut().expect("it was measured")
     }
 
     /// What one subject's rules find, a line each.
-    pub(crate) fn found(&self, look: Look) -> Vec<String> {
-        self.found_in(0, look)
+    pub(crate) fn found(&self, evaluate: Look) -> Vec<String> {
+        self.found_in(0, evaluate)
     }
 
     /// The same in a timespan, from 0.
-    pub(crate) fn found_in(&self, index: usize, look: Look) -> Vec<String> {
+    pub(crate) fn found_in(&self, index: usize, evaluate: Look) -> Vec<String> {
         let mut result = self.result.clone();
         let span = result.profile.time_spans[0].clone();
         let plan = result.plan.as_mut().expect("there is a plan");
         let planned = plan.time_spans[0].clone();
         result.profile.time_spans.resize(index + 1, span);
         plan.time_spans.resize(index + 1, planned);
-        let case = Case::of(&result, index).expect("it was measured");
+        let context = RuleContext::of(&result, index).expect("it was measured");
         let line = |finding: model::verdict::Finding| {
             assert!(super::RULES.iter().any(|rule| rule.name == finding.name), "{} is on no list", finding.name);
             format!("{} {}: {}", finding.severity, finding.name, finding.figure)
         };
-        look(&case).into_iter().map(line).collect()
+        evaluate(&context).into_iter().map(line).collect()
     }
 }

@@ -1,36 +1,37 @@
 //! Time that was not measured rightly, or passed without the program running.
 
-use super::{Case, Rule};
+use super::{Rule, RuleContext};
 use model::note::Note;
 use model::verdict::{Finding, Severity};
 
 pub(super) const WRONG_CLOCK: Rule = Rule {
     name: "wrong-clock",
     severity: Severity::Invalid,
-    advice: "use a machine, or a clocksource, whose time stamp counter runs evenly; virtual machines that were moved \
-             or paused have none",
+    advice: "use a machine or clocksource with a stable time stamp counter; a virtual machine that was migrated or \
+             paused has none",
 };
 
 pub(super) const PROCESS_PAUSED: Rule = Rule {
     name: "process-paused",
     severity: Severity::Warn,
-    advice: "measure again without stopping the process or the virtual machine; rates are over the whole time",
+    advice: "measure again without stopping the process or the virtual machine: rates are averages that include the \
+             pause",
 };
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |note: &Note| match note {
         Note::ClocksDisagree { deviation_ns } => {
             let ms = *deviation_ns as f64 / 1e6;
-            Some(WRONG_CLOCK.finding(format!("two clocks came apart by {ms:.3} ms"), ms))
+            Some(WRONG_CLOCK.finding(format!("the TSC drifted from the kernel clock by {ms:.3} ms"), ms))
         }
         Note::ProcessPaused { pause_ns } => {
             let pause_s = *pause_ns as f64 / 1e9;
-            let figure = format!("the process stood still for {pause_s:.1} s of {:.1} s", case.elapsed_s());
-            (pause_s > super::WORTH_A_WARNING * case.elapsed_s()).then(|| PROCESS_PAUSED.finding(figure, pause_s))
+            let figure = format!("the process was paused for {pause_s:.1} s of {:.1} s", context.elapsed_s());
+            (pause_s > super::WORTH_A_WARNING * context.elapsed_s()).then(|| PROCESS_PAUSED.finding(figure, pause_s))
         }
         _ => None,
     };
-    case.notes().filter_map(finding).collect()
+    context.notes().filter_map(finding).collect()
 }
 
 #[cfg(test)]
@@ -40,8 +41,8 @@ mod tests {
 
     fn found(note: Option<Note>) -> Vec<String> {
         let mut built = Built::sound();
-        built.happened().notes = note.into_iter().collect();
-        built.found(look)
+        built.span_result().notes = note.into_iter().collect();
+        built.found(evaluate)
     }
 
     #[test]
@@ -49,16 +50,17 @@ mod tests {
         assert_eq!(found(None), [""; 0]);
     }
 
+    // Shows verdict: wrong-clock
     #[test]
     fn clocks_that_came_apart_make_it_invalid() {
         let note = Note::ClocksDisagree { deviation_ns: 7_500_000 };
-        assert_eq!(found(Some(note)), ["INVALID wrong-clock: two clocks came apart by 7.500 ms"]);
+        assert_eq!(found(Some(note)), ["INVALID wrong-clock: the TSC drifted from the kernel clock by 7.500 ms"]);
     }
 
     #[test]
     fn a_pause_counts_from_two_percent_of_the_time() {
         assert_eq!(found(Some(Note::ProcessPaused { pause_ns: 2_000_000_000 })), [""; 0]);
         let long = found(Some(Note::ProcessPaused { pause_ns: 3_000_000_000 }));
-        assert_eq!(long, ["WARN process-paused: the process stood still for 3.0 s of 100.0 s"]);
+        assert_eq!(long, ["WARN process-paused: the process was paused for 3.0 s of 100.0 s"]);
     }
 }

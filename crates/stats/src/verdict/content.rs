@@ -1,32 +1,37 @@
 //! Whether what was written is stored as it was written.
 
-use super::{Case, Rule};
+use super::{Rule, RuleContext};
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::environment::TargetEnvironment;
 use model::plan::{Content, TargetPlan};
 use model::verdict::{Finding, Severity};
+use std::collections::BTreeMap;
 
 pub(super) const SHRINKING_DATA: Rule = Rule {
     name: "shrinking-data",
     severity: Severity::Warn,
-    advice: "write random data (-Zr), which neither compresses nor repeats: less than was written reaches the device",
+    advice: "the device receives less data than was written: use random data (-Zr), which cannot be \
+             compressed or deduplicated",
 };
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let targets = case.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
-    targets.filter_map(|(index, target)| shrinking(case, index, target)).collect()
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    let mut written: BTreeMap<usize, u64> = BTreeMap::new();
+    for row in &context.measured.rows {
+        *written.entry(row.target).or_default() += row.figures.write.bytes;
+    }
+    let written = |index| written.get(&index).copied().unwrap_or_default();
+    targets.filter_map(|(index, target)| shrinking(context, index, target, written(index))).collect()
 }
 
 /// Writes of data that compresses or repeats, to what makes use of that.
-fn shrinking(case: &Case<'_>, index: usize, target: &TargetPlan) -> Option<Finding> {
-    let written: u64 =
-        case.measured.rows.iter().filter(|row| row.target == index).map(|row| row.figures.write.bytes).sum();
-    let share = written as f64 / case.measured.total.total.bytes.max(1) as f64;
-    let content = case.work(index).filter(|work| work.write_percent > 0).find_map(|work| words(work.content))?;
-    let environment = case.result.target_environments.get(&target.path)?;
+fn shrinking(context: &RuleContext<'_>, index: usize, target: &TargetPlan, written_bytes: u64) -> Option<Finding> {
+    let share = written_bytes as f64 / context.measured.total.total.bytes.max(1) as f64;
+    let written = context.work.of(index).filter(|work| work.write_percent > 0).find_map(|work| words(work.content))?;
+    let environment = context.result.target_environments.get(&target.path)?;
     let by = file_system(environment, target.open.direct).or_else(|| device(environment))?;
-    let figure = format!("{content} was written to '{}', which is on {by}", target.path.display());
-    let counts = case.reaches_kernel(index) && share > super::WORTH_A_WARNING;
+    let figure = format!("{written} was written to '{}', which is on {by}", target.path.display());
+    let counts = context.reaches_kernel(index) && share > super::WORTH_A_WARNING;
     counts.then(|| SHRINKING_DATA.finding(figure, share * 100.0))
 }
 
@@ -39,7 +44,7 @@ const fn words(content: Content) -> Option<&'static str> {
     }
 }
 
-/// A file system that compresses, as far as its options tell.
+/// A file system that compresses, according to its options.
 fn file_system(environment: &TargetEnvironment, is_direct: bool) -> Option<String> {
     let mount = environment.mount.as_ref()?;
     let option = |start: &str| {
@@ -53,7 +58,7 @@ fn file_system(environment: &TargetEnvironment, is_direct: bool) -> Option<Strin
         "f2fs" => option("compress_extension=").map(|option| format!("f2fs with {option}")),
         // The property of the dataset is not to be read without its tools; it is on unless switched off
         // since OpenZFS 2.2.
-        "zfs" => Some("ZFS, which compresses unless it is told otherwise".to_owned()),
+        "zfs" => Some("ZFS, which compresses by default".to_owned()),
         _ => None,
     }
 }
@@ -93,24 +98,24 @@ mod tests {
     fn a_pattern_on_what_compresses_is_warned_of() {
         let mut built = written("btrfs", &["rw", "compress=zstd:3"]);
         assert_eq!(
-            built.found(look),
+            built.found(evaluate),
             ["WARN shrinking-data: a pattern that repeats every 256 bytes was written to 'a.dat', which is on btrfs \
               with compress=zstd:3"]
         );
         built.work().content = Content::RandomEach;
-        assert_eq!(built.found(look), [""; 0]);
+        assert_eq!(built.found(evaluate), [""; 0]);
         built.work().content = Content::Zero;
-        assert!(built.found(look)[0].contains("nothing but zeros"));
+        assert!(built.found(evaluate)[0].contains("nothing but zeros"));
         built.plan().targets[0].open.direct = true;
-        assert_eq!(built.found(look), [""; 0], "btrfs does not compress direct writes");
+        assert_eq!(built.found(evaluate), [""; 0], "btrfs does not compress direct writes");
     }
 
     #[test]
     fn what_stores_data_as_it_is_is_silent() {
-        assert_eq!(written("ext4", &["compress"]).found(look), [""; 0]);
-        assert_eq!(written("btrfs", &["rw"]).found(look), [""; 0]);
-        assert_eq!(written("btrfs", &["compress=no"]).found(look), [""; 0]);
-        assert_eq!(Built::sound().found(look), [""; 0], "nothing is written");
+        assert_eq!(written("ext4", &["compress"]).found(evaluate), [""; 0]);
+        assert_eq!(written("btrfs", &["rw"]).found(evaluate), [""; 0]);
+        assert_eq!(written("btrfs", &["compress=no"]).found(evaluate), [""; 0]);
+        assert_eq!(Built::sound().found(evaluate), [""; 0], "nothing is written");
     }
 
     #[test]
@@ -120,7 +125,7 @@ mod tests {
         let zram = BlockDevice { name: "zram0".to_owned(), kind, ..BlockDevice::default() };
         let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
         environment.backing = Backing::Devices(vec![zram]);
-        assert!(built.found(look)[0].ends_with("which is on zram0 (zram)"));
-        assert!(written("zfs", &[]).found(look)[0].contains("on ZFS, which compresses"));
+        assert!(built.found(evaluate)[0].ends_with("which is on zram0 (zram)"));
+        assert!(written("zfs", &[]).found(evaluate)[0].contains("on ZFS, which compresses"));
     }
 }

@@ -1,20 +1,20 @@
 //! Whether the CPUs were as fast at the end as at the beginning.
 
-use super::{Case, Rule, cpu, rule};
+use super::{Rule, RuleContext, cpu, rule};
 use model::kernel_counters::CpuCounters;
 use model::verdict::{Finding, Severity};
 
 pub(super) const FREQUENCY_CHANGE: Rule = Rule {
     name: "frequency-change",
     severity: Severity::Warn,
-    advice: "hold the clock of the CPUs (governor performance, no turbo), or warm up longer: the same I/O took more or \
-             less CPU time at the end than at the beginning",
+    advice: "pin the CPU frequency (governor performance, no turbo), or warm up longer: the same I/O took more or less \
+             CPU time at the end than at the beginning",
 };
 
 pub(super) const THERMAL_THROTTLING: Rule = Rule {
     name: "thermal-throttling",
     severity: Severity::Warn,
-    advice: "cool the machine, or measure when it is cool: CPUs that are too hot slow down, and I/O with them",
+    advice: "cool the machine, or measure when it is cool: CPUs throttle when they overheat, which slows I/O",
 };
 
 /// Change of the clock that is more than the steps in which turbo clocks move, and than the noise of one look.
@@ -23,24 +23,24 @@ const CHANGE_MIN: f64 = 0.05;
 /// Without a warm-up the first look is at CPUs that had nothing to do.
 const WARM_UP_NS_MIN: u64 = 1_000_000_000;
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let Some(around) = &case.happened.kernel_counters else { return Vec::new() };
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let (before, after) = (&around.before.cpus, &around.after.cpus);
     let heat = thermal_throttling(&around.after.since(&around.before).cpus);
-    frequency_change(case, before, after).into_iter().chain(heat).collect()
+    frequency_change(context, before, after).into_iter().chain(heat).collect()
 }
 
 /// A change of the clock that makes more than 2 % of the time, by the share of it that was computing.
-fn frequency_change(case: &Case<'_>, before: &[CpuCounters], after: &[CpuCounters]) -> Option<Finding> {
-    if case.plan?.warm_up_ns < WARM_UP_NS_MIN {
+fn frequency_change(context: &RuleContext<'_>, before: &[CpuCounters], after: &[CpuCounters]) -> Option<Finding> {
+    if context.plan?.warm_up_ns < WARM_UP_NS_MIN {
         return None;
     }
-    let computing = cpu::computing(case)?;
+    let computing = cpu::computing(context)?;
     let (first, last) = (mean_ghz(before)?, mean_ghz(after)?);
     let change = 1.0 - first.min(last) / first.max(last);
     let influence = change * computing.share;
     let figure = format!(
-        "the CPUs ran at {first:.2} GHz at the beginning and at {last:.2} GHz at the end, and the threads computed for \
+        "the CPUs ran at {first:.2} GHz at the beginning and at {last:.2} GHz at the end; the threads used a CPU for \
          {} of the time",
         rule::percent(computing.share)
     );
@@ -48,7 +48,7 @@ fn frequency_change(case: &Case<'_>, before: &[CpuCounters], after: &[CpuCounter
     counts.then(|| FREQUENCY_CHANGE.finding(figure, influence * 100.0))
 }
 
-/// Of those whose clock is told.
+/// Over the CPUs that report a clock.
 fn mean_ghz(cpus: &[CpuCounters]) -> Option<f64> {
     let clocks: Vec<u64> = cpus.iter().filter_map(|cpu| cpu.clock_khz).filter(|clock| *clock > 0).collect();
     (!clocks.is_empty()).then(|| clocks.iter().sum::<u64>() as f64 / clocks.len() as f64 / 1e6)
@@ -58,7 +58,7 @@ fn mean_ghz(cpus: &[CpuCounters]) -> Option<f64> {
 fn thermal_throttling(counted: &[CpuCounters]) -> Option<Finding> {
     let of_cpu = |cpu: &CpuCounters| Some((cpu.core_throttled_count.max(cpu.package_throttled_count)?, cpu.cpu));
     let (count, cpu) = counted.iter().filter_map(of_cpu).filter(|(count, _)| *count > 0).max()?;
-    let figure = format!("heat slowed CPU {cpu}, its core or its package, down {count} times");
+    let figure = format!("CPU {cpu} (or its core or package) was thermally throttled {count} times");
     Some(THERMAL_THROTTLING.finding(figure, count as f64))
 }
 
@@ -81,38 +81,40 @@ mod tests {
     fn ran(cpu_time_ms: u64, before: CpuCounters, after: CpuCounters) -> Built {
         let mut built = Built::sound();
         built.plan().warm_up_ns = 5_000_000_000;
-        let around = built.happened().kernel_counters.get_or_insert_default();
+        let around = built.span_result().kernel_counters.get_or_insert_default();
         let process = |ms| Some(ProcessCounters { cpu_time_ms: Some(ms), ..ProcessCounters::default() });
         (around.before.process, around.after.process) = (process(0), process(cpu_time_ms));
         (around.before.cpus, around.after.cpus) = (vec![before], vec![after]);
         built
     }
 
+    // Shows verdict: frequency-change
     #[test]
     fn a_clock_that_changes_is_warned_of_where_the_cpu_decides() {
         let clocks = |cpu_time_ms, first, last| ran(cpu_time_ms, cpu(first, 0, 0), cpu(last, 0, 0));
         assert_eq!(
-            clocks(50_000, 4_000_000, 3_000_000).found(look),
-            ["WARN frequency-change: the CPUs ran at 4.00 GHz at the beginning and at 3.00 GHz at the end, and the \
-              threads computed for 50.0 % of the time"]
+            clocks(50_000, 4_000_000, 3_000_000).found(evaluate),
+            ["WARN frequency-change: the CPUs ran at 4.00 GHz at the beginning and at 3.00 GHz at the end; the \
+                 threads used a CPU for 50.0 % of the time"]
         );
-        assert!(clocks(50_000, 3_000_000, 4_000_000).found(look)[0].starts_with("WARN frequency-change"));
-        assert_eq!(clocks(50_000, 4_000_000, 3_900_000).found(look), [""; 0], "a step of turbo");
-        assert_eq!(clocks(5_000, 4_000_000, 3_000_000).found(look), [""; 0], "the CPU hardly matters");
+        assert!(clocks(50_000, 3_000_000, 4_000_000).found(evaluate)[0].starts_with("WARN frequency-change"));
+        assert_eq!(clocks(50_000, 4_000_000, 3_900_000).found(evaluate), [""; 0], "a step of turbo");
+        assert_eq!(clocks(5_000, 4_000_000, 3_000_000).found(evaluate), [""; 0], "the CPU hardly matters");
         let mut cold = clocks(50_000, 800_000, 3_000_000);
         cold.plan().warm_up_ns = 0;
-        assert_eq!(cold.found(look), [""; 0], "it had nothing to do before");
+        assert_eq!(cold.found(evaluate), [""; 0], "it had nothing to do before");
     }
 
+    // Shows verdict: thermal-throttling
     #[test]
     fn heat_that_slows_cpus_down_is_warned_of() {
-        let heat = |core: u64, package: u64| ran(0, cpu(1, 7, 3), cpu(1, 7 + core, 3 + package)).found(look);
+        let heat = |core: u64, package: u64| ran(0, cpu(1, 7, 3), cpu(1, 7 + core, 3 + package)).found(evaluate);
         assert_eq!(heat(0, 0), [""; 0]);
-        let found = "WARN thermal-throttling: heat slowed CPU 0, its core or its package, down 9 times";
+        let found = "WARN thermal-throttling: CPU 0 (or its core or package) was thermally throttled 9 times";
         assert_eq!(heat(4, 9), [found]);
         assert_eq!(heat(9, 0), [found]);
         let mut unknown = ran(0, cpu(1, 7, 3), cpu(1, 8, 3));
-        unknown.happened().kernel_counters.get_or_insert_default().before.cpus.clear();
-        assert_eq!(unknown.found(look), [""; 0]);
+        unknown.span_result().kernel_counters.get_or_insert_default().before.cpus.clear();
+        assert_eq!(unknown.found(evaluate), [""; 0]);
     }
 }

@@ -4,47 +4,49 @@
 //! allocated by the first write to it. So do blocks of a device that were discarded or never written, on
 //! most devices; of these nobody tells, but that they read as zeros.
 
-use super::{Case, Rule, rule};
+use super::{Rule, RuleContext, rule};
 use model::facts::{RegularFacts, TargetKind, UnwrittenPart, ZeroSample};
 use model::plan::{Preparation, TargetPlan};
 use model::verdict::{Finding, Severity};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
 pub(super) const UNWRITTEN_TARGET: Rule = Rule {
     name: "unwritten-target",
     severity: Severity::Invalid,
-    advice: "write the target from end to end first, or let -c make a file: what was never written, or was discarded, \
-             reads as zeros without the device",
+    advice: "write the whole target first, or let -c create a file: data that was never written, or was discarded, \
+             reads as zeros without reaching the device",
 };
 
 pub(super) const ALLOCATING_WRITES: Rule = Rule {
     name: "allocating-writes",
     severity: Severity::Warn,
-    advice: "write the file from end to end first, or let -c make one: the first write to a block allocates it",
+    advice: "write the whole file first, or let -c create one: the first write to a block allocates it",
 };
 
 /// Share of blocks with nothing but zeros that the data of a used device may have.
 const ZEROS_OF_DATA: f64 = 0.05;
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let Some(plan) = case.plan else { return Vec::new() };
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let Some(plan) = context.plan else { return Vec::new() };
     let finding = |(index, target): (usize, &TargetPlan)| {
-        let (share, words) = match unwritten(case, index, target)? {
+        let (share, words) = match unwritten(context, index, target)? {
             Unwritten::Room { share } => (share, "was never written"),
-            Unwritten::Zeros { share } => (share, "holds nothing but zeros"),
+            Unwritten::Zeros { share } => (share, "holds only zeros"),
         };
-        let rule = if plan.reads(index) { UNWRITTEN_TARGET } else { ALLOCATING_WRITES };
-        let figure = format!("{} of what is used of '{}' {words}", rule::percent(share), target.path.display());
+        let rule = if context.work.reads(index) { UNWRITTEN_TARGET } else { ALLOCATING_WRITES };
+        let figure = format!("{} of the accessed part of '{}' {words}", rule::percent(share), target.path.display());
         Some(rule.finding(figure, share * 100.0))
     };
     plan.targets.iter().enumerate().filter_map(finding).collect()
 }
 
-/// True if much of some target that stands at `path` was never written.
-pub(super) fn is_unwritten(case: &Case<'_>, path: &Path) -> bool {
-    let targets = case.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
-    targets.filter(|(_, target)| target.path == path).any(|(index, target)| unwritten(case, index, target).is_some())
+/// Targets of which much was never written.
+pub(super) fn unwritten_paths<'a>(context: &RuleContext<'a>) -> BTreeSet<&'a Path> {
+    let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    let unwritten = targets.filter(|(index, target)| unwritten(context, *index, target).is_some());
+    unwritten.map(|(_, target)| target.path.as_path()).collect()
 }
 
 /// A large share of the used part that held no data when the run began.
@@ -55,22 +57,21 @@ enum Unwritten {
     Zeros { share: f64 },
 }
 
-/// `None` if it held data, if this run made the file or wrote to it before, or if nobody can tell.
-fn unwritten(case: &Case<'_>, index: usize, target: &TargetPlan) -> Option<Unwritten> {
+/// `None` if it held data, if this run made the file or wrote to it before, or if it is unknown.
+fn unwritten(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> Option<Unwritten> {
     let is_kept = target.preparation == Preparation::Keep;
-    if !is_kept || !case.reaches_kernel(index) || case.was_written_before(&target.path) {
+    if !is_kept || !context.reaches_kernel(index) || context.written_before.contains(target.path.as_path()) {
         return None;
     }
-    let plan = case.plan?;
-    let used = plan.used_bytes(index)?;
-    match &case.result.targets.get(&target.path)?.kind {
+    let used = context.work.used_bytes(index)?;
+    match &context.result.targets.get(&target.path)?.kind {
         TargetKind::Regular(RegularFacts { unwritten: Some(parts), .. }) => {
             let unwritten: f64 = parts.iter().map(|part| unwritten_in(part, &used)).sum();
             let share = unwritten / used.end.saturating_sub(used.start) as f64;
             (share > super::WORTH_A_WARNING).then_some(Unwritten::Room { share })
         }
         // What is only written needs no data.
-        TargetKind::Block(facts) if plan.reads(index) => {
+        TargetKind::Block(facts) if context.work.reads(index) => {
             let share = zero_share(&facts.zeros, &used)?;
             (share > ZEROS_OF_DATA).then_some(Unwritten::Zeros { share })
         }
@@ -114,33 +115,36 @@ mod tests {
 
     #[test]
     fn a_written_file_is_silent_and_so_is_one_that_nobody_can_tell_about() {
-        assert_eq!(Built::sound().found(look), [""; 0]);
-        assert_eq!(built(&[]).found(look), [""; 0]);
-        assert_eq!(built(&[(500, 20)]).found(look), [""; 0], "less than 2 %");
+        assert_eq!(Built::sound().found(evaluate), [""; 0]);
+        assert_eq!(built(&[]).found(evaluate), [""; 0]);
+        assert_eq!(built(&[(500, 20)]).found(evaluate), [""; 0], "less than 2 %");
     }
 
     #[test]
     fn holes_that_are_read_make_it_invalid() {
-        let found = built(&[(0, 256), (512, 256)]).found(look);
-        assert_eq!(found, ["INVALID unwritten-target: 50.0 % of what is used of 'a.dat' was never written"]);
+        let found = built(&[(0, 256), (512, 256)]).found(evaluate);
+        assert_eq!(found, ["INVALID unwritten-target: 50.0 % of the accessed part of 'a.dat' was never written"]);
     }
 
     #[test]
     fn holes_that_are_only_written_are_warned_of() {
         let mut built = built(&[(0, 1024)]);
         built.work().write_percent = 100;
-        assert_eq!(built.found(look), ["WARN allocating-writes: 100.0 % of what is used of 'a.dat' was never written"]);
+        assert_eq!(
+            built.found(evaluate),
+            ["WARN allocating-writes: 100.0 % of the accessed part of 'a.dat' was never written"]
+        );
         built.work().write_percent = 99;
-        assert!(built.found(look)[0].starts_with("INVALID unwritten-target: 100.0 %"));
+        assert!(built.found(evaluate)[0].starts_with("INVALID unwritten-target: 100.0 %"));
     }
 
     #[test]
     fn only_what_is_used_counts() {
         let mut built = built(&[(512, 512)]);
         built.use_bytes(0, 512 * MIB);
-        assert_eq!(built.found(look), [""; 0]);
+        assert_eq!(built.found(evaluate), [""; 0]);
         built.use_bytes(256 * MIB, 512 * MIB);
-        assert!(built.found(look)[0].starts_with("INVALID unwritten-target: 50.0 %"));
+        assert!(built.found(evaluate)[0].starts_with("INVALID unwritten-target: 50.0 %"));
     }
 
     #[test]
@@ -149,25 +153,25 @@ mod tests {
         let part = UnwrittenPart { start_bytes: 0, length_bytes: 1024 * MIB, unwritten_bytes: 256 * MIB };
         built.facts().unwritten = Some(vec![part]);
         built.use_bytes(0, 512 * MIB);
-        assert!(built.found(look)[0].starts_with("INVALID unwritten-target: 25.0 %"));
+        assert!(built.found(evaluate)[0].starts_with("INVALID unwritten-target: 25.0 %"));
     }
 
     #[test]
     fn what_the_run_made_or_wrote_itself_is_silent() {
         let mut made = built(&[(0, 1024)]);
         made.plan().targets[0].preparation = Preparation::MadeBefore;
-        assert_eq!(made.found(look), [""; 0]);
+        assert_eq!(made.found(evaluate), [""; 0]);
         let mut nothing = built(&[(0, 1024)]);
-        nothing.happened().engines = vec![EngineKind::Null];
-        assert_eq!(nothing.found(look), [""; 0]);
+        nothing.span_result().engines = vec![EngineKind::Null];
+        assert_eq!(nothing.found(evaluate), [""; 0]);
         let mut second = built(&[(0, 1024)]);
         let before = second.result.time_spans[0].clone();
         second.result.time_spans.insert(0, before);
         second.result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].figures.write.ios = 1;
-        assert_eq!(second.found_in(1, look), [""; 0]);
+        assert_eq!(second.found_in(1, evaluate), [""; 0]);
     }
 
-    /// A device of whose first GiB so many of 1000 blocks hold nothing but zeros.
+    /// A device with this number of zero blocks among 1000 sampled in its first GiB.
     fn device(zero_blocks: u32) -> Built {
         let mut built = Built::sound();
         let sample = ZeroSample { start_bytes: 0, length_bytes: 1024 * MIB, blocks: 1000, zero_blocks };
@@ -178,26 +182,26 @@ mod tests {
 
     #[test]
     fn a_device_that_gives_zeros_makes_it_invalid() {
-        assert_eq!(device(0).found(look), [""; 0]);
-        assert_eq!(device(50).found(look), [""; 0], "data has zeros too");
+        assert_eq!(device(0).found(evaluate), [""; 0]);
+        assert_eq!(device(50).found(evaluate), [""; 0], "data has zeros too");
         assert_eq!(
-            device(700).found(look),
-            ["INVALID unwritten-target: 70.0 % of what is used of 'a.dat' holds nothing but zeros"]
+            device(700).found(evaluate),
+            ["INVALID unwritten-target: 70.0 % of the accessed part of 'a.dat' holds only zeros"]
         );
         let mut other_part = device(700);
         other_part.use_bytes(0, 512 * MIB);
-        assert_eq!(other_part.found(look), [""; 0], "nobody looked there");
+        assert_eq!(other_part.found(evaluate), [""; 0], "nobody looked there");
     }
 
     #[test]
     fn a_device_that_is_only_written_or_was_written_before_is_silent() {
         let mut written = device(1000);
         written.work().write_percent = 100;
-        assert_eq!(written.found(look), [""; 0]);
+        assert_eq!(written.found(evaluate), [""; 0]);
         let mut second = device(1000);
         let before = second.result.time_spans[0].clone();
         second.result.time_spans.insert(0, before);
         second.result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].figures.write.ios = 1;
-        assert_eq!(second.found_in(1, look), [""; 0]);
+        assert_eq!(second.found_in(1, evaluate), [""; 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Whether what was used of the targets is large enough to be served like more of it.
 
-use super::{Case, Rule};
+use super::{Rule, RuleContext};
 use model::block_device::{BlockDevice, DeviceKind};
 use model::plan::{TargetPlan, WorkerTarget};
 use model::verdict::{Finding, Severity};
@@ -8,8 +8,8 @@ use model::verdict::{Finding, Severity};
 pub(super) const FITS_IN_MEMORY: Rule = Rule {
     name: "fits-in-memory",
     severity: Severity::Note,
-    advice: "use targets larger than memory, or go past the page cache (-Su, -Sh): what memory holds is not read from \
-             the target",
+    advice: "use targets larger than memory, or bypass the page cache (-Su, -Sh): data in memory is not read from the \
+             target",
 };
 
 pub(super) const SMALL_FOR_ARRAY: Rule = Rule {
@@ -21,21 +21,25 @@ pub(super) const SMALL_FOR_ARRAY: Rule = Rule {
 /// What caches of arrays and controllers may hold.
 const ARRAY_BYTES_MIN: u64 = 40_000_000_000;
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let Some(plan) = case.plan else { return Vec::new() };
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let Some(plan) = context.plan else { return Vec::new() };
     let targets: Vec<(usize, &TargetPlan)> = plan.targets.iter().enumerate().collect();
-    let buffered = |(index, target): &&(usize, &TargetPlan)| !target.open.direct && is_on_devices(case, *index);
-    let on_array = |(index, _): &&(usize, &TargetPlan)| is_on_array(case, *index);
-    let buffered_bytes = targets.iter().filter(buffered).map(|(index, _)| used_bytes(case, *index)).sum();
-    let array_bytes = targets.iter().filter(on_array).map(|(index, _)| used_bytes(case, *index)).sum();
-    let memory_bytes = case.result.environment.as_ref().and_then(|environment| environment.memory_bytes);
+    let buffered = |(index, target): &&(usize, &TargetPlan)| !target.open.direct && is_on_devices(context, *index);
+    let on_array = |(index, _): &&(usize, &TargetPlan)| is_on_array(context, *index);
+    let buffered_bytes = targets.iter().filter(buffered).map(|(index, _)| used_bytes(context, *index)).sum();
+    let array_bytes = targets.iter().filter(on_array).map(|(index, _)| used_bytes(context, *index)).sum();
+    let memory_bytes = context.result.environment.as_ref().and_then(|environment| environment.memory_bytes);
     let in_memory = memory_bytes.filter(|memory| below(buffered_bytes, *memory));
     let in_memory = in_memory.map(|memory| {
-        let figure = format!("{} is used of buffered targets, {} of memory is there", gib(buffered_bytes), gib(memory));
+        let figure = format!(
+            "the run uses {} of buffered targets; the machine has {} of memory",
+            gib(buffered_bytes),
+            gib(memory)
+        );
         FITS_IN_MEMORY.finding(figure, buffered_bytes as f64)
     });
     let small = below(array_bytes, ARRAY_BYTES_MIN).then(|| {
-        let figure = format!("{} is used of targets on several disks", gib(array_bytes));
+        let figure = format!("the run uses {} of targets on several disks", gib(array_bytes));
         SMALL_FOR_ARRAY.finding(figure, array_bytes as f64)
     });
     in_memory.into_iter().chain(small).collect()
@@ -50,24 +54,24 @@ fn gib(bytes: u64) -> String {
 }
 
 /// The part of a target that the threads may touch, from the first byte to the last.
-fn used_bytes(case: &Case<'_>, target: usize) -> u64 {
-    case.plan.and_then(|plan| plan.used_bytes(target)).map_or(0, |used| used.end.saturating_sub(used.start))
+fn used_bytes(context: &RuleContext<'_>, target: usize) -> u64 {
+    context.work.used_bytes(target).map_or(0, |used| used.end.saturating_sub(used.start))
 }
 
 /// True if the kernel reaches the target, and it is on devices that can be seen.
-fn is_on_devices(case: &Case<'_>, target: usize) -> bool {
+fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
     let is_mapped = |work: &WorkerTarget| work.mapped.is_some();
-    case.reaches_kernel(target) && !case.work(target).any(is_mapped) && !disks(case, target).is_empty()
+    context.reaches_kernel(target) && !context.work.of(target).any(is_mapped) && !disks(context, target).is_empty()
 }
 
-fn is_on_array(case: &Case<'_>, target: usize) -> bool {
-    case.reaches_kernel(target) && disks(case, target).len() > 1
+fn is_on_array(context: &RuleContext<'_>, target: usize) -> bool {
+    context.reaches_kernel(target) && disks(context, target).len() > 1
 }
 
 /// The disks and software arrays below a target.
-fn disks<'a>(case: &Case<'a>, target: usize) -> Vec<&'a BlockDevice> {
-    let path = case.target(target).map(|target| &target.path);
-    let environment = path.and_then(|path| case.result.target_environments.get(path));
+fn disks<'a>(context: &RuleContext<'a>, target: usize) -> Vec<&'a BlockDevice> {
+    let path = context.target(target).map(|target| &target.path);
+    let environment = path.and_then(|path| context.result.target_environments.get(path));
     let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
     let mut found: Vec<&BlockDevice> = Vec::new();
     for device in below.filter(|device| device.below.is_empty() || matches!(device.kind, DeviceKind::Disk)) {
@@ -94,15 +98,16 @@ mod tests {
     #[test]
     fn what_memory_could_hold_is_noted_where_it_might() {
         assert_eq!(
-            with_memory(8 << 30).found(look),
-            ["NOTE fits-in-memory: 1.0 GiB is used of buffered targets, 8.0 GiB of memory is there"]
+            with_memory(8 << 30).found(evaluate),
+            ["NOTE fits-in-memory: the run uses 1.0 GiB of buffered targets; the machine has 8.0 GiB of memory"]
         );
-        assert_eq!(with_memory(1 << 29).found(look), [""; 0], "more than memory");
+        assert_eq!(with_memory(1 << 29).found(evaluate), [""; 0], "more than memory");
         let mut direct = with_memory(8 << 30);
         direct.plan().targets[0].open.direct = true;
-        assert_eq!(direct.found(look), [""; 0]);
+        assert_eq!(direct.found(evaluate), [""; 0]);
     }
 
+    // Shows verdict: small-for-array
     #[test]
     fn a_small_part_of_an_array_is_noted() {
         let mut built = Built::sound();
@@ -115,12 +120,12 @@ mod tests {
         let mut on = |devices: Vec<BlockDevice>| {
             let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
             environment.backing = Backing::Devices(devices);
-            built.found(look)
+            built.found(evaluate)
         };
         assert_eq!(on(vec![array(&["sda"])]), [""; 0]);
         assert_eq!(
             on(vec![array(&["sda", "sdb"])]),
-            ["NOTE small-for-array: 1.0 GiB is used of targets on several disks"]
+            ["NOTE small-for-array: the run uses 1.0 GiB of targets on several disks"]
         );
     }
 }

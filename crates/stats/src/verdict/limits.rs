@@ -1,7 +1,7 @@
 //! Limits that were set, and not the target, that decided the rate.
 
-use super::stack::{self, OnDevice};
-use super::{Case, Rule};
+use super::stack::OnDevice;
+use super::{Rule, RuleContext};
 use model::environment::{IoRates, Limit};
 use model::note::Note;
 use model::verdict::{Finding, Severity};
@@ -9,41 +9,41 @@ use model::verdict::{Finding, Severity};
 pub(super) const IO_LIMITED: Rule = Rule {
     name: "io-limited",
     severity: Severity::Warn,
-    advice: "raise or remove the limit of I/O (io.max, blkio.throttle) of the cgroup or container: the rate is the \
-             limit's, not the target's",
+    advice: "raise or remove the I/O limit (io.max, blkio.throttle) of the cgroup or container: the result measures \
+             the limit, not the target",
 };
 
 pub(super) const DEPTH_LIMITED: Rule = Rule {
     name: "depth-limited",
     severity: Severity::Warn,
-    advice: "allow more I/Os at a time (-o, -t): response time is in part the wait for a free request of this program",
+    advice: "allow more outstanding I/Os (-o, -t): response times include the wait for a free request in this program",
 };
 
 pub(super) const STARTS_NOT_MADE: Rule = Rule {
     name: "starts-not-made",
     severity: Severity::Warn,
-    advice: "ask for a lower rate, or read the results as those of overload: what waits at the end is in no response \
-             time",
+    advice: "lower the rate (--rate), or treat the results as overload: response times leave out the I/Os still \
+             waiting at the end",
 };
 
 /// How near to a limit a rate must be to be taken for it.
 const AT_LIMIT: f64 = 0.9;
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = stack::by_device(case).iter().filter_map(|on| io_limited(case, on)).collect();
-    findings.extend(case.notes().filter_map(open_loop));
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = context.devices().iter().filter_map(|on| io_limited(context, on)).collect();
+    findings.extend(context.notes().filter_map(open_loop));
     findings
 }
 
 /// A rate that is as high as a cgroup allows on the device.
-fn io_limited(case: &Case<'_>, on: &OnDevice<'_>) -> Option<Finding> {
-    let set = case.result.environment.as_ref()?.cgroup_limits.iter();
+fn io_limited(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Finding> {
+    let set = context.result.environment.as_ref()?.cgroup_limits.iter();
     let on_it = set.filter_map(|set| match &set.limit {
         Limit::Io { device, rates } if is_same(on, device.number, device.name.as_deref()) => Some((set, *rates)),
         _ => None,
     });
     let findings = on_it.filter_map(|(set, rates)| {
-        let (share, what) = nearest(case, on, rates)?;
+        let (share, what) = nearest(context, on, rates)?;
         let figure = format!(
             "{} on {} was at {:.0} % of the limit in {} of cgroup {}",
             what,
@@ -62,8 +62,8 @@ fn is_same(on: &OnDevice<'_>, number: model::block_device::DeviceNumber, name: O
 }
 
 /// The rate that is nearest to its limit: its share of it, and what it is.
-fn nearest(case: &Case<'_>, on: &OnDevice<'_>, limits: IoRates) -> Option<(f64, &'static str)> {
-    let rate = |count: u64| count as f64 / case.elapsed_s();
+fn nearest(context: &RuleContext<'_>, on: &OnDevice<'_>, limits: IoRates) -> Option<(f64, &'static str)> {
+    let rate = |count: u64| count as f64 / context.elapsed_s();
     let (reads, writes) = (on.reads(), on.writes());
     let rates = [
         (limits.read_bytes_per_s, rate(reads.bytes), "reading (bytes per second)"),
@@ -83,7 +83,7 @@ fn open_loop(note: &Note) -> Option<Finding> {
         _ => return None,
     };
     let share = count as f64 / of.max(1) as f64;
-    let what = if rule == DEPTH_LIMITED { "came late for want of a free request" } else { "were never made" };
+    let what = if rule == DEPTH_LIMITED { "were late because no request was free" } else { "were never made" };
     let figure = format!("{} of the intended starts {what}", super::rule::percent(share));
     (share > super::WORTH_A_WARNING).then(|| rule.finding(figure, share * 100.0))
 }
@@ -109,28 +109,28 @@ mod tests {
     fn a_rate_at_its_limit_is_warned_of() {
         let reads = |limit| IoRates { read_ios_per_s: Some(limit), ..IoRates::default() };
         let per_s = IOS / 100;
-        assert_eq!(limited("sda", reads(2 * per_s)).found(look), [""; 0], "far below");
-        assert_eq!(limited("sdb", reads(per_s)).found(look), [""; 0], "another disk");
+        assert_eq!(limited("sda", reads(2 * per_s)).found(evaluate), [""; 0], "far below");
+        assert_eq!(limited("sdb", reads(per_s)).found(evaluate), [""; 0], "another disk");
         assert_eq!(
-            limited("sda", reads(per_s)).found(look),
+            limited("sda", reads(per_s)).found(evaluate),
             ["WARN io-limited: reading (I/Os per second) on sda was at 100 % of the limit in io.max of cgroup /job"]
         );
         let writes = IoRates { write_bytes_per_s: Some(1), ..IoRates::default() };
-        assert_eq!(limited("sda", writes).found(look), [""; 0], "nothing was written");
+        assert_eq!(limited("sda", writes).found(evaluate), [""; 0], "nothing was written");
     }
 
     #[test]
     fn late_and_missing_starts_count_above_two_percent() {
         let found = |note: Note| {
             let mut built = Built::sound();
-            built.happened().notes = vec![note];
-            built.found(look)
+            built.span_result().notes = vec![note];
+            built.found(evaluate)
         };
         let delayed = |delayed| Note::StartsDelayedByDepth { delayed, started: 1000, depth: 4 };
         assert_eq!(found(delayed(20)), [""; 0]);
         assert_eq!(
             found(delayed(500)),
-            ["WARN depth-limited: 50.0 % of the intended starts came late for want of a free request"]
+            ["WARN depth-limited: 50.0 % of the intended starts were late because no request was free"]
         );
         let missing = |backlog| Note::StartsNotMade { backlog, intended: 1000 };
         assert_eq!(found(missing(20)), [""; 0]);

@@ -17,6 +17,7 @@ mod io_workers;
 mod limits;
 mod others;
 mod percentiles;
+mod placement;
 mod requests;
 mod rule;
 mod stack;
@@ -25,10 +26,13 @@ mod steadiness;
 pub use rule::Rule;
 
 use model::note::Note;
-use model::plan::{EngineKind, TargetPlan, TimeSpanPlan, WorkerTarget};
+use model::plan::{EngineKind, TargetPlan, TargetWork, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::{Finding, Verdict};
+use stack::OnDevice;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// An influence on a headline figure that is worth a warning.
@@ -55,6 +59,7 @@ pub const RULES: &[&Rule] = &[
     &others::CPU_CONTENTION,
     &others::OTHER_IO,
     &io_workers::IO_WORKERS,
+    &placement::INTERRUPT_CPU,
     &cpu::CPU_LIMITED,
     &cpu::CPU_BOUND,
     &cpu_speed::FREQUENCY_CHANGE,
@@ -62,6 +67,7 @@ pub const RULES: &[&Rule] = &[
     &limits::IO_LIMITED,
     &limits::DEPTH_LIMITED,
     &limits::STARTS_NOT_MADE,
+    &requests::SUBMISSION_LIMITED,
     &requests::SHALLOW_QUEUE,
     &requests::SPLIT_IOS,
     &requests::DEVICE_DEPTH,
@@ -75,46 +81,56 @@ pub const RULES: &[&Rule] = &[
 ];
 
 /// What looks at a result.
-type Look = fn(&Case<'_>) -> Vec<Finding>;
+type Look = fn(&RuleContext<'_>) -> Vec<Finding>;
 
-const LOOKS: [Look; 14] = [
-    data::look,
-    caches::look,
-    content::look,
-    faults::look,
-    clock::look,
-    cpu::look,
-    cpu_speed::look,
-    others::look,
-    io_workers::look,
-    limits::look,
-    requests::look,
-    footprint::look,
-    steadiness::look,
-    percentiles::look,
+const LOOKS: [Look; 15] = [
+    data::evaluate,
+    caches::evaluate,
+    content::evaluate,
+    faults::evaluate,
+    clock::evaluate,
+    cpu::evaluate,
+    cpu_speed::evaluate,
+    others::evaluate,
+    io_workers::evaluate,
+    placement::evaluate,
+    limits::evaluate,
+    requests::evaluate,
+    footprint::evaluate,
+    steadiness::evaluate,
+    percentiles::evaluate,
 ];
 
 /// A timespan that was measured, and the result that it is part of.
-pub(crate) struct Case<'a> {
+pub(crate) struct RuleContext<'a> {
     result: &'a RunResult,
     span: &'a TimeSpan,
-    /// Number of the timespan, from 0.
-    index: usize,
     plan: Option<&'a TimeSpanPlan>,
-    happened: &'a TimeSpanResult,
+    span_result: &'a TimeSpanResult,
     measured: &'a Measured,
+    work: TargetWork<'a>,
+    /// Targets that an earlier timespan wrote to.
+    written_before: BTreeSet<&'a Path>,
+    unwritten: OnceCell<BTreeSet<&'a Path>>,
+    devices: OnceCell<Vec<OnDevice<'a>>>,
 }
 
-impl<'a> Case<'a> {
+impl<'a> RuleContext<'a> {
     fn of(result: &'a RunResult, index: usize) -> Option<Self> {
-        let happened = result.time_spans.get(index)?;
+        let span_result = result.time_spans.get(index)?;
+        let plan = result.plan.as_ref().and_then(|plan| plan.time_spans.get(index));
+        let earlier = result.time_spans.iter().take(index).filter_map(|span_result| span_result.measured.as_ref());
+        let written = earlier.flat_map(|measured| &measured.rows).filter(|row| row.figures.write.ios > 0);
         Some(Self {
             result,
             span: result.profile.time_spans.get(index)?,
-            index,
-            plan: result.plan.as_ref().and_then(|plan| plan.time_spans.get(index)),
-            happened,
-            measured: happened.measured.as_ref()?,
+            plan,
+            span_result,
+            measured: span_result.measured.as_ref()?,
+            work: plan.map(TimeSpanPlan::target_work).unwrap_or_default(),
+            written_before: written.map(|row| row.path.as_path()).collect(),
+            unwritten: OnceCell::new(),
+            devices: OnceCell::new(),
         })
     }
 
@@ -123,32 +139,31 @@ impl<'a> Case<'a> {
         self.plan?.targets.get(index)
     }
 
-    /// What each thread was to do to a target.
-    fn work(&self, target: usize) -> impl Iterator<Item = &'a WorkerTarget> + use<'a> {
-        self.plan.into_iter().flat_map(move |plan| plan.work(target))
+    /// Targets of which much was never written.
+    fn unwritten(&self) -> &BTreeSet<&'a Path> {
+        self.unwritten.get_or_init(|| data::unwritten_paths(self))
     }
 
-    /// True if an earlier timespan wrote to the target at `path`.
-    fn was_written_before(&self, path: &Path) -> bool {
-        let earlier = self.result.time_spans.iter().take(self.index).filter_map(|happened| happened.measured.as_ref());
-        earlier.flat_map(|measured| &measured.rows).any(|row| row.path == path && row.figures.write.ios > 0)
+    /// The devices at which requests of the run wait, where that is plain: see [`stack::by_device`].
+    fn devices(&self) -> &[OnDevice<'a>] {
+        self.devices.get_or_init(|| stack::by_device(self))
     }
 
     /// The notes of the timespan and those of the whole run.
     fn notes(&self) -> impl Iterator<Item = &Note> {
-        self.happened.notes.iter().chain(&self.result.notes)
+        self.span_result.notes.iter().chain(&self.result.notes)
     }
 
     /// True if I/O on the target is real.
     fn reaches_kernel(&self, target: usize) -> bool {
-        self.happened.engines.get(target) != Some(&EngineKind::Null)
+        self.span_result.engines.get(target) != Some(&EngineKind::Null)
     }
 
     /// True if all I/O of the row goes past the page cache, to data that is there.
     fn meant_the_device(&self, row: &Row) -> bool {
         let is_direct = self.target(row.target).is_some_and(|target| target.open.direct);
-        let is_mapped = self.work(row.target).any(|work| work.mapped.is_some());
-        is_direct && !is_mapped && self.reaches_kernel(row.target) && !data::is_unwritten(self, &row.path)
+        let is_mapped = self.work.of(row.target).any(|work| work.mapped.is_some());
+        is_direct && !is_mapped && self.reaches_kernel(row.target) && !self.unwritten().contains(row.path.as_path())
     }
 
     /// How far shares of the kernel's counters may be off before they are worth a warning.
@@ -164,15 +179,15 @@ impl<'a> Case<'a> {
 /// Gives each timespan with figures its verdict.
 pub fn judge(result: &mut RunResult) {
     let verdicts: Vec<Option<Verdict>> = (0..result.time_spans.len()).map(|index| verdict(result, index)).collect();
-    for (happened, verdict) in result.time_spans.iter_mut().zip(verdicts) {
-        happened.verdict = verdict;
+    for (span_result, verdict) in result.time_spans.iter_mut().zip(verdicts) {
+        span_result.verdict = verdict;
     }
 }
 
 /// The verdict on one timespan; `None` if there are no figures.
 fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
-    let case = Case::of(result, index)?;
-    let mut findings: Vec<Finding> = LOOKS.iter().flat_map(|look| look(&case)).collect();
+    let context = RuleContext::of(result, index)?;
+    let mut findings: Vec<Finding> = LOOKS.iter().flat_map(|evaluate| evaluate(&context)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     Some(Verdict { findings })
 }
@@ -195,7 +210,7 @@ mod tests {
     fn the_gravest_come_first() {
         let mut built = Built::sound();
         built.measured().elapsed_ns = 1_000_000_000;
-        built.happened().notes =
+        built.span_result().notes =
             vec![Note::CpuStolen { percent_hundredths: 900 }, Note::ClocksDisagree { deviation_ns: 1 << 30 }];
         judge(&mut built.result);
         let verdict = built.result.time_spans[0].verdict.clone().expect("there are figures");
@@ -207,7 +222,7 @@ mod tests {
     #[test]
     fn without_figures_there_is_nothing_to_judge() {
         let mut built = Built::sound();
-        built.happened().measured = None;
+        built.span_result().measured = None;
         judge(&mut built.result);
         assert_eq!(built.result.time_spans[0].verdict, None);
     }

@@ -1,41 +1,42 @@
 //! What others did with the CPUs and devices that the run used.
 
-use super::stack::{self, OnDevice};
-use super::{Case, Rule, rule};
+use super::stack::OnDevice;
+use super::{Rule, RuleContext, rule};
 use model::note::Note;
 use model::verdict::{Finding, Severity};
 
 pub(super) const CPU_CONTENTION: Rule = Rule {
     name: "cpu-contention",
     severity: Severity::Warn,
-    advice: "stop what else runs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os seem slower",
+    advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os appear \
+             slower",
 };
 
 pub(super) const OTHER_IO: Rule = Rule {
     name: "other-io",
     severity: Severity::Warn,
-    advice: "stop what else uses the device: its I/O and that of the run slow each other down",
+    advice: "stop other programs that use the device: their I/O and that of the run slow each other down",
 };
 
 /// Bytes per second of others below which they are no influence: a log or a journal now and then.
 const OTHERS_BYTES_PER_S_MIN: f64 = 256.0 * 1024.0;
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings = contention(case);
-    findings.extend(stack::by_device(case).iter().filter_map(|on| other_io(case, on)));
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut findings = contention(context);
+    findings.extend(context.devices().iter().filter_map(|on| other_io(context, on)));
     findings
 }
 
 /// That other threads had the CPUs.
-pub(super) fn contention(case: &Case<'_>) -> Vec<Finding> {
-    case.notes().filter_map(|note| cpu_contention(case, note)).collect()
+pub(super) fn contention(context: &RuleContext<'_>) -> Vec<Finding> {
+    context.notes().filter_map(|note| cpu_contention(context, note)).collect()
 }
 
 /// Time in which threads could have run and did not.
-fn cpu_contention(case: &Case<'_>, note: &Note) -> Option<Finding> {
+fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Finding> {
     let Note::CpuAwaited { percent_hundredths } = note else { return None };
     let share = f64::from(*percent_hundredths) / 10_000.0;
-    let others = others_cpu_share(case).filter(|share| *share > super::WORTH_A_WARNING);
+    let others = others_cpu_share(context).filter(|share| *share > super::WORTH_A_WARNING);
     let others = others.map(|share| format!("; other programs took {} of all CPU time", rule::percent(share)));
     let figure = format!(
         "the threads waited for a CPU for {} of their time{}",
@@ -47,34 +48,34 @@ fn cpu_contention(case: &Case<'_>, note: &Note) -> Option<Finding> {
 
 /// Share of all CPU time that other programs spent, in their own code. Time in the kernel may be
 /// spent on our behalf, by its threads and interrupts.
-fn others_cpu_share(case: &Case<'_>) -> Option<f64> {
-    let around = case.happened.kernel_counters.as_ref()?;
+fn others_cpu_share(context: &RuleContext<'_>) -> Option<f64> {
+    let around = context.span_result.kernel_counters.as_ref()?;
     let own_s = around.after.since(&around.before).process?.user_time_ms? as f64 / 1e3;
-    let cpus = &case.measured.cpus;
-    let all_s: f64 = cpus.iter().map(|cpu| cpu.user_percent / 100.0 * case.elapsed_s()).sum();
-    let whole_s = cpus.len() as f64 * case.elapsed_s();
+    let cpus = &context.measured.cpus;
+    let all_s: f64 = cpus.iter().map(|cpu| cpu.user_percent / 100.0 * context.elapsed_s()).sum();
+    let whole_s = cpus.len() as f64 * context.elapsed_s();
     (whole_s > 0.0).then(|| (all_s - own_s).max(0.0) / whole_s)
 }
 
 /// Bytes that went through a device and were not ours.
-fn other_io(case: &Case<'_>, on: &OnDevice<'_>) -> Option<Finding> {
+fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Finding> {
     let (reads, writes) = (on.reads(), on.writes());
     let foreign_writes = match writes.ios {
         // Journal and metadata are written on behalf of the run.
-        1.. if on.has_file_system(case) => 0,
+        1.. if on.has_file_system(context) => 0,
         _ => on.counted.write.bytes.saturating_sub(writes.bytes),
     };
     let foreign = on.counted.read.bytes.saturating_sub(reads.bytes).saturating_add(foreign_writes);
     let seen = on.counted.read.bytes.saturating_add(on.counted.write.bytes);
     let share = foreign as f64 / seen as f64;
     let figure = format!(
-        "{} of the bytes at {} were not of this run ({:.2} MiB/s)",
+        "{} of the bytes at {} were not from this run ({:.2} MiB/s)",
         rule::percent(share),
         on.device.name,
-        foreign as f64 / f64::from(1 << 20) / case.elapsed_s()
+        foreign as f64 / f64::from(1 << 20) / context.elapsed_s()
     );
-    let is_much = foreign as f64 / case.elapsed_s() > OTHERS_BYTES_PER_S_MIN;
-    (seen > 0 && is_much && share > case.slack()).then(|| OTHER_IO.finding(figure, share * 100.0))
+    let is_much = foreign as f64 / context.elapsed_s() > OTHERS_BYTES_PER_S_MIN;
+    (seen > 0 && is_much && share > context.slack()).then(|| OTHER_IO.finding(figure, share * 100.0))
 }
 
 #[cfg(test)]
@@ -87,26 +88,26 @@ mod tests {
     #[test]
     fn waiting_for_a_cpu_counts_above_two_percent() {
         let mut built = Built::sound();
-        built.happened().notes = vec![Note::CpuAwaited { percent_hundredths: 200 }];
-        assert_eq!(built.found(look), [""; 0]);
-        built.happened().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
-        let found = built.found(look);
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 200 }];
+        assert_eq!(built.found(evaluate), [""; 0]);
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        let found = built.found(evaluate);
         assert_eq!(found, ["WARN cpu-contention: the threads waited for a CPU for 12.3 % of their time"]);
     }
 
     #[test]
     fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
         let mut built = Built::sound();
-        built.happened().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
         let cpu = CpuUsage { user_percent: 60.0, ..CpuUsage::default() };
         built.measured().cpus = vec![cpu, cpu];
-        let around = built.happened().kernel_counters.get_or_insert_default();
+        let around = built.span_result().kernel_counters.get_or_insert_default();
         let process = |ms| Some(ProcessCounters { user_time_ms: Some(ms), ..ProcessCounters::default() });
         (around.before.process, around.after.process) = (process(0), process(20_000));
-        assert!(built.found(look)[0].ends_with("; other programs took 50.0 % of all CPU time"));
+        assert!(built.found(evaluate)[0].ends_with("; other programs took 50.0 % of all CPU time"));
     }
 
-    /// Reads past the cache; the disk counted so many bytes.
+    /// Reads past the cache; the disk counted `bytes`.
     fn seen(bytes: u64) -> Built {
         let mut built = Built::sound();
         built.plan().targets[0].open.direct = true;
@@ -116,15 +117,15 @@ mod tests {
 
     #[test]
     fn io_that_is_not_of_the_run_is_warned_of() {
-        assert_eq!(seen(BYTES).found(look), [""; 0]);
-        assert_eq!(seen(BYTES + BYTES / 50).found(look), [""; 0], "2 %");
+        assert_eq!(seen(BYTES).found(evaluate), [""; 0]);
+        assert_eq!(seen(BYTES + BYTES / 50).found(evaluate), [""; 0], "2 %");
         assert_eq!(
-            seen(2 * BYTES).found(look),
-            ["WARN other-io: 50.0 % of the bytes at sda were not of this run (7.81 MiB/s)"]
+            seen(2 * BYTES).found(evaluate),
+            ["WARN other-io: 50.0 % of the bytes at sda were not from this run (7.81 MiB/s)"]
         );
         let mut writes = seen(BYTES);
         writes.counted("sda").write.bytes = BYTES;
-        assert!(writes.found(look)[0].starts_with("WARN other-io: 50.0 %"), "reads and writes are one load");
+        assert!(writes.found(evaluate)[0].starts_with("WARN other-io: 50.0 %"), "reads and writes are one load");
     }
 
     #[test]
@@ -133,18 +134,18 @@ mod tests {
         let row = &mut built.measured().rows[0].figures;
         (row.write, row.read) = (row.read, row.write);
         built.counted("sda").write.bytes = 2 * BYTES;
-        assert_eq!(built.found(look), [""; 0]);
+        assert_eq!(built.found(evaluate), [""; 0]);
         built.counted("sda").read.bytes = BYTES;
-        assert!(built.found(look)[0].starts_with("WARN other-io: 33.3 %"), "reads are not");
+        assert!(built.found(evaluate)[0].starts_with("WARN other-io: 33.3 %"), "reads are not");
     }
 
     #[test]
     fn where_our_own_io_at_the_device_is_not_known_it_is_silent() {
         let mut buffered = seen(2 * BYTES);
         buffered.plan().targets[0].open.direct = false;
-        assert_eq!(buffered.found(look), [""; 0]);
+        assert_eq!(buffered.found(evaluate), [""; 0]);
         let mut compressed = seen(2 * BYTES);
         compressed.stands_on("btrfs");
-        assert_eq!(compressed.found(look), [""; 0]);
+        assert_eq!(compressed.found(evaluate), [""; 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Percentiles that a handful of I/Os decide.
 
-use super::{Case, Rule};
+use super::{Rule, RuleContext};
 use crate::latency::{NAMED_PERCENTILES, is_weak};
 use model::result::LatencyDistribution;
 use model::verdict::{Finding, Severity};
@@ -8,11 +8,11 @@ use model::verdict::{Finding, Severity};
 pub(super) const WEAK_PERCENTILES: Rule = Rule {
     name: "weak-percentiles",
     severity: Severity::Note,
-    advice: "measure longer, or quote lower percentiles: those named rest on fewer than 10 I/Os",
+    advice: "measure longer, or quote lower percentiles: fewer than 10 I/Os lie beyond those named",
 };
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let Some(latencies) = &case.measured.total_latency else { return Vec::new() };
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let Some(latencies) = &context.measured.total_latency else { return Vec::new() };
     let of = |kind: &str, latencies: &Option<LatencyDistribution>| {
         let count = latencies.as_ref()?.count;
         // Not the maximum, which claims to be no more than one I/O.
@@ -25,7 +25,7 @@ pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
     if weak.is_empty() {
         Vec::new()
     } else {
-        vec![WEAK_PERCENTILES.finding(format!("weak from the {}", weak.join(", the ")), total as f64)]
+        vec![WEAK_PERCENTILES.finding(format!("unreliable from the {}", weak.join(", the ")), total as f64)]
     }
 }
 
@@ -41,21 +41,21 @@ mod tests {
             |count: Option<u64>| count.map(|count| LatencyDistribution { count, ..LatencyDistribution::default() });
         let total = of(Some(read.unwrap_or(0) + write.unwrap_or(0)));
         built.measured().total_latency = Some(Directions { read: of(read), write: of(write), total });
-        built.found(look)
+        built.found(evaluate)
     }
 
     #[test]
     fn without_latencies_there_is_nothing_to_say() {
-        assert_eq!(Built::sound().found(look), [""; 0]);
+        assert_eq!(Built::sound().found(evaluate), [""; 0]);
     }
 
     #[test]
     fn each_direction_is_told_of_by_its_first_weak_percentile() {
         assert_eq!(
             found(Some(76_421), Some(999)),
-            ["NOTE weak-percentiles: weak from the 4-nines of 76421 reads, the 99th of 999 writes"]
+            ["NOTE weak-percentiles: unreliable from the 4-nines of 76421 reads, the 99th of 999 writes"]
         );
-        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: weak from the 25th of 5 reads"]);
+        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable from the 25th of 5 reads"]);
         assert_eq!(found(Some(10_000_000_000), None), [""; 0]);
     }
 }

@@ -1,11 +1,11 @@
 //! Which devices a target's I/O passes, where that is plain.
 
-use super::Case;
+use super::RuleContext;
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::Backing;
 use model::kernel_counters::DeviceCounters;
 use model::result::{Figures, Row};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// File systems whose reads and writes past the cache are those of the device, byte by byte: no
@@ -14,8 +14,8 @@ const PLAIN: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 
 /// The device that a target stands on and those below it, each the only one of the device above;
 /// `None` where more than one disk, or a layer that keeps or changes data, is in the way.
-pub(super) fn chain<'a>(case: &Case<'a>, path: &Path) -> Option<Vec<&'a BlockDevice>> {
-    let environment = case.result.target_environments.get(path)?;
+pub(super) fn chain<'a>(context: &RuleContext<'a>, path: &Path) -> Option<Vec<&'a BlockDevice>> {
+    let environment = context.result.target_environments.get(path)?;
     if environment.mount.as_ref().is_some_and(|mount| !PLAIN.contains(&mount.file_system.as_str())) {
         return None;
     }
@@ -62,8 +62,8 @@ impl OnDevice<'_> {
     }
 
     /// True if a file system is between some of it and the device.
-    pub(super) fn has_file_system(&self, case: &Case<'_>) -> bool {
-        let environment = |row: &&Row| case.result.target_environments.get(&row.path);
+    pub(super) fn has_file_system(&self, context: &RuleContext<'_>) -> bool {
+        let environment = |row: &&Row| context.result.target_environments.get(&row.path);
         self.rows.iter().filter_map(environment).any(|environment| environment.mount.is_some())
     }
 
@@ -78,30 +78,38 @@ impl OnDevice<'_> {
 
 /// The devices at which requests of the run wait, where all of the run's I/O on them is known to
 /// arrive there as it was issued.
-pub(super) fn by_device<'a>(case: &Case<'a>) -> Vec<OnDevice<'a>> {
-    let Some(around) = &case.happened.kernel_counters else { return Vec::new() };
+pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
+    let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let counted = around.after.since(&around.before);
     let mut devices: BTreeMap<&str, (&BlockDevice, Vec<&Row>)> = BTreeMap::new();
-    for row in &case.measured.rows {
+    for row in &context.measured.rows {
         // Partitions have no queue of their own.
         let queue = |device: &&BlockDevice| !matches!(device.kind, DeviceKind::Partition { .. });
-        let Some(device) = chain(case, &row.path).and_then(|chain| chain.into_iter().find(queue)) else { continue };
+        let Some(device) = chain(context, &row.path).and_then(|chain| chain.into_iter().find(queue)) else { continue };
         devices.entry(&device.name).or_insert_with(|| (device, Vec::new())).1.push(row);
     }
+    let touching = rows_touching(context);
     let known = devices.into_values().filter_map(|(device, rows)| {
         let counted = *counted.devices.get(&device.name)?;
         Some(OnDevice { device, counted, rows })
     });
-    known.filter(|on| all_arrive(case, on)).collect()
+    let all_arrive = |on: &OnDevice<'_>| {
+        touching.get(on.device.name.as_str()) == Some(&on.rows.len())
+            && on.rows.iter().all(|row| context.meant_the_device(row))
+    };
+    known.filter(all_arrive).collect()
 }
 
-/// True if no row that touches the device is missing, or has I/O that the device need not see.
-fn all_arrive(case: &Case<'_>, on: &OnDevice<'_>) -> bool {
-    let touches = |row: &&Row| {
-        let environment = case.result.target_environments.get(&row.path);
+/// How many rows touch each device: more than arrive at it as they were issued, if some have I/O that it need not see.
+fn rows_touching<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, usize> {
+    let mut touching = BTreeMap::new();
+    for row in &context.measured.rows {
+        let environment = context.result.target_environments.get(&row.path);
         let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
-        below.into_iter().any(|device| device.name == on.device.name)
-    };
-    case.measured.rows.iter().filter(touches).count() == on.rows.len()
-        && on.rows.iter().all(|row| case.meant_the_device(row))
+        let names: BTreeSet<&str> = below.map(|device| device.name.as_str()).collect();
+        for name in names {
+            *touching.entry(name).or_default() += 1;
+        }
+    }
+    touching
 }

@@ -1,47 +1,48 @@
 //! Whether the run was long and steady enough for its figures to be those of any other run.
 
 use super::rule::percent;
-use super::{Case, Rule};
+use super::{Rule, RuleContext};
 use model::confidence::{FigureSteadiness, Steadiness};
 use model::result::Ending;
 use model::verdict::{Finding, Severity};
 
 pub(super) const ENDED_EARLY: Rule =
-    Rule { name: "ended-early", severity: Severity::Note, advice: "let it run to its end" };
+    Rule { name: "ended-early", severity: Severity::Note, advice: "let the run finish" };
 
 pub(super) const SHORT_RUN: Rule = Rule {
     name: "short-run",
     severity: Severity::Note,
-    advice: "measure for a minute or more (-d60): caches, garbage collection and turbo clocks show themselves late",
+    advice: "measure for a minute or more (-d60): cache exhaustion, garbage collection and CPU boost only show up in \
+             longer runs",
 };
 
 pub(super) const SHORT_WARM_UP: Rule = Rule {
     name: "short-warm-up",
     severity: Severity::Warn,
-    advice: "warm up longer (-W), at least for the part that is named: it is not like the rest of the run",
+    advice: "warm up longer (-W), by at least that part: it differs from the rest of the run",
 };
 
 pub(super) const DRIFT: Rule = Rule {
     name: "drift",
     severity: Severity::Warn,
-    advice: "warm up (-W) and measure (-d) until the figure stays: a cache that fills, heat and other load move it",
+    advice: "warm up (-W) and measure (-d) until the figure is stable: a filling cache, heat and other load change it",
 };
 
-/// What is seldom enough to see a device's habits.
+/// Runs shorter than this rarely show how a device behaves over time.
 const SHORT_S: f64 = 60.0;
 
-pub(super) fn look(case: &Case<'_>) -> Vec<Finding> {
-    let elapsed_s = case.elapsed_s();
+pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
+    let elapsed_s = context.elapsed_s();
     let mut findings = Vec::new();
-    if case.measured.is_partial && case.happened.outcome == Ending::Stopped {
-        let figure = format!("stopped after {elapsed_s:.1} s of {} s", case.span.duration_s);
+    if context.measured.is_partial && context.span_result.outcome == Ending::Stopped {
+        let figure = format!("stopped after {elapsed_s:.1} s of {} s", context.span.duration_s);
         findings.push(ENDED_EARLY.finding(figure, elapsed_s));
     }
     // Two decimals are as exact as times are asked for.
     if elapsed_s < SHORT_S - 0.005 {
         findings.push(SHORT_RUN.finding(format!("measured for {elapsed_s:.1} s"), elapsed_s));
     }
-    findings.extend(unsteady(&case.measured.steadiness));
+    findings.extend(unsteady(&context.measured.steadiness));
     findings
 }
 
@@ -52,7 +53,7 @@ fn unsteady(steadiness: &FigureSteadiness) -> Option<Finding> {
         Steadiness::Steady => None,
         Steadiness::ShortWarmUp { cut, shift } => {
             let figure =
-                format!("without the first {} {name} would be {}", percent(cut), moved(shift, "higher", "lower"));
+                format!("without the first {}, {name} would be {}", percent(cut), moved(shift, "higher", "lower"));
             Some(SHORT_WARM_UP.finding(figure, shift * 100.0))
         }
         Steadiness::Drift { change } => {
@@ -85,10 +86,12 @@ mod tests {
             (9_990_000_000, Some("NOTE short-run: measured for 10.0 s")),
         ] {
             built.measured().elapsed_ns = elapsed_ns;
-            assert_eq!(built.found(look), Vec::from_iter(expected));
+            assert_eq!(built.found(evaluate), Vec::from_iter(expected));
         }
     }
 
+    // Shows verdict: short-warm-up
+    // Shows verdict: drift
     #[test]
     fn unsteady_figures_are_warned_of_once() {
         let mut built = Built::sound();
@@ -104,11 +107,11 @@ mod tests {
             (
                 Some(Steadiness::ShortWarmUp { cut: 0.23, shift: 0.042 }),
                 None,
-                Some("WARN short-warm-up: without the first 23.0 % I/Os per second would be 4.2 % higher"),
+                Some("WARN short-warm-up: without the first 23.0 %, I/Os per second would be 4.2 % higher"),
             ),
         ] {
             built.measured().steadiness = FigureSteadiness { iops, latency_mean };
-            assert_eq!(built.found(look), Vec::from_iter(expected));
+            assert_eq!(built.found(evaluate), Vec::from_iter(expected));
         }
     }
 
@@ -116,8 +119,8 @@ mod tests {
     fn a_run_that_was_stopped_says_when() {
         let mut built = Built::sound();
         built.measured().is_partial = true;
-        assert_eq!(built.found(look), [""; 0], "an error ended it, which another rule tells");
-        built.happened().outcome = Ending::Stopped;
-        assert_eq!(built.found(look), ["NOTE ended-early: stopped after 100.0 s of 100 s"]);
+        assert_eq!(built.found(evaluate), [""; 0], "an error ended it, which another rule tells");
+        built.span_result().outcome = Ending::Stopped;
+        assert_eq!(built.found(evaluate), ["NOTE ended-early: stopped after 100.0 s of 100 s"]);
     }
 }

@@ -2,7 +2,6 @@
 
 /// The registers: `R0` holds results, `R1` to `R5` are arguments, `R6` to `R9` outlive calls, `R10` is the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they are the registers")]
 pub enum Register {
     R0,
     R1,
@@ -40,7 +39,6 @@ impl Width {
 
 /// What is done with two values of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they are what they are called")]
 pub enum Operation {
     Add,
     Subtract,

@@ -1,6 +1,6 @@
 //! Against a queue that is a formula: the response time is service / (1 - rate / capacity), with noise.
 
-use crate::{Attendant, Design, PlannedPoint, Step, sweep};
+use crate::{Design, PlannedPoint, Step, SweepObserver, sweep};
 use hot::rng::Rng;
 use model::limit::{Limit, LimitFigure};
 use model::profile::{Profile, TimeSpan};
@@ -8,7 +8,7 @@ use model::result::{
     Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult,
 };
 use model::runner::{RunFailure, Runner};
-use model::sweep::{Point, Purpose, SWEEP_FORM, Setting, Sweep, Visit};
+use model::sweep::{Point, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 
 const CAPACITY_IOPS: f64 = 10_000.0;
 const SERVICE_NS: f64 = 100_000.0;
@@ -47,14 +47,14 @@ impl Runner for Queue {
             load_loop: Some(LoadLoop::Open(Box::new(open))),
             ..Measured::default()
         };
-        let happened = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
-        Ok(RunResult { time_spans: vec![happened], ..RunResult::default() })
+        let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        Ok(RunResult { time_spans: vec![span_result], ..RunResult::default() })
     }
 }
 
 struct Nobody;
 
-impl Attendant for Nobody {
+impl SweepObserver for Nobody {
     fn before(&mut self, _: &Step, _: usize, _: usize) -> Result<(), RunFailure> {
         Ok(())
     }
@@ -84,7 +84,8 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
     let limits = vec![Limit { figure: LimitFigure::Mean, at_most: at_most_ns }];
     let points: Vec<PlannedPoint> = rates.iter().map(point).collect();
     let sweep = Sweep {
-        form: SWEEP_FORM.to_owned(),
+        schema: SWEEP_SCHEMA.to_owned(),
+        schema_version: SWEEP_SCHEMA_VERSION,
         program: String::new(),
         words: Vec::new(),
         points: points.iter().map(|planned| planned.point.clone()).collect(),

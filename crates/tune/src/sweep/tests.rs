@@ -5,7 +5,7 @@ use crate::PlannedPoint;
 use model::headline::Figure;
 use model::profile::{Target, TimeSpan};
 use model::result::{Directions, Figures, LoadLoop, Measured, TimeSpanResult};
-use model::sweep::{Order, Point, SWEEP_FORM, Saturation, Setting};
+use model::sweep::{Order, Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Saturation, Setting};
 
 /// Answers by formula; the n-th run may go wrong.
 #[derive(Default)]
@@ -37,12 +37,12 @@ impl Runner for Formula {
         let iops = f64::from(depth.min(16)) * 10_000.0 / if now == self.halved_at { 2.0 } else { 1.0 };
         let total = Directions { total: Figures { iops, ..Figures::default() }, ..Directions::default() };
         let measured = Measured { total, load_loop: Some(LoadLoop::Closed { depth }), ..Measured::default() };
-        let happened = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
-        Ok(RunResult { time_spans: vec![happened], ..RunResult::default() })
+        let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        Ok(RunResult { time_spans: vec![span_result], ..RunResult::default() })
     }
 }
 
-/// Remembers what it was told.
+/// Records its calls.
 #[derive(Default)]
 struct Notebook {
     before: Vec<(usize, usize)>,
@@ -52,7 +52,7 @@ struct Notebook {
     is_full: bool,
 }
 
-impl Attendant for Notebook {
+impl SweepObserver for Notebook {
     fn before(&mut self, _: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
         self.before.push((done, known));
         Ok(())
@@ -88,7 +88,8 @@ fn design(depths: u32) -> Design {
 
 fn empty(design: &Design) -> Sweep {
     Sweep {
-        form: SWEEP_FORM.to_owned(),
+        schema: SWEEP_SCHEMA.to_owned(),
+        schema_version: SWEEP_SCHEMA_VERSION,
         program: String::new(),
         words: Vec::new(),
         points: design.points.iter().map(|planned| planned.point.clone()).collect(),

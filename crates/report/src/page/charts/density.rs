@@ -12,7 +12,7 @@ const TITLE: &str = "Latency distribution";
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     let Some(latencies) = &measured.total_latency else {
-        return Err(Absent::because(TITLE, "latencies were not measured; -L asks for them"));
+        return Err(Absent::because(TITLE, "latency was not measured; -L turns it on"));
     };
     let sides = [("reads", Role::Read, &latencies.read), ("writes", Role::Write, &latencies.write)];
     let area = |(name, role, side): (&str, Role, &Option<LatencyDistribution>)| {
@@ -21,12 +21,13 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     };
     let series: Vec<Series> = sides.into_iter().filter_map(area).collect();
     if series.is_empty() {
-        return Err(Absent::because(TITLE, "the result keeps no histogram; JSON results of this program do"));
+        return Err(Absent::because(TITLE, "the result has no histogram; JSON results of this program have one"));
     }
     Ok(Chart {
         name: "distribution",
         title: TITLE.to_owned(),
-        caption: "Share of the reads, and of the writes, whose latency lies in each eighth of a doubling.".to_owned(),
+        caption: "Share of reads and of writes in each latency bucket; eight buckets per doubling of latency."
+            .to_owned(),
         x: Axis::log("", Quantity::LatencyNs, values(&series).map(|(x, _)| x)),
         y: Axis::from_zero("share of I/Os", Quantity::Percent, values(&series).map(|(_, y)| y)),
         series,

@@ -105,13 +105,13 @@ pub(in crate::page) fn charts(intervals: &[DeviceInterval], device: &str, span: 
 fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> Shown {
     let series: Vec<Series> = kind.lines.iter().filter_map(|line| line_of(line, steps, span)).collect();
     if series.is_empty() {
-        return Err(Absent::because(kind.title, "the device did nothing in this time"));
+        return Err(Absent::because(kind.title, "the device had no I/O"));
     }
     let width_ns = steps.first().map_or(0, |step| step.end_unix_ns.saturating_sub(step.start_unix_ns));
     Ok(Chart {
         name: kind.name,
         title: kind.title.to_owned(),
-        caption: format!("Each point is the mean of {}.", Quantity::TimeS.value(width_ns as f64 / 1e9)),
+        caption: format!("Each point is the mean over {}.", Quantity::TimeS.value(width_ns as f64 / 1e9)),
         x: span.axis(),
         y: Axis::from_zero(kind.unit, kind.quantity, values(&series).map(|(_, y)| y)),
         series,

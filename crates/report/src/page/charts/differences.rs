@@ -36,7 +36,7 @@ pub(in crate::page) fn differences(found: &[Difference]) -> Option<Chart> {
         title: "Differences".to_owned(),
         caption:
             "Change of the second against the first, with 95 % intervals. Green: better; red: worse; grey: none, or \
-                  none that can be told."
+             not significant."
                 .to_owned(),
         x: across,
         y: Axis::named("", Quantity::Count, (0.4, rows + 0.6), names.collect()),

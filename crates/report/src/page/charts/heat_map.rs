@@ -17,7 +17,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     let Some(heat) = latency_heat(&measured.sections, COLUMNS_MAX) else {
         return Err(Absent::because(
             TITLE,
-            "the result keeps no latencies of parts of the measurement; JSON results of runs with -L or -D do",
+            "the result has no latencies over time; JSON results of runs with -L or -D have them",
         ));
     };
     let strongest = heat.cells.iter().map(|cell| cell.percent).fold(0.0, f64::max);
@@ -26,8 +26,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     Ok(Chart {
         name: "heat",
         title: TITLE.to_owned(),
-        caption: "Reads and writes together: the darker a cell, the more of the I/Os of its time had its latency."
-            .to_owned(),
+        caption: "Reads and writes together. Darker: more of the I/Os at that time had that latency.".to_owned(),
         x: Axis::linear("", Quantity::TimeS, 0.0, end_s),
         y: Axis::log("latency", Quantity::LatencyNs, heat.latencies_ns.iter().copied()),
         series: vec![Series { name: String::new(), role: Role::Heat, marks: Marks::Cells(cells) }],

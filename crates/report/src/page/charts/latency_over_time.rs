@@ -27,7 +27,7 @@ pub(super) fn charts(measured: &Measured) -> Vec<Shown> {
     if parts.len() < 2 {
         return vec![Err(Absent::because(
             "Latency over time",
-            "the result keeps no latencies of parts of the measurement; JSON results of runs with -L or -D do",
+            "the result has no latencies over time; JSON results of runs with -L or -D have them",
         ))];
     }
     let read = chart("read-latency", "Read latency over time", &parts, |of| &of.read, |of| &of.read);
@@ -60,11 +60,11 @@ fn chart(
     let series: Vec<Series> = RANKS.into_iter().filter_map(line).collect();
     let width_s = parts.first().map_or(0.0, |part| s(part.end_ns - part.start_ns));
     let missing = RANKS.len() - series.len();
-    let weak = if missing == 0 { "" } else { " Those beyond which fewer than ten of its I/Os lie are left out." };
+    let weak = if missing == 0 { "" } else { " Percentiles with fewer than ten I/Os beyond them are left out." };
     Some(Chart {
         name,
         title: title.to_owned(),
-        caption: format!("Percentiles of parts of {}.{weak}", Quantity::TimeS.value(width_s)),
+        caption: format!("Percentiles over intervals of {}.{weak}", Quantity::TimeS.value(width_s)),
         x: Axis::linear("", Quantity::TimeS, 0.0, parts.last().map_or(0.0, |part| s(part.end_ns))),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,

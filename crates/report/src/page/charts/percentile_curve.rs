@@ -25,7 +25,7 @@ const MARKS: [(f64, &str); 9] = [
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     let Some(latencies) = &measured.total_latency else {
-        return Err(Absent::because(TITLE, "latencies were not measured; -L asks for them"));
+        return Err(Absent::because(TITLE, "latency was not measured; -L turns it on"));
     };
     let mut series = Vec::new();
     let mut weak = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         name: "percentiles",
         title: TITLE.to_owned(),
         caption: if has_weak {
-            "Dots in grey: fewer than ten I/Os lie beyond these percentiles, so they say little.".to_owned()
+            "Grey dots: fewer than ten I/Os lie beyond these percentiles, so they are unreliable.".to_owned()
         } else {
             String::new()
         },

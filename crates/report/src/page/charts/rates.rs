@@ -47,11 +47,11 @@ fn of_series(
     })
 }
 
-const NO_SERIES: &str = "the result keeps no series over time; JSON results of this program do";
+const NO_SERIES: &str = "the result has no time series; JSON results of this program have one";
 
 fn each(moments: &[Moment]) -> String {
     let width_ns = moments.first().map_or(0, |moment| moment.end_ns - moment.start_ns);
-    format!("Each point is the mean of {}.", Quantity::TimeS.value(s(width_ns)))
+    format!("Each point is the mean over {}.", Quantity::TimeS.value(s(width_ns)))
 }
 
 fn time(moments: &[Moment]) -> Axis {
@@ -59,7 +59,7 @@ fn time(moments: &[Moment]) -> Axis {
     Axis::linear("", Quantity::TimeS, 0.0, s(end_ns))
 }
 
-/// A value stands at the end of its step, where it is known.
+/// A value is drawn at the end of its step, where it is known.
 fn steps(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Vec<(f64, f64)> {
     moments.iter().map(|moment| (s(moment.end_ns), of(moment))).collect()
 }
@@ -81,7 +81,7 @@ fn of_intervals(span: Option<&TimeSpan>, measured: &Measured) -> Option<Chart> {
     Some(Chart {
         name: "iops",
         title: "I/Os per second".to_owned(),
-        caption: format!("Each point is the mean of {}.", Quantity::TimeS.value(width_s)),
+        caption: format!("Each point is the mean over {}.", Quantity::TimeS.value(width_s)),
         x: Axis::linear("", Quantity::TimeS, 0.0, intervals.len() as f64 * width_s),
         y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
         series,

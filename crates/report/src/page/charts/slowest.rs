@@ -12,7 +12,10 @@ const TITLE: &str = "Slowest I/Os";
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     if measured.slowest.is_empty() {
-        return Err(Absent::because(TITLE, "the result keeps no single I/Os; JSON results of runs with -L or -D do"));
+        return Err(Absent::because(
+            TITLE,
+            "the result has no list of single I/Os; JSON results of runs with -L or -D have one",
+        ));
     }
     let dots = |name: &str, role, is_write: bool| {
         let ios = measured.slowest.iter().filter(|io| io.is_write == is_write);
@@ -25,7 +28,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     Ok(Chart {
         name: "slowest",
         title: TITLE.to_owned(),
-        caption: format!("The {} slowest, by when they completed.", measured.slowest.len()),
+        caption: format!("The {} slowest, by completion time.", measured.slowest.len()),
         x: Axis::linear("", Quantity::TimeS, 0.0, measured.elapsed_ns as f64 / 1e9),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,

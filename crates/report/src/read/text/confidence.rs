@@ -1,10 +1,11 @@
-//! How far figures may be off; only our own reports tell.
+//! Confidence intervals; only in our own reports.
 
 use super::lines::Line;
-use crate::confidence::{HEAD, NONE};
+use crate::confidence::HEAD;
 use crate::read::{ReadError, number};
 use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::result::Measured;
+use model::units::bytes_of_mib;
 use stats::NAMED_PERCENTILES;
 
 /// Reads the line, if it is about confidence.
@@ -17,8 +18,8 @@ pub(super) fn read(line: Line<'_>, measured: &mut Measured) -> Result<bool, Read
         ", total" => &mut confidence.total,
         ", read" => &mut confidence.read,
         ", write" => &mut confidence.write,
-        "" if told == NONE => return Ok(true),
-        _ => return Err(line.error(told, "confidence is that of reads, writes or all")),
+        "" if told.starts_with("none, ") => return Ok(true),
+        _ => return Err(line.error(told, "expected confidence of reads, writes or all")),
     };
     let half_widths = half_widths.get_or_insert_default();
     for part in told.split(", ") {
@@ -38,7 +39,7 @@ fn add(line: Line<'_>, figure: &str, half_width: &str, half_widths: &mut HalfWid
     let named = NAMED_PERCENTILES.into_iter().find(|&(name, _)| name == label);
     match (unit, label, named) {
         ("I/O per s", "", _) => half_widths.iops = amount,
-        ("MiB/s", "", _) => half_widths.mib_per_s = amount,
+        ("MiB/s", "", _) => half_widths.bytes_per_s = bytes_of_mib(amount),
         ("ms", "mean latency", _) => half_widths.latency_mean_ns = Some(number::ns(amount)),
         ("ms", _, Some((_, rank_ppb))) => {
             half_widths.percentiles.push(PercentileHalfWidth { rank_ppb, half_width_ns: number::ns(amount) });

@@ -50,7 +50,7 @@ pub(super) fn read(header: Line<'_>, lines: &mut Lines<'_>, measured: &mut Measu
                 *slot = Some(line.parse(cell.trim_end_matches('P'), number::whole)?);
             }
         }
-        let Some(id) = place.id() else { return Err(line.error(line.content(), "there is no such group")) };
+        let Some(id) = place.id() else { return Err(line.error(line.content(), "unknown processor group")) };
         measured.cpus.push(usage(line, &cells, id)?);
         if is_known {
             places.push(place);
@@ -62,7 +62,7 @@ pub(super) fn read(header: Line<'_>, lines: &mut Lines<'_>, measured: &mut Measu
 /// The last four cells: usage, user, kernel, idle.
 fn usage(line: Line<'_>, cells: &[&str], cpu: u32) -> Result<CpuUsage, ReadError> {
     let &[.., usage, user, kernel, idle] = cells else {
-        return Err(line.error(line.content(), "four percentages belong here"));
+        return Err(line.error(line.content(), "expected four percentages"));
     };
     let percent = |cell: &str| Ok(line.parse(cell, |text| number::real(text.trim_end_matches('%')))?.unwrap_or(0.0));
     Ok(CpuUsage {

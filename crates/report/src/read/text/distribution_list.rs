@@ -39,7 +39,7 @@ struct Range {
 /// `a.dat [thread: 0 - 2 4`
 fn user(line: Line<'_>, text: &str) -> Result<(PathBuf, Vec<u32>), ReadError> {
     let Some((path, list)) = text.rsplit_once(" [thread:") else {
-        return Err(line.error(text, "a list of threads belongs here: '[thread: 0 1]'"));
+        return Err(line.error(text, "expected a list of threads: '[thread: 0 1]'"));
     };
     let mut threads: Vec<u32> = Vec::new();
     let mut words = list.split_whitespace();
@@ -48,14 +48,14 @@ fn user(line: Line<'_>, text: &str) -> Result<(PathBuf, Vec<u32>), ReadError> {
         let number = if is_range { words.next().unwrap_or_default() } else { word };
         let thread: u32 = line.parse(number, number::whole)?;
         if thread > THREADS_MAX {
-            return Err(line.error(number, format!("no run has more than {THREADS_MAX} threads")));
+            return Err(line.error(number, format!("a run has at most {THREADS_MAX} threads")));
         }
         match threads.last() {
             Some(&first) if is_range => threads.extend(first.saturating_add(1)..=thread),
             _ => threads.push(thread),
         }
         if threads.len() > 2 * THREADS_MAX as usize {
-            return Err(line.error(number, format!("no run has more than {THREADS_MAX} threads")));
+            return Err(line.error(number, format!("a run has at most {THREADS_MAX} threads")));
         }
     }
     // 2.2 prints a lone thread twice.
@@ -77,7 +77,7 @@ fn range(line: Line<'_>, share: &str, range: &str) -> Result<Range, ReadError> {
     })
 }
 
-/// Adds a list with those who used it, and begins a new one.
+/// Adds a list with its users, and begins a new one.
 fn add(
     distributions: &mut Distributions,
     users: &mut Vec<(PathBuf, Vec<u32>)>,

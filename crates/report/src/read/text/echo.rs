@@ -18,7 +18,7 @@ pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), Rea
         }
         lines.take();
         if content.starts_with("timespan:") {
-            report.result.profile.time_spans.push(before_2_3());
+            report.result.profile.time_spans.push(TimeSpan::of_results());
             report.echoed.push(Echoed::default());
         } else if content == "using verbose mode" {
             report.result.profile.verbose = true;
@@ -32,15 +32,6 @@ pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), Rea
         }
     }
     Ok(())
-}
-
-/// What versions before 2.3 do and do not say.
-fn before_2_3() -> TimeSpan {
-    TimeSpan {
-        buffer_separation: BufferSeparation::SystemDefault,
-        affinity: Affinity { efficiency: Some(EfficiencyOrder::Unordered), ..Affinity::default() },
-        ..TimeSpan::default()
-    }
 }
 
 fn time_span(
@@ -143,7 +134,7 @@ pub(super) fn cpu_list(text: &str) -> Result<Vec<AffinityEntry>, String> {
 }
 
 fn entry(text: &str) -> Result<AffinityEntry, String> {
-    let wrong = || format!("'{}' is no list of CPUs", number::shown(text));
+    let wrong = || format!("'{}' is not a list of CPUs", number::shown(text));
     let (group, cpus) = text.split_once('/').unwrap_or(("0", text));
     let group: u32 = number::whole(group)?;
     if group > GROUP_MAX {

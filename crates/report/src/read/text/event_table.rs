@@ -5,6 +5,7 @@ use super::lines::{Line, Lines, between};
 use crate::event_names::{counter, title};
 use crate::read::{ReadError, number};
 use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, LevelFigures};
+use model::units::bytes_of_mib;
 
 /// Reads the classes below the title of the block.
 pub(super) fn classes(lines: &mut Lines<'_>) -> Result<Vec<EventClass>, ReadError> {
@@ -52,10 +53,10 @@ pub(super) fn stack(lines: &mut Lines<'_>, elapsed_ns: u64) -> Result<IoStack, R
             let figures = LevelFigures {
                 ios: line.parse(ios, number::whole)?,
                 // The text has the rate only.
-                bytes: stats::amount(mib_per_s * 1_048_576.0, elapsed_ns),
+                bytes: stats::amount(bytes_of_mib(mib_per_s), elapsed_ns),
                 iops: line.parse(iops, number::real)?.unwrap_or(0.0),
-                mib_per_s,
-                mean_latency_ns: mean_ns,
+                bytes_per_s: bytes_of_mib(mib_per_s),
+                latency_mean_ns: mean_ns,
             };
             let level = level(&mut stack.levels, name, depth);
             *(if is_write { &mut level.write } else { &mut level.read }) = figures;

@@ -10,7 +10,7 @@ pub(super) fn is_header(line: Line<'_>) -> bool {
     line.text.starts_with(HEAD)
 }
 
-/// Reads the lines behind the head line `head`.
+/// Reads the lines after the head line `head`.
 pub(super) fn read(head: Line<'_>, lines: &mut Lines<'_>) -> Result<Expectation, ReadError> {
     let binding = head.text.strip_prefix(HEAD).unwrap_or_default().to_owned();
     let mut ceilings = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn read(head: Line<'_>, lines: &mut Lines<'_>) -> Result<Expectation,
 
 /// `vm-iops: 1440.00 of 1920.00 I/O per s, 75.0 %`
 fn ceiling(line: Line<'_>, text: &str) -> Result<Ceiling, ReadError> {
-    let wrong = || line.error(text, "a ceiling has a name, two figures and a share".to_owned());
+    let wrong = || line.error(text, "expected a name, two figures and a share of the ceiling".to_owned());
     let is_estimate = text.ends_with(ESTIMATE);
     let text = text.strip_suffix(ESTIMATE).unwrap_or(text);
     let (name, rest) = text.split_once(": ").ok_or_else(wrong)?;

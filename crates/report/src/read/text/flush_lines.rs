@@ -1,14 +1,14 @@
-//! Flushes; only our own reports tell.
+//! Flushes; only in our own reports.
 
 use super::lines::{Line, Lines};
 use crate::flush_table::{AFTER, AVERAGE, HEAD, SPREAD};
 use crate::read::{ReadError, number};
 use model::result::{FlushFigures, LatencyFigures};
 
-/// The flushes, if `line` begins to tell of them.
+/// The flushes, if `line` is the first line about them.
 pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<FlushFigures>, ReadError> {
     let Some(told) = line.content().strip_prefix(HEAD) else { return Ok(None) };
-    let wrong = || line.error(told, "flushes have a number of writes, a count and a rate");
+    let wrong = || line.error(told, "expected a number of writes, a count and a rate");
     let (writes, rest) = told.split_once(AFTER).ok_or_else(wrong)?;
     let (count, rate) = rest.split_once(", ").ok_or_else(wrong)?;
     let mut flushes = FlushFigures {

@@ -4,6 +4,7 @@ use super::lines::{Line, Lines};
 use crate::read::{ReadError, number};
 use model::profile::TimeSpan;
 use model::result::{Directions, Figures, LatencyFigures, Measured, Row};
+use model::units::bytes_of_mib;
 
 /// One of the three tables.
 pub(super) struct Table {
@@ -22,7 +23,7 @@ struct TableRow {
 pub(super) fn read(lines: &mut Lines<'_>) -> Result<Table, ReadError> {
     let header = lines.take().filter(|line| line.cells().first() == Some(&"thread"));
     let Some(header) = header else {
-        return Err(lines.error_here("the titles of a table belong here: 'thread | ...'"));
+        return Err(lines.error_here("expected the column titles of a table: 'thread | ...'"));
     };
     let titles = header.cells();
     let mut rows = Vec::new();
@@ -32,7 +33,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Table, ReadError> {
         }
         if let Some(total) = line.content().strip_prefix("total:") {
             let cells: Vec<&str> = total.split('|').map(str::trim).collect();
-            // Label and bytes stand in one cell, and there is no file.
+            // Label and bytes share one cell, and there is no file.
             let titles = titles.get(1..).unwrap_or_default();
             return Ok(Table { rows, total: figures(line, titles, &cells)? });
         }
@@ -69,7 +70,7 @@ fn figures(line: Line<'_>, titles: &[&str], cells: &[&str]) -> Result<Figures, R
         match title {
             "bytes" => figures.bytes = line.parse(cell, number::whole)?,
             "I/Os" => figures.ios = line.parse(cell, number::whole)?,
-            "MiB/s" | "MB/s" => figures.mib_per_s = real(cell)?.unwrap_or(0.0),
+            "MiB/s" | "MB/s" => figures.bytes_per_s = bytes_of_mib(real(cell)?.unwrap_or(0.0)),
             "I/O per s" => figures.iops = real(cell)?.unwrap_or(0.0),
             "AvgLat" => mean_ms = real(cell)?,
             "IopsStdDev" => figures.iops_std_dev = Some(real(cell)?.unwrap_or(0.0)),
@@ -116,7 +117,7 @@ pub(super) fn join(tables: Directions<Option<Table>>, measured: &mut Measured) -
     Ok(())
 }
 
-/// Columns tell what was measured, where the input parameters do not.
+/// Columns show what was measured, if the input parameters do not.
 pub(super) fn complete(span: &mut TimeSpan, measured: &Measured) {
     span.measure_latency |= measured.total_latency.is_some();
     span.calculate_iops_std_dev |= measured.total.total.iops_std_dev.is_some();

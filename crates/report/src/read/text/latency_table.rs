@@ -40,7 +40,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Columns, ReadError> {
         }
         let cells = line.cells();
         let &[label, read, write, total] = cells.as_slice() else {
-            return Err(line.error(line.content(), "a line of the latency table has four columns"));
+            return Err(line.error(line.content(), "expected four columns in a line of the latency table"));
         };
         let rank_ppb = line.parse(label, rank_ppb)?;
         for (cell, percentiles) in [(read, &mut columns.read), (write, &mut columns.write), (total, &mut columns.total)]
@@ -60,7 +60,7 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Columns, ReadError> {
 /// `min`, `25th`, `3-nines`, `max`.
 fn rank_ppb(label: &str) -> Result<u64, String> {
     const PPB: u64 = 1_000_000_000;
-    let wrong = || format!("'{}' is no percentile", number::shown(label));
+    let wrong = || format!("'{}' is not a percentile", number::shown(label));
     match label {
         "min" => Ok(0),
         "max" => Ok(PPB),

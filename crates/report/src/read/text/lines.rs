@@ -75,7 +75,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What stands between a beginning and an end.
+/// The text between a beginning and an end.
 pub(super) fn between<'a>(text: &'a str, beginning: &str, end: &str) -> Option<&'a str> {
     text.strip_prefix(beginning)?.strip_suffix(end)
 }

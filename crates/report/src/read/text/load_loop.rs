@@ -1,4 +1,4 @@
-//! What decided when I/Os started; only our own reports tell.
+//! The load loop; only in our own reports.
 
 use super::latency_table::Columns;
 use super::lines::{Line, Lines};
@@ -7,7 +7,7 @@ use crate::read::{ReadError, number};
 use model::profile::RateProcess;
 use model::result::{Directions, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop};
 
-/// The loop, if `line` begins to tell of one.
+/// The loop, if `line` is the first line about one.
 pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<LoadLoop>, ReadError> {
     let content = line.content();
     if let Some(depth) = content.strip_prefix("closed loop, depth ") {
@@ -15,7 +15,7 @@ pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<LoadL
     }
     let Some(told) = content.strip_prefix("open loop, ") else { return Ok(None) };
     let parts = told.split_once(" I/Os per s (").and_then(|(rate, rest)| Some((rate, rest.split_once("), depth ")?)));
-    let wrong = || line.error(told, "an open loop has a rate, a process and a depth");
+    let wrong = || line.error(told, "expected a rate, a process and a depth of the open loop");
     let (rate, (process, depth)) = parts.ok_or_else(wrong)?;
     let mut open = OpenLoop {
         depth: line.parse(depth, number::whole)?,

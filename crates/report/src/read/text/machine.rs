@@ -7,7 +7,7 @@ use model::limits::CPUS_PER_GROUP;
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that is told about the processors.
+/// All that the text contains about the processors.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) counts: Counts,
@@ -16,7 +16,7 @@ pub(super) struct Machine {
     pub(super) caches: Vec<CacheRow>,
 }
 
-/// Numbers of the system block; 0 = not told.
+/// Numbers of the system block; 0 = unknown.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) cpus: u32,
@@ -27,7 +27,7 @@ pub(super) struct Counts {
     pub(super) is_heterogeneous: bool,
 }
 
-/// Where a CPU is. What all have in common is not told.
+/// Where a CPU is. Columns that would be the same for all CPUs are missing.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
     pub(super) socket: Option<u32>,

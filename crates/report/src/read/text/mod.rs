@@ -27,7 +27,7 @@ use machine::Machine;
 use model::note::Note;
 use model::plan::EngineKind;
 use model::result::{Directions, Figures, Implementation, RunResult, Tool, Totals};
-use model::units::UnixTime;
+use model::units::{UnixTime, bytes_of_mib};
 use model::version::IMPLEMENTATION;
 
 /// A report on the way to a result.
@@ -40,17 +40,17 @@ struct Report {
     echoed: Vec<Echoed>,
 }
 
-/// What the echo of a timespan tells of how it was run.
+/// What the echo of a timespan shows about how it was run.
 #[derive(Clone, Default)]
 struct Echoed {
     engines: Vec<EngineKind>,
     buffer_separation_bytes: u64,
 }
 
-/// What tells versions and systems apart; no text names them.
+/// Evidence of the version and the system; no text names them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Signs {
-    /// It tells of something that only Windows has.
+    /// It mentions something that only Windows has.
     is_windows: bool,
     /// It has lines that 2.3 introduced.
     is_2_3: bool,
@@ -66,7 +66,7 @@ pub(super) fn read(text: &str) -> Result<RunResult, ReadError> {
         section(line, &mut lines, &mut report)?;
     }
     if report.result.time_spans.is_empty() {
-        return Err(lines.error_here("there are no results in it: no line begins with 'Results for timespan'"));
+        return Err(lines.error_here("no results: no line begins with 'Results for timespan'"));
     }
     Ok(finished(report))
 }
@@ -91,9 +91,7 @@ fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result
         let number: u32 = line.parse(number.trim_end_matches(':'), number::whole)?;
         let index = report.result.time_spans.len();
         if usize::try_from(number) != Ok(index + 1) {
-            return Err(
-                line.error(content, format!("results of timespan {number} where those of {} belong", index + 1))
-            );
+            return Err(line.error(content, format!("results of timespan {number} instead of timespan {}", index + 1)));
         }
         results::read(lines, report)?;
     } else if content == "Totals:" {
@@ -126,12 +124,12 @@ fn totals(lines: &mut Lines<'_>) -> Result<Totals, ReadError> {
             _ => continue,
         };
         let &[bytes, ios, mib_per_s, ios_per_s] = values else {
-            return Err(line.error(label, "a line of totals has four numbers"));
+            return Err(line.error(label, "expected four numbers in a line of totals"));
         };
         *place = Figures {
             bytes: line.parse(bytes, number::whole)?,
             ios: line.parse(ios, number::whole)?,
-            mib_per_s: line.parse(mib_per_s, number::real)?.unwrap_or(0.0),
+            bytes_per_s: bytes_of_mib(line.parse(mib_per_s, number::real)?.unwrap_or(0.0)),
             iops: line.parse(ios_per_s, number::real)?.unwrap_or(0.0),
             ..Figures::default()
         };
@@ -143,11 +141,11 @@ fn finished(report: Report) -> RunResult {
     let Report { mut result, machine, signs, echoed } = report;
     result.tool = tool(signs);
     result.system.topology = machine.topology();
-    for (index, happened) in result.time_spans.iter_mut().enumerate() {
+    for (index, span_result) in result.time_spans.iter_mut().enumerate() {
         let echoed = echoed.get(index).cloned().unwrap_or_default();
-        happened.buffer_separation_bytes = echoed.buffer_separation_bytes;
-        happened.engines = if signs.is_windows { Vec::new() } else { echoed.engines };
-        happened.outcome = finish::ending(happened);
+        span_result.buffer_separation_bytes = echoed.buffer_separation_bytes;
+        span_result.engines = if signs.is_windows { Vec::new() } else { echoed.engines };
+        span_result.outcome = finish::ending(span_result);
     }
     finish::align(&mut result.profile, &mut result.time_spans);
     finish::totals(&mut result);
@@ -163,7 +161,7 @@ fn tool(signs: Signs) -> Tool {
     Tool {
         version: version.to_owned(),
         version_date: String::new(),
-        // Our text does not tell our version.
+        // Our text does not contain our version.
         implementation: is_ours.then(|| Implementation { name: IMPLEMENTATION.to_owned(), version: String::new() }),
     }
 }

@@ -17,7 +17,7 @@ use model::result::{Directions, Measured, MixedCores, TimeSpanResult};
 /// What is read of a timespan before it is put together.
 #[derive(Default)]
 struct Parts {
-    happened: TimeSpanResult,
+    span_result: TimeSpanResult,
     measured: Measured,
     /// There are figures.
     has_time: bool,
@@ -27,14 +27,14 @@ struct Parts {
     latencies: Vec<(Whose, Columns)>,
     response_time: Option<Columns>,
     distributions: Distributions,
-    /// The last line that stands for itself: it may be the title of a latency table.
+    /// The last single line: it may be the title of a latency table.
     title: Option<String>,
     lacks_wait_histogram: bool,
 }
 
 impl Parts {
     fn events(&mut self) -> &mut KernelEvents {
-        self.happened.kernel_events.get_or_insert_default()
+        self.span_result.kernel_events.get_or_insert_default()
     }
 }
 
@@ -61,9 +61,9 @@ pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), Rea
         report.result.profile.time_spans.push(TimeSpan::default());
     }
     let span = &mut report.result.profile.time_spans[index];
-    let (happened, has_waits) = together(parts, span, lines)?;
+    let (span_result, has_waits) = together(parts, span, lines)?;
     report.result.profile.verbose_stats |= has_waits;
-    report.result.time_spans.push(happened);
+    report.result.time_spans.push(span_result);
     Ok(())
 }
 
@@ -89,9 +89,9 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
             parts.events().stacks.push(stack);
         }
         "" => parts.title = title,
-        _ if verdict_block::is_header(line) => parts.happened.verdict = Some(verdict_block::read(lines)?),
+        _ if verdict_block::is_header(line) => parts.span_result.verdict = Some(verdict_block::read(lines)?),
         _ if expectation_block::is_header(line) => {
-            parts.happened.expectation = Some(expectation_block::read(line, lines)?);
+            parts.span_result.expectation = Some(expectation_block::read(line, lines)?);
         }
         _ if latency_table::is_header(line) => {
             let columns = latency_table::read(lines)?;
@@ -106,7 +106,7 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
     Ok(())
 }
 
-/// Lines that stand for themselves.
+/// Single lines, not part of a table.
 fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(), ReadError> {
     let content = line.content();
     let measured = &mut parts.measured;
@@ -123,9 +123,9 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
     } else if content == "NOTE: thread assignment spans different core types (P-core and E-core)." {
         measured.mixed_cores = Some(mixed_cores(lines)?);
     } else if let Some(note) = line.text.strip_prefix("NOTE: ") {
-        parts.happened.notes.push(Note::Verbatim { text: note.to_owned() });
+        parts.span_result.notes.push(Note::Verbatim { text: note.to_owned() });
     } else if let Some(error) = line.text.strip_prefix("ERROR: ") {
-        parts.happened.errors.push(error.to_owned());
+        parts.span_result.errors.push(error.to_owned());
     } else if let Some((label, value)) = content.split_once(':') {
         let value = value.trim();
         match label {
@@ -163,9 +163,9 @@ fn mixed_cores(lines: &mut Lines<'_>) -> Result<MixedCores, ReadError> {
 
 /// The timespan, and whether it has wait statistics.
 fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(TimeSpanResult, bool), ReadError> {
-    let Parts { mut happened, mut measured, tables, latencies, distributions, .. } = parts;
+    let Parts { mut span_result, mut measured, tables, latencies, distributions, .. } = parts;
     if parts.is_interrupted {
-        return Ok((happened, false));
+        return Ok((span_result, false));
     }
     if !parts.has_time {
         return Err(lines.error_here("the timespan has no line 'actual test time:'"));
@@ -182,12 +182,12 @@ fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(Tim
     measured.distributions = distributions.finish(&mut measured.rows);
     measured.is_latency_run |= span.measure_latency || span.calculate_iops_std_dev;
     if parts.lacks_wait_histogram {
-        happened.notes.push(Note::NotInSource {
+        span_result.notes.push(Note::NotInSource {
             source: "a text report of DiskSpd 2.2".to_owned(),
-            missing: "how many completions each wait found; 0 stands for it".to_owned(),
+            missing: "the completions found by each wait; they are shown as 0".to_owned(),
         });
     }
     let has_waits = !measured.waits.is_empty();
-    happened.measured = Some(measured);
-    Ok((happened, has_waits))
+    span_result.measured = Some(measured);
+    Ok((span_result, has_waits))
 }

@@ -1,6 +1,7 @@
 //! An element and what can be asked of it.
 
 use crate::read::{ReadError, number};
+use model::profile::Profile;
 use roxmltree::{Document, Node};
 use std::str::FromStr;
 
@@ -92,8 +93,17 @@ impl<'a, 'input> Element<'a, 'input> {
         let digits = text.strip_prefix("0x").or(text.strip_prefix("0X")).unwrap_or(text);
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let mask = is_plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
-        let wrong = || self.error_at_attribute(name, &format!("'{}' is no mask", number::shown(text)));
+        let wrong = || self.error_at_attribute(name, &format!("'{}' is not a mask", number::shown(text)));
         mask.ok_or_else(wrong).map(Some)
+    }
+
+    /// The profile that this element is.
+    pub(super) fn profile(self) -> Result<Profile, ReadError> {
+        settings::xml::read_profile_of_results(self.node).map_err(|(at, reason)| ReadError::Malformed {
+            line: at.line.saturating_add(self.lines_before),
+            column: at.column,
+            reason,
+        })
     }
 
     /// Something wrong with this element.

@@ -1,4 +1,4 @@
-//! What our own documents tell beyond `DiskSpd`'s.
+//! What our own documents contain beyond `DiskSpd`'s.
 
 use super::element::Element;
 use super::statistics;
@@ -12,6 +12,7 @@ use model::result::{
     Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult,
     TimeSpanResult,
 };
+use model::units::bytes_of_mib;
 use model::verdict::{Finding, Severity, Verdict};
 
 const ENGINES: [EngineKind; 5] =
@@ -19,7 +20,7 @@ const ENGINES: [EngineKind; 5] =
 
 pub(super) fn read(
     linux: Option<Element<'_, '_>>,
-    happened: &mut TimeSpanResult,
+    span_result: &mut TimeSpanResult,
     result: &mut RunResult,
 ) -> Result<(), ReadError> {
     let Some(linux) = linux else { return Ok(()) };
@@ -32,13 +33,13 @@ pub(super) fn read(
     result.warnings.extend(linux.children("RunWarning").map(|warning| warning.text().to_owned()));
     result.errors.extend(linux.children("RunFailure").map(|failure| failure.text().to_owned()));
     result.notes.extend(linux.children("RunNote").map(note));
-    happened.notes.extend(linux.children("Note").map(note));
-    happened.errors.extend(linux.children("Failure").map(|failure| failure.text().to_owned()));
+    span_result.notes.extend(linux.children("Note").map(note));
+    span_result.errors.extend(linux.children("Failure").map(|failure| failure.text().to_owned()));
     let engine = |element: Element<'_, '_>| ENGINES.into_iter().find(|engine| engine.name() == element.text());
-    happened.engines.extend(linux.children("Engine").filter_map(engine));
-    happened.verdict = linux.child("Verdict").map(verdict).transpose()?;
-    happened.expectation = linux.child("Expectation").map(expectation).transpose()?;
-    if let Some(measured) = &mut happened.measured {
+    span_result.engines.extend(linux.children("Engine").filter_map(engine));
+    span_result.verdict = linux.child("Verdict").map(verdict).transpose()?;
+    span_result.expectation = linux.child("Expectation").map(expectation).transpose()?;
+    if let Some(measured) = &mut span_result.measured {
         measured.is_partial = linux.is_true("Partial");
         for target in linux.children("TargetLatency") {
             let path = target.attribute("Path").unwrap_or_default();
@@ -58,7 +59,7 @@ fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
 fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
     let finding = |element: Element<'_, '_>| {
         let word = element.attribute("Severity").unwrap_or_default();
-        let unknown = || element.error(format!("Finding: '{}' is no severity", number::shown(word)));
+        let unknown = || element.error(format!("Finding: '{}' is not a severity", number::shown(word)));
         Ok(Finding {
             name: element.attribute("Name").unwrap_or_default().to_owned(),
             severity: Severity::from_word(word).ok_or_else(unknown)?,
@@ -73,7 +74,7 @@ fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
 fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
     let ceiling = |element: Element<'_, '_>| {
         let word = element.attribute("Unit").unwrap_or_default();
-        let unknown = || element.error(format!("Ceiling: '{}' is no unit", number::shown(word)));
+        let unknown = || element.error(format!("Ceiling: '{}' is not a unit", number::shown(word)));
         let figure = |name: &str| Ok::<f64, ReadError>(element.real_attribute(name)?.unwrap_or(0.0));
         Ok(Ceiling {
             name: element.attribute("Name").unwrap_or_default().to_owned(),
@@ -108,13 +109,13 @@ fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {
     };
     Ok(HalfWidths {
         iops: element.real_attribute("IosPerSecond")?.unwrap_or(0.0),
-        mib_per_s: element.real_attribute("MiBPerSecond")?.unwrap_or(0.0),
+        bytes_per_s: bytes_of_mib(element.real_attribute("MiBPerSecond")?.unwrap_or(0.0)),
         latency_mean_ns: element.real_attribute("AvgMilliseconds")?.map(number::ns),
         percentiles: element.children("Rank").map(percentile).collect::<Result<_, _>>()?,
     })
 }
 
-/// What decided when I/Os started, if it is told.
+/// The load loop, if the document has one.
 fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
     let whole = |element: Element<'_, '_>, name: &str| Ok(element.whole_attribute(name)?.unwrap_or(0));
     if let Some(closed) = linux.child("ClosedLoop") {

@@ -3,8 +3,6 @@
 mod element;
 mod events;
 mod linux;
-mod profile;
-mod profile_target;
 mod statistics;
 mod system;
 mod thread;
@@ -49,8 +47,8 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
 /// What is wrong with a document that is not well-formed.
 fn reason(error: &roxmltree::Error) -> String {
     match error {
-        roxmltree::Error::DtdDetected => "a document type (<!DOCTYPE>) does not belong in a result".to_owned(),
-        roxmltree::Error::NodesLimitReached => format!("a result has no more than {NODES_MAX} elements and texts"),
+        roxmltree::Error::DtdDetected => "a result must not have a document type (<!DOCTYPE>)".to_owned(),
+        roxmltree::Error::NodesLimitReached => format!("a result may have at most {NODES_MAX} elements and texts"),
         error => {
             // The message names the place too.
             let text = error.to_string();
@@ -101,20 +99,20 @@ fn is_reference(text: &str) -> bool {
 
 fn results(root: Element<'_, '_>) -> Result<RunResult, ReadError> {
     if root.name() != "Results" {
-        return Err(root.error(format!("the document's element is '{}', not 'Results'", root.name())));
+        return Err(root.error(format!("the root element is '{}', not 'Results'", root.name())));
     }
     let mut result = RunResult { tool: Tool { implementation: None, ..Tool::default() }, ..RunResult::default() };
     result.tool.version.clear();
     result.tool.version_date.clear();
     system::read(root.child("System"), &mut result)?;
     if let Some(profile) = root.child("Profile") {
-        result.profile = profile::read(profile)?;
+        result.profile = profile.profile()?;
     }
     for (index, element) in root.children("TimeSpan").enumerate() {
         time_span::read(element, index, &mut result)?;
     }
     if result.time_spans.is_empty() {
-        return Err(root.error("there is no result of a timespan (an element 'TimeSpan') in it".to_owned()));
+        return Err(root.error("no timespan result found (element 'TimeSpan')".to_owned()));
     }
     finish::align(&mut result.profile, &mut result.time_spans);
     finish::totals(&mut result);
@@ -140,7 +138,7 @@ mod tests {
         let text = "\n<Results>\n  <TimeSpan>\n    <TestTimeSeconds>x</TestTimeSeconds></TimeSpan></Results>";
         assert_eq!(
             read(text, 1).expect_err("x is no number").to_string(),
-            "line 4, column 5: TestTimeSeconds: 'x' is no number"
+            "line 4, column 5: TestTimeSeconds: 'x' is not a number"
         );
     }
 }

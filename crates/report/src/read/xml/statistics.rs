@@ -19,7 +19,7 @@ pub(super) fn figures(
     }))
 }
 
-/// The latencies of all threads and targets, of so many I/Os.
+/// The latencies of all threads and targets, over this number of I/Os.
 pub(super) fn latency(
     element: Element<'_, '_>,
     ios: Directions<u64>,

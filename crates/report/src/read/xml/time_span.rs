@@ -16,21 +16,21 @@ pub(super) fn read(element: Element<'_, '_>, index: usize, result: &mut RunResul
         result.profile.time_spans.push(assumed(element));
     }
     let span = &mut result.profile.time_spans[index];
-    let mut happened = TimeSpanResult {
+    let mut span_result = TimeSpanResult {
         buffer_separation_bytes: element.whole("EffectiveBufferSeparation")?.unwrap_or(0),
         ..TimeSpanResult::default()
     };
     if element.child("Error").is_none() {
         let elapsed_ns = elapsed_ns(element)?;
-        happened.measured = Some(measured(element, span, elapsed_ns, &mut result.system.topology)?);
+        span_result.measured = Some(measured(element, span, elapsed_ns, &mut result.system.topology)?);
     }
-    if let (Some(linux), Some(measured)) = (element.child("Linux"), &happened.measured) {
-        happened.kernel_events = events::read(element, linux, measured.elapsed_ns)?;
+    if let (Some(linux), Some(measured)) = (element.child("Linux"), &span_result.measured) {
+        span_result.kernel_events = events::read(element, linux, measured.elapsed_ns)?;
     }
-    linux::read(element.child("Linux"), &mut happened, result)?;
-    happened.outcome = finish::ending(&happened);
-    happened.notes.extend(missing(element, &result.tool.version).filter(|_| happened.measured.is_some()));
-    result.time_spans.push(happened);
+    linux::read(element.child("Linux"), &mut span_result, result)?;
+    span_result.outcome = finish::ending(&span_result);
+    span_result.notes.extend(missing(element, &result.tool.version).filter(|_| span_result.measured.is_some()));
+    result.time_spans.push(span_result);
     Ok(())
 }
 
@@ -46,7 +46,7 @@ fn assumed(element: Element<'_, '_>) -> TimeSpan {
 fn elapsed_ns(element: Element<'_, '_>) -> Result<u64, ReadError> {
     let exact = element.child("Linux").map(|linux| linux.whole("ElapsedNanoseconds")).transpose()?.flatten();
     let rounded = element.real("TestTimeSeconds")?.map(number::seconds_as_ns);
-    let unknown = || element.error("TimeSpan: there is neither a 'TestTimeSeconds' nor an 'Error' in it".to_owned());
+    let unknown = || element.error("TimeSpan: it has no 'TestTimeSeconds' or 'Error'".to_owned());
     exact.or(rounded).ok_or_else(unknown)
 }
 
@@ -104,7 +104,7 @@ fn read_cpus(element: Element<'_, '_>, measured: &mut Measured, topology: &mut T
         let number: u32 = cpu.whole("Id")?.unwrap_or(0);
         // Before 2.0.20, CPUs of all groups were numbered as one.
         let id = group.checked_mul(CPUS_PER_GROUP).and_then(|first| first.checked_add(number));
-        let id = id.ok_or_else(|| cpu.error(format!("CPU: there is no group {group}")))?;
+        let id = id.ok_or_else(|| cpu.error(format!("CPU: unknown group {group}")))?;
         measured.cpus.push(usage(cpu, id)?);
         if is_unknown && topology.cpus.len() < system::CPUS_MAX {
             topology.cpus.push(Cpu {
@@ -148,6 +148,6 @@ fn missing(element: Element<'_, '_>, version: &str) -> Option<Note> {
         if version.is_empty() { "an XML result".to_owned() } else { format!("an XML result of DiskSpd {version}") };
     has_waits.then(|| Note::NotInSource {
         source,
-        missing: "how many completions each wait found; 0 stands for it".to_owned(),
+        missing: "the completions found by each wait; they are shown as 0".to_owned(),
     })
 }

@@ -6,32 +6,32 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 #[test]
 fn arguments_are_named_as_typed_with_what_would_be_right() {
     insta::assert_snapshot!(failure("-o0 f"), @"ERROR: incorrectly provided option: '-o0': the number of outstanding I/Os must be a whole number of at least 1, not '0'");
-    insta::assert_snapshot!(failure("-b4P f"), @"ERROR: incorrectly provided option: '-b4P': invalid block size: 'P' is not a unit of size; valid are K (KiB), M (MiB), G (GiB), T (TiB) and B (blocks of -b)");
+    insta::assert_snapshot!(failure("-b4P f"), @"ERROR: incorrectly provided option: '-b4P': invalid block size: 'P' is not a size unit (expected: K (KiB), M (MiB), G (GiB), T (TiB) or B (blocks of -b))");
     insta::assert_snapshot!(failure("-a0,x f"), @r"
-    ERROR: incorrectly provided option: '-a0,x': syntax error in the affinity specification at the marked place; expected a CPU number or 'g' and a group number
+    ERROR: incorrectly provided option: '-a0,x': syntax error in the affinity list at the mark; expected a CPU number or 'g' and a group number
     -a0,x
         ^
     ");
     insta::assert_snapshot!(failure("-acx f"), @r"
-    ERROR: incorrectly provided option: '-acx': unexpected character among the letters c, s, p, P, e, E; CPUs go into another -a
+    ERROR: incorrectly provided option: '-acx': unexpected character; expected the letters c, s, p, P, e, E (list CPUs in a separate -a)
     -acx
        ^
     ");
-    insta::assert_snapshot!(failure("-E f"), @"ERROR: invalid option: '-E'; there is -e; --help lists all options");
+    insta::assert_snapshot!(failure("-E f"), @"ERROR: invalid option: '-E'; did you mean -e? --help lists all options");
     insta::assert_snapshot!(failure("--overwirte f"), @"ERROR: invalid option: '--overwirte'; did you mean --overwrite? --help lists all options");
     insta::assert_snapshot!(failure("-overwrite f"), @"ERROR: incorrectly provided option: '-overwrite': the number of outstanding I/Os must be a whole number of at least 1, not 'verwrite'; did you mean --overwrite?");
     insta::assert_snapshot!(failure("-w101 f"), @"ERROR: incorrectly provided option: '-w101': the percentage of writes must be 0 to 100, not '101'");
     insta::assert_snapshot!(failure("f -r"), @"ERROR: parameters (-r) must come before targets on the command line; the first target is 'f'");
-    insta::assert_snapshot!(failure("/b4K -r f"), @"ERROR: parameters (-r) must come before targets on the command line; '/b4K' is taken for a target because options begin with '-': did you mean -b4K?");
+    insta::assert_snapshot!(failure("/b4K -r f"), @"ERROR: parameters (-r) must come before targets on the command line; '/b4K' is read as a target because options begin with '-'; did you mean -b4K?");
     insta::assert_snapshot!(failure("#1 D: f"), @r"
-    ERROR: target '#1' names a physical drive as on Windows; give its device, such as /dev/sda or /dev/nvme0n1 (a file of that name is ./#1)
-    ERROR: target 'D:' names a volume as on Windows; give its device, such as /dev/sda1, or a file on it (a new file of that name is ./D:)
+    ERROR: target '#1' is a Windows physical drive; give a device, such as /dev/sda or /dev/nvme0n1 (for a file of that name, write ./#1)
+    ERROR: target 'D:' is a Windows volume; give a device, such as /dev/sda1, or a file on it (for a new file of that name, write ./D:)
     ");
     insta::assert_snapshot!(failure("-help"), @r"
-    WARNING: '-help': the text 'elp' behind -h is ignored; did you mean --help?
+    WARNING: '-help': the text 'elp' after -h is ignored; did you mean --help?
     ERROR: need to provide at least one target: the path of a file or device
     ");
-    insta::assert_snapshot!(failure("-Xp -b8k"), @"ERROR: '-b8k' cannot be combined with an XML profile (-X); only -d -W -C -z -R -Rp -v -vs -: and options that begin with -- can");
+    insta::assert_snapshot!(failure("-Xp -b8k"), @"ERROR: '-b8k' cannot be combined with an XML profile (-X); only -d -W -C -z -R -Rp -v -vs -: and options that begin with -- may be used with it");
 }
 
 #[test]

@@ -1,0 +1,245 @@
+//! Console output during a run: `-v` lines, `-P` dots, the live line, progress bars.
+//! All of it on stderr; bars and the live line only if that is a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Zoned;
+use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
+use run::observer::{Event, Live, Observer, Phase};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+/// Shows the events of a run.
+pub(crate) struct ConsoleObserver {
+    verbose: bool,
+    /// What the live line begins with; lines that stay are for single runs.
+    part: Option<String>,
+    terminal: bool,
+    bar: Option<ProgressBar>,
+    dots: bool,
+    /// Lines that wait until the screen is free; `None` while it is.
+    held: Option<Vec<String>>,
+}
+
+impl ConsoleObserver {
+    /// `verbose`: with the lines of `-v`.
+    pub(crate) fn new(verbose: bool) -> Self {
+        Self { verbose, part: None, terminal: io::stderr().is_terminal(), bar: None, dots: false, held: None }
+    }
+
+    /// Of one run of many, which `part` tells from the others.
+    pub(crate) fn of_part(part: String) -> Self {
+        Self { part: Some(part), ..Self::new(false) }
+    }
+
+    /// Keeps its lines until [`finish`](Self::finish): something else has the screen.
+    pub(crate) fn hold_back(&mut self) {
+        self.end_live_line();
+        self.terminal = false;
+        self.held.get_or_insert_default();
+    }
+
+    /// The run is over: takes the live line off the screen, and says what was held back.
+    pub(crate) fn finish(&mut self) {
+        self.end_live_line();
+        for line in self.held.take().unwrap_or_default() {
+            crate::output::say(&line);
+        }
+    }
+
+    fn end_live_line(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.end_dots();
+    }
+
+    /// Dots have no line end of their own.
+    fn end_dots(&mut self) {
+        if std::mem::take(&mut self.dots) {
+            crate::output::say("");
+        }
+    }
+
+    /// A line that stays on the screen, above a bar if there is one.
+    fn say(&mut self, line: &str) {
+        if let Some(held) = &mut self.held {
+            held.push(line.to_owned());
+            return;
+        }
+        self.end_dots();
+        match &self.bar {
+            Some(bar) => bar.suspend(|| crate::output::say(line)),
+            None => crate::output::say(line),
+        }
+    }
+
+    fn verbose(&mut self, line: &str) {
+        if self.verbose {
+            self.say(&format!("{}: {line}", Zoned::now().strftime("%Y-%m-%dT%H:%M:%S")));
+        }
+    }
+
+    fn creating(&mut self, path: &Path, written_bytes: u64, size_bytes: u64) {
+        if written_bytes == 0 {
+            self.verbose(&format!("Creating file '{}' of size {size_bytes}.", path.display()));
+        }
+        if !self.terminal {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(Some(size_bytes), ProgressDrawTarget::stderr());
+            let template =
+                "creating {msg} [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+            bar.with_style(style(template)).with_message(path.display().to_string())
+        });
+        bar.set_position(written_bytes);
+        if written_bytes == size_bytes {
+            self.end_live_line();
+        }
+    }
+
+    fn live(&mut self, line: String) {
+        if !self.terminal {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.with_style(style("{msg}"))
+        });
+        bar.set_message(match &self.part {
+            Some(part) => format!("{part}: {line}"),
+            None => line,
+        });
+        bar.tick();
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        let seconds = |ns: u64| ns / 1_000_000_000;
+        self.verbose(&match phase {
+            Phase::WarmUp { length_ns } => format!("starting warm up for {}s...", seconds(length_ns)),
+            Phase::Measure { length_ns } => format!("starting measurements for {}s...", seconds(length_ns)),
+            Phase::CoolDown { length_ns } => format!("starting cool down for {}s...", seconds(length_ns)),
+        });
+        self.live(format!("{}, {} s", phase_name(phase), seconds(phase_length_ns(phase))));
+    }
+
+    fn thread(&mut self, worker: &WorkerPlan, plan: &TimeSpanPlan) {
+        if !self.verbose {
+            return;
+        }
+        let thread = worker.thread;
+        self.verbose(&format!("creating thread {thread}"));
+        if let Some(cpu) = worker.cpu {
+            let (group, number) = (cpu / model::limits::CPUS_PER_GROUP, cpu % model::limits::CPUS_PER_GROUP);
+            self.verbose(&format!("thread {thread:3}: affinitizing to Group {group} / CPU {number}"));
+        }
+        for target in &worker.targets {
+            let path = plan.targets[target.target].path.display();
+            let (relative, seed) = (target.relative_thread, worker.seed);
+            self.verbose(&format!(
+                "thread {thread:3}: file '{path}' relative thread {relative} (random seed: {seed}, stream {})",
+                worker.stream
+            ));
+            let pattern = match &target.pattern {
+                Pattern::Random { .. } => "100% random IO".to_owned(),
+                Pattern::Mixed { random_percent, .. } => format!("{random_percent}% random IO"),
+                Pattern::Interlocked { .. } => "interlocked sequential IO".to_owned(),
+                Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential IO".to_owned(),
+            };
+            self.verbose(&format!("thread {thread:3}: {pattern}"));
+        }
+    }
+}
+
+impl Observer for ConsoleObserver {
+    fn observe(&mut self, event: &Event<'_>) {
+        match event {
+            Event::TimeSpan { number } => self.verbose(&format!("Generating requests for timespan {number}.")),
+            Event::Reusing { .. } if self.part.is_some() => {}
+            Event::Reusing { path } => self.say(&format!("reusing {}", path.display())),
+            Event::Deleted { path } => self.say(&format!("deleted {}", path.display())),
+            Event::Creating { path, written_bytes, size_bytes } => self.creating(path, *written_bytes, *size_bytes),
+            Event::Thread { worker, plan } => self.thread(worker, plan),
+            Event::WaitingForStart => self.verbose("all threads are ready; waiting for the start event"),
+            Event::Started => self.verbose("all threads are ready; start signal sent"),
+            Event::Phase(phase) => self.phase(*phase),
+            Event::CpuTimesRead { cpus } => self.verbose(&format!("get system perf info: {cpus} CPUs")),
+            Event::Measured { elapsed_ns } => {
+                let seconds = *elapsed_ns as f64 / 1e9;
+                self.verbose(&format!("stopped measurements, total measured time {seconds:.2}s..."));
+            }
+            Event::Finished => {
+                self.end_live_line();
+                self.verbose("finished test...");
+            }
+            Event::Counts(_) => {}
+            Event::Live(live) => self.live(live_line(live)),
+            Event::Status(live) => self.say(&live_line(live)),
+            Event::Dots { .. } if self.held.is_some() => {}
+            Event::Dots { count } => {
+                self.dots = true;
+                let dots = ".".repeat(usize::try_from(*count).unwrap_or(usize::MAX).min(10_000));
+                // Errors on stderr cannot be reported.
+                let _ = write!(io::stderr(), "{dots}");
+            }
+            Event::Interrupted => self.say("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***"),
+            Event::StopEventSet => self.verbose("the stop event was set; stopping"),
+            Event::Warning { message } => self.say(&format!("WARNING: {message}")),
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::WarmUp { .. } => "warm up",
+        Phase::Measure { .. } => "measuring",
+        Phase::CoolDown { .. } => "cool down",
+    }
+}
+
+fn phase_length_ns(phase: Phase) -> u64 {
+    let (Phase::WarmUp { length_ns } | Phase::Measure { length_ns } | Phase::CoolDown { length_ns }) = phase;
+    length_ns
+}
+
+/// `measuring, 7 s left: 123456 IOPS, 482.25 MiB/s, 0.259 ms mean latency`
+fn live_line(live: &Live) -> String {
+    let seconds = live.stretch_ns as f64 / 1e9;
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    let latency = if live.ios == 0 {
+        "no I/O completed".to_owned()
+    } else {
+        format!("{:.3} ms mean latency", live.latency_sum_ns as f64 / live.ios as f64 / 1e6)
+    };
+    format!(
+        "{}, {:.0} s left: {:.0} IOPS, {:.2} MiB/s, {latency}",
+        phase_name(live.phase),
+        live.left_ns as f64 / 1e9,
+        per_second(live.ios),
+        per_second(live.bytes) / f64::from(1 << 20),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_line_says_phase_time_rate_and_latency() {
+        let live = Live {
+            phase: Phase::Measure { length_ns: 10_000_000_000 },
+            left_ns: 7_000_000_000,
+            stretch_ns: 500_000_000,
+            ios: 1000,
+            bytes: 4_096_000,
+            latency_sum_ns: 250_000_000,
+        };
+        assert_eq!(live_line(&live), "measuring, 7 s left: 2000 IOPS, 7.81 MiB/s, 0.250 ms mean latency");
+        let idle = Live { ios: 0, bytes: 0, ..live };
+        assert_eq!(live_line(&idle), "measuring, 7 s left: 0 IOPS, 0.00 MiB/s, no I/O completed");
+    }
+}

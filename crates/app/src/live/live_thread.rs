@@ -1,0 +1,216 @@
+//! The live thread: computes live results from counters, and lines and metrics from these.
+
+use super::picture::Picture;
+use super::sinks::LiveSinks;
+use crate::output::say;
+use live::metrics::{Direction, RunMetrics, Server};
+use live::run_screen::RunScreen;
+use live::stream::Stream;
+use model::live::LiveCounts;
+use report::json::live::{IntervalLine, interval_line};
+use stats::live::{Follower, Look};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
+
+/// Counts that wait at most; those that are left out are in the next ones, which are sums.
+const COUNTS_WAITING_MAX: usize = 4;
+
+/// What happened.
+pub(super) enum LiveEvent {
+    /// A timespan begins; its targets by their paths.
+    TimeSpan { number: u64, targets: Vec<String> },
+    /// What was counted in its phase so far.
+    Counts(LiveCounts),
+    /// The load is about to start: from now on the screen may be taken over.
+    Started,
+    /// Something goes on that has no figures.
+    Status(String),
+    /// Something that people should see.
+    Message(String),
+}
+
+/// What a screen shows beside figures, and what its keys do.
+pub(super) struct ScreenSettings {
+    pub(super) command_line: String,
+    pub(super) time_spans: u64,
+    /// Below the targets, by the kernel's names.
+    pub(super) devices: BTreeSet<String>,
+    /// Set when the user wants the run to end.
+    pub(super) interrupt: Arc<AtomicBool>,
+}
+
+/// The thread, as the run knows it.
+pub(super) struct LiveThread {
+    event: Sender<LiveEvent>,
+    counts_waiting: Arc<AtomicUsize>,
+    thread: JoinHandle<LiveSinks>,
+}
+
+impl LiveThread {
+    pub(super) fn start(sinks: LiveSinks, screen: ScreenSettings) -> std::io::Result<Self> {
+        let (event, received) = channel();
+        let counts_waiting = Arc::new(AtomicUsize::new(0));
+        let waiting = Arc::clone(&counts_waiting);
+        let body = move || LiveState::new(sinks, screen).tell(&received, &waiting);
+        let thread = thread::Builder::new().name("live figures".to_owned()).spawn(body)?;
+        Ok(Self { event, counts_waiting, thread })
+    }
+
+    /// Never waits.
+    pub(super) fn send(&self, event: LiveEvent) {
+        if matches!(event, LiveEvent::Counts(_)) && self.counts_waiting.fetch_add(1, Relaxed) >= COUNTS_WAITING_MAX {
+            self.counts_waiting.fetch_sub(1, Relaxed);
+            return;
+        }
+        // It ends only after this end of the channel is gone.
+        let _ = self.event.send(event);
+    }
+
+    /// Waits until everything was told.
+    pub(super) fn finish(self) -> LiveSinks {
+        drop(self.event);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// What the thread knows.
+struct LiveState {
+    sinks: LiveSinks,
+    follower: Follower,
+    time_span: u64,
+    /// Of the timespan, by their paths.
+    targets: Vec<String>,
+    /// Intervals so far.
+    intervals: u64,
+    settings: ScreenSettings,
+    picture: Option<Picture>,
+}
+
+impl LiveState {
+    fn new(sinks: LiveSinks, settings: ScreenSettings) -> Self {
+        let (follower, targets) = (Follower::default(), Vec::new());
+        Self { sinks, follower, time_span: 0, targets, intervals: 0, settings, picture: None }
+    }
+
+    /// Tells news until there will be no more.
+    fn tell(mut self, event: &Receiver<LiveEvent>, counts_waiting: &AtomicUsize) -> LiveSinks {
+        loop {
+            let next = if self.picture.is_some() { event.try_recv() } else { event.recv().map_err(TryRecvError::from) };
+            match next {
+                Ok(LiveEvent::Counts(counts)) => {
+                    counts_waiting.fetch_sub(1, Relaxed);
+                    self.count(&counts);
+                }
+                Ok(other) => self.handle(other),
+                Err(TryRecvError::Empty) => self.turn(),
+                Err(TryRecvError::Disconnected) => break,
+            }
+        }
+        if let Some(server) = &self.sinks.metrics {
+            server.update(|metrics| metrics.phase = None);
+        }
+        self.sinks
+    }
+
+    fn handle(&mut self, event: LiveEvent) {
+        match event {
+            LiveEvent::TimeSpan { number, targets } => {
+                self.follower = Follower::new(targets.len());
+                self.show(|screen| screen.begin(number, targets.clone()));
+                (self.time_span, self.targets) = (number, targets);
+            }
+            LiveEvent::Started if self.sinks.screen && self.picture.is_none() => self.take_screen(),
+            LiveEvent::Status(status) => self.show(|screen| screen.status(status)),
+            LiveEvent::Message(message) => self.show(|screen| screen.message(message)),
+            LiveEvent::Started | LiveEvent::Counts(_) => {}
+        }
+    }
+
+    /// Changes what is on the screen, if there is one.
+    fn show(&mut self, change: impl FnOnce(&mut RunScreen)) {
+        if let Some(picture) = &mut self.picture {
+            change(picture.state());
+        }
+    }
+
+    fn take_screen(&mut self) {
+        let ScreenSettings { command_line, time_spans, devices, interrupt } = &self.settings;
+        let mut state = RunScreen::new(command_line.clone(), *time_spans);
+        state.begin(self.time_span, self.targets.clone());
+        match Picture::begin(state, devices.clone(), Arc::clone(interrupt)) {
+            Ok(picture) => self.picture = Some(picture),
+            Err(error) => self.lose_screen(&error),
+        }
+    }
+
+    /// The run goes on without it.
+    fn lose_screen(&mut self, error: &std::io::Error) {
+        self.sinks.screen = false;
+        self.picture = None;
+        say(&format!("WARNING: --live: the terminal cannot be used: {error}"));
+    }
+
+    fn turn(&mut self) {
+        if let Some(Err(error)) = self.picture.as_mut().map(Picture::turn) {
+            self.lose_screen(&error);
+        }
+    }
+
+    fn count(&mut self, counts: &LiveCounts) {
+        self.intervals += 1;
+        let look = self.follower.look(counts);
+        if let Some(server) = &self.sinks.metrics {
+            server.update(|metrics| update(metrics, self.time_span, &self.targets, &look));
+        }
+        if let Some(stream) = &mut self.sinks.stream {
+            send(stream, self.intervals, self.time_span, &look);
+        }
+        if let Some(picture) = &mut self.picture {
+            picture.take(look.interval);
+        }
+    }
+}
+
+fn send(stream: &mut Stream, number: u64, time_span: u64, look: &Look) {
+    let line = interval_line(&IntervalLine {
+        number,
+        time_span,
+        ended_at_unix_ns: now_unix_ns(),
+        dropped_lines: stream.dropped_lines(),
+        interval: &look.interval,
+    });
+    match line {
+        Ok(line) => stream.send(line),
+        Err(error) => say(&format!("WARNING: --live-json: {error}")),
+    }
+}
+
+fn update(metrics: &mut RunMetrics, time_span: u64, targets: &[String], look: &Look) {
+    metrics.time_span = time_span;
+    metrics.phase = Some(look.interval.phase);
+    metrics.left_s = look.interval.left_ns as f64 / 1e9;
+    for (path, sides) in targets.iter().zip(&look.targets) {
+        for (direction, counted) in Direction::ALL.into_iter().zip(sides) {
+            metrics.targets.entry((path.clone(), direction)).or_default().add(look.interval.phase, counted);
+        }
+    }
+}
+
+/// Nanoseconds since 1970, which fit until 2262.
+pub(super) fn now_unix_ns() -> i64 {
+    i64::try_from(sys::clock::realtime_ns()).unwrap_or(i64::MAX)
+}
+
+/// Serves zeros for targets before their first I/O, so that rates are right from the first.
+pub(super) fn announce(server: &Server, targets: &[String]) {
+    server.update(|metrics| {
+        for path in targets {
+            for direction in Direction::ALL {
+                metrics.targets.entry((path.clone(), direction)).or_default();
+            }
+        }
+    });
+}

@@ -1,0 +1,207 @@
+//! Where the monitor shows what it sees: a screen, lines on stdout or in a file, a recording.
+
+use super::PATIENCE;
+use crate::output::say;
+use crate::outputs::{LineFile, OutputFile};
+use crate::status::{Status, fail};
+use crate::terminal_settings::has_colours;
+use jiff::tz::TimeZone;
+use live::monitor_screen::{self, After, MonitorScreen};
+use live::terminal::{Event, Screen, Stream};
+use live::watch::Watch;
+use live::watch_lines::{self, Column, TypeperfCsv};
+use model::device_interval::{DeviceInterval, WatchBegin, WatchEnd, WatchLine};
+use spec::monitor_command::LineForm;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Why it went no further.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// Whoever read stdout went away: that is an end like any other.
+    ReaderGone,
+    /// Something could not be written.
+    Failed(String),
+}
+
+impl Ended {
+    pub(super) fn status(self) -> Status {
+        match self {
+            Self::ReaderGone => Status::Success,
+            Self::Failed(reason) => fail(&reason),
+        }
+    }
+
+    fn of_stdout(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ReaderGone
+        } else {
+            Self::Failed(format!("cannot write to stdout: {error}"))
+        }
+    }
+}
+
+/// Lines and where they go.
+struct Lines {
+    form: Form,
+    /// The name of the file; `None` = stdout.
+    file: Option<PathBuf>,
+}
+
+enum Form {
+    Csv(Box<TypeperfCsv<Box<dyn Write>>>),
+    Json(Box<dyn Write>),
+}
+
+impl Lines {
+    fn begin(
+        form: LineForm,
+        columns: Vec<Column>,
+        facts: &WatchBegin,
+        file: Option<OutputFile>,
+    ) -> Result<Self, Ended> {
+        let name = file.as_ref().map(|file| file.name().to_owned());
+        let out: Box<dyn Write> = match file {
+            Some(file) => Box::new(file.begin(form == LineForm::Csv)),
+            None => Box::new(io::stdout()),
+        };
+        let form = match form {
+            LineForm::Json => Form::Json(out),
+            LineForm::Csv => {
+                let csv = TypeperfCsv::begin(out, &facts.host, columns, TimeZone::system(), facts.started_at_unix_ns);
+                Form::Csv(Box::new(csv.map_err(|error| ended(name.as_deref(), &error))?))
+            }
+        };
+        Ok(Self { form, file: name })
+    }
+
+    fn take(&mut self, interval: &DeviceInterval) -> Result<(), Ended> {
+        let written = match &mut self.form {
+            Form::Csv(csv) => csv.interval(interval),
+            Form::Json(out) => watch_lines::json(&WatchLine::Interval(interval.clone()), out),
+        };
+        written.map_err(|error| ended(self.file.as_deref(), &error))
+    }
+}
+
+fn ended(file: Option<&Path>, error: &io::Error) -> Ended {
+    match file {
+        Some(name) => Ended::Failed(format!("cannot write '{}': {error}", name.display())),
+        None => Ended::of_stdout(error),
+    }
+}
+
+/// The live table.
+struct Picture {
+    screen: Screen,
+    state: MonitorScreen,
+    has_colours: bool,
+    zone: TimeZone,
+}
+
+impl Picture {
+    fn begin(facts: &WatchBegin) -> Result<Self, Ended> {
+        let screen = Screen::enter(Stream::Stdout)
+            .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;
+        let state = MonitorScreen::new(facts.host.clone());
+        let mut picture = Self { screen, state, has_colours: has_colours(), zone: TimeZone::system() };
+        picture.draw()?;
+        Ok(picture)
+    }
+
+    fn draw(&mut self) -> Result<(), Ended> {
+        let Self { screen, state, has_colours, zone } = self;
+        let drawn = screen.draw(|frame| monitor_screen::draw(frame, state, *has_colours, zone));
+        drawn.map_err(|error| Ended::of_stdout(&error))
+    }
+
+    /// Executes the action of one key, if one arrives in time.
+    fn wait(&mut self, timeout: Duration) -> Result<After, Ended> {
+        let after =
+            match self.screen.event(timeout).map_err(|error| Ended::Failed(format!("cannot read keys: {error}")))? {
+                Some(Event::Gone) => return Err(Ended::ReaderGone),
+                Some(Event::Key(key)) => self.state.press(key),
+                None if self.screen.was_resized() => After::Continue,
+                None => return Ok(After::Continue),
+            };
+        self.draw()?;
+        Ok(after)
+    }
+}
+
+/// All places where it is shown.
+pub(super) struct MonitorSinks {
+    lines: Option<Lines>,
+    picture: Option<Picture>,
+    recording: Option<LineFile>,
+    told_count: u64,
+}
+
+impl MonitorSinks {
+    /// Begins them: `form` are lines, `None` is the live table.
+    pub(super) fn begin(
+        form: Option<LineForm>,
+        columns: Vec<Column>,
+        facts: &WatchBegin,
+        output: Option<OutputFile>,
+        record: Option<OutputFile>,
+    ) -> Result<Self, Ended> {
+        let recording = record.map(|file| file.begin(true));
+        let lines = form.map(|form| Lines::begin(form, columns, facts, output)).transpose()?;
+        let mut all = Self { lines, picture: None, recording, told_count: 0 };
+        all.record(&WatchLine::Begin(facts.clone()))?;
+        // Last, so that earlier errors are printed on the normal terminal.
+        if form.is_none() {
+            all.picture = Some(Picture::begin(facts)?);
+        }
+        Ok(all)
+    }
+
+    /// Shows an interval.
+    pub(super) fn take(&mut self, interval: &DeviceInterval, watch: &Watch) -> Result<(), Ended> {
+        self.told_count += 1;
+        self.record(&WatchLine::Interval(interval.clone()))?;
+        if let Some(lines) = &mut self.lines {
+            lines.take(interval)?;
+        }
+        if let Some(picture) = &mut self.picture {
+            picture.state.take(interval, watch.devices());
+            picture.draw()?;
+        }
+        Ok(())
+    }
+
+    /// Intervals that were shown.
+    pub(super) fn told_count(&self) -> u64 {
+        self.told_count
+    }
+
+    /// Waits until `until_ns` on the clock that nobody sets, or a little less: what came meanwhile is to be
+    /// looked at in between.
+    pub(super) fn wait(&mut self, until_ns: u64) -> Result<After, Ended> {
+        let now_ns = sys::clock::monotonic_ns();
+        let time = Duration::from_nanos(until_ns.saturating_sub(now_ns)).min(PATIENCE);
+        if let Some(picture) = &mut self.picture {
+            return picture.wait(time);
+        }
+        sys::clock::sleep_until_ns(now_ns.saturating_add(time.as_nanos() as u64));
+        Ok(After::Continue)
+    }
+
+    /// Writes the last line of a recording. An earlier one stays if there is no interval.
+    pub(super) fn end(&mut self, missed_count: u64) -> Result<(), Ended> {
+        if let Some(file) = self.recording.as_ref().filter(|file| file.is_untouched()) {
+            say(&format!("WARNING: '{}': nothing was recorded; the file is unchanged", file.name().display()));
+            return Ok(());
+        }
+        self.record(&WatchLine::End(WatchEnd { interval_count: self.told_count, missed_count }))
+    }
+
+    fn record(&mut self, line: &WatchLine) -> Result<(), Ended> {
+        match &mut self.recording {
+            Some(file) => watch_lines::json(line, file).map_err(|error| ended(Some(file.name()), &error)),
+            None => Ok(()),
+        }
+    }
+}

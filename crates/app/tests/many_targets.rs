@@ -1,0 +1,152 @@
+//! Runs of thousands of targets and threads: what each costs in system calls, bytes and memory, and what is refused.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+use testkit::{Finished, KernelIo, Report, Workplace, or_skip, skip, tool, workplace};
+
+const FEW: u64 = 1_000;
+const MANY: u64 = 10_000;
+
+/// Empty but for their size, so that thousands cost next to nothing.
+const TARGET_BYTES: u64 = 64 << 10;
+
+/// How long a run of so many may take on a slow machine, under strace.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// One thread that serves all targets, one I/O at a time.
+const LOAD: &str = "-b4K -r -F1 -O1 -d1 -W0 --max-ios=100";
+
+fn place() -> Result<Workplace, String> {
+    let place = workplace!();
+    for number in 0..MANY {
+        place.sparse(&format!("f{number}"), TARGET_BYTES).map_err(|error| error.to_string())?;
+    }
+    Ok(place)
+}
+
+fn names(count: u64) -> String {
+    (0..count).map(|number| format!("f{number}")).collect::<Vec<_>>().join(" ")
+}
+
+/// A profile of one thread and as many targets, each by its name.
+fn profile(count: u64, name: &str) -> String {
+    let mut targets = String::new();
+    for number in 0..count {
+        write!(targets, "<Target><Path>{name}{number}</Path></Target>").expect("strings grow");
+    }
+    format!(
+        "<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Warmup>0</Warmup><ThreadCount>1</ThreadCount>\
+         <RequestCount>1</RequestCount><Targets>{targets}</Targets></TimeSpan></TimeSpans></Profile>"
+    )
+}
+
+/// A run of all its targets, or why so many are not possible here.
+fn whole(run: &Finished, rows: u64) -> Result<KernelIo, String> {
+    if run.stderr.contains("open files; this process may have ") {
+        return Err(format!("fewer than {rows} files may be open here"));
+    }
+    run.expect_status(0);
+    let report = Report::of(&run.stdout);
+    assert_eq!(report.total.rows.len() as u64, rows);
+    assert!(report.total.sum.ios > 0, "{:?}", report.total.sum);
+    run.kernel_io.ok_or_else(|| "the kernel's account of the process cannot be read here".to_owned())
+}
+
+/// Ten times the targets may cost twelve times as much, and each of those added no more than `bound`.
+fn assert_per_target(what: &str, [few, many]: [u64; 2], bound: u64) {
+    assert!(many <= 12 * few, "{what}: {few} with {FEW} targets, {many} with {MANY}");
+    let each = many.saturating_sub(few) / (MANY - FEW);
+    assert!(each <= bound, "{what}: {each} for each target; the bound is {bound}");
+}
+
+// Shows faults: 10,000 targets
+#[test]
+fn ten_thousand_targets_cost_what_ten_times_a_thousand_do() {
+    let place = or_skip!(place());
+    for options in ["", "-L -D", "-w50 --overwrite"] {
+        let run = |count| {
+            let program = place.diskspd(LOAD).args(options).args(&names(count)).limit(PATIENCE);
+            whole(&program.run_counted(), count)
+        };
+        let [few, many] = [or_skip!(run(FEW)), or_skip!(run(MANY))];
+        let pair = |of: fn(&KernelIo) -> u64| [of(&few), of(&many)];
+        assert_per_target(&format!("bytes, {options}"), pair(|io| io.transferred_bytes), 100);
+        assert_per_target(&format!("memory, {options}"), pair(|io| io.peak_bytes), 16 << 10);
+    }
+}
+
+#[test]
+fn system_calls_grow_with_targets_and_files_of_the_kernel_are_read_once() {
+    let place = or_skip!(place());
+    let calls_of = |count| -> Result<(u64, [usize; 2]), String> {
+        place.file("profile.xml", profile(count, "f").as_bytes());
+        let calls = place.system_calls("-e trace=!futex,brk", "-Xprofile.xml --max-ios=100")?;
+        let files = ["/proc/self/mountinfo", "/queue/io_poll"].map(|name| calls.matches(name).count());
+        Ok((calls.lines().count() as u64, files))
+    };
+    let ((few, read_with_few), (many, read_with_many)) = (or_skip!(calls_of(FEW)), or_skip!(calls_of(MANY)));
+    assert_per_target("system calls", [few, many], 30);
+    assert_eq!(read_with_few, read_with_many);
+}
+
+#[test]
+fn a_thread_for_each_of_many_targets() {
+    let place = or_skip!(place());
+    for count in [FEW, MANY] {
+        let run = place.diskspd("-b4K -r -o1 -t1 -d1 -W0").args(&names(count)).limit(PATIENCE).run_counted();
+        if run.stderr.contains("cannot start thread") {
+            skip!("fewer than {count} threads may be started here");
+        }
+        or_skip!(whole(&run, count));
+    }
+}
+
+// Shows faults: More than 65,536 targets or threads in a timespan
+#[test]
+fn too_many_targets_are_refused_before_any_is_looked_at() {
+    let place = workplace!();
+    let strace = or_skip!(tool("strace"));
+    or_skip!(place.system_calls("-e trace=%file", "--version"));
+    place.file("profile.xml", profile(200_000, "t").as_bytes());
+    // Words that could be options of Windows are looked at in other runs.
+    let line = format!("-b4K -F1{}", " /t1".repeat(65_537));
+    for (words, name, count) in [("-Xprofile.xml", "\"t", 200_000), (line.as_str(), "\"/t1\"", 65_537)] {
+        let traced = place.tool(&strace).args("-f -e trace=%file -o calls.txt").arg(place.program());
+        // The argument of execve is shown cut short, without the targets.
+        let run = traced.args("-d1 -W0 --json=r.json").args(words).limit(PATIENCE).run();
+        let message = format!("ERROR: too many targets: {count} (maximum 65536 per timespan): use fewer");
+        run.expect_status(3).expect_stderr(&[&message]);
+        assert_eq!(run.stdout, "", "nothing is reported");
+        let calls = String::from_utf8(place.content("calls.txt")).expect("strace's output is text");
+        let looks: Vec<&str> = calls.lines().filter(|call| call.contains(name) && !call.contains("execve(")).collect();
+        assert!(looks.is_empty(), "{:?}", &looks[..looks.len().min(5)]);
+    }
+}
+
+// Shows faults: 1,024 threads on few CPUs
+#[test]
+fn a_thousand_threads_end_well_and_each_counts() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    for words in ["-b4K -r -t1024 -o1 -g20i", "-b4K -r -t1024 -o2 -g20i -L"] {
+        let plan = place.diskspd("--plan").args(words).arg("a.dat").run();
+        let planned = planned_bytes(&plan.expect_status(0).stdout);
+        let run = place.diskspd("-d3 -W0").args(words).arg("a.dat").limit(PATIENCE).run_counted();
+        let kernel = or_skip!(whole(&run, 1024));
+        let report = Report::of(&run.stdout);
+        assert!(report.total.rows.iter().all(|row| row.ios > 0), "{run}");
+        assert_eq!(report.total.rows.iter().map(|row| row.ios).sum::<u64>(), report.total.sum.ios);
+        // The program itself is not part of the plan.
+        assert!(kernel.peak_bytes <= planned + (32 << 20), "{} bytes, {planned} planned", kernel.peak_bytes);
+    }
+}
+
+/// The figure of a line like `Memory: 72.25MiB at most; ...`.
+fn planned_bytes(plan: &str) -> u64 {
+    let text = plan.split_once("Memory: ").and_then(|(_, text)| text.split_once(" at most"));
+    let (figure, _) = text.unwrap_or_else(|| panic!("no memory in the plan:\n{plan}"));
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = units.into_iter().find_map(|(name, shift)| Some((figure.strip_suffix(name)?, shift)));
+    let (number, shift) = unit.unwrap_or_else(|| panic!("'{figure}' is no size"));
+    (number.parse::<f64>().expect("a number") * f64::from(1 << shift)) as u64
+}

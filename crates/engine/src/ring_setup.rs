@@ -1,0 +1,156 @@
+//! Making a ring, with as many of the newer set-up flags as the kernel knows.
+
+use io_uring::IoUring;
+use std::io;
+
+/// How long the kernel's submission thread looks for work before it sleeps.
+const SUBMISSION_POLL_IDLE_MS: u32 = 1000;
+
+/// How a ring is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingSettings {
+    /// Register the buffers, so that the kernel need not look up their pages for each operation.
+    pub register_buffers: bool,
+    /// A kernel thread takes submissions (`SQPOLL`).
+    pub submission_polling: bool,
+    /// Completions are polled for at the device (`IOPOLL`).
+    pub completion_polling: bool,
+    /// Completions arrive with the next system call only, which costs least (`DEFER_TASKRUN`);
+    /// without it they arrive by themselves.
+    pub deferred_completions: bool,
+}
+
+/// Makes a ring, leaving out flags that the kernel does not know, newest first.
+pub(crate) fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
+    let entries = slots.clamp(1, 32_768);
+    let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
+    downwards(settings, |flags| {
+        let mut builder = IoUring::builder();
+        builder.setup_clamp().setup_cqsize(completions);
+        if settings.completion_polling {
+            builder.setup_iopoll();
+        }
+        if settings.submission_polling {
+            builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS);
+        }
+        if flags.coop_taskrun {
+            builder.setup_coop_taskrun();
+        }
+        if flags.single_issuer {
+            builder.setup_single_issuer();
+        }
+        if flags.defer_taskrun {
+            builder.setup_defer_taskrun();
+        }
+        if flags.no_sqarray {
+            builder.setup_no_sqarray();
+        }
+        builder.build(entries)
+    })
+}
+
+/// Set-up flags that not every kernel knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct NewerFlags {
+    /// Linux 5.19.
+    coop_taskrun: bool,
+    /// Linux 6.0.
+    single_issuer: bool,
+    /// Linux 6.1.
+    defer_taskrun: bool,
+    /// Linux 6.6.
+    no_sqarray: bool,
+}
+
+/// Tries all newer flags that the settings want, then fewer and fewer as long as the kernel answers
+/// `EINVAL`; gives what worked and the names of what was left out.
+fn downwards<T>(
+    settings: RingSettings,
+    mut attempt: impl FnMut(NewerFlags) -> io::Result<T>,
+) -> io::Result<(T, Option<&'static str>)> {
+    let attempts: [(Option<&str>, u8); 4] = [
+        (None, 3),
+        (Some("NO_SQARRAY (Linux 6.6)"), 2),
+        (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1),
+        (Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"), 0),
+    ];
+    // The kernel thread of submission polling runs the completions; the task-run flags exclude it.
+    let taskrun = settings.deferred_completions && !settings.submission_polling;
+    let mut last_error = io::Error::from_raw_os_error(libc::EINVAL);
+    for (missing, level) in attempts {
+        let flags = NewerFlags {
+            coop_taskrun: level >= 1 && taskrun,
+            single_issuer: level >= 2,
+            defer_taskrun: level >= 2 && taskrun,
+            no_sqarray: level >= 3,
+        };
+        match attempt(flags) {
+            Ok(made) => return Ok((made, missing)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last_error = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERYTHING: RingSettings = RingSettings {
+        register_buffers: true,
+        submission_polling: false,
+        completion_polling: false,
+        deferred_completions: true,
+    };
+
+    /// What a kernel that knows these flags makes of the settings: the flags that worked, what was
+    /// left out, and the number of attempts.
+    fn on(known: NewerFlags, settings: RingSettings) -> (NewerFlags, Option<&'static str>, u32) {
+        let mut attempts = 0;
+        let made = downwards(settings, |asked| {
+            attempts += 1;
+            let unknown = (asked.coop_taskrun && !known.coop_taskrun)
+                || (asked.single_issuer && !known.single_issuer)
+                || (asked.defer_taskrun && !known.defer_taskrun)
+                || (asked.no_sqarray && !known.no_sqarray);
+            if unknown { Err(io::Error::from_raw_os_error(libc::EINVAL)) } else { Ok(asked) }
+        });
+        let (flags, missing) = made.expect("a ring without any of them");
+        (flags, missing, attempts)
+    }
+
+    // Shows faults: The kernel does not know newer set-up flags
+    #[test]
+    fn older_kernels_get_the_flags_that_they_know() {
+        let v5_10 = NewerFlags::default();
+        let v5_19 = NewerFlags { coop_taskrun: true, ..v5_10 };
+        let v6_0 = NewerFlags { single_issuer: true, ..v5_19 };
+        let v6_1 = NewerFlags { defer_taskrun: true, ..v6_0 };
+        let v6_6 = NewerFlags { no_sqarray: true, ..v6_1 };
+        assert_eq!(on(v6_6, EVERYTHING), (v6_6, None, 1));
+        assert_eq!(on(v6_1, EVERYTHING), (v6_1, Some("NO_SQARRAY (Linux 6.6)"), 2));
+        // SINGLE_ISSUER alone gains nothing.
+        let without_defer = Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY");
+        assert_eq!(on(v6_0, EVERYTHING), (v5_19, without_defer, 3));
+        assert_eq!(on(v5_19, EVERYTHING), (v5_19, without_defer, 3));
+        assert_eq!(on(v5_10, EVERYTHING).0, v5_10);
+    }
+
+    #[test]
+    fn submission_polling_excludes_the_task_run_flags() {
+        let all = NewerFlags { coop_taskrun: true, single_issuer: true, defer_taskrun: true, no_sqarray: true };
+        let (flags, ..) = on(all, RingSettings { submission_polling: true, ..EVERYTHING });
+        assert_eq!(flags, NewerFlags { single_issuer: true, no_sqarray: true, ..NewerFlags::default() });
+    }
+
+    #[test]
+    fn other_errors_are_not_tried_around() {
+        let mut attempts = 0;
+        let result = downwards(EVERYTHING, |_| {
+            attempts += 1;
+            Err::<(), _>(io::Error::from_raw_os_error(libc::EPERM))
+        });
+        assert_eq!((result.map_err(|error| error.raw_os_error()), attempts), (Err(Some(libc::EPERM)), 1));
+    }
+}

@@ -1,0 +1,157 @@
+//! The worker threads of a timespan: started, set up, run, ended.
+
+use crate::allowance::Budget;
+use crate::clock::RunClock;
+use crate::gate::{Gate, Signal};
+use crate::interval_layout::IntervalLayout;
+use crate::life;
+use crate::phase::Stop;
+use crate::prepare::Ready;
+use crate::recorder::Recorder;
+use crate::setup::Context;
+use hot::rng::{Rng, Streams};
+use model::note::Note;
+use model::plan::TimeSpanPlan;
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What operations get to come back by themselves or after cancellation once the run is over.
+pub(crate) const DRAIN_NS: u64 = 2_000_000_000;
+
+/// Stack of a worker: the loop needs a few KiB, `-Zr` another 4.
+const STACK_BYTES: usize = 256 << 10;
+
+/// The worker threads.
+#[derive(Debug)]
+pub(crate) struct WorkerThreads {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) stop: Arc<Stop>,
+    pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) layout: Arc<IntervalLayout>,
+    pub(crate) recorders: Vec<Arc<Recorder>>,
+    pub(crate) notes: Arc<Mutex<Vec<Note>>>,
+    thread_ids: Vec<Arc<AtomicI32>>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl WorkerThreads {
+    /// Starts a thread for every worker of the plan. They set themselves up and wait at the gate.
+    ///
+    /// # Errors
+    ///
+    /// If the machine gives no more threads; those that were started have ended then.
+    pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, clock: RunClock) -> Result<Self, String> {
+        let layout = Arc::new(IntervalLayout::new(plan));
+        let recorders = plan.workers.iter().map(|worker| Arc::new(Recorder::new(plan, worker, &layout))).collect();
+        let mut worker_threads = Self {
+            gate: Arc::default(),
+            stop: Arc::default(),
+            budget: Budget::new(plan.end_after, plan.workers.len(), sys::thread::current_id()).map(Arc::new),
+            layout,
+            recorders,
+            notes: Arc::default(),
+            thread_ids: Vec::new(),
+            handles: Vec::new(),
+        };
+        let mut streams = Streams::default();
+        for (index, worker) in plan.workers.iter().enumerate() {
+            let rng = streams.generator(worker.seed, worker.stream);
+            if let Err(error) = worker_threads.start_one(plan, ready, clock, rng, index) {
+                worker_threads.abandon();
+                return Err(format!("cannot start thread {index} of {}: {error}", plan.workers.len()));
+            }
+        }
+        Ok(worker_threads)
+    }
+
+    fn start_one(
+        &mut self,
+        plan: &Arc<TimeSpanPlan>,
+        ready: &Arc<Ready>,
+        clock: RunClock,
+        rng: Rng,
+        index: usize,
+    ) -> io::Result<()> {
+        let context = Context {
+            plan: Arc::clone(plan),
+            ready: Arc::clone(ready),
+            recorder: Arc::clone(&self.recorders[index]),
+            stop: Arc::clone(&self.stop),
+            rng,
+            budget: self.budget.clone(),
+        };
+        let (gate, notes, thread_id) = (Arc::clone(&self.gate), Arc::clone(&self.notes), Arc::new(AtomicI32::new(0)));
+        self.thread_ids.push(Arc::clone(&thread_id));
+        let body = move || {
+            thread_id.store(sys::thread::current_id(), Relaxed);
+            let _ended = Ended { gate: &gate, thread_id: &thread_id };
+            if let Err(message) = life::live(&context, &context.plan.workers[index], clock, &gate, &notes) {
+                context.stop.fail(sys::clock::monotonic_ns());
+                gate.error(message);
+            }
+        };
+        let name = format!("worker {index}");
+        self.handles.push(std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(body)?);
+        Ok(())
+    }
+
+    /// Waits until every worker has ended, taking them out of the waits they are in. False if some
+    /// are still stuck in the kernel when all patience is at an end.
+    pub(crate) fn wait_for_end(&self) -> bool {
+        let deadline_ns = sys::clock::monotonic_ns() + DRAIN_NS + DRAIN_NS / 4;
+        let mut patience = Duration::from_millis(20);
+        loop {
+            if self.gate.all_ended(self.handles.len(), patience) {
+                return true;
+            }
+            // Thousands take long to end, and longer if they are woken all the time.
+            patience = (patience * 2).min(Duration::from_millis(320));
+            if sys::clock::monotonic_ns() >= deadline_ns {
+                return false;
+            }
+            // Whoever goes on now has a clock that does not tell the time.
+            self.stop.end();
+            for thread_id in &self.thread_ids {
+                let id = thread_id.load(Relaxed);
+                if id != 0 {
+                    sys::thread::wake(id);
+                }
+            }
+        }
+    }
+
+    /// Sends home workers that wait at the gate. One that is stuck in the kernel is left behind.
+    pub(crate) fn abandon(&mut self) {
+        self.gate.signal(Signal::Abandon);
+        if self.wait_for_end() {
+            self.join();
+        }
+    }
+
+    /// Waits for the threads themselves; only after [`wait_for_end`](Self::wait_for_end) said true.
+    pub(crate) fn join(&mut self) {
+        for handle in self.handles.drain(..) {
+            // A panic was already printed, and the gate was told by `Ended`.
+            let _ = handle.join();
+        }
+    }
+}
+
+/// Tells the gate that a worker has ended, even if it panicked.
+struct Ended<'a> {
+    gate: &'a Gate,
+    thread_id: &'a AtomicI32,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.thread_id.store(0, Relaxed);
+        if std::thread::panicking() {
+            self.gate.error("a worker thread failed (this is a bug in diskspd)".to_owned());
+        }
+        self.gate.ended();
+    }
+}

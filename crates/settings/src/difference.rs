@@ -1,0 +1,109 @@
+//! What two profiles say differently, as options.
+
+use crate::setting::Setting;
+use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
+use model::profile::{Profile, Target, TimeSpan};
+
+/// One setting that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// `-o4 against -o8`, after the timespan and target if there are several.
+    pub text: String,
+    /// True if it makes the profiles different loads; false for names, durations and forms of output.
+    pub is_load: bool,
+}
+
+/// All settings that differ, in the order of the rows.
+pub fn differences(first: &Profile, second: &Profile) -> Vec<Difference> {
+    let mut found = Vec::new();
+    rows("", PROFILE, first, second, &mut found);
+    let several = first.time_spans.len() > 1;
+    for (number, (a, b)) in (1..).zip(first.time_spans.iter().zip(&second.time_spans)) {
+        let place = if several { format!("timespan {number}: ") } else { String::new() };
+        time_span(&place, a, b, &mut found);
+    }
+    found
+}
+
+fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut Vec<Difference>) {
+    rows(place, TIME_SPAN, first, second, found);
+    rows(place, LINUX_IN_TIME_SPAN, first, second, found);
+    let several = first.targets.len() > 1;
+    for (number, (a, b)) in (1..).zip(first.targets.iter().zip(&second.targets)) {
+        let place = if several { format!("{place}target {number}: ") } else { place.to_owned() };
+        target(&place, a, b, found);
+    }
+}
+
+fn target(place: &str, first: &Target, second: &Target, found: &mut Vec<Difference>) {
+    rows(place, TARGET, first, second, found);
+    rows(place, LINUX_IN_TARGET, first, second, found);
+}
+
+fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, found: &mut Vec<Difference>) {
+    // The rows inside `Linux` are compared by themselves.
+    for setting in table.iter().filter(|setting| setting.element != "Linux") {
+        let (a, b) = (setting.shown(first), setting.shown(second));
+        if a != b {
+            let said = |shown: Option<String>| shown.unwrap_or_else(|| setting.absent());
+            found
+                .push(Difference { text: format!("{place}{} against {}", said(a), said(b)), is_load: setting.is_load });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::units::Bytes;
+
+    fn profile(change: impl FnOnce(&mut TimeSpan)) -> Profile {
+        let mut span = TimeSpan { targets: vec![Target::new("f")], ..TimeSpan::default() };
+        change(&mut span);
+        Profile { time_spans: vec![span], ..Profile::default() }
+    }
+
+    fn texts(change: impl FnOnce(&mut TimeSpan)) -> Vec<String> {
+        differences(&profile(|_| {}), &profile(change)).into_iter().map(|found| found.text).collect()
+    }
+
+    #[test]
+    fn differences_are_named_as_options() {
+        assert_eq!(texts(|_| {}), [""; 0]);
+        assert_eq!(texts(|span| span.targets[0].outstanding = 8), ["-o2 against -o8"]);
+        assert_eq!(
+            texts(|span| span.targets[0].block_size = Bytes(4096)),
+            ["-b64K against -b4K", "-s64K against -s4K"]
+        );
+        assert_eq!(texts(|span| span.rate_iops = Some(500)), ["no --rate against --rate=500"]);
+        assert_eq!(texts(|span| span.near_device = true), ["no --near-device against --near-device"]);
+        assert_eq!(texts(|span| span.end_after.bytes = Some(10 << 30)), ["no --max-bytes against --max-bytes=10G"]);
+        assert_eq!(texts(|span| span.targets[0].random_percent = 100), ["-s64K against no -s", "no -r against -r64K"]);
+    }
+
+    #[test]
+    fn places_are_named_where_there_are_several() {
+        let two = |outstanding| {
+            let mut profile = profile(|span| span.targets.push(Target::new("g")));
+            profile.time_spans.push(profile.time_spans[0].clone());
+            profile.time_spans[1].targets[1].outstanding = outstanding;
+            profile
+        };
+        let found = differences(&two(4), &two(8));
+        assert_eq!(found, [Difference { text: "timespan 2: target 2: -o4 against -o8".to_owned(), is_load: true }]);
+        let found = differences(&profile(|_| {}), &two(2));
+        assert_eq!(found[0].text, "1 timespans against 2 timespans");
+    }
+
+    #[test]
+    fn durations_and_names_leave_the_load_as_it_is() {
+        let found = differences(
+            &profile(|_| {}),
+            &profile(|span| {
+                span.duration_s = 60;
+                span.targets[0].path = "g".into();
+            }),
+        );
+        assert!(found.len() == 2 && found.iter().all(|found| !found.is_load), "{found:?}");
+    }
+}

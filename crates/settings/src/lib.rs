@@ -1,0 +1,21 @@
+//! Everything that can be set in a profile: one [`Setting`] per XML element, in `DiskSpd`'s order.
+//!
+//! Profile XML in and out, the profiles inside results, the XML schema, the options of our own that
+//! set one field, and the comparison of two loads are views of these rows.
+
+pub mod arbitrary;
+pub mod difference;
+mod linux;
+mod profile;
+mod setting;
+pub mod suggest;
+mod target;
+mod target_parts;
+mod time_span;
+pub mod xml;
+
+pub use linux::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN};
+pub use profile::PROFILE;
+pub use setting::{OwnOption, Setting, Takes};
+pub use target::TARGET;
+pub use time_span::TIME_SPAN;

@@ -1,0 +1,211 @@
+//! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
+
+use crate::setting::{OwnOption, Setting, flag, number, words};
+use model::plan::EngineKind;
+use model::profile::{RateProcess, Target, TimeSpan};
+
+type Row = Setting<TimeSpan>;
+
+/// `Linux` in a timespan: what `DiskSpd` does not have.
+pub static LINUX_IN_TIME_SPAN: &[Row] = &[
+    Row::own(
+        "Engine",
+        "engine",
+        words!(engine;
+            "io_uring" / "io_uring" => Some(EngineKind::IoUring),
+            "aio" / "aio" => Some(EngineKind::LinuxAio),
+            "sync" / "sync" => Some(EngineKind::Synchronous),
+            "mmap" / "mmap" => Some(EngineKind::MemoryMapped),
+            "null" / "null" => Some(EngineKind::Null),
+        ),
+        "--engine",
+        &OwnOption {
+            value: "=<io_uring|aio|sync|mmap|null>",
+            short: "use this I/O engine for every thread, or fail",
+            long: "By default, a thread with one outstanding I/O is synchronous, and others use io_uring or, where \
+                   that is not available, Linux AIO. null completes every I/O immediately without the kernel: it shows \
+                   the overhead of this program and the highest rate it can reach on this machine.",
+            kernel: "system calls of this interface only, or an error",
+            seen_in: "strace: `pread64`, `io_submit`, `io_uring_enter`, none",
+            example: "--engine=io_uring",
+        },
+    ),
+    Row::own(
+        "SubmissionPolling",
+        "submission_polling",
+        flag!(submission_polling),
+        "--sqpoll",
+        &OwnOption {
+            value: "",
+            short: "submit io_uring I/Os through a polling kernel thread (SQPOLL)",
+            long: "Submissions need no system call; one kernel thread per ring polls for them and keeps a CPU busy.",
+            kernel: "`IORING_SETUP_SQPOLL`",
+            seen_in: "strace: `io_uring_setup`",
+            example: "--sqpoll",
+        },
+    ),
+    Row::own(
+        "CompletionPolling",
+        "completion_polling",
+        flag!(completion_polling),
+        "--iopoll",
+        &OwnOption {
+            value: "",
+            short: "poll the device for io_uring completions (IOPOLL)",
+            long: "Polls for completions instead of waiting for interrupts. Needs -Su or -Sh and a device with poll \
+                   queues, such as NVMe with nvme.poll_queues set.",
+            kernel: "`IORING_SETUP_IOPOLL`",
+            seen_in: "interrupts of the device in `/proc/interrupts`: none",
+            example: "--iopoll",
+        },
+    ),
+    Row::own(
+        "Cold",
+        "cold",
+        flag!(cold),
+        "--cold",
+        &OwnOption {
+            value: "",
+            short: "drop the targets' cached pages before the warm-up",
+            long: "Writes back the targets' dirty pages and drops their clean pages, so that buffered reads start from \
+                   the device.",
+            kernel: "`fdatasync` and `posix_fadvise(POSIX_FADV_DONTNEED)`",
+            seen_in: "strace: `fadvise64`",
+            example: "--cold",
+        },
+    ),
+    Row::own(
+        "NearDevice",
+        "near_device",
+        flag!(near_device),
+        "--near-device",
+        &OwnOption {
+            value: "",
+            short: "run threads on the NUMA node that their targets' disks are attached to",
+            long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its disks, in the \
+                   order of -a. Where the kernel reports no node, the option has no effect and a note says so.",
+            kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
+            seen_in: "the report; nodes are planned from recorded facts",
+            example: "--near-device",
+        },
+    ),
+    Row::own(
+        "AccessTimes",
+        "access_times",
+        flag!(access_times),
+        "--atime",
+        &OwnOption {
+            value: "",
+            short: "let I/O update the access times of files, as applications do",
+            long: "By default, files are opened with O_NOATIME where the kernel allows it (their owner, or \
+                   CAP_FOWNER): reads do not update access times and cost less. With this option each read may update \
+                   the access time, depending on the mount options (relatime, strictatime), and the file system may \
+                   write it.",
+            kernel: "files are opened without `O_NOATIME`",
+            seen_in: "strace: flags of `openat`; `st_atime`",
+            example: "--atime",
+        },
+    ),
+    Row::own(
+        "MaxIos",
+        "end_after",
+        number!(end_after.ios, 1..=u64::MAX),
+        "--max-ios",
+        &OwnOption {
+            value: "=<n>",
+            short: "end the timespan after this many measured I/Os",
+            long: "Exact over all threads: no further I/O is started. I/Os of the warm-up do not count. -d still ends \
+                   the timespan if it expires first.",
+            kernel: "no I/O is started beyond it",
+            seen_in: "strace: number of calls",
+            example: "--max-ios=100000",
+        },
+    ),
+    Row::own(
+        "MaxBytes",
+        "end_after",
+        number!(size end_after.bytes, 1..=u64::MAX),
+        "--max-bytes",
+        &OwnOption {
+            value: "=<size>[KMGT]",
+            short: "end the timespan after at most this many measured bytes",
+            long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. The warm-up does not count. -d still ends the timespan if it expires first.",
+            kernel: "no I/O is started beyond it",
+            seen_in: "strace: number of calls",
+            example: "--max-bytes=10G",
+        },
+    ),
+    Row::own(
+        "MaxWriteBytes",
+        "end_after",
+        number!(size end_after.written_bytes, 1..=u64::MAX),
+        "--max-write",
+        &OwnOption {
+            value: "=<size>[KMGT]",
+            short: "end the timespan after at most this many written bytes",
+            long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
+                   but not those that create a file (-c). No I/O is started that might exceed it. -d still ends the \
+                   timespan if it expires first.",
+            kernel: "no write is started beyond it, from the warm-up on",
+            seen_in: "strace: number of calls; bytes written in `/proc/PID/io`",
+            example: "--max-write=50G",
+        },
+    ),
+    Row::own(
+        "Rate",
+        "rate_iops",
+        number!(rate_iops, 1..=u32::MAX as u64),
+        "--rate",
+        &OwnOption {
+            value: "=<iops>",
+            short: "open loop: start this many I/Os per second over all threads, whether or not earlier ones have \
+                    completed",
+            long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
+                   Two latencies are reported: service time from start to completion, in DiskSpd's columns, and \
+                   response time from the intended start to completion, in a separate table. -o is the maximum \
+                   outstanding per thread; if it delays starts, the result says so. Not together with -g, -i, -j and \
+                   -O.",
+            kernel: "starts I/Os on a fixed schedule, whether or not earlier ones have completed",
+            seen_in: "the report: intended starts, response times",
+            example: "--rate=5000",
+        },
+    ),
+    Row::own(
+        "RateProcess",
+        "rate_process",
+        words!(rate_process;
+            "constant" / "constant" => Some(RateProcess::Constant),
+            "poisson" / "poisson" => Some(RateProcess::Poisson),
+        ),
+        "--rate-process",
+        &OwnOption {
+            value: "=<constant|poisson>",
+            short: "spacing of the I/Os of --rate: even (constant, the default) or random and independent (poisson)",
+            long: "constant spaces the intended starts evenly over all threads. poisson draws the gaps of each thread \
+                   from an exponential distribution, as with independent clients; the same -z gives the same gaps.",
+            kernel: "spacing of these starts",
+            seen_in: "the report: intended starts, the same for the same seed",
+            example: "--rate-process=poisson",
+        },
+    ),
+    Row::own(
+        "FlushAfterWrites",
+        "flush_after_writes",
+        number!(flush_after_writes, 1..=u32::MAX as u64),
+        "--fdatasync-every",
+        &OwnOption {
+            value: "=<writes>",
+            short: "call fdatasync after every this many writes of a thread, and measure its latency",
+            long: "Simulates database group commit: after this many writes a thread waits for \
+                   its outstanding I/Os, calls fdatasync on the targets it writes to, and continues. Flushes are \
+                   counted and timed as separate operations, in addition to reads and writes. With -Su this is one of \
+                   two ways to write durably; the other is -Suw, where each write is durable when it completes.",
+            kernel: "`fdatasync` after every N writes of a thread",
+            seen_in: "flushes counted by the device; the report",
+            example: "--fdatasync-every=32",
+        },
+    ),
+];
+
+/// `Linux` in a target: what `DiskSpd` does not have.
+pub static LINUX_IN_TARGET: &[Setting<Target>] = &[];

@@ -1,0 +1,127 @@
+//! Rows of the whole profile.
+
+use crate::setting::{Emit, Own, Setting, U32, flag, number, words, write_all};
+use crate::time_span::TIME_SPAN;
+use crate::xml::reader::Reader;
+use crate::xml::writer::Writer;
+use model::profile::{PrecreateFiles, Profile, ResultFormat, TimeSpan, Tracing};
+use roxmltree::Node;
+
+type Row = Setting<Profile>;
+
+/// `Profile`.
+pub static PROFILE: &[Row] = &[
+    Row::new("Progress", "progress_ios", number!(progress_ios, U32))
+        .option("-P")
+        .doc("Prints a dot per this many I/Os of a thread; 0: none (-P)."),
+    Row::new("ExperimentFlags", "experiment_flags", number!(experiment_flags, U32))
+        .option("-:")
+        .doc("-:")
+        .emit(Emit::When(|profile| profile.experiment_flags != 0)),
+    Row::new(
+        "ResultFormat",
+        "result_format",
+        words!(result_format; "text" / "text" => ResultFormat::Text, "xml" / "xml" => ResultFormat::Xml),
+    )
+    .option("-R")
+    .doc("-R")
+    .no_load(),
+    Row::new("Verbose", "verbose", flag!(verbose)).option("-v").doc("-v").no_load(),
+    Row::new("VerboseStats", "verbose_stats", flag!(verbose_stats))
+        .option("-vs")
+        .doc("-vs")
+        .emit(Emit::IfSet)
+        .no_load(),
+    Row::new(
+        "PrecreateFiles",
+        "precreate_files",
+        words!(precreate_files;
+            "UseMaxSize" / "UseMaxSize" => Some(PrecreateFiles::UseMaxSize),
+            "CreateOnlyFilesWithConstantSizes" / "CreateOnlyFilesWithConstantSizes"
+                => Some(PrecreateFiles::OnlyConstantSizes),
+            "CreateOnlyFilesWithConstantOrZeroSizes" / "CreateOnlyFilesWithConstantOrZeroSizes"
+                => Some(PrecreateFiles::OnlyConstantOrZeroSizes),
+        ),
+    )
+    .doc(
+        "Which files are created before the first timespan: all, each with its largest FileSize; only files whose \
+         sizes are all equal and above 0; only files whose sizes above 0 are all equal.",
+    )
+    .emit(Emit::IfSet),
+    Row::new("ETW", "tracing", crate::setting::Codec::Own(&ETW))
+        .option("-e")
+        .emit(Emit::When(|profile| profile.tracing.is_some()))
+        .examples(&[
+            "<Process>true</Process>",
+            "<DiskIO>false</DiskIO>",
+            "<Thread>true</Thread><UsePerfTimer>true</UsePerfTimer>",
+        ]),
+    Row::new("TimeSpans", "time_spans", crate::setting::Codec::Own(&TIME_SPANS)).required(),
+];
+
+static ETW: Own<Profile> = Own {
+    schema: "ETW",
+    attributes: &[],
+    read: |reader, node, profile| {
+        let mut tracing = Tracing::default();
+        reader.children(node, TRACING, &mut tracing);
+        // Any child, whatever it says, switches tracing on.
+        profile.tracing = node.children().any(|child| child.is_element()).then_some(tracing);
+    },
+    write: |xml, name, profile| {
+        if let Some(tracing) = &profile.tracing {
+            xml.inside(name, |xml| write_all(xml, TRACING, tracing));
+        }
+    },
+    shown: |profile| {
+        let on =
+            |tracing: &Tracing| TRACING.iter().filter_map(|class| class.shown(tracing)).collect::<Vec<_>>().join(" ");
+        profile.tracing.as_ref().map(on).unwrap_or_default()
+    },
+};
+
+type Class = Setting<Tracing>;
+
+/// `ETW`.
+pub(crate) static TRACING: &[Class] = &[
+    Class::new("Process", "process", flag!(process)).option("-ePROCESS"),
+    Class::new("Thread", "thread", flag!(thread)).option("-eTHREAD"),
+    Class::new("ImageLoad", "image_load", flag!(image_load)).option("-eIMAGE_LOAD"),
+    Class::new("DiskIO", "disk_io", flag!(disk_io)).option("-eDISK_IO"),
+    Class::new("MemoryPageFaults", "memory_page_faults", flag!(memory_page_faults)).option("-eMEMORY_PAGE_FAULTS"),
+    Class::new("MemoryHardFaults", "memory_hard_faults", flag!(memory_hard_faults)).option("-eMEMORY_HARD_FAULTS"),
+    Class::new("Network", "network", flag!(network)).option("-eNETWORK"),
+    Class::new("Registry", "registry", flag!(registry)).option("-eREGISTRY"),
+    Class::new("UsePagedMemory", "use_paged_memory", flag!(use_paged_memory)).option("-ep"),
+    Class::new("UsePerfTimer", "use_perf_timer", flag!(use_perf_timer)).option("-eq"),
+    Class::new("UseSystemTimer", "use_system_timer", flag!(use_system_timer)).option("-es"),
+    Class::new("UseCyclesCounter", "use_cycles_counter", flag!(use_cycles_counter)).option("-ec"),
+];
+
+static TIME_SPANS: Own<Profile> = Own {
+    schema: "TimeSpans",
+    attributes: &[],
+    read: time_spans,
+    write: |xml, name, profile| {
+        xml.inside(name, |xml| {
+            for span in &profile.time_spans {
+                xml.inside("TimeSpan", |xml| write_all(xml, TIME_SPAN, span));
+            }
+        });
+    },
+    shown: |profile| format!("{} timespans", profile.time_spans.len()),
+};
+
+fn time_spans(reader: &mut Reader, node: Node<'_, '_>, profile: &mut Profile) {
+    for item in reader.items(node, &[("TimeSpan", &[])]) {
+        let mut span = if reader.is_strict() { TimeSpan::default() } else { TimeSpan::of_results() };
+        reader.children(item, TIME_SPAN, &mut span);
+        profile.time_spans.push(span);
+    }
+}
+
+/// The profile as a document; `format` is what its `ResultFormat` says.
+pub(crate) fn write(xml: &mut Writer, profile: &Profile, format: ResultFormat) {
+    let profile = Profile { result_format: format, ..profile.clone() };
+    xml.inside("Profile", |xml| write_all(xml, PROFILE, &profile));
+}

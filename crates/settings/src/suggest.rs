@@ -1,0 +1,42 @@
+//! Suggestions for misspelt names.
+
+/// Names at an edit distance of at most 2 from `word`, or that begin with it.
+pub fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    names.filter(|name| distance(word, name) <= 2 || (word.len() > 1 && name.starts_with(word))).collect()
+}
+
+/// Number of characters to insert, remove or replace (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_counted() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("same", "same"), 0);
+    }
+
+    #[test]
+    fn one_or_two_slips_are_near() {
+        let names = ["overwrite", "recreate", "plan"];
+        assert_eq!(near("overwirte", names.into_iter()), ["overwrite"]);
+        assert_eq!(near("over", names.into_iter()), ["overwrite"]);
+        assert_eq!(near("x", names.into_iter()), Vec::<&str>::new());
+    }
+}

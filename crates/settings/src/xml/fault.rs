@@ -1,0 +1,76 @@
+//! What is wrong with a profile, and where.
+
+use std::fmt;
+
+/// One fault of an XML profile. Its text is `file:line:column: <Element>: what is wrong`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XmlFault {
+    /// The file, as the user wrote it.
+    pub file: String,
+    /// Where in it; `None` if the file as a whole is at fault.
+    pub position: Option<Position>,
+    /// The element that it is about, if it is about one.
+    pub element: Option<String>,
+    /// What is wrong and what would be right, without a full stop.
+    pub message: String,
+}
+
+/// A place in a text; both numbers begin with 1 and count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Line.
+    pub line: u32,
+    /// Column, in characters.
+    pub column: u32,
+}
+
+impl Position {
+    /// The position after `text`.
+    pub(crate) fn behind(text: &str) -> Self {
+        let line = 1 + text.bytes().filter(|&byte| byte == b'\n').count();
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        Self { line: line as u32, column: 1 + last_line.chars().count() as u32 }
+    }
+}
+
+impl fmt::Display for XmlFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file)?;
+        if let Some(position) = self.position {
+            write!(f, "{}:{}:", position.line, position.column)?;
+        }
+        if let Some(element) = &self.element {
+            write!(f, " <{element}>:")?;
+        }
+        write!(f, " {}", self.message)
+    }
+}
+
+/// Why a document is not read at all.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) position: Option<Position>,
+    pub(crate) message: String,
+}
+
+impl Refused {
+    /// For the file as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> Self {
+        Self { position: None, message: message.into() }
+    }
+
+    /// For what stands at a place.
+    pub(crate) fn at(position: Position, message: impl Into<String>) -> Self {
+        Self { position: Some(position), message: message.into() }
+    }
+}
+
+/// Text of the user for a message: in quotes, short, on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    let mut shown: String = text.chars().take(CHARACTERS_MAX).flat_map(char::escape_debug).collect();
+    if text.chars().nth(CHARACTERS_MAX).is_some() {
+        shown.push_str("...");
+    }
+    format!("'{shown}'")
+}
