@@ -283,6 +283,29 @@ impl Stack {
         }
     }
 
+    /// Takes the numbers of files below loop devices anew. One in an overlay changes when the lower file that it
+    /// was copied from is deleted.
+    pub(super) fn renumber(&mut self) {
+        let numbers: Vec<Option<Node>> = self.loops.iter().map(|device| self.backing_of(device)).collect();
+        for (device, number) in self.loops.iter_mut().zip(numbers) {
+            device.backing = number.unwrap_or(device.backing);
+        }
+    }
+
+    /// The file below a loop device, by what the kernel has open; `None` for a device.
+    fn backing_of(&self, device: &LoopDevice) -> Option<Node> {
+        if matches!(device.backing, Node::Device(_)) {
+            return None;
+        }
+        let mut command = self.command(Path::new("losetup"));
+        command.args(["--noheadings", "--output", "BACK-MAJ:MIN,BACK-INO"]).arg(&device.path);
+        let listed = process::run(command, &self.scratch).ok()?.stdout;
+        let (file_system, inode) = listed.trim().split_once(char::is_whitespace)?;
+        let (major, minor) = file_system.split_once(':')?;
+        let file_system = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+        Some(Node::File(file_system, inode.trim().parse().ok()?))
+    }
+
     /// All bytes now.
     pub(super) fn snapshot(&self) -> std::io::Result<Snapshot> {
         for mount in self.device_mounts.iter().filter(|mount| !mount.is_read_only) {
@@ -352,7 +375,6 @@ impl Drop for Stack {
     }
 }
 
-/// True if any swap space has pages of somebody.
 /// Pages that the kernel has written to swap since it started.
 fn swapped_out() -> u64 {
     let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
@@ -360,6 +382,7 @@ fn swapped_out() -> u64 {
     count.unwrap_or(0)
 }
 
+/// True if any swap space has pages of somebody.
 fn is_swapping() -> bool {
     let list = fs::read_to_string("/proc/swaps").unwrap_or_default();
     list.lines().skip(1).any(|line| line.split_whitespace().nth(3).is_some_and(|used| used != "0"))

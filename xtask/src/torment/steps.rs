@@ -56,6 +56,7 @@ pub(super) fn build(stack: &mut Stack, random: &mut Random) {
             // One for which there is nothing here is left out.
             step(stack, random);
             stack.forget_nameless();
+            stack.renumber();
         }
     }
 }
