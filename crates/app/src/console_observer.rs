@@ -4,6 +4,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
+use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -220,7 +221,7 @@ fn live_line(live: &Live) -> String {
         phase_name(live.phase),
         live.left_ns as f64 / 1e9,
         per_second(live.ios),
-        per_second(live.bytes) / f64::from(1 << 20),
+        mib(per_second(live.bytes)),
     )
 }
 

@@ -134,7 +134,7 @@ fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
         std::thread::sleep(Duration::from_millis(3200));
         run.go_on();
         let run = run.finish();
-        run.expect_status(0).expect_stdout(&["NOTE: the process did not run for "]);
+        run.expect_status(0).expect_stdout(&["NOTE: the process did not run for ", "lasted until the end"]);
         let report = Report::of(&run.stdout);
         assert!((2.99..3.1).contains(&report.seconds), "what came after the end was measured too\n{run}");
     }

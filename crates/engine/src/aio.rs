@@ -10,7 +10,6 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
-use sys::mapping::Mapping;
 
 /// `struct iocb` of `include/uapi/linux/aio_abi.h`, little-endian.
 #[derive(Clone, Copy, Default)]
@@ -60,10 +59,6 @@ pub struct AioEngine {
     /// Operations submitted to the kernel that have not completed.
     submitted: u32,
 }
-
-// SAFETY: the raw pointers in `staged` point into `prepared`, whose box moves with this value and is used by
-// nobody else.
-unsafe impl Send for AioEngine {}
 
 impl AioEngine {
     /// A context for `slots` requests.
@@ -217,8 +212,8 @@ impl Engine for AioEngine {
         self.submitted + (self.staged.len() + self.done.len()) as u32
     }
 
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        self.regions.get_mut(region)
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.regions.fill(op, fill)
     }
 }
 

@@ -22,6 +22,19 @@ impl Region {
             Self::Shared(mapping) => mapping,
         }
     }
+
+    /// As [`crate::Engine::fill`]. Bytes are copied in and no reference to them is made, so filling the buffer of a
+    /// write that is under way would only mix what is written; that of a read is refused.
+    ///
+    /// # Panics
+    ///
+    /// If the operation reads, or leaves its region.
+    pub(crate) fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        assert!(op.write, "only what is written is filled");
+        let Self::Own(mapping) = self else { return false };
+        mapping.fill(op.region_offset, u64::from(op.length), fill);
+        true
+    }
 }
 
 /// The regions of one engine.
@@ -53,11 +66,8 @@ impl Regions {
         NonNull::new(address).expect("memory is never mapped at address 0")
     }
 
-    pub(crate) fn get_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        match self.regions.get_mut(region as usize) {
-            Some(Region::Own(mapping)) => Some(mapping),
-            _ => None,
-        }
+    pub(crate) fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.regions[op.region as usize].fill(op, fill)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Mapping> {

@@ -17,7 +17,6 @@ pub mod target;
 pub mod uring;
 
 use std::io;
-use sys::mapping::Mapping;
 
 /// Number of a request; it has one operation in flight at most.
 pub type SlotId = u32;
@@ -180,6 +179,7 @@ pub trait Engine {
     /// Operations staged or in flight that have not been taken.
     fn in_flight(&self) -> u32;
 
-    /// A buffer region, to change what writes contain; `None` if it is shared with other threads.
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping>;
+    /// Fills the buffer of a write that is not under way; leaves a region that is shared with other threads as it is,
+    /// and says so with false.
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool;
 }

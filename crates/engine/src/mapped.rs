@@ -10,7 +10,6 @@ use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use std::io;
 use sys::file_mapping::{FileMapping, Persist};
-use sys::mapping::Mapping;
 
 /// A mapped target and what follows each write to it.
 #[derive(Debug)]
@@ -132,11 +131,10 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         self.inner.in_flight() + self.operations.in_flight()
     }
 
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        match self.regions.get_mut(region as usize).and_then(Option::as_mut) {
-            Some(Region::Own(memory)) => Some(memory),
-            Some(Region::Shared(_)) => None,
-            None => self.inner.region_mut(region),
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        match self.regions.get_mut(op.region as usize).and_then(Option::as_mut) {
+            Some(region) => region.fill(op, fill),
+            None => self.inner.fill(op, fill),
         }
     }
 }

@@ -4,7 +4,6 @@ use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
 use std::io;
-use sys::mapping::Mapping;
 
 /// Every operation transfers its whole length.
 #[derive(Debug)]
@@ -64,7 +63,7 @@ impl Engine for NullEngine {
         self.done.len() as u32
     }
 
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        self.regions.get_mut(region)
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.regions.fill(op, fill)
     }
 }

@@ -35,6 +35,15 @@ impl RingHandle {
         Self { number, flags: flags | IoringEnterFlags::GETEVENTS }
     }
 
+    /// A handle that the kernel refuses at each call.
+    #[cfg(test)]
+    pub(crate) fn not_a_ring(file: std::os::fd::OwnedFd) -> Self {
+        use std::os::fd::IntoRawFd;
+        // SAFETY: open until the process ends.
+        let number = unsafe { BorrowedFd::borrow_raw(file.into_raw_fd()) };
+        Self { number, flags: IoringEnterFlags::GETEVENTS }
+    }
+
     /// Gives the index back; a ring stays open as long as it is registered.
     pub(crate) fn unregister(self, ring: &IoUring) {
         if self.flags.contains(IoringEnterFlags::REGISTERED_RING) {

@@ -6,6 +6,9 @@ use std::io;
 /// How long the kernel's submission thread looks for work before it sleeps.
 const SUBMISSION_POLL_IDLE_MS: u32 = 1000;
 
+/// Most entries of a submission queue (`IORING_MAX_ENTRIES` in `io_uring/io_uring.c`).
+pub(crate) const ENTRIES_MAX: u32 = 32_768;
+
 /// How a ring is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSettings {
@@ -22,7 +25,7 @@ pub struct RingSettings {
 
 /// Makes a ring, leaving out flags that the kernel does not know, newest first.
 pub(crate) fn build(slots: u32, settings: RingSettings) -> io::Result<(IoUring, Option<&'static str>)> {
-    let entries = slots.clamp(1, 32_768);
+    let entries = slots.clamp(1, ENTRIES_MAX);
     let completions = slots.saturating_mul(2).clamp(2, 131_072).next_power_of_two();
     downwards(settings, |flags| {
         let mut builder = IoUring::builder();

@@ -11,7 +11,6 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::slice;
-use sys::mapping::Mapping;
 
 /// `pread` and `pwrite`, one staged operation after the other.
 #[derive(Debug)]
@@ -104,8 +103,8 @@ impl<C: Clock> Engine for SyncEngine<C> {
         self.operations.in_flight()
     }
 
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        self.regions.get_mut(region)
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.regions.fill(op, fill)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::ring_handle::RingHandle;
-use crate::ring_setup::{RingSettings, build};
+use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -40,6 +40,8 @@ pub struct UringEngine {
     registered: bool,
     /// Entries of the submission queue that the kernel has not taken.
     staged: u32,
+    /// Operations for which the submission queue had no room: only with more requests than the kernel gives entries.
+    spilled: Vec<(SlotId, bool, u64)>,
     /// Operations staged or in flight.
     outstanding: u32,
     /// Cancellations in flight.
@@ -48,6 +50,8 @@ pub struct UringEngine {
     takes_deadlines: bool,
     /// A kernel thread takes submissions, and may have to be woken.
     submission_polling: bool,
+    /// `submission_polling`, or operations were spilled: one flag, which each push looks at.
+    is_special: bool,
 }
 
 impl UringEngine {
@@ -72,6 +76,8 @@ impl UringEngine {
         let engine = Self {
             takes_deadlines: ring.params().is_feature_ext_arg(),
             submission_polling: settings.submission_polling,
+            is_special: settings.submission_polling,
+            spilled: Vec::with_capacity(slots.saturating_sub(ENTRIES_MAX) as usize),
             handle: RingHandle::register(&ring),
             ring: ManuallyDrop::new(ring),
             files: ManuallyDrop::new(files),
@@ -95,14 +101,48 @@ impl UringEngine {
         }
     }
 
-    /// Wakes the kernel's thread if it went to sleep.
+    /// A push while operations are spilled, or to a kernel thread that polls.
     #[cold]
-    fn push_polling(&mut self, least: u32) -> io::Result<Pushed> {
-        match self.ring.submitter().submit_and_wait(least as usize) {
-            // It takes all, some time.
-            Ok(_) => Ok(self.took(self.staged)),
-            Err(error) => Self::refused(error),
+    fn push_special(&mut self, least: u32) -> io::Result<Pushed> {
+        let mut all = Pushed::default();
+        loop {
+            let spilled = self.spilled.len();
+            match self.hand_over(if spilled == 0 { least } else { 0 }) {
+                Ok(pushed) => all.submitted += pushed.submitted,
+                Err(error) => return Self::refused(error).map(|_| all),
+            }
+            self.refill();
+            // The queue may stay full until something has completed.
+            if self.spilled.len() == spilled {
+                return Ok(all);
+            }
         }
+    }
+
+    /// Hands over what is in the submission queue; wakes the kernel's thread if it went to sleep.
+    fn hand_over(&mut self, least: u32) -> io::Result<Pushed> {
+        if self.submission_polling {
+            self.ring.submitter().submit_and_wait(least as usize)?;
+            // It takes all, some time.
+            return Ok(self.took(self.staged));
+        }
+        // SAFETY: as in `push`.
+        let submitted = unsafe { self.handle.enter(self.staged, least) }?;
+        Ok(self.took(submitted))
+    }
+
+    /// Stages operations that were spilled, as far as there is room.
+    fn refill(&mut self) {
+        let queue = self.ring.submission();
+        let room = queue.capacity() - queue.len();
+        drop(queue);
+        let mut spilled = std::mem::take(&mut self.spilled);
+        let count = room.min(spilled.len());
+        // Staging counts them again.
+        self.outstanding -= count as u32;
+        self.stage_each(spilled.drain(..count));
+        self.is_special = self.submission_polling || !spilled.is_empty();
+        self.spilled = spilled;
     }
 
     /// The kernel took so many of the staged.
@@ -114,6 +154,9 @@ impl UringEngine {
 
     #[inline(never)]
     fn push_until(&mut self, count: u32, deadline_ns: u64) -> io::Result<Pushed> {
+        if !self.spilled.is_empty() {
+            self.push_special(0)?;
+        }
         if self.takes_deadlines {
             let left = deadline_ns.saturating_sub(sys::clock::monotonic_ns());
             let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
@@ -146,21 +189,8 @@ impl UringEngine {
 
     /// Completions that can still arrive.
     fn pending(&self) -> u32 {
-        self.outstanding + self.cancelling
+        self.outstanding + self.cancelling - self.spilled.len() as u32
     }
-}
-
-/// Hands over what is in the submission queue, which is full: only with more requests than a ring has entries
-/// (32768). Errors come back with the next `push`. Gives the number that the kernel took.
-#[cold]
-fn make_room(ring: &IoUring) -> u32 {
-    ring.submitter().submit().map_or_else(
-        |_| {
-            std::thread::yield_now();
-            0
-        },
-        |taken| taken as u32,
-    )
 }
 
 /// Where `off` is in `struct io_uring_sqe` (`include/uapi/linux/io_uring.h`), in words of 8 bytes.
@@ -232,7 +262,7 @@ impl Engine for UringEngine {
     #[expect(clippy::inline_always, reason = "a call for each costs 20 of the 150 instructions of an I/O (callgrind)")]
     #[inline(always)]
     fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, bool, u64)>) {
-        let Self { ring, prepared, staged, outstanding, .. } = self;
+        let Self { ring, prepared, staged, outstanding, spilled, is_special, .. } = self;
         let count = operations.len() as u32;
         *staged += count;
         *outstanding += count;
@@ -244,10 +274,10 @@ impl Engine for UringEngine {
             set_offset(entry, offset);
             // SAFETY: `prepare` made it: its buffer lies in a region of the engine (`Regions::address` checked it),
             // which outlives the operation, and its file is registered. Any offset may go to the kernel.
-            while unsafe { queue.push(entry) }.is_err() {
-                drop(queue);
-                *staged -= make_room(ring);
-                queue = ring.submission();
+            if unsafe { queue.push(entry) }.is_err() {
+                *staged -= 1;
+                *is_special = true;
+                spilled.push((slot, write, offset));
             }
         }
     }
@@ -262,8 +292,8 @@ impl Engine for UringEngine {
             Wait::Poll => 0,
             Wait::Until { count, deadline_ns } => return self.push_until(count, deadline_ns),
         };
-        if self.submission_polling {
-            return self.push_polling(least);
+        if self.is_special {
+            return self.push_special(least);
         }
         // SAFETY: this engine has the ring, and the buffers and files of every operation until it has come back.
         match unsafe { self.handle.enter(self.staged, least) } {
@@ -306,6 +336,10 @@ impl Engine for UringEngine {
     }
 
     fn cancel_all(&mut self) {
+        // These never began.
+        self.outstanding -= self.spilled.len() as u32;
+        self.spilled.clear();
+        self.is_special = self.submission_polling;
         if self.cancelling > 0 {
             return;
         }
@@ -322,8 +356,8 @@ impl Engine for UringEngine {
         self.outstanding
     }
 
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        self.regions.get_mut(region)
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.regions.fill(op, fill)
     }
 }
 
@@ -351,6 +385,37 @@ impl Drop for UringEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn submission_that_keeps_failing_is_an_error() {
+        const SLOTS: u32 = ENTRIES_MAX + 100;
+        let file = || std::fs::File::open("/dev/zero").expect("there is one");
+        let region = Region::Own(Mapping::new(4096, 0).expect("a page fits"));
+        let settings = RingSettings {
+            register_buffers: false,
+            submission_polling: false,
+            completion_polling: false,
+            deferred_completions: true,
+        };
+        let Ok((mut engine, _)) = UringEngine::new(SLOTS, settings, vec![file().into()], vec![region]) else {
+            return println!("skipped: io_uring is not available here");
+        };
+        let ring = std::mem::replace(&mut engine.handle, RingHandle::not_a_ring(file().into()));
+        (0..SLOTS).for_each(|slot| engine.stage(slot, &Op { length: 4096, ..Op::default() }));
+        for wait in [Wait::Poll, Wait::For { count: 1 }] {
+            let error = engine.push(wait).expect_err("a file takes no operations");
+            assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+        }
+        assert_eq!(engine.in_flight(), SLOTS);
+        engine.handle = ring;
+        let mut count = 0;
+        while engine.in_flight() > 0 {
+            engine.push(Wait::For { count: 1 }).expect("the ring takes them");
+            engine.look();
+            engine.take(u32::MAX, |_| count += 1);
+        }
+        assert_eq!(count, SLOTS);
+    }
 
     #[test]
     fn an_offset_goes_where_the_library_puts_it() {

@@ -13,6 +13,7 @@ use hot::clock::Clock;
 use model::plan::OpenPlan;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use sys::file_mapping::FileMapping;
 use sys::lease::WriteLease;
 use sys::mapping::Mapping;
@@ -100,11 +101,34 @@ fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
     let bytes = std::fs::read(path).expect("the file is there");
     assert!(bytes[3 * BLOCK as usize..4 * BLOCK as usize].iter().all(|&byte| byte == 0xA5));
     assert!(bytes[2 * BLOCK as usize..3 * BLOCK as usize].iter().all(|&byte| byte == 2));
-    engine.stage(1, &read(1, 7 * BLOCK));
+    prepared_operations_go_where_they_are_sent(engine, path);
+}
+
+/// Each request is prepared once and then sent to one place after the other, as runs do.
+fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &Path) {
+    for slot in 0..4 {
+        engine.prepare(slot, &read(slot, 0));
+        engine.prepare(slot, &Op { write: true, ..read(slot, 0) });
+    }
+    let place = |block: u32| u64::from(block) * BLOCK;
+    for round in 0..3 {
+        // Each of four blocks is read into a buffer, and written from there to a place four blocks on.
+        let from = |slot: u32| round * 4 + slot;
+        engine.stage_each((0..4).map(|slot| (slot, false, place(from(slot)))));
+        let done = finish(engine);
+        assert!(done.len() == 4 && done.iter().all(|done| done.result == BLOCK as i32), "{done:?}");
+        engine.stage_each((0..4).map(|slot| (slot, true, place(from(slot) + 4))));
+        assert_eq!(finish(engine).len(), 4);
+    }
+    let bytes = std::fs::read(path).expect("the file is there");
+    let first = |block: u32| bytes[place(block) as usize + 17];
+    assert!((4..16).all(|block| first(block) == first(block % 4)), "{:?}", (0..16).map(first).collect::<Vec<_>>());
+    // New content goes out with the next write of what was prepared.
+    let write = Op { write: true, ..read(2, 0) };
+    assert!(engine.fill(&write, |part, _| part.fill(0x5A)));
+    engine.stage_prepared(2, true, place(5));
     assert_eq!(finish(engine)[0].result, BLOCK as i32);
-    let mut byte = [0];
-    engine.region_mut(0).expect("an own region").read(BLOCK + 17, &mut byte);
-    assert_eq!(byte, [7]);
+    assert_eq!(std::fs::read(path).expect("the file is there")[place(5) as usize..place(6) as usize], [0x5A; 4096]);
 }
 
 /// Short reads, end of file and errors come back as results, each once.
@@ -136,6 +160,25 @@ fn the_ring_conforms_in_every_form() {
         let Some(mut engine) = ring(&path, 4, settings) else { continue };
         transfers_reach_their_place(&mut engine, &path);
         results_are_the_kernels(&mut engine, 16);
+    }
+}
+
+#[test]
+fn a_sleeping_submission_thread_is_woken_by_polling() {
+    let (_folder, path) = file_of(16);
+    let settings = RingSettings { submission_polling: true, ..PLAIN };
+    let Some(mut engine) = ring(&path, 4, settings) else { return };
+    for _ in 0..2 {
+        // Longer than it looks for work before it sleeps.
+        std::thread::sleep(Duration::from_millis(1500));
+        (0..4).for_each(|slot| engine.stage(slot, &read(slot, 0)));
+        let end = Instant::now() + Duration::from_mins(1);
+        while engine.in_flight() > 0 {
+            assert!(Instant::now() < end, "it still sleeps");
+            engine.push(Wait::Poll).expect("polling is no error");
+            assert!(taken(&mut engine, u32::MAX).iter().all(|done| done.result == BLOCK as i32));
+            std::thread::yield_now();
+        }
     }
 }
 

@@ -102,6 +102,9 @@ pub enum Note {
     ProcessPaused {
         /// For how long, in nanoseconds.
         pause_ns: u64,
+        /// The part of it that lasted to the end of the measurement: I/Os that it delayed completed after the end.
+        #[serde(default)]
+        at_end_ns: u64,
     },
     /// The TSC, which latencies are measured with, drifted from the kernel clock.
     ClocksDisagree {
@@ -295,7 +298,7 @@ impl fmt::Display for Note {
             Self::LiveLinesDropped { lines } => {
                 write!(f, "--live-json: {lines} lines were dropped because the reader was too slow")
             }
-            Self::ProcessPaused { pause_ns } => process_paused(f, *pause_ns),
+            Self::ProcessPaused { pause_ns, at_end_ns } => process_paused(f, *pause_ns, *at_end_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
@@ -370,13 +373,19 @@ fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Resul
     )
 }
 
-fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64) -> fmt::Result {
+fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64, at_end_ns: u64) -> fmt::Result {
+    let seconds = |ns: u64| ns as f64 / 1e9;
     write!(
         f,
         "the process did not run for {:.1} s of the measurement (stopped by a signal, or not scheduled); rates cover \
-         the whole time, and latencies include the pause",
-        pause_ns as f64 / 1e9
-    )
+         the whole time, and latencies ",
+        seconds(pause_ns)
+    )?;
+    match at_end_ns {
+        0 => f.write_str("include the pause"),
+        _ if at_end_ns == pause_ns => f.write_str("do not include the pause, which lasted until the end"),
+        _ => write!(f, "include the pause, except its last {:.1} s, which lasted until the end", seconds(at_end_ns)),
+    }
 }
 
 fn cpu_awaited(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {

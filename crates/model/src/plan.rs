@@ -323,11 +323,6 @@ impl EngineKind {
             Self::Null => "null",
         }
     }
-
-    /// The engine with this word.
-    pub fn from_option(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.option() == word)
-    }
 }
 
 /// How a request finds its target.

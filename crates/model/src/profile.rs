@@ -362,18 +362,6 @@ pub struct EndAfter {
     pub written_bytes: Option<u64>,
 }
 
-impl EndAfter {
-    /// These limits, or `other`'s where there are none.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            ios: self.ios.or(other.ios),
-            bytes: self.bytes.or(other.bytes),
-            written_bytes: self.written_bytes.or(other.written_bytes),
-        }
-    }
-}
-
 impl fmt::Display for EndAfter {
     /// As options: `--max-ios=1000, --max-write=1048576`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -67,7 +67,15 @@ pub(crate) fn run_time_span(
     control.keep_phases();
     let all_ended = worker_threads.wait_for_end();
     control.tell_last_counts();
-    let Control { phases, cpu_before, cpu_after, sections, pause_ns, io_worker_threads, .. } = control;
+    let Control {
+        phases,
+        cpu_before,
+        cpu_after,
+        sections,
+        pause: Pause { pause_ns, at_end_ns },
+        io_worker_threads,
+        ..
+    } = control;
     let deviation_ns = clock.0.deviation_ns();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
@@ -76,7 +84,7 @@ pub(crate) fn run_time_span(
     gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
     let threads = io_worker_threads;
     record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
-    record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns }));
+    record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns, at_end_ns }));
     record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
     if all_ended {
         worker_threads.join();
@@ -119,7 +127,7 @@ struct Control<'a> {
     sections: Option<SectionSums>,
     dots: u64,
     /// How long the process was kept from running during the measurement.
-    pause_ns: u64,
+    pause: Pause,
     /// Kernel threads that did I/Os for this process, the most seen at a time: they end with the rings, so
     /// none may be left at the end.
     io_worker_threads: u64,
@@ -159,7 +167,7 @@ impl<'a> Control<'a> {
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             sections: worker_threads.layout.sections().map(SectionSums::new),
             dots: 0,
-            pause_ns: 0,
+            pause: Pause::default(),
             io_worker_threads: 0,
             due_ns: start_ns + TICK_NS,
         }
@@ -253,7 +261,7 @@ impl<'a> Control<'a> {
     /// The time. What it is later than it was due is a pause.
     fn look_at_clock(&mut self) -> u64 {
         let now = sys::clock::monotonic_ns();
-        self.pause_ns += pause_ns(&self.phases, self.due_ns, now);
+        self.pause.add(&self.phases, self.due_ns, now);
         self.due_ns = now + TICK_NS;
         now
     }
@@ -320,13 +328,26 @@ impl<'a> Control<'a> {
     }
 }
 
-/// What a look at the clock that was due at `due_ns` and came at `now_ns` tells of a pause: as much of
-/// it as was in the measurement.
-fn pause_ns(phases: &Phases, due_ns: u64, now_ns: u64) -> u64 {
-    if now_ns.saturating_sub(due_ns) < PAUSE_NS {
-        return 0;
+/// Time of the measurement in which the process did not run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pause {
+    pause_ns: u64,
+    /// The part that lasted until the end.
+    at_end_ns: u64,
+}
+
+impl Pause {
+    /// The clock was due to be looked at at `due_ns`, and was at `now_ns`.
+    fn add(&mut self, phases: &Phases, due_ns: u64, now_ns: u64) {
+        if now_ns.saturating_sub(due_ns) < PAUSE_NS {
+            return;
+        }
+        let measured_ns = now_ns.min(phases.cool_down_ns).saturating_sub(due_ns.max(phases.measure_ns));
+        self.pause_ns += measured_ns;
+        if now_ns >= phases.cool_down_ns {
+            self.at_end_ns += measured_ns;
+        }
     }
-    now_ns.min(phases.cool_down_ns).saturating_sub(due_ns.max(phases.measure_ns))
 }
 
 /// Measured time: from the begin of the measurement to its end or the stop.
@@ -430,12 +451,17 @@ mod tests {
     fn only_long_pauses_count_and_only_inside_the_measurement() {
         let s = 1_000_000_000;
         let phases = Phases { start_ns: 0, measure_ns: 10 * s, cool_down_ns: 20 * s, end_ns: 25 * s };
-        assert_eq!(pause_ns(&phases, 12 * s, 12 * s + s / 2), 0);
-        assert_eq!(pause_ns(&phases, 12 * s, 15 * s), 3 * s);
-        assert_eq!(pause_ns(&phases, 5 * s, 12 * s), 2 * s);
-        assert_eq!(pause_ns(&phases, 19 * s, 60 * s), s);
-        assert_eq!(pause_ns(&phases, 2 * s, 9 * s), 0);
-        assert_eq!(pause_ns(&phases, 21 * s, 60 * s), 0);
+        let pause = |due_ns, now_ns| {
+            let mut pause = Pause::default();
+            pause.add(&phases, due_ns, now_ns);
+            (pause.pause_ns, pause.at_end_ns)
+        };
+        assert_eq!(pause(12 * s, 12 * s + s / 2), (0, 0));
+        assert_eq!(pause(12 * s, 15 * s), (3 * s, 0));
+        assert_eq!(pause(5 * s, 12 * s), (2 * s, 0));
+        assert_eq!(pause(19 * s, 60 * s), (s, s));
+        assert_eq!(pause(2 * s, 9 * s), (0, 0));
+        assert_eq!(pause(21 * s, 60 * s), (0, 0));
     }
 
     // Shows faults: The clock of the latencies stops or is slow

@@ -230,9 +230,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     fn start_unprepared(&mut self, work: &Work, id: SlotId, write: bool, offset: u64) {
         let op = Op { offset, ..work.op(id - work.first_slot, write, self.rng) };
         if op.write && work.randomize {
-            if let Some(memory) = self.engine.region_mut(op.region) {
-                memory.fill(op.region_offset, u64::from(work.block), |part, _| fill::random(part, self.rng));
-            }
+            self.engine.fill(&op, |part, _| fill::random(part, self.rng));
             // Making the content is not part of the I/O.
             self.slots[id as usize].started_ns = self.clock.now_ns();
         }

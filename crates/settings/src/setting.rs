@@ -262,7 +262,7 @@ impl<T> Setting<T> {
             Emit::IfSet => match &self.codec {
                 Codec::Flag(get, _) => get(of),
                 Codec::Number(field, _) => (field.get)(of).is_some(),
-                Codec::Word(words) => words.iter().any(|word| (word.is_set)(of)),
+                Codec::Word(words) => word_in(words, of).is_some(),
                 Codec::Own(_) => true,
             },
         }
@@ -278,7 +278,7 @@ impl<T> Setting<T> {
             Codec::Flag(get, _) => get(of).then(String::new)?,
             Codec::Number(field, _) if field.is_size => short_size((field.get)(of)?),
             Codec::Number(field, _) => (field.get)(of)?.to_string(),
-            Codec::Word(words) => words.iter().find(|word| (word.is_set)(of))?.argument.to_owned(),
+            Codec::Word(words) => word_in(words, of)?.argument.to_owned(),
             Codec::Own(own) => (own.shown)(of),
         };
         let (option, element) = (self.option, self.element);
@@ -338,7 +338,7 @@ impl<T> Setting<T> {
                 }
             }
             Codec::Word(words) => {
-                if let Some(word) = words.iter().find(|word| (word.is_set)(from)) {
+                if let Some(word) = word_in(words, from) {
                     (word.set)(to);
                 }
             }
@@ -393,13 +393,18 @@ impl<T> Setting<T> {
                 }
             }
             Codec::Word(words) => {
-                if let Some(word) = words.iter().find(|word| (word.is_set)(of)) {
+                if let Some(word) = word_in(words, of) {
                     xml.element(self.element, word.name);
                 }
             }
             Codec::Own(own) => (own.write)(xml, self.element, of),
         }
     }
+}
+
+/// The word that a field has.
+fn word_in<'a, T>(words: &'a [Word<T>], of: &T) -> Option<&'a Word<T>> {
+    words.iter().find(|word| (word.is_set)(of))
 }
 
 /// Writes all rows in their order.

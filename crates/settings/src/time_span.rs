@@ -150,14 +150,11 @@ static BATCH: Own<IoRing> = Own {
     schema: "IoRingBatchSize",
     attributes: &["Percent"],
     read: |reader, node, ring| {
-        let is_percent = match node.attribute("Percent") {
-            Some(text) if reader.is_strict() => {
-                let read = value::flag(text).map_err(|message| format!("attribute Percent: {message}"));
-                reader.read(node, read).unwrap_or(false)
-            }
-            Some(text) => value::flag(text).unwrap_or(false),
-            None => false,
-        };
+        let flag = node.attribute("Percent").map(|text| {
+            let flag = value::flag(text);
+            flag.map_err(|message| format!("attribute Percent: {message}"))
+        });
+        let is_percent = flag.is_some_and(|flag| reader.known(node, flag).unwrap_or(false));
         let most = if is_percent { 100 } else { IO_RING_BATCH_MAX };
         let Some(size) = reader.number(node, &(1..=u64::from(most))) else { return };
         let size = u32::try_from(size).unwrap_or(u32::MAX);

@@ -6,7 +6,7 @@ use model::expectation::Stated;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
 use model::profile::{Profile, ResultFormat, TimeSpan};
-use settings::LINUX_IN_TIME_SPAN;
+use settings::{LINUX_IN_TIME_SPAN, TIME_SPAN};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -202,14 +202,6 @@ pub enum Loaded {
 /// Options that apply to typed profiles and to those from `-X`; `None` and `false` = not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `-d`
-    pub duration_s: Option<u32>,
-    /// `-W`
-    pub warm_up_s: Option<u32>,
-    /// `-C`
-    pub cool_down_s: Option<u32>,
-    /// `-z`
-    pub random_seed: Option<u32>,
     /// `-R`
     pub result_format: Option<ResultFormat>,
     /// `-v`
@@ -218,15 +210,19 @@ pub struct Overrides {
     pub verbose_stats: bool,
     /// `-:`
     pub experiment_flags: Option<u32>,
-    /// What our own options set in a timespan.
+    /// What options set in every timespan.
     pub settings: TimeSpan,
-    /// The elements of those that were given.
+    /// The elements of the settings that were given.
     pub given: BTreeSet<&'static str>,
-    /// `--live`, `--live-json` and `--metrics`, which show latencies: as `-L`.
-    pub measure_latency: bool,
 }
 
 impl Overrides {
+    /// `--live`, `--live-json` and `--metrics`, which show latencies: as `-L`.
+    pub(crate) fn measure_latency(&mut self) {
+        self.settings.measure_latency = true;
+        self.given.insert("MeasureLatency");
+    }
+
     /// Applies the given options to the profile and all its timespans.
     pub fn apply(&self, profile: &mut Profile) {
         profile.verbose |= self.verbose;
@@ -238,12 +234,8 @@ impl Overrides {
             profile.experiment_flags = flags;
         }
         for span in &mut profile.time_spans {
-            span.duration_s = self.duration_s.unwrap_or(span.duration_s);
-            span.warm_up_s = self.warm_up_s.unwrap_or(span.warm_up_s);
-            span.cool_down_s = self.cool_down_s.unwrap_or(span.cool_down_s);
-            span.random_seed = self.random_seed.unwrap_or(span.random_seed);
-            span.measure_latency |= self.measure_latency;
-            for setting in LINUX_IN_TIME_SPAN.iter().filter(|setting| self.given.contains(setting.element)) {
+            let rows = TIME_SPAN.iter().chain(LINUX_IN_TIME_SPAN);
+            for setting in rows.filter(|setting| self.given.contains(setting.element)) {
                 setting.copy(&self.settings, span);
             }
         }

@@ -95,7 +95,7 @@ impl LiveState {
         Self { sinks, follower, time_span: 0, targets, intervals: 0, settings, picture: None }
     }
 
-    /// Tells news until there will be no more.
+    /// Forwards events until the run has ended.
     fn tell(mut self, event: &Receiver<LiveEvent>, counts_waiting: &AtomicUsize) -> LiveSinks {
         loop {
             let next = if self.picture.is_some() { event.try_recv() } else { event.recv().map_err(TryRecvError::from) };

@@ -2,6 +2,7 @@
 
 use crate::words;
 use model::device_interval::{DeviceRates, RequestRates};
+use model::units;
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,7 @@ impl Column {
 
     /// What is shown and sorted by; `None` where there is nothing to tell.
     pub(super) fn value(self, rates: &DeviceRates) -> Option<f64> {
-        let mib = |requests: &RequestRates| requests.bytes_per_s / f64::from(1 << 20);
+        let mib = |requests: &RequestRates| units::mib(requests.bytes_per_s);
         match self {
             Self::Device => None,
             Self::Reads => Some(rates.read.per_s),

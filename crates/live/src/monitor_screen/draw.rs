@@ -6,7 +6,7 @@ use crate::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::DeviceRates;
-use model::units::Bytes;
+use model::units::{Bytes, mib};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -184,7 +184,7 @@ type Chart = (&'static str, fn(&DeviceRates) -> f64, fn(f64) -> String);
 
 const CHARTS: [Chart; 4] = [
     ("I/Os per s", |rates| rates.read.per_s + rates.write.per_s, words::amount),
-    ("MiB/s", |rates| (rates.read.bytes_per_s + rates.write.bytes_per_s) / 1_048_576.0, words::amount),
+    ("MiB/s", |rates| mib(rates.read.bytes_per_s + rates.write.bytes_per_s), words::amount),
     ("latency ms", |rates| rates.latency_ns.unwrap_or(0.0) / 1e6, words::milliseconds),
     ("queue", |rates| rates.queue_length, words::with_two_decimals),
 ];

@@ -5,6 +5,7 @@ use crate::look::{Look, draw_bars, draw_chart, draw_help};
 use crate::monitor_screen::Column;
 use crate::words;
 use model::live::{LiveLoad, LiveSide};
+use model::units::mib;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -16,8 +17,6 @@ const HEIGHT_WITH_CHARTS: u16 = 18;
 
 /// Height of the table of latencies: its heading, and three lines for each stretch of time.
 const LATENCIES_HEIGHT: u16 = 7;
-
-const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 const HELP: [&str; 12] = [
     "q, Ctrl+C  end the run; the report follows",
@@ -87,7 +86,7 @@ type Chart = (&'static str, usize, fn(f64) -> String);
 
 const CHARTS: [Chart; CHARTS_HEIGHT as usize] = [
     ("I/Os per s", 0, words::amount),
-    ("MiB/s", 1, |bytes| words::amount(bytes / BYTES_PER_MIB)),
+    ("MiB/s", 1, |bytes| words::amount(mib(bytes))),
     ("mean ms", 2, |ns| words::milliseconds(ns / 1e6)),
     ("p99 ms", 3, |ns| words::milliseconds(ns / 1e6)),
 ];
@@ -113,7 +112,7 @@ fn figures(side: &LiveSide) -> String {
     let latency = side.latency;
     let cells = [
         words::amount(side.iops),
-        words::amount(side.bytes_per_s / BYTES_PER_MIB),
+        words::amount(mib(side.bytes_per_s)),
         side.latency_mean_ns.map_or_else(unknown, ms),
         at(latency.map(|latency| latency.p50_ns)),
         at(latency.map(|latency| latency.p99_ns)),

@@ -3,6 +3,7 @@
 use super::checklist::{ALL_TARGETS, Checklist, MACHINE};
 use super::{carriers, each_once};
 use model::check::{Activity, Check, CheckFacts};
+use model::units::mib;
 
 /// Other people's I/Os per second from which on they are worth a word: what logs and timers of an idle machine
 /// do stays below.
@@ -30,7 +31,7 @@ fn others(name: &str, activity: &Activity, list: &mut Checklist) {
     let seconds = activity.duration_ms as f64 / 1000.0;
     let iops = (counted.read.count + counted.write.count) as f64 / seconds;
     let bytes_per_s = (counted.read.bytes + counted.write.bytes) as f64 / seconds;
-    let found = format!("{iops:.0} I/Os and {:.1} MiB per second in {seconds:.1} s", bytes_per_s / 1_048_576.0);
+    let found = format!("{iops:.0} I/Os and {:.1} MiB per second in {seconds:.1} s", mib(bytes_per_s));
     if iops >= OTHER_IOPS || bytes_per_s >= OTHER_BYTES_PER_S {
         let advice = "find the process (iotop, pidstat -d 1) and stop it, or wait: its I/O affects every result";
         list.warn(Check::OtherIo, name, found, advice);

@@ -85,7 +85,7 @@ pub(super) struct Banner {
     pub(super) findings: Vec<Found>,
 }
 
-/// How good news are.
+/// How a block is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tone {

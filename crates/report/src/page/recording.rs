@@ -9,7 +9,7 @@ use crate::recording::Recording;
 use crate::system::utc;
 use model::device_interval::{DeviceInterval, WatchedDevice};
 use model::result::{Measured, RunResult};
-use model::units::{Bytes, UnixTime};
+use model::units::{self, Bytes, UnixTime};
 use stats::device_course::{active_devices, course};
 use std::io;
 
@@ -109,7 +109,7 @@ fn table(recording: &Recording) -> Table {
     let row = |(name, _): (&str, u64)| {
         let rates = course(&recording.intervals, name, 1).pop()?.rates?;
         let known = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
-        let mib = |bytes_per_s: f64| Quantity::MibPerS.value(bytes_per_s / 1_048_576.0).replace(" MiB/s", "");
+        let mib = |bytes_per_s: f64| Quantity::MibPerS.value(units::mib(bytes_per_s)).replace(" MiB/s", "");
         Some(vec![
             described(recording, name),
             grouped(rates.read.per_s),

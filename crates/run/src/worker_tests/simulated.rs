@@ -8,7 +8,6 @@ use hot::rng::Rng;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use sys::mapping::Mapping;
 
 /// How long an I/O is served.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +196,7 @@ impl Engine for SimulatedEngine<'_> {
         (self.staged.len() + self.served.len()) as u32 + self.ended.in_flight()
     }
 
-    fn region_mut(&mut self, region: u32) -> Option<&mut Mapping> {
-        self.ended.region_mut(region)
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.ended.fill(op, fill)
     }
 }

@@ -213,10 +213,7 @@ impl Reader {
 
     /// A switch; whatever is not true is off in a result.
     pub(crate) fn flag(&mut self, node: Node<'_, '_>, text: &str) -> Option<bool> {
-        match value::flag(text) {
-            Err(_) if !self.is_strict() => Some(false),
-            read => self.read(node, read),
-        }
+        self.known(node, value::flag(text)).or((!self.is_strict()).then_some(false))
     }
 
     /// The text of an element as a number within bounds; results hold any.
@@ -236,10 +233,7 @@ impl Reader {
 
     /// The text as one of these words.
     pub(crate) fn word<W: Copy>(&mut self, node: Node<'_, '_>, text: &str, words: &[(&'static str, W)]) -> Option<W> {
-        match value::word(text, words) {
-            Err(_) if !self.is_strict() => None,
-            read => self.read(node, read),
-        }
+        self.known(node, value::word(text, words))
     }
 
     /// An attribute that is one of these words, if it is there.
@@ -249,11 +243,8 @@ impl Reader {
         name: &str,
         words: &[(&'static str, W)],
     ) -> Option<W> {
-        let text = node.attribute(name)?;
-        match value::word(text, words) {
-            Err(_) if !self.is_strict() => None,
-            read => self.read(node, read.map_err(|message| format!("attribute {name}: {message}"))),
-        }
+        let word = value::word(node.attribute(name)?, words);
+        self.known(node, word.map_err(|message| format!("attribute {name}: {message}")))
     }
 
     /// An attribute, if it is there and what it should be.
@@ -278,6 +269,11 @@ impl Reader {
             self.fault(node, format!("the attribute {name} is missing"));
         }
         self.attribute(node, name, read)
+    }
+
+    /// What was read, or its fault at an element; results of other versions may have values that are not known here.
+    pub(crate) fn known<V>(&mut self, node: Node<'_, '_>, read: Result<V, String>) -> Option<V> {
+        if self.is_strict() { self.read(node, read) } else { read.ok() }
     }
 
     /// What was read, or its fault at an element.

@@ -412,7 +412,9 @@ fn profiles_from_files() {
     assert_eq!(request.path, Path::new("p.xml"));
     assert_eq!(request.targets, [Path::new("a"), Path::new("b")]);
     assert!(request.options.overwrite && !request.show);
-    assert_eq!(request.overrides, Overrides { duration_s: Some(60), verbose: true, ..Overrides::default() });
+    let settings = TimeSpan { duration_s: 60, ..TimeSpan::default() };
+    let given = std::collections::BTreeSet::from(["Duration"]);
+    assert_eq!(request.overrides, Overrides { settings, given, verbose: true, ..Overrides::default() });
     assert!(load("-Xp -Rpxml").show);
     assert_failures(&[
         ("-b8k -Xp", "'-b8k'"),
@@ -429,7 +431,7 @@ fn overrides_reach_every_timespan() {
     // What is not said stays.
     let own = settings::LINUX_IN_TIME_SPAN.iter().filter(|setting| setting.element != "MaxWriteBytes");
     let examples: Vec<&str> = own.clone().filter_map(|setting| Some(setting.own?.example)).collect();
-    let line = format!("-Xp.xml -d1 -W2 -C3 -z4 -v -Rxml {}", examples.join(" "));
+    let line = format!("-Xp.xml -d1 -W2 -C3 -z4 -v -Rxml --metrics=1 {}", examples.join(" "));
     let overrides = match parse_line(&line.split_whitespace().collect::<Vec<_>>()) {
         Ok(Command::LoadProfile(request)) => request.overrides,
         other => panic!("{other:?}"),
@@ -440,6 +442,7 @@ fn overrides_reach_every_timespan() {
     overrides.apply(&mut profile);
     for span in &profile.time_spans {
         assert_eq!((span.duration_s, span.warm_up_s, span.cool_down_s, span.random_seed), (1, 2, 3, 4));
+        assert!(span.measure_latency);
         let shown: Vec<Option<String>> = own.clone().map(|setting| setting.shown(span)).collect();
         assert_eq!(shown.iter().flatten().collect::<Vec<_>>(), examples.iter().collect::<Vec<_>>());
         assert_eq!(span.end_after.written_bytes, Some(9));

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         example: "--live",
         apply: |builder, _| {
             builder.options.live.screen = true;
-            builder.overrides.measure_latency = true;
+            builder.overrides.measure_latency();
             Ok(())
         },
         ..OWN
@@ -69,7 +69,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 
 fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     builder.options.live.stream = Some(stream_target(given.value)?);
-    builder.overrides.measure_latency = true;
+    builder.overrides.measure_latency();
     Ok(())
 }
 
@@ -101,7 +101,7 @@ fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
         ))
     })?;
     builder.options.live.metrics = Some(address);
-    builder.overrides.measure_latency = true;
+    builder.overrides.measure_latency();
     Ok(())
 }
 

@@ -18,7 +18,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         on_linux: "A run with 0 is refused; DiskSpd measures for a few microseconds.",
         example: "-d30",
         apply: |builder, given| {
-            builder.overrides.duration_s = Some(builder.bounded(given, "the duration in seconds", 0, u32::MAX)?);
+            builder.overrides.settings.duration_s = builder.bounded(given, "the duration in seconds", 0, u32::MAX)?;
+            builder.overrides.given.insert("Duration");
             Ok(())
         },
         ..TIMING
@@ -31,7 +32,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Seconds of load before the measurement starts. 0 skips the warm-up.",
         example: "-W0",
         apply: |builder, given| {
-            builder.overrides.warm_up_s = Some(builder.bounded(given, "the warm-up in seconds", 0, u32::MAX)?);
+            builder.overrides.settings.warm_up_s = builder.bounded(given, "the warm-up in seconds", 0, u32::MAX)?;
+            builder.overrides.given.insert("Warmup");
             Ok(())
         },
         ..TIMING
@@ -44,7 +46,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Seconds of load after the measurement has ended.",
         example: "-C2",
         apply: |builder, given| {
-            builder.overrides.cool_down_s = Some(builder.bounded(given, "the cool-down in seconds", 0, u32::MAX)?);
+            builder.overrides.settings.cool_down_s = builder.bounded(given, "the cool-down in seconds", 0, u32::MAX)?;
+            builder.overrides.given.insert("Cooldown");
             Ok(())
         },
         ..TIMING
@@ -63,11 +66,11 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    let seed = if given.value.trim_end().is_empty() {
+    builder.overrides.settings.random_seed = if given.value.trim_end().is_empty() {
         given.environment.milliseconds_since_boot()
     } else {
         number::seed(given.value)?
     };
-    builder.overrides.random_seed = Some(seed);
+    builder.overrides.given.insert("RandSeed");
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
             let ms = *deviation_ns as f64 / 1e6;
             Some(WRONG_CLOCK.finding(format!("the TSC drifted from the kernel clock by {ms:.3} ms"), ms))
         }
-        Note::ProcessPaused { pause_ns } => {
+        Note::ProcessPaused { pause_ns, .. } => {
             let pause_s = *pause_ns as f64 / 1e9;
             let figure = format!("the process was paused for {pause_s:.1} s of {:.1} s", context.elapsed_s());
             (pause_s > super::WORTH_A_WARNING * context.elapsed_s()).then(|| PROCESS_PAUSED.finding(figure, pause_s))
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_pause_counts_from_two_percent_of_the_time() {
-        assert_eq!(found(Some(Note::ProcessPaused { pause_ns: 2_000_000_000 })), [""; 0]);
-        let long = found(Some(Note::ProcessPaused { pause_ns: 3_000_000_000 }));
+        assert_eq!(found(Some(Note::ProcessPaused { pause_ns: 2_000_000_000, at_end_ns: 0 })), [""; 0]);
+        let long = found(Some(Note::ProcessPaused { pause_ns: 3_000_000_000, at_end_ns: 0 }));
         assert_eq!(long, ["WARN process-paused: the process was paused for 3.0 s of 100.0 s"]);
     }
 }

@@ -3,6 +3,7 @@
 use super::stack::OnDevice;
 use super::{Rule, RuleContext, rule};
 use model::note::Note;
+use model::units::mib;
 use model::verdict::{Finding, Severity};
 
 pub(super) const CPU_CONTENTION: Rule = Rule {
@@ -72,7 +73,7 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Finding> {
         "{} of the bytes at {} were not from this run ({:.2} MiB/s)",
         rule::percent(share),
         on.device.name,
-        foreign as f64 / f64::from(1 << 20) / context.elapsed_s()
+        mib(foreign as f64) / context.elapsed_s()
     );
     let is_much = foreign as f64 / context.elapsed_s() > OTHERS_BYTES_PER_S_MIN;
     (seen > 0 && is_much && share > context.slack()).then(|| OTHER_IO.finding(figure, share * 100.0))

@@ -228,7 +228,9 @@ mod tests {
         assert!(taking(256, 90_000).found(evaluate)[0].starts_with("WARN shallow-queue: "));
         assert!(!blamed(|built| built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 300 }]));
         assert!(!blamed(|built| built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 300 }]));
-        assert!(!blamed(|built| built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 1 << 31 }]));
+        assert!(!blamed(
+            |built| built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 }]
+        ));
         assert!(!blamed(|built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1 }]));
         assert!(!blamed(|built| built.counted("sda").read.count = 4 * IOS), "split");
         assert!(!blamed(|built| built.measured().rows[0].figures.write.ios = 1), "writes to a file");
@@ -252,7 +254,7 @@ mod tests {
         for note in [
             Note::CpuAwaited { percent_hundredths: 300 },
             Note::CpuStolen { percent_hundredths: 300 },
-            Note::ProcessPaused { pause_ns: 1 << 31 },
+            Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 },
         ] {
             let mut built = queued(310_000);
             built.span_result().notes = vec![note];

@@ -6,6 +6,7 @@ use crate::page::chart::{Chart, Marks, Points, Series};
 use crate::page::palette::Role;
 use crate::page::quantity::Quantity;
 use model::device_interval::{DeviceInterval, DeviceRates};
+use model::units::mib;
 use stats::device_course::{DeviceStep, course};
 
 /// Steps of a line: more than a window has room for would not be seen.
@@ -65,8 +66,8 @@ const KINDS: [Kind; 5] = [
         unit: "MiB/s",
         quantity: Quantity::MibPerS,
         lines: &[
-            ("reads", Role::Read, |rates| Some(rates.read.bytes_per_s / 1_048_576.0)),
-            ("writes", Role::Write, |rates| Some(rates.write.bytes_per_s / 1_048_576.0)),
+            ("reads", Role::Read, |rates| Some(mib(rates.read.bytes_per_s))),
+            ("writes", Role::Write, |rates| Some(mib(rates.write.bytes_per_s))),
         ],
     },
     Kind {
