@@ -77,7 +77,7 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let destinations = destinations(request).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = stream(&request.options, &protected(&request.profile)).map_err(|reason| errors.push(reason)).ok();
     if request.options.live.screen && !request.options.plan_only && !can_draw(Stream::Stderr) {
-        let reason = "--live needs stderr to be a terminal; for programs there is --live-json";
+        let reason = "--live needs stderr to be a terminal; programs should use --live-json";
         errors.push(reason.to_owned());
     }
     say_each("ERROR", &errors);

@@ -137,7 +137,7 @@ fn no_device(path: &Path, stands_on: &[String]) -> String {
     match stands_on {
         [] => format!("'{shown}' is not a block device (diskspd devices lists all)"),
         names => {
-            format!("'{shown}' is not a block device; it is on {}, which can be monitored", names.join(", "))
+            format!("'{shown}' is not a block device; monitor the device it is stored on: {}", names.join(", "))
         }
     }
 }
@@ -160,7 +160,7 @@ fn files(request: &WatchRequest) -> Result<(Option<OutputFile>, Option<OutputFil
         _ => DocumentKind::MonitorCsv,
     };
     let output = checked("--output", request.output.as_ref(), lines, &[]);
-    let taken = request.output.iter().map(|path| Protected { path: path.clone(), role: "the file of --output" });
+    let taken = request.output.iter().map(|path| Protected { path: path.clone(), role: "the --output file" });
     let recording = DocumentKind::MonitorRecording;
     let record = checked("--record", request.record.as_ref(), recording, &taken.collect::<Vec<_>>());
     if errors.is_empty() { Ok((output, record)) } else { Err(errors) }
@@ -181,5 +181,9 @@ fn nothing_fits(unfit: &[CounterPattern], watch: &Watch) -> String {
     let unfit: Vec<String> = unfit.iter().map(ToString::to_string).collect();
     let there = watch.devices().map(|(name, device)| format!("{}({name})", device.object.name()));
     let there: Vec<String> = there.collect();
-    format!("no device matches {} (available: {}, and {TOTAL_INSTANCE} for each)", unfit.join(", "), there.join(", "))
+    format!(
+        "no device matches {} (available: {}, and {TOTAL_INSTANCE} for each object)",
+        unfit.join(", "),
+        there.join(", ")
+    )
 }

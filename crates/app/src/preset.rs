@@ -83,7 +83,7 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
             }
             for line in preset::command_lines(&preset, request, cpus()) {
                 let words = line.words.map_or_else(
-                    || format!("not expressible on a command line: diskspd preset show {} --xml", request.name),
+                    || format!("not expressible as a command line; see diskspd preset show {} --xml", request.name),
                     |words| format!("diskspd {words}"),
                 );
                 let _ = write!(text, "\n# {}\n{words}\n", line.load);

@@ -74,7 +74,9 @@ fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<V
         }
         if slowest {
             if measured.slowest.is_empty() {
-                return Err("it has no slowest I/Os; only JSON results of runs with -D or -L have them".to_owned());
+                return Err(
+                    "it has no list of slowest I/Os; only JSON results of runs with -D or -L have one".to_owned()
+                );
             }
             if part.is_some() {
                 text.push(b'\n');
@@ -137,7 +139,7 @@ pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
     if report::recording::is_recording(&bytes) {
         return Err(format!(
-            "'{}': it is a recording of diskspd monitor; use --output with a .html name to draw it",
+            "'{}' is a recording of diskspd monitor; to chart it, use --output with a .html name",
             file.display()
         ));
     }

@@ -107,7 +107,7 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
     // The user who filled the directory is not necessarily the one who resumes.
     if let Some(command) = request.options.before_point.as_ref().filter(|_| !run_commands) {
         say(&format!(
-            "ERROR: --resume '{}': it has a shell command to run before each run: '{}': check it, then give \
+            "ERROR: --resume '{}': the saved options run a shell command before each run: '{}'. Check it, then give \
              --run-commands to allow it",
             folder.path().display(),
             printable(command)
@@ -215,7 +215,7 @@ fn preconditioning(bytes: u64, endurance_bytes: Option<u64>) -> String {
     let share = endurance_bytes
         .map(|all| format!("; {:.4} % of its rated endurance", bytes as f64 / all as f64 * 100.0))
         .unwrap_or_default();
-    format!("preconditioning: writes {}, every target twice: {time} at 500 MB/s{share}", Bytes(bytes))
+    format!("preconditioning: writes {} (every target twice), {time} at 500 MB/s{share}", Bytes(bytes))
 }
 
 /// Differences between rounds until steady state and SNIA's test.
@@ -226,7 +226,7 @@ fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
     let all_devices = profile.time_spans.iter().flat_map(|span| &span.targets).all(|target| is_device(&target.path));
     let missing = [
         (!options.is_purged, "the device was not purged first, or --purged was not given"),
-        (!options.precondition, "the targets were not written twice first (--precondition)"),
+        (!options.precondition, "the targets were not preconditioned with two full writes (--precondition)"),
         (!all_devices, "the targets are files, not whole devices"),
         (true, "only one load is measured, not the specification's set of loads"),
     ];

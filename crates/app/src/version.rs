@@ -11,7 +11,7 @@ pub(crate) fn text() -> String {
     let _ = writeln!(text, "commit: {commit}");
     let _ = writeln!(text, "build:  {profile}, {target}");
     let system = host::system(&Root::machine());
-    let release = if system.kernel_release.is_empty() { "of unknown release" } else { &system.kernel_release };
+    let release = if system.kernel_release.is_empty() { "unknown release" } else { &system.kernel_release };
     let _ = writeln!(text, "kernel: {release}");
     let rings = match &system.io_uring {
         IoUring::Available => "yes".to_owned(),

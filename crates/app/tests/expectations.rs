@@ -11,7 +11,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
                  --expect raid=5,drives=3,drive-write=450M a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&[
-        "Expectation: the binding ceiling is vm-iops\n  CEILING vm-iops: ",
+        "Expectation: the limit with the least headroom is vm-iops\n  CEILING vm-iops: ",
         " of 1.00 I/O per s, ",
         "  CEILING hba: ",
         " of 4800.00 MB/s, ",
@@ -34,7 +34,7 @@ fn ceilings_are_told_in_every_form_and_kept() {
     again.expect_status(0);
     assert_eq!(again.stdout, run.stdout);
     let again = place.diskspd("report r.xml").run();
-    again.expect_status(0).expect_stdout(&["Expectation: the binding ceiling is vm-iops"]);
+    again.expect_status(0).expect_stdout(&["Expectation: the limit with the least headroom is vm-iops"]);
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn registration_error(error: &io::Error, regions: &Regions) -> String {
     let bytes: u64 = regions.iter().map(Mapping::len).sum();
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
-            format!("{} KiB of one thread exceed the locked memory limit (ulimit -l)", bytes.div_ceil(1024))
+            format!("{} KiB of I/O buffers per thread exceed the locked memory limit (ulimit -l)", bytes.div_ceil(1024))
         }
         Some(libc::EFBIG) => "a buffer is larger than the 1 GiB that the kernel registers".to_owned(),
         _ => error.to_string(),

@@ -68,11 +68,11 @@ fn ask(root: &Root, name: &str) -> io::Result<LoopBacking> {
     };
     // Looked at before it is opened, as opening another kind of device may do something.
     if !is_it(&fs::metadata(&node)?) {
-        return Err(io::Error::other(format!("/dev/{name} is another device")));
+        return Err(io::Error::other(format!("/dev/{name} refers to a different device")));
     }
     let file = sys::file::open_to_look(&node)?;
     if !is_it(&file.metadata()?) {
-        return Err(io::Error::other(format!("/dev/{name} is another device")));
+        return Err(io::Error::other(format!("/dev/{name} refers to a different device")));
     }
     let status = sys::block::loop_status(&file)?;
     Ok(LoopBacking {
@@ -118,7 +118,7 @@ mod tests {
         fs::create_dir_all(machine.path().join("dev")).expect("made");
         fs::write(machine.path().join("dev/loop3"), "").expect("written");
         let reason = attached(&root)[0].backing.clone().expect_err("no device");
-        assert_eq!(reason, "/dev/loop3 is another device");
+        assert_eq!(reason, "/dev/loop3 refers to a different device");
     }
 
     #[test]

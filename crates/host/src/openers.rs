@@ -38,7 +38,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         return Openers::None;
     }
     let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else {
-        return Openers::NoneFoundInProc { reason: "its identity cannot be read".to_owned() };
+        return Openers::NoneFoundInProc { reason: "its device and inode numbers cannot be read".to_owned() };
     };
     let mut found = search(root, &[(path.to_owned(), identity)], &[]);
     let mut who = found.users.remove(&identity).unwrap_or_default();

@@ -26,9 +26,10 @@ pub(crate) fn of(file: &File, state: &FileState) -> Origin {
     match sys::xattr::get(file, ATTRIBUTE) {
         Ok(Some(value)) => by_mark(file, state, &value),
         Ok(None) => foreign("it has no diskspd mark"),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-            foreign("its file system has no extended attributes, so a file cannot be marked as made by diskspd")
-        }
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => foreign(
+            "its file system does not support extended attributes, so diskspd cannot mark files that it \
+                     creates",
+        ),
         Err(error) => foreign(format!("its diskspd mark cannot be read: {error}")),
     }
 }
@@ -40,7 +41,7 @@ fn foreign(evidence: impl Into<String>) -> Origin {
 fn by_mark(file: &File, state: &FileState, value: &[u8]) -> Origin {
     let identity = match sys::file_identity::lasting_identity(file) {
         Ok(identity) => identity,
-        Err(error) => return foreign(format!("its identity cannot be read: {error}")),
+        Err(error) => return foreign(format!("its inode or birth time cannot be read: {error}")),
     };
     let FileState { size_bytes, modified_ns, .. } = *state;
     match Mark::fitting(value, Seen { size_bytes, modified_ns, file: &identity }) {

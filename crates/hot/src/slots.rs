@@ -34,7 +34,7 @@ impl FreeSlots {
     /// Gives one back.
     #[inline]
     pub fn give(&mut self, slot: u32) {
-        debug_assert!(!self.stack[..self.free].contains(&slot), "slot {slot} came back twice");
+        debug_assert!(!self.stack[..self.free].contains(&slot), "slot {slot} was freed twice");
         self.stack[self.free] = slot;
         self.free += 1;
     }

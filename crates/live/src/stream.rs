@@ -80,8 +80,8 @@ impl Stream {
         let reason = match self.ended.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(RecvTimeoutError::Timeout) => Some("the reader was too slow for the rest".to_owned()),
-            Err(RecvTimeoutError::Disconnected) => Some("its writer thread ended".to_owned()),
+            Err(RecvTimeoutError::Timeout) => Some("the reader did not read the remaining lines in time".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => Some("its writer thread ended unexpectedly".to_owned()),
         };
         StreamEnd { dropped_lines: self.dropped_lines, reason }
     }

@@ -337,7 +337,7 @@ impl fmt::Display for Note {
                 flush_mean_us.map_or(Ok(()), |us| write!(f, " of {}.{:03} ms on average", us / 1000, us % 1000))
             }
             Self::DurabilityUnknown { path, reason } => {
-                write!(f, "-Sw on '{}': how writes became durable is unknown: {reason}", path.display())
+                write!(f, "-Sw on '{}': cannot determine how writes were made durable: {reason}", path.display())
             }
             Self::DeviceFaultsLogged { device, fault, count, first } => {
                 let fault = fault.words();
@@ -400,8 +400,8 @@ fn cpu_awaited(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Resu
 fn starts_delayed(f: &mut fmt::Formatter<'_>, delayed: u64, started: u64, depth: u32) -> fmt::Result {
     write!(
         f,
-        "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: the \
-         queue depth of the test limits response time"
+        "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
+         response times include this wait"
     )
 }
 

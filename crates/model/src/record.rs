@@ -72,7 +72,7 @@ pub struct RowRecord {
     pub open_loop: Option<OpenLoopRecord>,
 }
 
-/// Outcome of the intended starts of one row (`--rate`).
+/// Outcome of the intended I/Os of one row (`--rate`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenLoopRecord {
     /// From intended start to completion, of reads that completed while measuring.

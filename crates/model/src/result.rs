@@ -244,7 +244,7 @@ pub enum LoadLoop {
     Open(Box<OpenLoop>),
 }
 
-/// What became of the intended starts of an open loop.
+/// What became of the intended I/Os of an open loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenLoop {
     /// I/Os outstanding at most, all threads together.

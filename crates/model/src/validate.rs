@@ -114,11 +114,12 @@ fn check_flushes(span: &TimeSpan, report: &mut Report<'_>) {
         report.error("the number of writes between flushes (--fdatasync-every) must be at least 1");
     }
     if !span.targets.iter().any(Target::writes) {
-        report.error("--fdatasync-every needs writes, and nothing is written (-w0)");
+        report.error("--fdatasync-every needs writes, but the load is read-only (-w0)");
     }
     if span.io_ring.is_some() {
         report.error(
-            "--fdatasync-every cannot be used with -u: its batches cannot wait for the writes before each flush",
+            "--fdatasync-every cannot be used with -u: a -u batch cannot hold a flush until the writes before it \
+             complete",
         );
     }
     if span.targets.iter().any(|target| target.memory_mapped && target.writes()) {

@@ -27,7 +27,13 @@ pub(crate) fn may_use(
         return true;
     }
     let Some(guard) = &device.guard else {
-        findings.refuse_file(RefusalKind::Invalid, format!("{name} is a block device, and its users were not checked"));
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!(
+                "{name} is a block device, and whether it is in use was \
+                                                            not checked"
+            ),
+        );
         return false;
     };
     let is_free = is_free(name, guard, findings);
@@ -125,7 +131,7 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
             .to_owned(),
     };
     let mut remarks =
-        vec![format!("{name} is a block device, and writing (-w) would destroy what it holds: {content}. {way}")];
+        vec![format!("{name} is a block device, and writing (-w) would destroy its content: {content}. {way}")];
     if let Some(wrong) = destroy.iter().find(|given| **given == guard.name) {
         remarks.push(format!("{wrong} is a kernel name, which can change"));
     }
@@ -155,7 +161,7 @@ fn content(content: &DeviceContent) -> String {
     match content {
         DeviceContent::NotAsked => "not checked".to_owned(),
         DeviceContent::Unknown { reason } => format!("unknown, as it could not be read ({reason})"),
-        DeviceContent::Blank => "only zeros or diskspd's own fill in the samples read".to_owned(),
+        DeviceContent::Blank => "the samples read contain only zeros or diskspd's fill pattern".to_owned(),
         DeviceContent::Unsigned { offset_bytes } => {
             format!("data without a known signature (for example at offset {offset_bytes})")
         }
@@ -264,10 +270,10 @@ mod tests {
             texts.iter().flat_map(|findings| findings.refusals().iter().map(ToString::to_string)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
-        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but that applies to empty disks only; use by other hosts over iSCSI cannot be detected from here
+        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but that applies to empty disks only; use by other hosts over iSCSI cannot be detected from here
         '/dev/sdb' cannot be written to: the kernel marks it read-only
         '/dev/sdb' is in use: exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
-        '/dev/sdb' is a block device, and writing (-w) would destroy what it holds: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
+        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
     }
 

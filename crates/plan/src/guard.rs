@@ -136,7 +136,7 @@ fn obstacle(file: &RegularFacts) -> Option<String> {
 fn refuse_pseudo(name: &str, file_system: &str, findings: &mut Findings) {
     findings.refuse_file(
         RefusalKind::Invalid,
-        format!("{name} is on {file_system}, which is not storage: nothing is created or written there"),
+        format!("{name} is on {file_system}, a pseudo file system: nothing is created or written there"),
     );
 }
 

@@ -72,8 +72,8 @@ pub(crate) fn check(time_span: &TimeSpan, system: &SystemFacts, findings: &mut F
         messages.push((
             RefusalKind::Impossible,
             format!(
-                "{} that open their targets themselves need {descriptors} open files; this process may have {} (raise \
-                 it with ulimit -n, or use fewer threads or targets)",
+                "{}, each opening its own targets, need {descriptors} open files; the limit of this process is {} \
+                 (raise it with ulimit -n, or use fewer threads or targets)",
                 words::count(threads, "thread"),
                 system.open_files_max
             ),
@@ -144,9 +144,9 @@ mod tests {
         assert!(!check(&span(2, u32::MAX, 0), &system, &mut findings));
         let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
-            497 threads that open their targets themselves need 1026 open files; this process may have 1024 (raise it with ulimit -n, or use fewer threads or targets)
+            497 threads, each opening its own targets, need 1026 open files; the limit of this process is 1024 (raise it with ulimit -n, or use fewer threads or targets)
             8589934590 threads; the maximum in one timespan is 65536
-            8589934590 threads that open their targets themselves need 17179869212 open files; this process may have 1024 (raise it with ulimit -n, or use fewer threads or targets)
+            8589934590 threads, each opening its own targets, need 17179869212 open files; the limit of this process is 1024 (raise it with ulimit -n, or use fewer threads or targets)
             "#);
     }
 

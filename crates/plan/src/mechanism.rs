@@ -29,8 +29,8 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     }
     if target.cache_mode == CacheMode::NoLocalCache && !NETWORK_FILE_SYSTEMS.contains(&standing.place.as_str()) {
         refuse(format!(
-            "-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and '{name}' is on {}; -Su \
-             turns off the cache of a local one",
+            "-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), but '{name}' is on {}; \
+             for a local file system, use -Su",
             standing.place
         ));
     }
@@ -55,8 +55,8 @@ pub(crate) fn may_poll(path: &Path, polling: Option<bool>, findings: &mut Findin
         findings.refuse_file(
             RefusalKind::Impossible,
             format!(
-                "'{}' cannot be polled for completions: the kernel has no poll queues for its device. --iopoll needs one \
-                 that has some, such as NVMe with nvme.poll_queues set",
+                "'{}' cannot be polled for completions: the kernel has no poll queues for its device. --iopoll needs \
+                 a device with poll queues, such as NVMe with nvme.poll_queues set",
                 path.display()
             ),
         );
@@ -94,7 +94,7 @@ mod tests {
     fn a_local_file_has_no_local_cache_to_turn_off() {
         let target = Target { cache_mode: CacheMode::NoLocalCache, ..Target::new("f") };
         assert_eq!(refusals(&target, &standing("nfs"), true), Vec::<String>::new());
-        insta::assert_snapshot!(refusals(&target, &standing("ext4"), true).join("\n"), @"-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), and 'f' is on ext4; -Su turns off the cache of a local one");
+        insta::assert_snapshot!(refusals(&target, &standing("ext4"), true).join("\n"), @"-Sr turns off the client's cache of a network file system (NFS, CIFS, Ceph, 9p), but 'f' is on ext4; for a local file system, use -Su");
     }
 
     #[test]

@@ -152,7 +152,7 @@ pub(crate) fn kinds(memory: &MemoryPlan) -> impl Iterator<Item = (&'static str, 
         (BUFFERS, memory.buffers),
         ("write sources", memory.write_sources),
         (LATENCY_BUCKETS, memory.latency_buckets),
-        ("intervals, series and sections", memory.intervals),
+        ("intervals, time series and interval histograms", memory.intervals),
         ("threads", memory.threads),
     ]
     .into_iter()

@@ -119,7 +119,7 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
         let percent = stats::compare::scaling_percent(&found, drives);
         writeln!(
             out,
-            "{}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of {drives} times one drive",
+            "{}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling to {drives} drives",
             label(found.figure)
         )?;
     }

@@ -51,7 +51,7 @@ fn direction(
         let value = latencies.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
         let half_width = percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
         let (Some(value), Some(half_width)) = (value, half_width) else {
-            return writeln!(out, "{separator}none from the {name} on, too few I/Os");
+            return writeln!(out, "{separator}none at or above the {name} (too few I/Os)");
         };
         write!(out, "{separator}{name} {:.3} ± {:.3} ms", ms(value.value_ns as f64), ms(half_width.half_width_ns))?;
         separator = ", ";

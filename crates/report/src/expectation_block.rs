@@ -5,7 +5,7 @@ use model::expectation::{Ceiling, Expectation};
 use std::io::{self, Write};
 
 /// What the head line begins with.
-pub(crate) const HEAD: &str = "Expectation: the binding ceiling is ";
+pub(crate) const HEAD: &str = "Expectation: the limit with the least headroom is ";
 /// What a line of a ceiling begins with, where that of a finding has its severity.
 pub(crate) const CEILING: &str = "CEILING";
 /// What an estimate ends with.

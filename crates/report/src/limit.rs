@@ -21,7 +21,7 @@ pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> 
     at(sweep, found, holds, out)?;
     match found.fails {
         Some(fails) => at(sweep, found, fails, out)?,
-        None => writeln!(out, "  the search ended at this rate; higher rates may meet them too")?,
+        None => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
     if !found.is_confirmed {
         writeln!(out, "  not confirmed: runs at these rates contradicted each other; treat it as an estimate")?;

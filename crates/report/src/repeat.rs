@@ -39,7 +39,7 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     row(Figure::P99, p99_ns.as_ref(), out)?;
     row(Figure::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
-        writeln!(out, "\nno interval: {} runs are too few; 6 are needed", runs.len())?;
+        writeln!(out, "\nno 95 % interval: {} runs are too few; 6 are needed", runs.len())?;
     }
     if let Some(levels) = levels {
         let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);

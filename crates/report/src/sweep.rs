@@ -84,7 +84,7 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         return limit::answer(sweep, found, out);
     }
     if let (true, Some(best)) = (sweep.depths.is_empty(), stats::sweep::best(sweep)) {
-        writeln!(out, "\nmost I/Os per second: {}", Setting::typed_all(&sweep.points[best].settings))?;
+        writeln!(out, "\nmost I/Os per second with {}", Setting::typed_all(&sweep.points[best].settings))?;
     }
     Ok(())
 }
@@ -163,8 +163,8 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         ),
         Saturation::StillRising { doubling_percent } => writeln!(
             out,
-            "saturation depth: above the range: throughput still rises; twice the depth would give about \
-             {doubling_percent:.0} % more"
+            "saturation depth: above the tested range; throughput still rises: doubling the depth would add about \
+             {doubling_percent:.0} %"
         ),
     }
 }

@@ -155,7 +155,7 @@ impl<'a> Control<'a> {
         let start_ns = sys::clock::monotonic_ns() + LEAD_NS;
         worker_threads.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);
-        let unread = || Err("the measurement was not reached".to_owned());
+        let unread = || Err("the run ended before the measurement".to_owned());
         Self {
             plan,
             worker_threads,

@@ -106,7 +106,10 @@ fn compare(
         return Err(format!("{name} is no longer the device that was checked; nothing was written to it"));
     }
     if backing.is_some() && self::backing(opened).ok() != backing {
-        return Err(format!("{name} no longer has the backing that was checked; nothing was written to it"));
+        return Err(format!(
+            "{name} no longer has the backing file or device that was checked; nothing was written to \
+                            it"
+        ));
     }
     Ok(())
 }

@@ -146,7 +146,7 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
             Err(error) => error.to_string(),
         },
         (false, true) => return,
-        (false, false) => "one synchronous thread cannot mix target priorities".to_owned(),
+        (false, false) => "one synchronous thread cannot use several I/O priorities".to_owned(),
     };
     note(notes, Note::OptionWithoutEffect { option: "-I".to_owned(), reason });
 }
@@ -183,8 +183,8 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
                 (0, false) => "end of target".to_owned(),
                 (0, true) => "the target accepts no more data".to_owned(),
                 _ if plan.targets[*work].mapped.is_some() && *errno == EIO => {
-                    "the mapped page cannot be accessed (the file is shorter, its file system is full, or its device \
-                     failed)"
+                    "the mapped page cannot be accessed (the file was truncated, its file system is full, or its \
+                     device failed)"
                         .to_owned()
                 }
                 _ if polls_for_completions(plan) && is_unsupported(*errno) => {

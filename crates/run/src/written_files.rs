@@ -159,7 +159,8 @@ impl WrittenFiles {
                 // It was removed or renamed: it stays marked as open.
                 Ok(None) => {}
                 Err(reason) => reasons.push(format!(
-                    "'{}' stays marked as being written to, so the next write needs --overwrite: {reason}",
+                    "'{}' is still marked as open for writing, so the next run that writes to it needs --overwrite: \
+                     {reason}",
                     written.path.display()
                 )),
             }

@@ -25,7 +25,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "By default, a thread with one outstanding I/O is synchronous, and others use io_uring or, where \
                    that is not available, Linux AIO. null completes every I/O immediately without the kernel: it shows \
                    the overhead of this program and the highest rate it can reach on this machine.",
-            kernel: "system calls of this interface only, or an error",
+            kernel: "only the system calls of that engine, or an error",
             seen_in: "strace: `pread64`, `io_submit`, `io_uring_enter`, none",
             example: "--engine=io_uring",
         },
@@ -85,7 +85,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its disks, in the \
                    order of -a. Where the kernel reports no node, the option has no effect and a note says so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
-            seen_in: "the report; nodes are planned from recorded facts",
+            seen_in: "the report; NUMA placement tested with simulated nodes only",
             example: "--near-device",
         },
     ),
@@ -114,9 +114,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "=<n>",
             short: "end the timespan after this many measured I/Os",
-            long: "Exact over all threads: no further I/O is started. I/Os of the warm-up do not count. -d still ends \
-                   the timespan if it expires first.",
-            kernel: "no I/O is started beyond it",
+            long: "Exact across all threads: no I/O beyond this number is started. Warm-up I/Os do not count. -d \
+                   still ends the timespan if it expires first.",
+            kernel: "no I/O is started beyond the limit",
             seen_in: "strace: number of calls",
             example: "--max-ios=100000",
         },
@@ -130,7 +130,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             value: "=<size>[KMGT]",
             short: "end the timespan after at most this many measured bytes",
             long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. The warm-up does not count. -d still ends the timespan if it expires first.",
-            kernel: "no I/O is started beyond it",
+            kernel: "no I/O is started beyond the limit",
             seen_in: "strace: number of calls",
             example: "--max-bytes=10G",
         },
@@ -146,7 +146,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
                    but not those that create a file (-c). No I/O is started that might exceed it. -d still ends the \
                    timespan if it expires first.",
-            kernel: "no write is started beyond it, from the warm-up on",
+            kernel: "no write is started beyond the limit, counted from the start of warm-up",
             seen_in: "strace: number of calls; bytes written in `/proc/PID/io`",
             example: "--max-write=50G",
         },
@@ -183,8 +183,8 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             short: "spacing of the I/Os of --rate: even (constant, the default) or random and independent (poisson)",
             long: "constant spaces the intended starts evenly over all threads. poisson draws the gaps of each thread \
                    from an exponential distribution, as with independent clients; the same -z gives the same gaps.",
-            kernel: "spacing of these starts",
-            seen_in: "the report: intended starts, the same for the same seed",
+            kernel: "spacing of the I/O starts of --rate",
+            seen_in: "the report: the same seed gives the same intended starts",
             example: "--rate-process=poisson",
         },
     ),

@@ -62,7 +62,7 @@ pub static TARGET: &[Row] = &[
             },
         ),
     )
-    .doc("-Sh; from old profiles.")
+    .doc("Same as -Sh; found in old profiles.")
     .emit(Emit::Never),
     Row::new(
         "DisableLocalCache",
@@ -118,11 +118,11 @@ pub static TARGET: &[Row] = &[
     Row::new("ParallelAsyncIO", "parallel", flag!(parallel)).option("-p").doc("-p"),
     Row::new("BurstSize", "burst_ios", number!(burst_ios, U32))
         .option("-i")
-        .doc("I/Os (-i); with ThinkTime.")
+        .doc("I/Os (-i); needs ThinkTime.")
         .emit(Emit::IfSet),
     Row::new("ThinkTime", "think_time_ms", number!(think_time_ms, U32))
         .option("-j")
-        .doc("Milliseconds (-j); with BurstSize.")
+        .doc("Milliseconds (-j); needs BurstSize.")
         .emit(Emit::IfSet),
     Row::new("FileSize", "create_size_bytes", number!(size create_size, U64))
         .option("-c")

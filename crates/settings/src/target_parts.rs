@@ -20,7 +20,7 @@ pub(crate) static DISTRIBUTION: Own<Target> = Own {
             Ranges { percent: Some(ranges), absolute: None } => Some(Distribution::Percent(ranges)),
             Ranges { percent: None, absolute: Some(ranges) } => Some(Distribution::Absolute(ranges)),
             Ranges { percent: None, absolute: None } => {
-                reader.fault(node, "<Percent> or <Absolute> is required in it");
+                reader.fault(node, "must contain <Percent> or <Absolute>");
                 None
             }
             Ranges { percent: Some(_), absolute: Some(_) } => {
@@ -109,7 +109,7 @@ pub(crate) static CONTENT_OF_TARGET: Own<Target> = Own {
         } else if child(node, "RandomDataSource").is_none() && reader.is_strict() {
             reader.fault(
                 node,
-                "the pattern random needs a <RandomDataSource> with <SizeInBytes>, the size of the random data",
+                "the pattern 'random' needs a <RandomDataSource> with <SizeInBytes>, the size of the random data",
             );
         }
     },

@@ -120,9 +120,9 @@ impl Subcommand {
         match self {
             Self::Report => "print the report of a saved result, or convert it to another format",
             Self::Devices => "list the block devices of this machine",
-            Self::Sweep => "run a load once per value of an option; recommend a depth",
+            Self::Sweep => "run a load once per value of an option; recommend a queue depth",
             Self::Compare => "compare saved results: differences and their significance",
-            Self::Preset => "run named loads: SQL Server, virtual machines, desktops",
+            Self::Preset => "run predefined loads: SQL Server, virtual machines, desktops",
             Self::Check => "check for conditions that would prevent or bias a run",
             Self::Monitor => "show block device activity: a live table, CSV, JSON lines",
             Self::Repeat => "run the same load several times, and report mean, median and spread",

@@ -108,10 +108,8 @@ fn read(args: &[OsString]) -> Result<CompareCommand, String> {
     }
     match (first.is_empty() || second.is_empty(), is_second) {
         (false, _) => Ok(CompareCommand::Compare { first, second, limits, anyway }),
-        (true, true) => Err("one of the sides has no result".to_owned()),
-        (true, false) if first.len() > 2 => {
-            Err("more than two results: put --with before those of the second side".to_owned())
-        }
+        (true, true) => Err("--with needs at least one result on each side".to_owned()),
+        (true, false) if first.len() > 2 => Err("more than two results: put --with between the two sides".to_owned()),
         (true, false) => Err("two results are needed".to_owned()),
     }
 }
@@ -183,7 +181,7 @@ mod tests {
             ("", "two results are needed"),
             ("a", "two results are needed"),
             ("a b c", "put --with before those"),
-            ("a --with", "one of the sides has no result"),
+            ("a --with", "--with needs at least one result on each side"),
             ("a b --fail-if p99", "as in 'p99>+5%'"),
             ("a b --fail-if p99>5%", "as in 'p99>+5%'"),
             ("a b --fail-if p99>+x%", "as in 'p99>+5%'"),

@@ -35,7 +35,7 @@ fn parse_list(
         let (digits, behind) = split_digits(rest);
         let io_percent = percent(digits, 0, "the percentage of I/Os")?;
         let Some(behind) = behind.strip_prefix('/') else {
-            return Err(Fault(format!("expected '/' and a length after the percentage of I/Os {digits}")));
+            return Err(Fault(format!("expected '/' and a length after the I/O percentage {digits}")));
         };
         let (length, behind) = length(behind)?;
         ranges.push(DistributionRange { io_percent, length });

@@ -74,8 +74,12 @@ fn drives(value: &str) -> Result<u32, Fault> {
 
 /// A number with at most one decimal suffix letter, as vendors and clouds state their limits.
 fn decimal(name: &str, value: &str) -> Result<u64, Fault> {
-    let wrong =
-        || Fault(format!("{name}={value}: not a whole number from 1, or one with a decimal K, M, G or T, as in 450M"));
+    let wrong = || {
+        Fault(format!(
+            "{name}={value}: not a whole number of at least 1, optionally with a decimal suffix K, M, G \
+                          or T, as in 450M"
+        ))
+    };
     let (digits, scale) = match value.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (&value[..at], 1_000),
         Some((at, 'M' | 'm')) => (&value[..at], 1_000_000),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// For a path that is only valid on another machine.
-const TEMPLATE_HINT: &str = "in the profile, write *1 instead; give the target on the command line";
+const TEMPLATE_HINT: &str = "use the template *1 in the profile, and give the target on the command line";
 
 impl LoadRequest {
     /// Puts targets and overrides into the profile that was read from [`Self::path`].

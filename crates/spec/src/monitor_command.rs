@@ -235,7 +235,10 @@ impl Words {
         let devices = match self.devices {
             devices if devices.is_empty() => DevicesAsked::Usual,
             devices if is_all && devices.len() > 1 => {
-                return Err(format!("'all' already includes every device; leave out the other {}", devices.len() - 1));
+                return Err(format!(
+                    "'all' already includes every device; remove the others ({} given)",
+                    devices.len() - 1
+                ));
             }
             _ if is_all => DevicesAsked::All,
             devices => DevicesAsked::These(devices),

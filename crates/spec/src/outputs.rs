@@ -80,7 +80,7 @@ impl Outputs {
             && destination == Destination::Stdout
             && other != form
         {
-            return Err(format!("{} - already uses stdout; send one output to a file", other.option()));
+            return Err(format!("'{} -' already uses stdout; send one output to a file", other.option()));
         }
         match self.0.insert(form, destination) {
             None => Ok(()),
@@ -111,7 +111,7 @@ impl Outputs {
         let (on_stdout, typed) = (self.on_stdout()?, typed?);
         (on_stdout != Form::from(typed)).then(|| {
             let name = if typed == ResultFormat::Xml { "-Rxml" } else { "-Rtext" };
-            format!("{name} and {} - both go to stdout; give one of them a file", on_stdout.option())
+            format!("{name} and '{} -' both go to stdout; give one of them a file", on_stdout.option())
         })
     }
 }

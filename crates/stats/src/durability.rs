@@ -251,8 +251,8 @@ mod tests {
         assert_eq!(
             notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
-                "-Sw on 'a': how writes became durable is unknown: sda has no statistics",
-                "-Sw on 'b': how writes became durable is unknown: no block device is visible beneath it",
+                "-Sw on 'a': cannot determine how writes were made durable: sda has no statistics",
+                "-Sw on 'b': cannot determine how writes were made durable: no block device is visible beneath it",
             ]
         );
     }

@@ -169,7 +169,10 @@ impl EventFolder {
         let status = rustix::fs::fstat(&file)?;
         let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
         if !is_file || status.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::new(ErrorKind::PermissionDenied, "its file is not one of this user's events"));
+            return Err(io::Error::new(
+                ErrorKind::PermissionDenied,
+                "its file is not a regular file owned by this user",
+            ));
         }
         Ok(Some(file))
     }
@@ -255,7 +258,7 @@ fn check_name(file: &File, name: &[u8]) -> io::Result<()> {
             return Ok(());
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, "its file is used by an event with another name; choose another name"))
+    Err(io::Error::new(ErrorKind::AlreadyExists, "its file is already used by a different event; choose another name"))
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {

@@ -159,7 +159,7 @@ impl Drop for FileMapping {
 
 fn inside(start: *mut u8, bytes: u64, offset: u64, length: u64) -> *mut u8 {
     let fits = offset.checked_add(length).is_some_and(|end| end <= bytes);
-    assert!(fits, "{offset}+{length} is outside memory of {bytes} bytes");
+    assert!(fits, "{offset}+{length} is outside a mapping of {bytes} bytes");
     start.wrapping_add(offset as usize)
 }
 

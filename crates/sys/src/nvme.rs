@@ -57,7 +57,7 @@ pub fn smart_log(device: &File) -> io::Result<[u8; SMART_LOG_BYTES]> {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(log),
         // The drive's own answer.
-        status => Err(io::Error::other(format!("the drive refused its SMART log (status {status:#x})"))),
+        status => Err(io::Error::other(format!("the drive rejected the SMART log command (status {status:#x})"))),
     }
 }
 

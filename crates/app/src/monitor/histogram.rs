@@ -73,7 +73,7 @@ impl Told {
             }
         }
         if tables.is_empty() {
-            tables.push(format!("no request completed, {length_s:.1} s\n"));
+            tables.push(format!("no request completed in {length_s:.1} s\n"));
         }
         (self.before, self.since_ns) = (now, now_ns);
         let text = tables.join("\n") + "\n";

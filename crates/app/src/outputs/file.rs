@@ -190,7 +190,7 @@ fn taken(error: io::Error) -> io::Error {
 }
 
 fn changed() -> io::Error {
-    io::Error::other("the file changed since the run began; it is left unchanged")
+    io::Error::other("the file changed after the run began; it was not overwritten")
 }
 
 /// Whether the existing file may be replaced.
@@ -217,9 +217,9 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<
     let wanted = replace.kind.name();
     match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
         Some(kind) if kind == replace.kind => Ok(()),
-        Some(kind) => Err(format!("it exists and is {} of diskspd, not {wanted}: {INSTEAD}", kind.name())),
+        Some(kind) => Err(format!("it exists and is {} written by diskspd, not {wanted}: {INSTEAD}", kind.name())),
         None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
-        None => Err(format!("it exists and is not {wanted} of diskspd: {INSTEAD}")),
+        None => Err(format!("it exists and is not {wanted} written by diskspd: {INSTEAD}")),
     }
 }
 

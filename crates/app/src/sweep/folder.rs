@@ -93,7 +93,7 @@ fn checksum(path: &Path) -> io::Result<(u32, u32)> {
 pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String> {
     let program = program();
     if sweep.program != program {
-        return Some(format!("it was started with {}, and this is {program}", sweep.program));
+        return Some(format!("it was started with {}, but this is {program}", sweep.program));
     }
     if !sweep.points.iter().eq(request.points.iter().map(|planned| &planned.point)) {
         return Some("its points do not match its command line".to_owned());
@@ -115,7 +115,7 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
-    if is_known { Ok(sweep) } else { Err(at("it has runs of points that are not in it".to_owned())) }
+    if is_known { Ok(sweep) } else { Err(at("it lists runs of points that it does not define".to_owned())) }
 }
 
 impl Folder {
@@ -132,7 +132,8 @@ impl Folder {
             Ok(_) if has_earlier => {
                 let name = kind.name();
                 return Err(format!(
-                    "--dir '{shown}': it holds a {name}: --resume {shown} continues it, --replace-output replaces it"
+                    "--dir '{shown}' already holds a {name}; --resume {shown} continues it, --replace-output replaces \
+                     it"
                 ));
             }
             Ok(_) => {
@@ -170,7 +171,11 @@ impl Folder {
         let named = files.iter().flat_map(|file| names_in(&self.path, std::iter::once(file.path.clone())));
         let named: BTreeMap<PathBuf, OsString> = named.filter(|(_, name)| is_own(name)).collect();
         let reason = |path: &PathBuf| {
-            format!("--dir '{}': '{}' has the name of a result file in it", self.path.display(), path.display())
+            format!(
+                "--dir '{}': '{}' has a name reserved for the result files in this directory",
+                self.path.display(),
+                path.display()
+            )
         };
         named.keys().map(reason).collect()
     }

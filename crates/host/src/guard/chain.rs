@@ -111,7 +111,7 @@ impl<'a> Chain<'a> {
                     }
                     None => self.links.push(Link {
                         subject: subject.step("its backing device", &format!("{}:{}", number.major, number.minor)),
-                        kind: LinkKind::Unknown("is not described in /sys".to_owned()),
+                        kind: LinkKind::Unknown("has no entry in /sys".to_owned()),
                     }),
                 },
                 (_, None, Some(file)) => self.links.push(Link {
@@ -120,7 +120,7 @@ impl<'a> Chain<'a> {
                 }),
                 (backing, None, None) => {
                     let reason = backing.as_ref().err().map_or("", String::as_str);
-                    let unknown = LinkKind::Unknown(format!("has a backing that cannot be determined: {reason}"));
+                    let unknown = LinkKind::Unknown(format!("has an unknown backing file or device: {reason}"));
                     self.links.push(Link { subject: subject.clone(), kind: unknown });
                 }
             }
@@ -305,9 +305,9 @@ mod tests {
         let chain = Chain::of(&root, &rows[0], &rows, &loops);
         assert_eq!(chain.own_loops, ["loop2", "loop1", "loop0"]);
         assert_eq!(links(&rows[1], &loops), Vec::<String>::new(), "a disk stands on nothing");
-        assert_eq!(links(&rows[5], &loops), ["it has a backing that cannot be determined: Permission denied"]);
+        assert_eq!(links(&rows[5], &loops), ["it has an unknown backing file or device: Permission denied"]);
         let unknown = [attached(3, "/dev/x", Ok(over_device(9)))];
-        assert_eq!(links(&rows[5], &unknown), ["its backing device 7:9 is not described in /sys"]);
+        assert_eq!(links(&rows[5], &unknown), ["its backing device 7:9 has no entry in /sys"]);
         let circle = [attached(0, "/dev/loop1", Ok(over_device(1))), attached(1, "/dev/loop0", Ok(over_device(0)))];
         assert_eq!(links(&rows[2], &circle).len(), 2, "a walk in a circle ends");
         assert_eq!(

@@ -48,7 +48,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     if let Some(Ok(mapped)) = &mapped
         && mapped.open_count > 0
     {
-        users.push(format!("the device mapper reports {} openers", mapped.open_count));
+        users.push(format!("the device mapper reports an open count of {}", mapped.open_count));
     }
     let below = chain.look(&scope);
     users.extend(below.users);
@@ -113,7 +113,7 @@ fn shares_blocks(answer: &io::Result<MappedDevice>) -> Option<String> {
     match answer {
         Ok(mapped) => {
             let kind = mapped.targets.iter().find(|kind| SHARING.contains(&kind.as_str()))?;
-            Some(format!("is a thin volume, a snapshot or the origin of one (the device mapper's {kind})"))
+            Some(format!("is a thin volume, a snapshot or a snapshot origin (device-mapper target {kind})"))
         }
         Err(error) => Some(format!("may be a snapshot: the device mapper cannot be queried: {error}")),
     }

@@ -89,7 +89,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
         } {
             relatives.push(Relative {
                 row: other,
-                remark: format!(" ({}, another name of the same storage)", other.name),
+                remark: format!(" ({}, another path to the same disk)", other.name),
                 is_same_disk: true,
             });
             continue;
@@ -155,7 +155,7 @@ fn listed(relative: &Relative<'_>) -> Vec<String> {
         DeviceUse::Device { name, kind } => format!("part of {name} ({kind}){remark}"),
         DeviceUse::Swap => format!("active swap{remark}"),
         DeviceUse::ZfsPool { pool } => format!("part of the ZFS pool '{pool}'{remark}"),
-        DeviceUse::Btrfs { uuid } => format!("part of the btrfs {uuid}{remark}"),
+        DeviceUse::Btrfs { uuid } => format!("part of the btrfs file system {uuid}{remark}"),
         DeviceUse::BcacheSet { uuid } => format!("part of the bcache set {uuid}{remark}"),
     });
     mounted.chain(used).collect()
@@ -269,7 +269,7 @@ mod tests {
         ];
         let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &[] };
         let users: Vec<String> = relatives(&scope, &rows[2]).iter().flat_map(listed).collect();
-        assert_eq!(users, ["active swap (nvme9n1, another name of the same storage)"]);
+        assert_eq!(users, ["active swap (nvme9n1, another path to the same disk)"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 /// The log of an `NVMe` drive. That of others takes commands of their own that no kernel passes on by name.
 pub(super) fn health(root: &Root, name: &str) -> Known<DriveHealth> {
     if !name.starts_with("nvme") {
-        return Err("read only from NVMe drives; use smartctl -a for SATA and SAS drives".to_owned());
+        return Err("health log supported only for NVMe drives; use smartctl -a for SATA and SAS drives".to_owned());
     }
     let place = format!("/dev/{name}");
     let asked = sys::file::open_to_look(&root.path(&place)).and_then(|device| sys::nvme::smart_log(&device));

@@ -132,8 +132,12 @@ fn escaped(label: &str) -> String {
 impl Collector for RunMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         // A gauge, as is usual: what reads the older text knows no type for it.
-        let mut build =
-            encoder.encode_descriptor("build_info", "1, with the program's version", None, MetricType::Gauge)?;
+        let mut build = encoder.encode_descriptor(
+            "build_info",
+            "Always 1, labelled with the program's version",
+            None,
+            MetricType::Gauge,
+        )?;
         ConstGauge::new(1).encode(build.encode_family(&[("version", self.version.as_str())])?)?;
         let time_span = encoder.encode_descriptor("time_span", "Number of the timespan", None, MetricType::Gauge)?;
         ConstGauge::new(self.time_span.cast_signed()).encode(time_span)?;
@@ -150,7 +154,7 @@ impl Collector for RunMetrics {
         let bytes = "Bytes transferred in all phases";
         let mut bytes = encoder.encode_descriptor("transferred", bytes, Some(&Unit::Bytes), MetricType::Counter)?;
         self.each_target(&mut |labels, metrics| ConstCounter::new(metrics.bytes).encode(bytes.encode_family(labels)?))?;
-        let latency = "Latencies of measured I/Os, each at the upper edge of a bucket at most 0.8 % wide";
+        let latency = "Latencies of measured I/Os, each rounded up to the upper bound of a bucket at most 0.8 % wide";
         let mut latency =
             encoder.encode_descriptor("io_latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
         self.each_target(&mut |labels, metrics| {

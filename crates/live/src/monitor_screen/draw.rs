@@ -34,8 +34,8 @@ const HELP: [&str; 14] = [
     "r, w ms    mean time of a read, a write",
     "queue      mean number of requests in flight",
     "busy%      time with any in flight: a device that",
-    "           serves many at once may not be saturated at 100",
-    "merg/s     merged into others before they were issued",
+    "           serves I/O in parallel can do more even at 100 %",
+    "merg/s     requests merged into others before issue",
     "disc, flsh discards and flushes",
     "-          no value",
 ];
@@ -56,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zo
     }
     frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
     if screen.shows_help {
-        draw_help(frame, " Keys and columns: any key returns ", &HELP, 62, &look);
+        draw_help(frame, " Keys and columns: press any key to close ", &HELP, 62, &look);
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
         "Device            r/s      w/s  rMiB/s  wMiB/s     r ms     w ms   queue  busy% "
         "dm-0 vg-data      3.0      1.5       0     0.1    0.123    2.500    0.03    0.3 "
         "nvme0n1        250.0k   125.0k   976.6    7812    0.123    2.500    2500  100.0 "
-        "sda      ┌ Keys and columns: any key returns ─────────────────────────┐0   50.0 "
+        "sda      ┌ Keys and columns: press any key to close ───────────────────┐0   50.0 "
         "sdb      │q          end                                              │0    0.0 "
         "         │p, space   pause, resume                                    │         "
         "         │s, ← →     change the sort column                           │         "
@@ -316,8 +316,8 @@ mod tests {
         "         │r, w ms    mean time of a read, a write                     │         "
         "         │queue      mean number of requests in flight                │         "
         "         │busy%      time with any in flight: a device that           │         "
-        "         │           serves many at once may not be saturated at 100  │         "
-        "         │merg/s     merged into others before they were issued       │         "
+        "         │           serves I/O in parallel can do more even at 100 %   │         "
+        "         │merg/s     requests merged into others before issue          │         "
         "         │disc, flsh discards and flushes                             │         "
         " sda disk│-          no value                                         │─────────"
         "I/Os per └────────────────────────────────────────────────────────────┘     1650"

@@ -30,7 +30,7 @@ const HELP: [&str; 12] = [
     "so far     the measurement so far",
     "p50 ...    percentiles, from buckets 0.8 % wide",
     "busy%      time with any request in flight: a device",
-    "           that serves many at once may not be saturated",
+    "           serving I/O in parallel may not be saturated",
 ];
 
 /// Draws it all into a frame of any size.
@@ -52,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     frame.render_widget(Paragraph::new(last).style(look.busy), messages);
     frame.render_widget(Paragraph::new(keys(screen, &look)), bottom);
     if screen.shows_help {
-        draw_help(frame, " Keys and terms: any key returns ", &HELP, 60, &look);
+        draw_help(frame, " Keys and terms: press any key to close ", &HELP, 60, &look);
     }
 }
 

@@ -48,7 +48,7 @@ fn absolute_fault(ranges: &[DistributionRange], block_bytes: u64) -> Option<Stri
         let is_last = index + 1 == ranges.len();
         if range.length == 0 && !is_last {
             return Some(
-                "invalid distribution (-rdabs): only the last range may have the length 0, for the rest of the target"
+                "invalid distribution (-rdabs): only the last range may have length 0, meaning the rest of the target"
                     .to_owned(),
             );
         }

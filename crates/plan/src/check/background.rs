@@ -88,7 +88,7 @@ fn soon(facts: &CheckFacts, list: &mut Checklist) {
             Check::Timers,
             MACHINE,
             format!("due soon: {}", due.join(", ")),
-            "systemctl stop TIMER during the run, or run later",
+            "systemctl stop TIMER before the run, or run later",
         ),
         (true, Some((due_in_s, unit))) => {
             let hours = *due_in_s as f64 / 3600.0;

@@ -59,9 +59,9 @@ fn partitions(facts: &CheckFacts, list: &mut Checklist) {
         let queue = partition.below.first().map(|disk| &disk.queue);
         let sector_bytes = queue.and_then(|queue| queue.physical_sector_bytes).map_or(4096, u64::from).max(512);
         let found = format!("starts at {start_bytes} bytes");
-        let advice = "recreate it aligned (parted -a optimal): misaligned I/Os touch two units of the disk";
+        let advice = "recreate it aligned (parted -a optimal): misaligned I/Os touch two sectors or stripe units";
         if !start_bytes.is_multiple_of(sector_bytes) {
-            let found = format!("{found}, not on a boundary of its {} sectors", Bytes(sector_bytes));
+            let found = format!("{found}, not aligned to its {} sectors", Bytes(sector_bytes));
             list.fail(Check::Alignment, &partition.name, found, advice);
         } else if !start_bytes.is_multiple_of(USUAL_ALIGNMENT_BYTES) {
             let found = format!("{found}, not a multiple of {}", Bytes(USUAL_ALIGNMENT_BYTES));
@@ -80,13 +80,13 @@ fn drive_sleep(facts: &CheckFacts, list: &mut Checklist) {
     for disk in disks {
         let told = facts.devices.get(&disk.name).map(|state| state.wake_latency_us.as_ref());
         match told {
-            Some(Ok(0)) => list.pass(Check::DrivePowerStates, &disk.name, "it stays awake"),
+            Some(Ok(0)) => list.pass(Check::DrivePowerStates, &disk.name, "it does not enter low-power states"),
             Some(Ok(latency_us)) => list.warn(
                 Check::DrivePowerStates,
                 &disk.name,
                 format!("may enter a power state with {latency_us} µs wake-up latency (APST)"),
-                "this adds to latency at low depths and rates: nvme_core.default_ps_max_latency_us=0 at boot, or nvme \
-                 set-feature -f 0x0c -v 0",
+                "it adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \
+                 boot, or nvme set-feature -f 0x0c -v 0",
             ),
             Some(Err(reason)) => list.unknown(Check::DrivePowerStates, &disk.name, reason),
             None => list.unknown(Check::DrivePowerStates, &disk.name, "the drive was not queried"),
@@ -129,7 +129,7 @@ mod tests {
         for (start_bytes, expected) in [
             (1 << 20, "pass nvme0n1p1: starts at 1MiB"),
             (8192, "warn nvme0n1p1: starts at 8192 bytes, not a multiple of 1MiB"),
-            (63 * 512, "fail nvme0n1p1: starts at 32256 bytes, not on a boundary of its 4KiB sectors"),
+            (63 * 512, "fail nvme0n1p1: starts at 32256 bytes, not aligned to its 4KiB sectors"),
         ] {
             facts.devices.get_mut("nvme0n1p1").expect("a device").start_bytes = Some(start_bytes);
             assert_eq!(answers(&facts, Check::Alignment), [expected]);

@@ -58,7 +58,7 @@ fn raids(facts: &CheckFacts, list: &mut Checklist) {
                     Check::Raid,
                     &dataset.pool,
                     format!("the pool is {state}"),
-                    "see zpool status; the results would be those of a faulty pool",
+                    "see zpool status; results of a faulty pool are not representative",
                 ),
                 None => {
                     list.unknown(Check::Raid, &dataset.pool, "the pool state cannot be read; see zpool status");
@@ -91,8 +91,8 @@ fn whole(name: &str, raid: &Raid, list: &mut Checklist) {
 
 fn smart(name: &str, health: DriveHealth, list: &mut Checklist) {
     let critical = [
-        "spare blocks are used up",
-        "too hot or too cold",
+        "available spare below threshold",
+        "temperature out of range",
         "unreliable",
         "read-only",
         "backup power failed",
@@ -106,7 +106,7 @@ fn smart(name: &str, health: DriveHealth, list: &mut Checklist) {
         .collect();
     let advice = "replace the drive, or measure another";
     if !warnings.is_empty() {
-        list.fail(Check::Smart, name, format!("the drive warns: {}", warnings.join(", ")), advice);
+        list.fail(Check::Smart, name, format!("SMART critical warning: {}", warnings.join(", ")), advice);
     } else if health.media_error_count > 0 {
         let found = format!("{} media errors over its lifetime", health.media_error_count);
         list.warn(Check::Smart, name, found, "expect retries; see smartctl -a or nvme error-log");
@@ -208,7 +208,7 @@ mod tests {
             (healthy, "pass nvme0n1: 3 % worn, 100 % spare, no media errors"),
             (
                 DriveHealth { critical_warning: 0b1001, ..healthy },
-                "fail nvme0n1: the drive warns: spare blocks are used up, read-only",
+                "fail nvme0n1: SMART critical warning: available spare below threshold, read-only",
             ),
             (DriveHealth { media_error_count: 2, ..healthy }, "warn nvme0n1: 2 media errors over its lifetime"),
             (DriveHealth { worn_percent: 104, ..healthy }, "warn nvme0n1: 104 % of its rated endurance is used up"),

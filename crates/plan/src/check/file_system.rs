@@ -29,7 +29,7 @@ pub(super) fn check(facts: &CheckFacts, list: &mut Checklist) {
 fn without_mount(check: Check, target: &CheckedTarget, subject: &str, list: &mut Checklist) {
     match &target.environment.backing {
         Backing::Devices(devices) if !devices.is_empty() => list.pass(check, subject, "a block device: no file system"),
-        _ => list.unknown(check, subject, "its mount is not visible from here"),
+        _ => list.unknown(check, subject, "its mount is not visible in this mount namespace"),
     }
 }
 

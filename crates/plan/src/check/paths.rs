@@ -53,7 +53,7 @@ fn quality(facts: &CheckFacts, path: &BlockDevice) -> Quality {
 fn judge(name: &str, paths: &[Quality], list: &mut Checklist) {
     let count = |quality| paths.iter().filter(|path| **path == quality).count();
     let (best, second, useless) = (count(Quality::Optimized), count(Quality::NonOptimized), count(Quality::Useless));
-    let found = format!("{best} of {} paths optimized, {second} not, {useless} unusable", paths.len());
+    let found = format!("{best} of {} paths optimized, {second} non-optimized, {useless} unusable", paths.len());
     let advice = "see multipath -ll or nvme list-subsys; a non-optimized path goes through the other controller";
     match (best, useless) {
         _ if count(Quality::Untold) == paths.len() => {
@@ -107,8 +107,14 @@ mod tests {
             state.path_access = Some(access.to_owned());
             facts.devices.insert(name.to_owned(), state);
         }
-        assert_eq!(answers(&facts, Check::Paths), ["pass nvme0n1: 1 of 2 paths optimized, 1 not, 0 unusable"]);
+        assert_eq!(
+            answers(&facts, Check::Paths),
+            ["pass nvme0n1: 1 of 2 paths optimized, 1 non-optimized, 0 unusable"]
+        );
         facts.devices.get_mut("sda").expect("a device").path_access = Some("standby".to_owned());
-        assert_eq!(answers(&facts, Check::Paths), ["fail nvme0n1: 0 of 2 paths optimized, 1 not, 1 unusable"]);
+        assert_eq!(
+            answers(&facts, Check::Paths),
+            ["fail nvme0n1: 0 of 2 paths optimized, 1 non-optimized, 1 unusable"]
+        );
     }
 }

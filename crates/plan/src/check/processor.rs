@@ -48,12 +48,13 @@ fn idle_states(facts: &CheckFacts, list: &mut Checklist) {
             "no CPU idle states in the kernel, as in most virtual machines",
         );
     };
-    let found = format!("the deepest, {}, has an exit latency of {} µs", deepest.name, deepest.exit_latency_us);
+    let found =
+        format!("the deepest idle state, {}, has an exit latency of {} µs", deepest.name, deepest.exit_latency_us);
     if deepest.exit_latency_us <= WAKE_LATENCY_US {
         return list.pass(Check::IdleStates, MACHINE, found);
     }
     let how = if facts.processors.may_hold_latency { "" } else { " as root" };
-    let advice = format!("it adds to every latency at low depths: run with --hold-latency{how}");
+    let advice = format!("exit latency adds to every I/O at low queue depths: run with --hold-latency{how}");
     list.warn(Check::IdleStates, MACHINE, found, advice);
 }
 
@@ -71,13 +72,13 @@ fn limits(facts: &CheckFacts, list: &mut Checklist) {
 fn words(limit: &CgroupLimit) -> String {
     let what = match &limit.limit {
         Limit::Cpu { quota_us, period_us } => format!("{:.2} CPUs", *quota_us as f64 / *period_us as f64),
-        Limit::Memory { bytes, .. } => format!("{} of memory, cached files included", Bytes(*bytes)),
+        Limit::Memory { bytes, .. } => format!("{} of memory, including page cache", Bytes(*bytes)),
         Limit::Io { device, rates } => {
             format!("{} on {}", rate_words(rates), device.name.as_deref().unwrap_or("a removed device"))
         }
         Limit::IoWeight { weight, .. } => format!("I/O weight {weight}"),
         Limit::IoLatency { target_us, .. } => {
-            format!("other cgroups are throttled to keep a latency of {target_us} µs")
+            format!("other cgroups are throttled to meet a latency target of {target_us} µs")
         }
     };
     format!("{what} ({} of {})", limit.file, limit.cgroup.display())
@@ -99,7 +100,12 @@ fn memory(facts: &CheckFacts, list: &mut Checklist) {
     let free_bytes = facts.system.memory.free_bytes();
     let found = format!("{} free for a run", Bytes(free_bytes));
     if free_bytes < MEMORY_BYTES {
-        list.warn(Check::Memory, MACHINE, found, "free some: if the machine swaps, the results include swapping");
+        list.warn(
+            Check::Memory,
+            MACHINE,
+            found,
+            "free some memory: if the machine swaps, the results include swapping",
+        );
     } else {
         list.pass(Check::Memory, MACHINE, found);
     }
@@ -121,7 +127,7 @@ fn distance(facts: &CheckFacts, list: &mut Checklist) {
             continue;
         };
         let Some(distances) = facts.processors.node_distances.get(&node) else {
-            list.unknown(Check::NumaDistance, &disk.name, format!("the distances of node {node} cannot be read"));
+            list.unknown(Check::NumaDistance, &disk.name, format!("the NUMA distances of node {node} cannot be read"));
             continue;
         };
         let far = nodes.iter().filter_map(|other| distances.get(other)).copied().max().unwrap_or(NEAR);
@@ -168,7 +174,7 @@ mod tests {
         facts.processors.idle_states.push(state("C6", 133));
         assert_eq!(
             answers(&facts, Check::IdleStates),
-            ["warn machine: the deepest, C6, has an exit latency of 133 µs"]
+            ["warn machine: the deepest idle state, C6, has an exit latency of 133 µs"]
         );
     }
 

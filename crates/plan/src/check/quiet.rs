@@ -31,7 +31,7 @@ fn others(name: &str, activity: &Activity, list: &mut Checklist) {
     let seconds = activity.duration_ms as f64 / 1000.0;
     let iops = (counted.read.count + counted.write.count) as f64 / seconds;
     let bytes_per_s = (counted.read.bytes + counted.write.bytes) as f64 / seconds;
-    let found = format!("{iops:.0} I/Os and {:.1} MiB per second in {seconds:.1} s", mib(bytes_per_s));
+    let found = format!("{iops:.0} IOPS and {:.1} MiB/s over {seconds:.1} s", mib(bytes_per_s));
     if iops >= OTHER_IOPS || bytes_per_s >= OTHER_BYTES_PER_S {
         let advice = "find the process (iotop, pidstat -d 1) and stop it, or wait: its I/O affects every result";
         list.warn(Check::OtherIo, name, found, advice);
@@ -66,16 +66,16 @@ mod tests {
     #[test]
     fn twenty_ios_or_a_mebibyte_per_second_of_others_warn() {
         let mut facts = facts();
-        assert_eq!(answers(&facts, Check::OtherIo), ["pass nvme0n1: 0 I/Os and 0.0 MiB per second in 2.0 s"]);
+        assert_eq!(answers(&facts, Check::OtherIo), ["pass nvme0n1: 0 IOPS and 0.0 MiB/s over 2.0 s"]);
         let counted = facts.activity.devices.get_mut("nvme0n1").expect("a device");
         counted.write.count = 39;
         assert_eq!(outcomes(&facts, Check::OtherIo), [Outcome::Pass]);
         let counted = facts.activity.devices.get_mut("nvme0n1").expect("a device");
         counted.read.count = 1;
-        assert_eq!(answers(&facts, Check::OtherIo), ["warn nvme0n1: 20 I/Os and 0.0 MiB per second in 2.0 s"]);
+        assert_eq!(answers(&facts, Check::OtherIo), ["warn nvme0n1: 20 IOPS and 0.0 MiB/s over 2.0 s"]);
         let counted = facts.activity.devices.get_mut("nvme0n1").expect("a device");
         (counted.write.count, counted.read.bytes) = (1, 2 << 20);
-        assert_eq!(answers(&facts, Check::OtherIo), ["warn nvme0n1: 1 I/Os and 1.0 MiB per second in 2.0 s"]);
+        assert_eq!(answers(&facts, Check::OtherIo), ["warn nvme0n1: 1 IOPS and 1.0 MiB/s over 2.0 s"]);
         facts.activity.devices.clear();
         assert_eq!(outcomes(&facts, Check::OtherIo), [Outcome::Unknown]);
     }

@@ -67,7 +67,7 @@ fn file_system(facts: &CheckFacts, target: &CheckedTarget, subject: &str, list: 
             Check::SqlFileSystem,
             subject,
             format!("{name} on Linux {release}: each durable write flushes the drive's whole cache"),
-            format!("{name} uses FUA for them from Linux {major}.{minor}"),
+            format!("{name} uses FUA for durable writes as of Linux {major}.{minor}"),
         ),
         None => list.unknown(Check::SqlFileSystem, subject, format!("{name} on a kernel of unknown version")),
     }
@@ -114,7 +114,11 @@ fn read_ahead(name: &str, read_ahead_bytes: Option<u64>, list: &mut Checklist) {
         Some(bytes) => list.warn(
             Check::ReadAhead,
             name,
-            format!("{} of the {} that the guidelines recommend", Bytes(bytes), Bytes(READ_AHEAD_BYTES)),
+            format!(
+                "{}, less than the {} that SQL Server's guidelines recommend",
+                Bytes(bytes),
+                Bytes(READ_AHEAD_BYTES)
+            ),
             format!("blockdev --setra 4096 /dev/{name}"),
         ),
     }

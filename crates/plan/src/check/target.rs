@@ -20,7 +20,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
     let mut fail = |found: &str, advice: &str| list.fail(Check::Target, &subject, found, advice);
     let read_only = |file_system: &FileSystem| file_system.read_only;
     match &target.facts.kind {
-        TargetKind::Unusable { what } => fail(&format!("it is {what}"), "name a file or a block device"),
+        TargetKind::Unusable { what } => fail(&format!("it is {what}"), "give a file or a block device"),
         TargetKind::Inaccessible { reason } => fail(reason, "make it readable for this user, or run as root"),
         TargetKind::Character(_) => list.pass(Check::Target, &subject, "a character device, not storage"),
         TargetKind::Missing(missing) if !missing.parent_exists => {
@@ -30,7 +30,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             fail("its file system is mounted read-only", "check the kernel log for the cause, then remount it");
         }
         TargetKind::Missing(_) if facts.create_bytes.is_none() => {
-            fail("it does not exist", "give the size of the file to create (-c), here and for the run");
+            fail("it does not exist", "give the size of the file to create (-c), both for check and for the run");
         }
         TargetKind::Missing(missing) => {
             list.pass(Check::Target, &subject, format!("can be made on {}", missing.file_system.name));
@@ -82,7 +82,7 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
                 continue;
             }
             TargetKind::Character(_) | TargetKind::Unusable { .. } | TargetKind::Inaccessible { .. } => {
-                list.unknown(Check::Space, &subject, "not storage that can be checked");
+                list.unknown(Check::Space, &subject, "not an accessible file or block device");
                 continue;
             }
         };
@@ -96,7 +96,7 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
         list.withdraw(Check::Space);
     }
     for shortage in shortages {
-        let advice = "free space, or test with a smaller -c; it should still be larger than every cache";
+        let advice = "free space, or test with a smaller -c that is still larger than every cache";
         list.fail(Check::Space, super::checklist::ALL_TARGETS, shortage.message, advice);
     }
 }

@@ -52,7 +52,7 @@ fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mu
     )?;
     let mut measured = vec!["I/Os and bytes".to_owned()];
     if plan.measure_latency {
-        measured.push("latencies in buckets (-L)".to_owned());
+        measured.push("latency histograms (-L)".to_owned());
     }
     if let Some(intervals) = plan.intervals {
         let width_ms = intervals.width_ns / 1_000_000;
@@ -84,7 +84,7 @@ fn explain_target(target: &TargetPlan, facts: &Facts, out: &mut dyn Write) -> io
         };
         let size = words::exact(source.size_bytes);
         let step = words::exact(source.step_bytes);
-        writeln!(out, "      write source: {size} of {content}, pieces at multiples of {step}")?;
+        writeln!(out, "      write source: {size} of {content}, data taken at multiples of {step}")?;
     }
     Ok(())
 }
@@ -132,14 +132,14 @@ fn created(creation: &Creation) -> String {
         Fill::Ramp => "bytes 00..FF repeating",
         Fill::Zero => "zeros",
         Fill::Random => "random bytes",
-        Fill::Mixed => "what was written last",
+        Fill::Mixed => "mixed content",
     };
     let how = match creation.direct_alignment_bytes {
         Some(bytes) => format!("bypassing the page cache in multiples of {}", words::exact(bytes)),
         None => "through the page cache".to_owned(),
     };
     let replaces = if creation.replaces.is_some() { ", replacing the existing file" } else { "" };
-    let parents = if creation.make_parents { ", with its parent directories" } else { "" };
+    let parents = if creation.make_parents { ", creating missing parent directories" } else { "" };
     format!("creates {} of {fill}, written {how}{replaces}{parents}", words::exact(creation.size_bytes))
 }
 

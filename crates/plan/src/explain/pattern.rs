@@ -12,13 +12,15 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
     let step = |area: &Area| words::exact(area.alignment_bytes);
     let (area, text) = match &target.pattern {
         Pattern::Sequential { area, .. } => (area, format!("sequential, stride {}", step(area))),
-        Pattern::Parallel { area, .. } => (area, format!("sequential per request, stride {}", step(area))),
+        Pattern::Parallel { area, .. } => {
+            (area, format!("sequential, separate position for each request, stride {}", step(area)))
+        }
         Pattern::Interlocked { area, .. } => {
             (area, format!("sequential, one position shared by all threads, stride {}", step(area)))
         }
         Pattern::Random { area, .. } => (area, format!("random, multiples of {}", step(area))),
         Pattern::Mixed { area, random_percent, .. } => {
-            (area, format!("{random_percent}% random, else the next {}", step(area)))
+            (area, format!("{random_percent}% random, the rest sequential, stride {}", step(area)))
         }
     };
     format!("{text}, {}: {}", between(area), words::count(area.positions, "position"))
@@ -46,7 +48,7 @@ pub(super) fn distribution(target: &WorkerTarget) -> Vec<String> {
     let Some(effective) = &target.effective_distribution else { return Vec::new() };
     let range = |range: &model::plan::EffectiveRange| {
         format!(
-            "{:.1}% of them in [{}, {}) from the base offset on",
+            "{:.1}% of the random I/Os in [{}, {}), relative to the base offset",
             f64::from(range.io_percent) * 100.0 / f64::from(effective.io_span),
             words::offset(range.start_bytes),
             words::exact(range.start_bytes + range.length_bytes)

@@ -23,7 +23,7 @@ fn the_command_of_the_readme() {
     let time_span = TimeSpan { measure_latency: true, calculate_iops_std_dev: true, ..span([asked]) };
     insta::assert_snapshot!(explained(&profile(time_span), &facts([("testfile.dat", missing())])), @r#"
         Timespan 1: warm-up 5 s, measurement 10 s, cool-down 0 s
-          measured: I/Os and bytes, latencies in buckets (-L) and 10 intervals of 1000 ms (-D)
+          measured: I/Os and bytes, latency histograms (-L) and 10 intervals of 1000 ms (-D)
 
           Targets
             'testfile.dat', 1GiB
@@ -39,7 +39,7 @@ fn the_command_of_the_readme() {
           Memory: 4.33MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 264KiB, each aligned to 16MiB
             latency buckets: 3.44MiB, of which only a few pages are used
-            intervals, series and sections: 518.03KiB
+            intervals, time series and interval histograms: 518.03KiB
             threads: 132KiB
         "#);
 }
@@ -63,19 +63,19 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
             'a', 1GiB
               before: nothing, used as is
               opened: for writing, through the page cache
-              write source: 4MiB of the content of 'source.bin', pieces at multiples of 1 byte
+              write source: 4MiB of the content of 'source.bin', data taken at multiples of 1 byte
 
           Threads: 64
             on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
             threads 0-63 on CPUs 0-15 in turn: synchronous I/O (one request outstanding), 1 request each
               'a': 1 request, blocks of 64KiB, writes of pieces of the write source
-                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each following one 1MiB later
+                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each further one 1MiB higher
                 at most 1.22 I/Os per second per thread
 
           Memory: 8.27MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 256KiB, each aligned to 16MiB
             write sources: 4MiB
-            intervals, series and sections: 4.69KiB
+            intervals, time series and interval histograms: 4.69KiB
             threads: 4.02MiB
         "#);
 }
@@ -114,16 +114,16 @@ fn a_pool_with_weights_and_a_distribution() {
             threads 0-1: io_uring (several requests outstanding), 4 requests each
               the target is chosen for each I/O, by weight
               'a': weight 3, blocks of 64KiB, reads
-                70% random, else the next 64KiB, in [0, 1GiB): 16384 positions
-                  90.0% of them in [0, 104832KiB) from the base offset on
-                  10.0% of them in [209664KiB, 1GiB) from the base offset on
+                70% random, the rest sequential, stride 64KiB, in [0, 1GiB): 16384 positions
+                  90.0% of the random I/Os in [0, 104832KiB), relative to the base offset
+                  10.0% of the random I/Os in [209664KiB, 1GiB), relative to the base offset
               'b': weight 1, blocks of 64KiB, reads
                 sequential, one position shared by all threads, stride 64KiB, in [0, 1GiB): 16384 positions
                 bursts of 5 I/Os per thread, 5 ms apart
 
           Memory: 1.15MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 1.02MiB, each aligned to 16MiB
-            intervals, series and sections: 4.69KiB
+            intervals, time series and interval histograms: 4.69KiB
             threads: 130KiB
         "#);
 }

@@ -253,7 +253,7 @@ fn every_problem_of_every_target_is_reported_once() {
         1 'gone' does not exist; -c<size> creates it
         1 timespan 1: 'small' is too small: the base offset (-B) 1MiB is at or beyond its end at 100 bytes
         1 'locked' cannot be checked: Permission denied (EACCES)
-        3 '/dev/sdb' is a block device, and its users were not checked
+        3 '/dev/sdb' is a block device, and whether it is in use was not checked
         1 'empty' is empty; -c<size> sets its size
         3 'tty' is a character device without a size; give one with -f<size>
         3 '/dev/null' is a character device without a size; give one with -f<size>

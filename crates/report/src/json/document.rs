@@ -282,7 +282,7 @@ pub(super) enum Loop<'a> {
     Open(Box<Opened<'a>>),
 }
 
-/// What became of the intended starts of an open loop.
+/// What became of the intended I/Os of an open loop.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "OpenLoop"))]

@@ -59,10 +59,10 @@ impl schemars::JsonSchema for Buckets {
             "type": ["string", "null"],
             "contentEncoding": "base64",
             "pattern": "^HISTFAA",
-            "description": "A histogram of latencies in nanoseconds in the interchange form of HdrHistogram: \
-                            version 2, compressed, in base64, with three significant digits and a lowest value of 1. \
-                            Any HdrHistogram library decodes it and adds it to others. null = none was kept, or it is \
-                            empty."
+            "description": "Latency histogram in nanoseconds, in the HdrHistogram interchange format: version 2, \
+                            compressed, in base64, with three significant digits and a lowest value of 1. Any \
+                            HdrHistogram library can decode it and merge it with others. null = no histogram was \
+                            kept, or it is empty."
         })
     }
 }
@@ -94,10 +94,10 @@ impl schemars::JsonSchema for CoarseBuckets {
             "type": ["string", "null"],
             "contentEncoding": "base64",
             "pattern": "^HISTFAA",
-            "description": "A histogram of latencies in nanoseconds in the interchange form of HdrHistogram: \
-                            version 2, compressed, in base64, with two significant digits and a lowest value of 8: \
-                            its buckets are at most 0.8 % wide, and 8 ns below 1024 ns. Any HdrHistogram library \
-                            decodes it and adds it to others. null = it is empty."
+            "description": "Latency histogram in nanoseconds, in the HdrHistogram interchange format: version 2, \
+                            compressed, in base64, with two significant digits and a lowest value of 8: its buckets \
+                            are at most 0.8 % wide, and 8 ns below 1024 ns. Any HdrHistogram library can decode it \
+                            and merge it with others. null = the histogram is empty."
         })
     }
 }
@@ -181,7 +181,7 @@ fn encode(buckets: &[(u32, u64)], resolution: Resolution) -> Result<String, Hist
     let problem = |error: &dyn std::fmt::Display| HistogramError::Encoding(error.to_string());
     let last = buckets.last().map_or(0, |&(index, _)| index);
     if u64::from(last) >= resolution.bucket_count() {
-        return Err(HistogramError::Encoding(format!("there is no bucket {last}")));
+        return Err(HistogramError::Encoding(format!("bucket {last} is out of range")));
     }
     // The highest value must be at least twice the lowest.
     let lowest_ns = resolution.lowest_ns();

@@ -121,7 +121,7 @@ pub fn html(subject: &Subject<'_>) -> io::Result<String> {
         Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name),
         Subject::Comparison { sides } => comparison::page(sides),
     }?;
-    rendered(page).map_err(|error| io::Error::other(format!("the page cannot be created: {error:#}")))
+    rendered(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
 }
 
 fn rendered(page: Page) -> Result<String, minijinja::Error> {

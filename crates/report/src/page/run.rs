@@ -165,7 +165,7 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb).unwrap_or_else(weak));
     }
     add_latency(
-        "99th of response time",
+        "99th pct. response time",
         headline.response_p99_ns.map(|ns| ns as f64),
         "from the intended start".to_owned(),
     );
@@ -253,7 +253,7 @@ fn percentiles(measured: &Measured) -> Option<Table> {
         columns: [Column::text("percentile")].into_iter().chain(names).collect(),
         rows,
         note: if is_any_weak {
-            "* weak: fewer than ten I/Os lie beyond it. 3-nines is the 99.9th percentile.".to_owned()
+            "* unreliable: fewer than ten I/Os lie beyond this percentile. 3-nines is the 99.9th percentile.".to_owned()
         } else {
             "3-nines is the 99.9th percentile.".to_owned()
         },

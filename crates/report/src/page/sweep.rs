@@ -109,8 +109,8 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
             sentences.push("It also saturates the target: throughput is within 5 % of its plateau.".to_owned());
         }
         Saturation::At { depth, plateau_iops } => sentences.push(format!(
-            "If only throughput counts: {}, {}. There it is within 5 % of its plateau of {}; more depth only adds \
-             latency.",
+            "If only throughput counts: {}, {}. Throughput there is within 5 % of its plateau of {}; more depth only \
+             adds latency.",
             named(sweep, series, depth),
             figures_at(sweep, series, depth.depth),
             Quantity::Iops.value(*plateau_iops),
@@ -156,10 +156,10 @@ fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate)
         let latency =
             beside.mean_percent.map(|percent| format!(" at {percent:.0} % of its latency")).unwrap_or_default();
         let depth = fastest.depth.unwrap_or_default();
-        Some(format!(": {:.0} % of the highest throughput, of depth {depth},{latency}", beside.iops_percent))
+        Some(format!(", {:.0} % of the peak throughput (depth {depth}){latency}", beside.iops_percent))
     });
     format!(
-        "It gives the most throughput for its latency: {}{}{}.",
+        "It has the best ratio of throughput to latency: {}{}{}.",
         figures.map(rate_and_latency).unwrap_or_default(),
         share.unwrap_or_default(),
         edge(sweep, series, efficient)
@@ -171,7 +171,7 @@ fn how_sure(efficient: &DepthEstimate, saturation: &Saturation) -> Option<String
         (low != high).then(|| format!("{name} lies between {low} and {high}"))
     };
     let saturated = match saturation {
-        Saturation::At { depth, .. } => range("the depth of saturation", depth),
+        Saturation::At { depth, .. } => range("the saturation depth", depth),
         Saturation::StillRising { .. } => None,
     };
     let ranges: Vec<String> = [range("the efficient depth", efficient), saturated].into_iter().flatten().collect();
@@ -220,8 +220,8 @@ pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
                 tone: Tone::of(Some(severity)),
                 word: severity.word().to_owned(),
                 name: String::new(),
-                figure: format!("the verdict on {} of {} runs: {}", files.len(), sweep.visits.len(), shortened(&files)),
-                advice: "see the findings with diskspd report FILE".to_owned(),
+                figure: format!("verdict for {} of {} runs: {}", files.len(), sweep.visits.len(), shortened(&files)),
+                advice: "show the findings with diskspd report FILE".to_owned(),
             });
         }
     }

@@ -28,7 +28,7 @@ impl Distributions {
     ) -> Result<(), String> {
         self.users = self.users.saturating_add(threads.len());
         if self.users > USERS_MAX {
-            return Err(format!("more than {USERS_MAX} threads on targets use a distribution"));
+            return Err(format!("more than {USERS_MAX} thread-target pairs use a distribution"));
         }
         if !self.lists.contains_key(distribution) {
             self.lists.insert(distribution.clone(), Users::new());

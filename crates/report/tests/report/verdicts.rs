@@ -23,7 +23,7 @@ fn block(findings: Vec<Finding>) -> String {
 
 #[test]
 fn without_findings_it_is_one_line() {
-    assert_eq!(block(Vec::new()), "Verdict: nothing found that would make these figures wrong\n");
+    assert_eq!(block(Vec::new()), "Verdict: no conditions found that invalidate or bias the results\n");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn findings_have_two_lines_each_and_the_gravest_is_in_the_first() {
 #[test]
 fn notes_do_not_make_figures_wrong() {
     let block = block(vec![finding(Severity::Note, "little is")]);
-    assert!(block.starts_with("Verdict: nothing found that would make these figures wrong\n  NOTE    a-rule: "));
+    assert!(block.starts_with("Verdict: no conditions found that invalidate or bias the results\n  NOTE    a-rule: "));
 }
 
 #[test]

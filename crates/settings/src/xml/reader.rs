@@ -178,7 +178,7 @@ impl Reader {
                 continue;
             }
             let here = if allowed.is_empty() {
-                "it takes none".to_owned()
+                "no attributes are allowed here".to_owned()
             } else {
                 format!("allowed: {}", allowed.join(", "))
             };

@@ -89,7 +89,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         apply: |builder, given| {
             let stride = size_value(builder, given.value, "distance between threads")?;
             if stride.get() == 0 {
-                return Err(Fault::new("the distance between threads must be above 0"));
+                return Err(Fault::new("the thread stride (-T) must be above 0"));
             }
             builder.settings().thread_stride = stride;
             Ok(())
@@ -102,8 +102,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
         long: "Percentage of I/Os that are writes, 0 to 100. -w alone is 0.",
-        on_linux: "-w without a value, an error since DiskSpd 2.1, is 0 as in older versions. An existing file that \
-                   this program did not create is written only with --overwrite.",
+        on_linux: "-w without a value means 0, as in DiskSpd before 2.1; newer versions reject it. An existing file \
+                   that this program did not create is written only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;
@@ -114,7 +114,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 const CONFLICT: &str = "random I/O (-r, -rs) conflicts with sequential I/O (-s) given before";
-const MIXED_WITH_STRIDE: &str = "mixed I/O (-rs) conflicts with -s; its alignment is given with -r<align>";
+const MIXED_WITH_STRIDE: &str = "mixed I/O (-rs) conflicts with -s; give the alignment with -r<align>";
 
 fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     if builder.seen.random {

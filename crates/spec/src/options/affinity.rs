@@ -8,7 +8,8 @@ use model::profile::{EfficiencyOrder, GroupSpan, Traversal};
 const AFFINITY: OptionRow =
     OptionRow { scope: Scope::TimeSpan, repeat: Repeat::Accumulates, group: Group::Affinity, ..OptionRow::BASE };
 
-const ORDER_ON_LINUX: &str = "A group is 64 CPU numbers of the kernel: CPU n is CPU n mod 64 of group n / 64.";
+const ORDER_ON_LINUX: &str = "A group is a range of 64 kernel CPU numbers: kernel CPU n is CPU n mod 64 of group n / \
+                              64.";
 
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {

@@ -101,7 +101,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "p aligns every I/O buffer so that no two share a cache line of page-directory entries; n leaves them \
                where the allocator puts them.",
         since: Since::DiskSpd("2.3"),
-        on_linux: "An error with -X; DiskSpd ignores it there.",
+        on_linux: "Rejected with -X; DiskSpd ignores it there.",
         example: "-bsn",
         apply: buffer_separation,
         ..CACHING
@@ -252,7 +252,7 @@ fn buffer_separation(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fau
     let separation = match given.value.trim_end() {
         "n" => BufferSeparation::SystemDefault,
         "p" => BufferSeparation::ThreadOptimized,
-        _ => return Err(Fault::new("-bs takes exactly one letter: p for separated buffers, n for none")),
+        _ => return Err(Fault::new("-bs takes exactly one letter: p for separated buffers, n for no separation")),
     };
     builder.span.buffer_separation = separation;
     builder.seen.separation = separation == BufferSeparation::ThreadOptimized;

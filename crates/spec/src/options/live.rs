@@ -46,9 +46,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::LastWins,
         short: "serve Prometheus metrics at http://127.0.0.1:<port>/metrics during the run",
-        long: "Counters of I/Os and bytes and latency histograms by target and direction, as OpenMetrics text. Without \
-               an address, only this machine can connect; with one, any host that can reach the address. Port 0 picks \
-               a free port and prints it on stderr. Latencies are measured as with -L.",
+        long: "Serves I/O counts, byte counts and latency histograms per target and direction as OpenMetrics text. \
+               Without an address, only this machine can connect; with one, any host that can reach the address. Port \
+               0 picks a free port and prints it on stderr. Latencies are measured as with -L.",
         example: "--metrics=9101",
         apply: metrics,
         ..OWN
@@ -58,9 +58,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "=<ms>",
         kind: Kind::Value,
         repeat: Repeat::LastWins,
-        short: "length of the intervals of --live, --live-json and --metrics (default 1000)",
-        long: "From 100 to 3600000 milliseconds. Each interval states its actual length: with very many threads and \
-               targets, reading the counters takes time.",
+        short: "update interval of --live, --live-json and --metrics in milliseconds (default 1000)",
+        long: "From 100 to 3600000 milliseconds. Each interval reports its actual length, because reading the \
+               counters of very many threads and targets takes time.",
         example: "--live-interval=500",
         apply: interval,
         ..OWN

@@ -51,8 +51,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "A block device is written to only if it is not in use and is named by a persistent ID, not its kernel \
                name: its wwid, EUI, NGUID or serial number, the UUID of an md or device mapper device, or the backing \
                file of a loop device; append -part<n> for a partition. A refused run prints the option to give. Disks \
-               listed in /etc/diskspd/scratch need it only if something is found on them. May be given again for other \
-               devices; it is not saved in profiles.",
+               listed in /etc/diskspd/scratch need this option only if a signature is found on them. May be given \
+               again for other devices; it is not saved in profiles.",
         example: "--destroy=eui.0025385b71b00001",
         apply: destroy,
         ..OWN
@@ -80,11 +80,11 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "compare results with the storage's rated limits, and name the bottleneck",
-        long: "Figures: raid=0, 1, 5, 6 or 10, drives=<n>, drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> \
-               of one drive, vm-iops=<n>, vm-bytes=<bytes>, and hba=<bits>[x<lanes>] as in 12Gx4, all per second; K, \
-               M, G and T are decimal here. Each limit derived from them is listed after the verdict with its value \
-               and the percentage reached; the rule of thumb for small random writes to a RAID is marked as an \
-               estimate. More than 100 %, a cap from the start and an exhausted burst are flagged.",
+        long: "Rated limits: raid=0, 1, 5, 6 or 10, drives=<n>; per second: drive-read=<bytes>, drive-write=<bytes> \
+               and drive-iops=<n> of one drive, vm-iops=<n>, vm-bytes=<bytes>, and hba=<bits>[x<lanes>] as in 12Gx4. \
+               K, M, G and T are decimal here. Each limit derived from them is listed after the verdict with its \
+               value and the percentage reached; the rule of thumb for small random writes to a RAID is marked as an \
+               estimate. Results above 100 %, a rate cap from the start and exhausted burst credits are flagged.",
         example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
         apply: |builder, given| {
             let before = builder.options.expect.as_deref().copied().unwrap_or_default();
@@ -111,7 +111,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--strict",
         short: "exit with status 4 if the verdict finds results invalid",
         long: "Each timespan's results end with a verdict: the conditions found that invalidate or bias the results. \
-               With --strict, a run that succeeds but has a finding INVALID exits with status 4. The report is still \
+               With --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
                written.",
         example: "--strict",
         apply: |builder, _| {
@@ -122,7 +122,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--plan",
-        short: "print the plan of the run and the reasons, and stop",
+        short: "print the plan of the run and the reasons for its choices, and stop",
         long: "Prints the chosen threads, CPUs, ranges, queue depths, memory and engine with the reasons, and stops. \
                Writes nothing.",
         example: "--plan",

@@ -175,7 +175,7 @@ fn format(word: &str) -> Option<ResultFormat> {
 
 fn format_fault(word: &str) -> Fault {
     let found = if word.is_empty() { "none is given".to_owned() } else { format!("not '{word}'") };
-    Fault(format!("invalid result format, {found}; the forms are -R[p|s][text|xml]"))
+    Fault(format!("expected a result format (-R[p|s][text|xml]), {found}"))
 }
 
 fn optional_format(word: &str) -> Result<Option<ResultFormat>, Fault> {

@@ -74,8 +74,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Hints to the page cache, in any combination: r for random access, s for a sequential scan, t for a \
                temporary file.",
         since: super::Since::DiskSpd("2.0"),
-        on_linux: "r and s are posix_fadvise(POSIX_FADV_RANDOM) and (POSIX_FADV_SEQUENTIAL). t has no equivalent; it \
-                   is accepted and shown.",
+        on_linux: "r and s are posix_fadvise(POSIX_FADV_RANDOM) and (POSIX_FADV_SEQUENTIAL). t is accepted and \
+                   reported, but has no effect.",
         example: "-frs",
         apply: hints,
         ..OptionRow::BASE

@@ -130,9 +130,7 @@ fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
         Some(number) => (number, true),
         None if value.ends_with(|c: char| c.is_ascii_digit()) => (value, false),
         None => {
-            return Err(Fault::new(
-                "invalid rate (expected: bytes per millisecond, or I/Os per second with a final i)",
-            ));
+            return Err(Fault::new("invalid rate (expected: bytes per millisecond, or I/Os per second with suffix i)"));
         }
     };
     let rate = builder.bounded(&Given { value: number, ..*given }, "the rate", 1, u32::MAX)?;

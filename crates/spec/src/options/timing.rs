@@ -15,7 +15,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "measured time in seconds [default 10]",
         long: "Seconds of measurement, after the warm-up and before the cool-down. With -X it applies to every \
                timespan.",
-        on_linux: "A run with 0 is refused; DiskSpd measures for a few microseconds.",
+        on_linux: "A run with -d0 is refused; DiskSpd would measure for a few microseconds.",
         example: "-d30",
         apply: |builder, given| {
             builder.overrides.settings.duration_s = builder.bounded(given, "the duration in seconds", 0, u32::MAX)?;

@@ -19,7 +19,7 @@ impl Axis {
     /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let Some((name, list)) = text.split_once('=') else {
-            return Err(format!("'{text}' is not an option and its values, as in o=1..16 or b=4K,64K"));
+            return Err(format!("'{text}' is not an option with values, as in o=1..16 or b=4K,64K"));
         };
         let name = name.trim_start_matches('-').to_owned();
         let mut axis = Self { name, values: Vec::new(), is_open: false };
@@ -59,7 +59,7 @@ impl Axis {
 
     fn add(&mut self, part: &str) -> Result<(), String> {
         if self.is_open {
-            return Err("nothing can follow an open range".to_owned());
+            return Err("nothing can follow an open-ended range".to_owned());
         }
         let Some((first, rest)) = part.split_once("..") else {
             self.values.push(part.to_owned());
@@ -132,7 +132,7 @@ impl Step {
 
 /// A number and the letter of its unit.
 fn number(text: &str) -> Result<(u64, Option<char>), String> {
-    split_unit(text).ok_or_else(|| format!("'{text}' is not a number, with or without K, M, G or T"))
+    split_unit(text).ok_or_else(|| format!("'{text}' is not a number (optional suffix: K, M, G or T)"))
 }
 
 fn in_bytes(value: u64, unit: Option<char>) -> Result<u64, String> {

@@ -68,8 +68,8 @@ To measure a file named sweep, write ./sweep.
 ";
 
 /// Error for `--run-commands` with a new sweep.
-pub(super) const RUN_COMMANDS_ALONE: &str = "omit --run-commands: without --resume, the commands \
-                                             given run anyway";
+pub(super) const RUN_COMMANDS_ALONE: &str = "omit --run-commands: it is only for --resume; otherwise the commands \
+                                             always run";
 
 /// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,7 +171,8 @@ fn read(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand
     if let Some(folder) = words.resume {
         if !words.kept.is_empty() || words.folder.is_some() || own.len() != args.len() {
             return Err(
-                "--resume allows only --run-commands and --replace-output; the directory holds the other options"
+                "--resume allows only --run-commands and --replace-output; the other options are read from the \
+                 directory"
                     .to_owned(),
             );
         }
@@ -293,8 +294,12 @@ impl Words {
 
 /// `p99=1ms`, `cpu=25%`
 fn limit(value: &str) -> Result<Limit, String> {
-    let wrong =
-        || format!("'{value}': not a limit on response time (mean, p50, p99, p99.9) or cpu, as in p99=1ms or cpu=25%");
+    let wrong = || {
+        format!(
+            "'{value}': invalid limit (expected: mean, p50, p99, p99.9 or cpu with a bound, as in p99=1ms or \
+                    cpu=25%)"
+        )
+    };
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
     let figure = LimitFigure::from_name(name).ok_or_else(wrong)?;
     let at_most = match figure {

@@ -89,7 +89,7 @@ impl Base {
             return Err("--plan is for a single run; leave it out".to_owned());
         }
         if let Some(option) = request.options.outputs.options().next() {
-            return Err(format!("{option}: every result is written to the directory; leave it out"));
+            return Err(format!("omit {option}: every result is written to the directory"));
         }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
@@ -146,7 +146,7 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
         return Err(format!("--files needs -c<size> for '{path}'"));
     };
     // It was made from a number.
-    let count: u32 = files.parse().map_err(|_| format!("'{files}' is not a number of files"))?;
+    let count: u32 = files.parse().map_err(|_| format!("'{files}' is not a valid number of files"))?;
     let (block, depth) = (target.block_size.0.max(1), target.outstanding);
     if !depth.is_multiple_of(count) {
         return Err(format!(
@@ -156,7 +156,7 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     }
     let each = size.0 / u64::from(count) / block * block;
     if each == 0 {
-        return Err(format!("{} bytes are too small for {count} files of at least one block", size.0));
+        return Err(format!("{} bytes are too few for {count} files of at least one block", size.0));
     }
     let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
     let settings = [setting("o", u64::from(depth / count)).typed(), setting("c", each).typed()];

@@ -76,7 +76,7 @@ pub fn parse_repeat(args: &[OsString], environment: &dyn Environment) -> Result<
 }
 
 const RESUME_ALONE: &str =
-    "--resume allows only --run-commands and --replace-output; the directory holds the other options";
+    "--resume allows only --run-commands and --replace-output; the other options are read from the directory";
 
 fn read(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand, String> {
     let (own, load) = split_load(args)?;
@@ -138,7 +138,7 @@ fn read(args: &[OsString], environment: &dyn Environment) -> Result<SweepCommand
         _ => RUNS_UNTIL,
     });
     if options.is_purged && options.extent != Extent::UntilSteady {
-        return Err("--purged needs --steady, whose report states it".to_owned());
+        return Err("--purged needs --steady: only its report records the purge".to_owned());
     }
     if options.endurance_bytes.is_some() && !options.precondition {
         return Err("--endurance needs --precondition".to_owned());
@@ -166,7 +166,12 @@ fn endurance(value: &str) -> Result<u64, String> {
 }
 
 fn until(value: &str) -> Result<Extent, String> {
-    let wrong = || format!("--until '{value}': not a metric and a percentage, as in iops=1%, mean=2% or p99=5%");
+    let wrong = || {
+        format!(
+            "--until '{value}': invalid (expected: a metric and a percentage, as in iops=1%, mean=2% \
+                            or p99=5%)"
+        )
+    };
     let (name, share) = value.split_once('=').ok_or_else(wrong)?;
     let figure = Figure::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
     let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;

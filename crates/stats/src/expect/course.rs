@@ -58,7 +58,7 @@ fn flat_cap(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
     Some(Finding {
         name: "flat-cap".to_owned(),
         severity: Severity::Note,
-        figure: format!("{:.1} % of {} from start to end, with almost no variation", share * 100.0, binding.name),
+        figure: format!("at {:.1} % of {} for the whole run, with almost no variation", share * 100.0, binding.name),
         value: Some(share * 100.0),
         advice: "a throttle caps this rate, not the device: more depth only adds latency".to_owned(),
     })

@@ -57,10 +57,11 @@ fn above(ceiling: &Ceiling) -> Option<Finding> {
             "possible causes: burst credit (use it up with a longer -d), a host cache, or a wrong limit"
         }
         "hba" => {
-            "possible causes: several ports or lanes (such as hba=12Gx4), a cache in front of it, or a wrong limit"
+            "possible causes: uncounted ports or lanes (give them as in hba=12Gx4), a cache in front of the HBA, or a \
+             wrong limit"
         }
         _ if ceiling.is_estimate => {
-            "the rule of thumb is for small random writes that are not coalesced: a controller cache or full-stripe \
+            "the estimate assumes small random writes that are not coalesced: a controller cache or full-stripe \
              writes do better"
         }
         _ => {

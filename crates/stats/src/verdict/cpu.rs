@@ -20,7 +20,7 @@ pub(super) const CPU_LIMITED: Rule = Rule {
 pub(super) const CPU_BOUND: Rule = Rule {
     name: "cpu-bound",
     severity: Severity::Warn,
-    advice: "use more threads (-t), larger blocks or more CPUs: the CPUs limit the rate, not the target",
+    advice: "use more threads (-t), larger blocks or more CPUs: the CPUs, not the target, limit the rate",
 };
 
 /// Share of its time that a thread may compute before it is taken for one that never waits.

@@ -25,7 +25,7 @@ pub(super) const DEVICE_FAULTS: Rule = Rule {
 pub(super) const SHORT_TRANSFERS: Rule = Rule {
     name: "short-transfers",
     severity: Severity::Warn,
-    advice: "stop the target from shrinking, or limit the run to its present size (-f): I/Os per second counts short \
+    advice: "keep the target from shrinking, or limit the run to the target's current size (-f): IOPS counts short \
              I/Os as full ones",
 };
 

@@ -66,10 +66,10 @@ fn nearest(context: &RuleContext<'_>, on: &OnDevice<'_>, limits: IoRates) -> Opt
     let rate = |count: u64| count as f64 / context.elapsed_s();
     let (reads, writes) = (on.reads(), on.writes());
     let rates = [
-        (limits.read_bytes_per_s, rate(reads.bytes), "reading (bytes per second)"),
-        (limits.write_bytes_per_s, rate(writes.bytes), "writing (bytes per second)"),
-        (limits.read_ios_per_s, rate(reads.ios), "reading (I/Os per second)"),
-        (limits.write_ios_per_s, rate(writes.ios), "writing (I/Os per second)"),
+        (limits.read_bytes_per_s, rate(reads.bytes), "read throughput"),
+        (limits.write_bytes_per_s, rate(writes.bytes), "write throughput"),
+        (limits.read_ios_per_s, rate(reads.ios), "read IOPS"),
+        (limits.write_ios_per_s, rate(writes.ios), "write IOPS"),
     ];
     let shares = rates.into_iter().filter_map(|(limit, rate, what)| Some((rate / limit? as f64, what)));
     shares.filter(|(share, _)| share.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))
@@ -83,8 +83,12 @@ fn open_loop(note: &Note) -> Option<Finding> {
         _ => return None,
     };
     let share = count as f64 / of.max(1) as f64;
-    let what = if rule == DEPTH_LIMITED { "were late because no request was free" } else { "were never made" };
-    let figure = format!("{} of the intended starts {what}", super::rule::percent(share));
+    let what = if rule == DEPTH_LIMITED {
+        "started late because all requests (-o) were outstanding"
+    } else {
+        "were never started"
+    };
+    let figure = format!("{} of the intended I/Os {what}", super::rule::percent(share));
     (share > super::WORTH_A_WARNING).then(|| rule.finding(figure, share * 100.0))
 }
 
@@ -113,7 +117,7 @@ mod tests {
         assert_eq!(limited("sdb", reads(per_s)).found(evaluate), [""; 0], "another disk");
         assert_eq!(
             limited("sda", reads(per_s)).found(evaluate),
-            ["WARN io-limited: reading (I/Os per second) on sda was at 100 % of the limit in io.max of cgroup /job"]
+            ["WARN io-limited: read IOPS on sda was at 100 % of the limit in io.max of cgroup /job"]
         );
         let writes = IoRates { write_bytes_per_s: Some(1), ..IoRates::default() };
         assert_eq!(limited("sda", writes).found(evaluate), [""; 0], "nothing was written");
@@ -130,10 +134,10 @@ mod tests {
         assert_eq!(found(delayed(20)), [""; 0]);
         assert_eq!(
             found(delayed(500)),
-            ["WARN depth-limited: 50.0 % of the intended starts were late because no request was free"]
+            ["WARN depth-limited: 50.0 % of the intended I/Os started late because all requests (-o) were outstanding"]
         );
         let missing = |backlog| Note::StartsNotMade { backlog, intended: 1000 };
         assert_eq!(found(missing(20)), [""; 0]);
-        assert_eq!(found(missing(250)), ["WARN starts-not-made: 25.0 % of the intended starts were never made"]);
+        assert_eq!(found(missing(250)), ["WARN starts-not-made: 25.0 % of the intended I/Os were never started"]);
     }
 }

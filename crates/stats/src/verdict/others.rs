@@ -16,7 +16,7 @@ pub(super) const CPU_CONTENTION: Rule = Rule {
 pub(super) const OTHER_IO: Rule = Rule {
     name: "other-io",
     severity: Severity::Warn,
-    advice: "stop other programs that use the device: their I/O and that of the run slow each other down",
+    advice: "stop other programs that use the device: their I/O and the run's I/O slow each other down",
 };
 
 /// Bytes per second of others below which they are no influence: a log or a journal now and then.
@@ -70,7 +70,7 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Finding> {
     let seen = on.counted.read.bytes.saturating_add(on.counted.write.bytes);
     let share = foreign as f64 / seen as f64;
     let figure = format!(
-        "{} of the bytes at {} were not from this run ({:.2} MiB/s)",
+        "{} of the bytes transferred by {} were not from this run ({:.2} MiB/s)",
         rule::percent(share),
         on.device.name,
         mib(foreign as f64) / context.elapsed_s()
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(seen(BYTES + BYTES / 50).found(evaluate), [""; 0], "2 %");
         assert_eq!(
             seen(2 * BYTES).found(evaluate),
-            ["WARN other-io: 50.0 % of the bytes at sda were not from this run (7.81 MiB/s)"]
+            ["WARN other-io: 50.0 % of the bytes transferred by sda were not from this run (7.81 MiB/s)"]
         );
         let mut writes = seen(BYTES);
         writes.counted("sda").write.bytes = BYTES;

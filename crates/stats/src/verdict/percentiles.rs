@@ -25,7 +25,7 @@ pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
     if weak.is_empty() {
         Vec::new()
     } else {
-        vec![WEAK_PERCENTILES.finding(format!("unreliable from the {}", weak.join(", the ")), total as f64)]
+        vec![WEAK_PERCENTILES.finding(format!("unreliable at and above the {}", weak.join(", the ")), total as f64)]
     }
 }
 
@@ -53,9 +53,9 @@ mod tests {
     fn each_direction_is_told_of_by_its_first_weak_percentile() {
         assert_eq!(
             found(Some(76_421), Some(999)),
-            ["NOTE weak-percentiles: unreliable from the 4-nines of 76421 reads, the 99th of 999 writes"]
+            ["NOTE weak-percentiles: unreliable at and above the 4-nines of 76421 reads, the 99th of 999 writes"]
         );
-        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable from the 25th of 5 reads"]);
+        assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable at and above the 25th of 5 reads"]);
         assert_eq!(found(Some(10_000_000_000), None), [""; 0]);
     }
 }

@@ -41,7 +41,8 @@ fn elsewhere(context: &RuleContext<'_>, disk: &BlockDevice, targets: &BTreeSet<u
         0 => list_text(&[entry], false),
         group => format!("g{group},{}", list_text(&[entry], false)),
     };
-    let figure = format!("{} interrupts CPU {cpu}, and no thread ran there: -a{listed} or -n may be faster", disk.name);
+    let figure =
+        format!("{} sends its interrupts to CPU {cpu}, where no thread ran: -a{listed} or -n may be faster", disk.name);
     (may_run_there && is_elsewhere).then(|| INTERRUPT_CPU.finding(figure, f64::from(cpu)))
 }
 
@@ -69,7 +70,7 @@ mod tests {
     fn threads_that_run_elsewhere_are_noted() {
         assert_eq!(
             interrupting(&[1]).found(evaluate),
-            ["NOTE interrupt-cpu: sda interrupts CPU 1, and no thread ran there: -a1 or -n may be faster"]
+            ["NOTE interrupt-cpu: sda sends its interrupts to CPU 1, where no thread ran: -a1 or -n may be faster"]
         );
         assert!(interrupting(&[70, 70]).found(evaluate)[0].ends_with("-ag1,6 or -n may be faster"));
     }

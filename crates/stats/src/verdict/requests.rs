@@ -32,7 +32,7 @@ pub(super) const SPLIT_IOS: Rule = Rule {
     name: "split-ios",
     severity: Severity::Note,
     advice: "use a block size (-b) within max_sectors_kb and max_segments in the device's queue directory in /sys; \
-             otherwise, each I/O in the results is several requests",
+             otherwise, the kernel splits each I/O into several requests",
 };
 
 /// Share of the depth that is missing at every device: requests on their way between it and the program.

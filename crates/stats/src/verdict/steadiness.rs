@@ -19,13 +19,14 @@ pub(super) const SHORT_RUN: Rule = Rule {
 pub(super) const SHORT_WARM_UP: Rule = Rule {
     name: "short-warm-up",
     severity: Severity::Warn,
-    advice: "warm up longer (-W), by at least that part: it differs from the rest of the run",
+    advice: "extend the warm-up (-W) by at least this part of the measurement: it differs from the rest",
 };
 
 pub(super) const DRIFT: Rule = Rule {
     name: "drift",
     severity: Severity::Warn,
-    advice: "warm up (-W) and measure (-d) until the figure is stable: a filling cache, heat and other load change it",
+    advice: "warm up (-W) and measure (-d) until the result is stable: a filling cache, thermal throttling and other \
+             load change it",
 };
 
 /// Runs shorter than this rarely show how a device behaves over time.
@@ -52,13 +53,16 @@ fn unsteady(steadiness: &FigureSteadiness) -> Option<Finding> {
     figures.into_iter().find_map(|(name, steadiness)| match steadiness? {
         Steadiness::Steady => None,
         Steadiness::ShortWarmUp { cut, shift } => {
-            let figure =
-                format!("without the first {}, {name} would be {}", percent(cut), moved(shift, "higher", "lower"));
+            let figure = format!(
+                "without the first {} of the measurement, {name} would be {}",
+                percent(cut),
+                moved(shift, "higher", "lower")
+            );
             Some(SHORT_WARM_UP.finding(figure, shift * 100.0))
         }
         Steadiness::Drift { change } => {
             let figure = format!(
-                "from start to end {name} went {} by {}",
+                "{name} went {} by {} from start to end",
                 if change < 0.0 { "down" } else { "up" },
                 percent(change.abs())
             );
@@ -107,7 +111,9 @@ mod tests {
             (
                 Some(Steadiness::ShortWarmUp { cut: 0.23, shift: 0.042 }),
                 None,
-                Some("WARN short-warm-up: without the first 23.0 %, I/Os per second would be 4.2 % higher"),
+                Some(
+                    "WARN short-warm-up: without the first 23.0 % of the measurement, I/Os per second would be 4.2 % higher",
+                ),
             ),
         ] {
             built.measured().steadiness = FigureSteadiness { iops, latency_mean };

@@ -47,7 +47,11 @@ fn chart<const N: usize>(
     Some(Chart {
         name,
         title: if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") },
-        caption: if markers.is_empty() { String::new() } else { "Bands: 95 % intervals of the two depths.".to_owned() },
+        caption: if markers.is_empty() {
+            String::new()
+        } else {
+            "Bands: 95 % intervals of the marked depths.".to_owned()
+        },
         x: depth_axis(least, most),
         y,
         series: lines,

@@ -35,8 +35,8 @@ pub(in crate::page) fn differences(found: &[Difference]) -> Option<Chart> {
         name: "differences",
         title: "Differences".to_owned(),
         caption:
-            "Change of the second against the first, with 95 % intervals. Green: better; red: worse; grey: none, or \
-             not significant."
+            "Change of the second side relative to the first, with 95 % intervals. Green: better; red: worse; grey: \
+             no change, or not significant."
                 .to_owned(),
         x: across,
         y: Axis::named("", Quantity::Count, (0.4, rows + 0.6), names.collect()),

@@ -18,7 +18,7 @@ pub(in crate::page) fn grids(sweep: &Sweep) -> Vec<Chart> {
         chart(sweep, (name, title), (&across, &up), quantity, of)
     };
     let throughput = grid("grid-throughput", "Throughput of the grid", Quantity::Iops, |figures| Some(figures.iops));
-    let latency = grid("grid-latency", "Mean latency of the grid", Quantity::LatencyNs, |figures| figures.mean_ns);
+    let latency = grid("grid-latency", "Mean latency across the grid", Quantity::LatencyNs, |figures| figures.mean_ns);
     [throughput, latency].into_iter().flatten().collect()
 }
 

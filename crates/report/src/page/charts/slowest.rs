@@ -14,7 +14,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     if measured.slowest.is_empty() {
         return Err(Absent::because(
             TITLE,
-            "the result has no list of single I/Os; JSON results of runs with -L or -D have one",
+            "the result has no list of individual I/Os; JSON results of runs with -L or -D have one",
         ));
     }
     let dots = |name: &str, role, is_write: bool| {

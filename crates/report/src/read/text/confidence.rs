@@ -19,7 +19,7 @@ pub(super) fn read(line: Line<'_>, measured: &mut Measured) -> Result<bool, Read
         ", read" => &mut confidence.read,
         ", write" => &mut confidence.write,
         "" if told.starts_with("none, ") => return Ok(true),
-        _ => return Err(line.error(told, "expected confidence of reads, writes or all")),
+        _ => return Err(line.error(told, "expected confidence intervals for total, read or write")),
     };
     let half_widths = half_widths.get_or_insert_default();
     for part in told.split(", ") {

@@ -26,7 +26,7 @@ pub(super) fn read(header: Line<'_>, lines: &mut Lines<'_>, measured: &mut Measu
             return Ok(places);
         }
         if cells.len() != titles.len() {
-            let reason = format!("{} columns where the titles have {}", cells.len(), titles.len());
+            let reason = format!("{} columns, but the header has {}", cells.len(), titles.len());
             return Err(line.error(line.content(), reason));
         }
         let mut place = Place::default();

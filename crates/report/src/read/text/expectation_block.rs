@@ -24,7 +24,7 @@ pub(super) fn read(head: Line<'_>, lines: &mut Lines<'_>) -> Result<Expectation,
 
 /// `vm-iops: 1440.00 of 1920.00 I/O per s, 75.0 %`
 fn ceiling(line: Line<'_>, text: &str) -> Result<Ceiling, ReadError> {
-    let wrong = || line.error(text, "expected a name, two figures and a share of the ceiling".to_owned());
+    let wrong = || line.error(text, "expected '<ceiling>: <rate> of <limit>, <percent> %'".to_owned());
     let is_estimate = text.ends_with(ESTIMATE);
     let text = text.strip_suffix(ESTIMATE).unwrap_or(text);
     let (name, rest) = text.split_once(": ").ok_or_else(wrong)?;

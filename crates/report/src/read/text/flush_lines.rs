@@ -8,7 +8,7 @@ use model::result::{FlushFigures, LatencyFigures};
 /// The flushes, if `line` is the first line about them.
 pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<FlushFigures>, ReadError> {
     let Some(told) = line.content().strip_prefix(HEAD) else { return Ok(None) };
-    let wrong = || line.error(told, "expected a number of writes, a count and a rate");
+    let wrong = || line.error(told, "expected the writes per fdatasync, the flush count and the flush rate");
     let (writes, rest) = told.split_once(AFTER).ok_or_else(wrong)?;
     let (count, rate) = rest.split_once(", ").ok_or_else(wrong)?;
     let mut flushes = FlushFigures {

@@ -46,7 +46,7 @@ fn row(line: Line<'_>, titles: &[&str]) -> Result<TableRow, ReadError> {
     // The last cell is a path, which may contain anything.
     let cells: Vec<&str> = line.text.splitn(titles.len(), '|').map(str::trim).collect();
     if cells.len() != titles.len() || cells.len() < 2 {
-        let reason = format!("{} columns where the titles have {}", cells.len(), titles.len());
+        let reason = format!("{} columns, but the header has {}", cells.len(), titles.len());
         return Err(line.error(line.content(), reason));
     }
     // One blank follows the bar; others belong to the path.

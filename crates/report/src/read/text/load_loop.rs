@@ -15,7 +15,7 @@ pub(super) fn read(line: Line<'_>, lines: &mut Lines<'_>) -> Result<Option<LoadL
     }
     let Some(told) = content.strip_prefix("open loop, ") else { return Ok(None) };
     let parts = told.split_once(" I/Os per s (").and_then(|(rate, rest)| Some((rate, rest.split_once("), depth ")?)));
-    let wrong = || line.error(told, "expected a rate, a process and a depth of the open loop");
+    let wrong = || line.error(told, "expected the rate, arrival process and depth of the open loop");
     let (rate, (process, depth)) = parts.ok_or_else(wrong)?;
     let mut open = OpenLoop {
         depth: line.parse(depth, number::whole)?,

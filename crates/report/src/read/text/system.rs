@@ -76,7 +76,7 @@ fn caches(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), ReadError> {
 fn cache(line: Line<'_>) -> Result<CacheRow, ReadError> {
     let cells = line.cells();
     let &[name, size, line_size, associativity, cpus] = cells.as_slice() else {
-        return Err(line.error(line.content(), "expected five columns in a line about a cache"));
+        return Err(line.error(line.content(), "expected five columns in a line of the cache table"));
     };
     let Some(level) = name.strip_prefix('L') else {
         return Err(line.error(name, "expected a cache name that begins with L"));
@@ -93,7 +93,7 @@ fn cache(line: Line<'_>) -> Result<CacheRow, ReadError> {
         level: line.parse(level, number::whole)?,
         kind,
         size_bytes: line.parse(size, unknown_as_0)?,
-        line_bytes: u32::try_from(line_bytes).map_err(|_| line.error(line_size, "the cache line is too long"))?,
+        line_bytes: u32::try_from(line_bytes).map_err(|_| line.error(line_size, "the cache line size is too large"))?,
         associativity: match associativity {
             "-" => 0,
             "full" => 255,

@@ -93,7 +93,7 @@ impl<'a, 'input> Element<'a, 'input> {
         let digits = text.strip_prefix("0x").or(text.strip_prefix("0X")).unwrap_or(text);
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let mask = is_plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
-        let wrong = || self.error_at_attribute(name, &format!("'{}' is not a mask", number::shown(text)));
+        let wrong = || self.error_at_attribute(name, &format!("'{}' is not a hexadecimal mask", number::shown(text)));
         mask.ok_or_else(wrong).map(Some)
     }
 

@@ -59,7 +59,7 @@ fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
 fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
     let finding = |element: Element<'_, '_>| {
         let word = element.attribute("Severity").unwrap_or_default();
-        let unknown = || element.error(format!("Finding: '{}' is not a severity", number::shown(word)));
+        let unknown = || element.error(format!("Finding: unknown severity '{}'", number::shown(word)));
         Ok(Finding {
             name: element.attribute("Name").unwrap_or_default().to_owned(),
             severity: Severity::from_word(word).ok_or_else(unknown)?,
@@ -74,7 +74,7 @@ fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
 fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
     let ceiling = |element: Element<'_, '_>| {
         let word = element.attribute("Unit").unwrap_or_default();
-        let unknown = || element.error(format!("Ceiling: '{}' is not a unit", number::shown(word)));
+        let unknown = || element.error(format!("Ceiling: unknown unit '{}'", number::shown(word)));
         let figure = |name: &str| Ok::<f64, ReadError>(element.real_attribute(name)?.unwrap_or(0.0));
         Ok(Ceiling {
             name: element.attribute("Name").unwrap_or_default().to_owned(),
