@@ -13,6 +13,7 @@ use model::check::{
 };
 use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
+use model::printable::printable_json;
 use model::version::IMPLEMENTATION_VERSION;
 use report::document::DocumentKind;
 use run::cpu;
@@ -43,7 +44,7 @@ fn check(request: &CheckRequest) -> Status {
         Ok(file) => file,
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
-            return Status::Invalid;
+            return Status::Refused;
         }
     };
     let findings = plan::check(&look(request, &Root::machine()));
@@ -54,9 +55,9 @@ fn check(request: &CheckRequest) -> Status {
         workload: request.workload,
         findings,
     };
-    let status = if report.count(Outcome::Fail) > 0 { Status::Failure } else { Status::Success };
+    let status = if report.count(Outcome::Fail) > 0 { Status::No } else { Status::Done };
     let json = |out: &mut dyn Write| {
-        serde_json::to_writer_pretty(&mut *out, &report)?;
+        out.write_all(&printable_json(&serde_json::to_vec_pretty(&report)?))?;
         writeln!(out)
     };
     let mut text = Vec::new();

@@ -25,14 +25,14 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     if let Some(limit) = limits.iter().find(|limit| Figure::from_name(&limit.figure).is_none()) {
         let names = Figure::ALL.map(Figure::name).join(", ");
         say(&format!("ERROR: --fail-if '{}': unknown metric '{}' (expected: {names})", limit.typed, limit.figure));
-        return Status::Invalid;
+        return Status::Refused;
     }
     let (first, second) = match (side(first), side(second)) {
         (Ok(first), Ok(second)) => (first, second),
         (first, second) => {
             let reasons: Vec<String> = [first.err(), second.err()].into_iter().flatten().collect();
             say_each("ERROR", &reasons);
-            return Status::Failure;
+            return Status::Failed;
         }
     };
     let reference = &first[0];
@@ -42,7 +42,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     {
         say_each("ERROR", &strange.load);
         say("ERROR: the loads differ; use --anyway to compare them");
-        return Status::Invalid;
+        return Status::Refused;
     }
     let differences = stats::compare::compare(&first, &second);
     if differences.is_empty() {
@@ -52,26 +52,35 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     let mut text = Vec::new();
     let written = report::compare::text(&differences, (first.len(), second.len()), &unlike, &mut text);
     if let Err(error) = written.and_then(|()| print(&text)) {
-        return printed(Err(error), Status::Success);
+        return printed(Err(error), Status::Done);
     }
-    let exceeded: Vec<&ChangeLimit> = limits.iter().filter(|limit| is_exceeded(limit, &differences)).collect();
-    for limit in &exceeded {
-        say(&format!("--fail-if '{}' holds", limit.typed));
-    }
-    if exceeded.is_empty() { Status::Success } else { Status::InvalidFigures }
+    let answers: Vec<Status> = limits.iter().map(|limit| gate(limit, &differences)).collect();
+    let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
+    worst.unwrap_or(Status::Done)
 }
 
-/// True if the figure changed by more than that, and not by chance.
-fn is_exceeded(limit: &ChangeLimit, differences: &[Difference]) -> bool {
-    let found = differences.iter().find(|found| found.figure.name() == limit.figure);
-    found.is_some_and(|found| {
-        let is_beyond = if limit.percent >= 0.0 && !limit.percent.is_sign_negative() {
-            found.percent > limit.percent
-        } else {
-            found.percent < limit.percent
-        };
-        is_beyond && matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse)
-    })
+/// Whether a figure changed by more than the limit; says so if it did, or if the results cannot tell.
+fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
+    let typed = &limit.typed;
+    let Some(found) = differences.iter().find(|found| found.figure.name() == limit.figure) else {
+        say(&format!("--fail-if '{typed}' cannot be judged: a side has no {}", limit.figure));
+        return Status::CannotTell;
+    };
+    let is_beyond =
+        if limit.percent.is_sign_negative() { found.percent < limit.percent } else { found.percent > limit.percent };
+    match found.verdict {
+        _ if !is_beyond => Status::Done,
+        ComparisonVerdict::Better | ComparisonVerdict::Worse => {
+            say(&format!("--fail-if '{typed}' holds"));
+            Status::No
+        }
+        ComparisonVerdict::NoDifference => Status::Done,
+        ComparisonVerdict::CannotTell => {
+            let percent = found.percent;
+            say(&format!("--fail-if '{typed}' cannot be judged: {percent:+.1} % may be chance; more runs are needed"));
+            Status::CannotTell
+        }
+    }
 }
 
 fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
@@ -81,7 +90,7 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
     };
     let mut text = Vec::new();
     let written = report::compare::scaling(&one, &many, drives, &mut text);
-    printed(written.and_then(|()| print(&text)), Status::Success)
+    printed(written.and_then(|()| print(&text)), Status::Done)
 }
 
 /// The results of one side: files, and every result in directories.

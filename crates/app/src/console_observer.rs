@@ -4,6 +4,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
+use model::printable::printable;
 use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
 use std::io::{self, IsTerminal, Write};
@@ -91,7 +92,7 @@ impl ConsoleObserver {
             let bar = ProgressBar::with_draw_target(Some(size_bytes), ProgressDrawTarget::stderr());
             let template =
                 "creating {msg} [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
-            bar.with_style(style(template)).with_message(path.display().to_string())
+            bar.with_style(style(template)).with_message(printable(&path.to_string_lossy()).into_owned())
         });
         bar.set_position(written_bytes);
         if written_bytes == size_bytes {
@@ -108,7 +109,7 @@ impl ConsoleObserver {
             bar.with_style(style("{msg}"))
         });
         bar.set_message(match &self.part {
-            Some(part) => format!("{part}: {line}"),
+            Some(part) => format!("{}: {line}", printable(part)),
             None => line,
         });
         bar.tick();
@@ -157,7 +158,7 @@ impl Observer for ConsoleObserver {
         match event {
             Event::TimeSpan { number } => self.verbose(&format!("Generating requests for timespan {number}.")),
             Event::Reusing { .. } if self.part.is_some() => {}
-            Event::Reusing { path } => self.say(&format!("reusing {}", path.display())),
+            Event::Reusing { path } => self.verbose(&format!("reusing {}", path.display())),
             Event::Deleted { path } => self.say(&format!("deleted {}", path.display())),
             Event::Creating { path, written_bytes, size_bytes } => self.creating(path, *written_bytes, *size_bytes),
             Event::Thread { worker, plan } => self.thread(worker, plan),
@@ -183,7 +184,10 @@ impl Observer for ConsoleObserver {
                 // Errors on stderr cannot be reported.
                 let _ = write!(io::stderr(), "{dots}");
             }
-            Event::Interrupted => self.say("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***"),
+            Event::Interrupted => {
+                self.say("");
+                self.say("*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***");
+            }
             Event::StopEventSet => self.verbose("the stop event was set; stopping"),
             Event::Warning { message } => self.say(&format!("WARNING: {message}")),
         }

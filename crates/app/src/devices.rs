@@ -1,11 +1,13 @@
 //! `diskspd devices`: the block devices of this machine, as a table or as JSON; and the list of scratch
 //! disks.
 
+use crate::output::print;
 use crate::scratch;
 use crate::show;
-use crate::status::{Status, fail, refuse};
+use crate::status::{Status, fail, printed, refuse};
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
+use model::printable::printable_json;
 use model::units::Bytes;
 use report::plain_table::PlainTable;
 use spec::devices_command::{self, DevicesCommand};
@@ -29,8 +31,8 @@ pub(crate) fn run(words: &[OsString]) -> Status {
 }
 
 fn print_json(devices: &[DeviceRow]) -> Status {
-    match serde_json::to_string_pretty(devices) {
-        Ok(text) => show::text(&format!("{text}\n")),
+    match serde_json::to_vec_pretty(devices) {
+        Ok(text) => printed(print(&[&printable_json(&text), &b"\n"[..]].concat()), Status::Done),
         Err(error) => fail(&format!("cannot write the devices as JSON: {error}")),
     }
 }

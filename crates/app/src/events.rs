@@ -2,8 +2,8 @@
 
 use crate::output::{print, say};
 use crate::status::{Status, printed};
+use model::printable::printable;
 use run::event::Events;
-use std::fmt::Write as _;
 use std::io;
 use sys::event::{EventFolder, NamedEvent};
 
@@ -24,7 +24,7 @@ pub(crate) fn hold(names: &spec::Events) -> Result<Events, String> {
 fn create(name: Option<&str>) -> Result<Option<NamedEvent>, String> {
     let Some(name) = name else { return Ok(None) };
     let event = EventFolder::of_this_user().and_then(|folder| folder.create(name.as_bytes()));
-    event.map(Some).map_err(|error| format!("Error creating event '{}': {error}", shown(name)))
+    event.map(Some).map_err(|error| format!("Error creating event '{}': {error}", printable(name)))
 }
 
 /// Sets events that others hold.
@@ -32,20 +32,20 @@ pub(crate) fn set(names: &[String], warnings: &[String]) -> Status {
     for warning in warnings {
         say(&format!("WARNING: {warning}"));
     }
-    let mut status = Status::Success;
+    let mut status = Status::Done;
     for name in names {
         match set_one(name) {
             Ok(true) => {
-                let line = format!("Successfully set event: '{}'\n", shown(name));
+                let line = format!("Successfully set event: '{}'\n", printable(name));
                 status = printed(print(line.as_bytes()), status);
             }
             Ok(false) => {
-                say(&format!("Error opening event '{}': no running process of this user holds it", shown(name)));
-                status = Status::Failure;
+                say(&format!("Error opening event '{}': no running process of this user holds it", printable(name)));
+                status = Status::Failed;
             }
             Err(error) => {
-                say(&format!("Error opening event '{}': {error}", shown(name)));
-                status = Status::Failure;
+                say(&format!("Error opening event '{}': {error}", printable(name)));
+                status = Status::Failed;
             }
         }
     }
@@ -59,28 +59,4 @@ fn set_one(name: &str) -> io::Result<bool> {
         event.set();
         true
     }))
-}
-
-/// A name with control characters as `\xNN`, so that it cannot forge a line.
-fn shown(name: &str) -> String {
-    let mut shown = String::with_capacity(name.len());
-    for character in name.chars() {
-        if character.is_ascii_control() {
-            // Writing to a String cannot fail.
-            let _ = write!(shown, "\\x{:02x}", u32::from(character));
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_shown_on_one_line() {
-        assert_eq!(shown("a b/ä\n\x1b[2J\x7f"), "a b/ä\\x0a\\x1b[2J\\x7f");
-    }
 }

@@ -4,7 +4,7 @@ use crate::console_observer::ConsoleObserver;
 use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{print, say, say_each};
-use crate::outputs::{Destinations, Protected};
+use crate::outputs::{Destinations, Protected, has_figures};
 use crate::status::{Status, fail, printed};
 use crate::terminal_settings::can_draw;
 use crate::{Invocation, events, interrupt};
@@ -21,6 +21,7 @@ use model::verdict::{Severity, Verdict};
 use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
 use spec::{Outputs, RunOptions, RunRequest};
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
@@ -44,7 +45,7 @@ struct Checked {
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let system = host::system(&Root::machine());
     let Some(Checked { warnings, destinations, stream }) = check(request, &system) else {
-        return Status::Invalid;
+        return Status::Refused;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
     let mut job = Job { measurement, destinations, stream };
@@ -65,7 +66,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     if request.options.plan_only {
         let mut text = Vec::new();
         let result = plan::explain(&plan, &job.measurement.facts, &mut text);
-        return printed(result.and_then(|()| print(&text)), Status::Success);
+        return printed(result.and_then(|()| print(&text)), Status::Done);
     }
     job.execute(&plan, &events)
 }
@@ -146,7 +147,7 @@ pub(crate) fn protected(profile: &Profile) -> Vec<Protected> {
 
 pub(crate) fn choices(request: &RunRequest) -> Choices {
     let by_environment = std::env::var_os(OVERWRITE_VARIABLE).is_some_and(|value| value == "1");
-    if by_environment && !request.options.overwrite {
+    if by_environment && !request.options.overwrite && request.profile.verbose {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
     Choices {
@@ -167,14 +168,14 @@ impl Job<'_> {
     /// Says why the run cannot be. One that this machine cannot do is reported like a run that
     /// failed, as scripts know it; one that is unsafe or wrong is not reported at all.
     fn refused(&self, refusals: &[Refusal]) -> Status {
-        say_each("ERROR", refusals);
         if refusals.iter().any(|refusal| refusal.kind == RefusalKind::Invalid) {
-            return Status::Invalid;
+            say_each("ERROR", refusals);
+            return Status::Refused;
         }
         let record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
         let result = self.measurement.summarise(&Plan::default(), &record);
-        let errors = refusals.iter().map(Refusal::to_string).collect();
-        self.report(&RunResult { plan: None, errors, ..result }, Status::Failure)
+        let errors: Vec<String> = refusals.iter().map(Refusal::to_string).collect();
+        self.report(&RunResult { plan: None, errors: errors.clone(), ..result }, &errors, Status::Failed)
     }
 
     fn execute(&mut self, plan: &Plan, events: &Events) -> Status {
@@ -189,19 +190,33 @@ impl Job<'_> {
         };
         let observer = ConsoleObserver::new(request.profile.verbose);
         let (result, errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks);
-        say_each("ERROR", &errors);
         let status = match () {
-            () if !errors.is_empty() => Status::Failure,
-            () if request.options.strict && is_invalid(&result) => Status::InvalidFigures,
-            () => Status::Success,
+            () if !errors.is_empty() => Status::Failed,
+            () if !has_figures(&result) => signals.ended_without_figures().unwrap_or(Status::Done),
+            () if request.options.strict && is_invalid(&result) => Status::No,
+            () => Status::Done,
         };
-        self.report(&result, status)
+        self.report(&result, &errors, status)
     }
 
-    fn report(&self, result: &RunResult, status: Status) -> Status {
-        let written = self.destinations.write(result);
-        if status == Status::Failure {
+    /// Reports a result and its errors. On a terminal errors come last, where they are seen, and a run that was not
+    /// begun has no report.
+    fn report(&self, result: &RunResult, errors: &[String], status: Status) -> Status {
+        let is_terminal = std::io::stdout().is_terminal();
+        if !is_terminal {
+            say_each("ERROR", errors);
+        }
+        let is_begun = result.plan.is_some();
+        let written = if is_terminal && !is_begun {
+            self.destinations.write_files(result)
+        } else {
+            self.destinations.write(result)
+        };
+        if status == Status::Failed {
             say("Error generating I/O requests");
+        }
+        if is_terminal {
+            say_each("ERROR", errors);
         }
         written.map_or_else(|reason| fail(&reason), |()| status)
     }

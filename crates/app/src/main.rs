@@ -30,8 +30,13 @@ use crate::sweep::folder::Kind;
 use spec::{Command, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
+use std::process::ExitCode;
 
-fn main() -> Status {
+fn main() -> ExitCode {
+    ExitCode::from(run().code())
+}
+
+fn run() -> Status {
     sys::mapping::map_large_pieces();
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_else(|| OsString::from("diskspd"));
@@ -42,8 +47,8 @@ fn main() -> Status {
     };
     let invocation = Invocation { program, arguments };
     match command {
-        Command::Usage => show::usage(&invocation, Status::Success),
-        Command::UsageWithoutArguments => show::usage(&invocation, Status::Invalid),
+        Command::Usage => show::usage(&invocation, Status::Done),
+        Command::UsageWithoutArguments => show::usage(&invocation, Status::Refused),
         Command::Help(topic) => show::help(topic.as_deref()),
         Command::Version => show::version(),
         Command::Man(subcommand) => show::text(&spec::man::page(subcommand)),

@@ -74,7 +74,7 @@ impl Monitor {
         // The terminal is restored before anything is printed.
         drop(self.sinks);
         match outcome.and(ended) {
-            Ok(()) => Status::Success,
+            Ok(()) => Status::Done,
             Err(ended) => ended.status(),
         }
     }
@@ -103,7 +103,7 @@ fn signals() -> Result<Signals, Status> {
 
 fn invalid(reasons: &[String]) -> Status {
     say_each("ERROR", reasons);
-    Status::Invalid
+    Status::Refused
 }
 
 /// Which devices to watch; all that is wrong with those that were named.

@@ -1,16 +1,19 @@
-//! Writing to stdout: a closed reader is not an error, anything else is.
+//! Writing to stdout and stderr: nothing that a terminal would obey, wherever a text is from. On stdout a closed
+//! reader is not an error, anything else is.
 
+use model::printable::{printable, printable_lines};
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Writes data to stdout.
+/// Writes a text to stdout. Documents have escapes of their own in place of unprintable characters, and stay as they
+/// are.
 ///
 /// # Errors
 ///
 /// What the reader's side refuses, except that it is gone.
 pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    match stdout.write_all(&printable_lines(bytes)).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
@@ -18,7 +21,7 @@ pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a line to stderr. Nobody can be told if that fails.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
 }
 
 /// Writes sentences to stderr, each on a line of its own behind `prefix` and a colon.

@@ -75,7 +75,13 @@ impl Destinations {
             }
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
-        let mut outcome = printed.map_err(|error| format!("cannot write to stdout: {error}"));
+        let printed = printed.map_err(|error| format!("cannot write to stdout: {error}"));
+        printed.and(self.write_files(result))
+    }
+
+    /// Writes a result to the files alone.
+    pub(crate) fn write_files(&self, result: &RunResult) -> Result<(), String> {
+        let mut outcome = Ok(());
         let has_figures = has_figures(result);
         for (form, file) in &self.files {
             if file.is_there() && !has_figures {

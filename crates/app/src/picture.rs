@@ -2,7 +2,7 @@
 
 use crate::output::say;
 use crate::outputs::Protected;
-use crate::saved_results::{output_file, read, read_all, read_if_recording, read_recording};
+use crate::saved_results::{Document, output_file, read, read_all, read_document, read_recording};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
 use model::result::RunResult;
@@ -42,7 +42,7 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         written.map_err(|error| format!("cannot write '{}': {error}", output.path.display()))
     });
     match written {
-        Ok(()) => Status::Success,
+        Ok(()) => Status::Done,
         Err(reason) => fail(&reason),
     }
 }
@@ -72,10 +72,10 @@ impl Found {
                 "'{}': this directory was not created by sweep or repeat; give the result files in it",
                 source.display()
             )),
-            None => match read_if_recording(source)? {
-                Some(recording) => Ok(Self::Recording { name, recording: Box::new(recording) }),
-                None => Ok(Self::Run { name, result: Box::new(read(source)?), devices: None }),
-            },
+            None => Ok(match read_document(source)? {
+                Document::Recording(recording) => Self::Recording { name, recording },
+                Document::Run(result) => Self::Run { name, result, devices: None },
+            }),
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
 fn answer(outcome: Result<Status, String>) -> Status {
     outcome.unwrap_or_else(|reason| {
         say(&format!("ERROR: {reason}"));
-        Status::Invalid
+        Status::Refused
     })
 }
 
@@ -50,7 +50,11 @@ fn text_of(name: &str) -> Result<String, String> {
     }
     let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|suffix| suffix == "toml");
     if !is_path {
-        return Err(format!("unknown preset '{name}' (diskspd preset list shows all; preset files end in .toml)"));
+        let meant = Builtin::near(name);
+        let meant = meant.first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+        return Err(format!(
+            "unknown preset '{name}' ({meant}diskspd preset list shows all; preset files end in .toml)"
+        ));
     }
     let bytes =
         profile_file::read(Path::new(name)).map_err(|error| format!("cannot read the preset '{name}': {error}"))?;
@@ -99,7 +103,7 @@ fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String
         && let Err(reasons) = load::check_outputs(&run.options, Path::new(&request.name), "the preset of this run")
     {
         say_each("ERROR", &reasons);
-        return Ok(Status::Invalid);
+        return Ok(Status::Refused);
     }
     Ok(load::run(invocation, &run))
 }

@@ -15,17 +15,17 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
     let name = request.path.display().to_string();
     let bytes = read(&request.path).map_err(|error| {
         say(&format!("ERROR: cannot read the profile '{name}': {error}"));
-        Status::Invalid
+        Status::Refused
     })?;
     let profile = spec::read_profile(&bytes, &name).map_err(|faults| {
         say_each("ERROR", &faults);
-        Status::Invalid
+        Status::Refused
     })?;
     if !request.show
         && let Err(reasons) = check_outputs(&request.options, &request.path, "the profile of this run")
     {
         say_each("ERROR", &reasons);
-        return Err(Status::Invalid);
+        return Err(Status::Refused);
     }
     request.load(profile, &SystemEnv).map_err(|failure| refuse(&failure))
 }

@@ -35,7 +35,7 @@ pub(crate) fn report(words: &[OsString]) -> Status {
 
 /// Prints something of every result that can be read; one that cannot does not keep the others from it.
 fn each(files: &[PathBuf], of: impl Fn(&RunResult) -> Result<Vec<u8>, String>) -> Status {
-    let mut status = Status::Success;
+    let mut status = Status::Done;
     for (index, file) in files.iter().enumerate() {
         let text =
             read(file).and_then(|result| of(&result).map_err(|reason| format!("'{}': {reason}", file.display())));
@@ -116,7 +116,7 @@ fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
         ));
     }
     match place.write(|out| write_document(form, &result, out)) {
-        Ok(()) => Status::Success,
+        Ok(()) => Status::Done,
         Err(error) => fail(&format!("cannot write '{}': {error}", output.path.display())),
     }
 }
@@ -129,41 +129,45 @@ pub(crate) fn output_file(
 ) -> Result<OutputFile, Status> {
     OutputFile::check(&output.path, Replace { kind, any: output.replace }, protected).map_err(|reason| {
         say(&format!("ERROR: --output '{}': {reason}", output.path.display()));
-        Status::Invalid
+        Status::Refused
     })
 }
 
 /// Reads a result of this program or of DiskSpd; the error is a sentence.
 pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
-    let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    let is_json = bytes.trim_ascii_start().starts_with(b"{");
-    if report::recording::is_recording(&bytes) {
-        return Err(format!(
+    match read_document(file)? {
+        Document::Run(result) => Ok(*result),
+        Document::Recording(_) => Err(format!(
             "'{}' is a recording of diskspd monitor; to chart it, use --output with a .html name",
             file.display()
-        ));
+        )),
     }
+}
+
+/// What a file holds.
+pub(crate) enum Document {
+    Run(Box<RunResult>),
+    Recording(Box<Recording>),
+}
+
+/// Reads a result or a recording of the monitor, in one go: a pipe gives its bytes only once. The error is a sentence.
+pub(crate) fn read_document(file: &Path) -> Result<Document, String> {
+    let bytes = contents(file)?;
+    if report::recording::is_recording(&bytes) {
+        return recording_in(file, &bytes).map(Box::new).map(Document::Recording);
+    }
+    let is_json = bytes.trim_ascii_start().starts_with(b"{");
     let result = if is_json {
         report::json::read(&bytes).map_err(|error| error.to_string())
     } else {
         report::read(&bytes).map_err(|error| error.to_string())
     };
-    result.map_err(|reason| format!("'{}': {reason}", file.display()))
-}
-
-/// A recording of the monitor; `None` if the file is none, or cannot be read twice.
-pub(crate) fn read_if_recording(file: &Path) -> Result<Option<Recording>, String> {
-    if file == Path::new("-") || file.is_dir() {
-        return Ok(None);
-    }
-    let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    if report::recording::is_recording(&bytes) { recording_in(file, &bytes).map(Some) } else { Ok(None) }
+    result.map(Box::new).map(Document::Run).map_err(|reason| format!("'{}': {reason}", file.display()))
 }
 
 /// Reads a recording of the monitor; the error is a sentence.
 pub(crate) fn read_recording(file: &Path) -> Result<Recording, String> {
-    let bytes = contents(file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    recording_in(file, &bytes)
+    recording_in(file, &contents(file)?)
 }
 
 fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
@@ -171,15 +175,15 @@ fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
 }
 
 /// Reads at most one byte more than the limit.
-fn contents(file: &Path) -> io::Result<Vec<u8>> {
+fn contents(file: &Path) -> Result<Vec<u8>, String> {
     let limit = report::json::BYTES_MAX as u64 + 1;
     let mut bytes = Vec::new();
-    if file == Path::new("-") {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+    let read = if file == Path::new("-") {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
     } else {
-        File::open(file)?.take(limit).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
+        File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map(|_| bytes).map_err(|error| format!("cannot read '{}': {error}", file.display()))
 }
 
 /// The results of one side of a comparison: a file, or every result in a directory.
@@ -194,8 +198,14 @@ fn results_in(folder: &Path) -> Result<Vec<RunResult>, String> {
     for entry in fs::read_dir(folder).map_err(error)? {
         let path = entry.map_err(error)?.path();
         let is_json = path.extension().is_some_and(|suffix| suffix == "json");
-        if is_json && !Kind::is_no_run(&path) {
+        if !is_json || Kind::is_no_run(&path) {
+            continue;
+        }
+        // Nobody named it, and reading a pipe or a device may never end.
+        if path.is_file() {
             files.push(path);
+        } else {
+            say(&format!("WARNING: '{}' is not a regular file and is skipped", path.display()));
         }
     }
     files.sort();

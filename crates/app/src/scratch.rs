@@ -39,7 +39,7 @@ pub(crate) fn mark(devices: &[PathBuf]) -> Status {
     }
     if !reasons.is_empty() {
         say_each("ERROR", &reasons);
-        return Status::Invalid;
+        return Status::Refused;
     }
     match append(Path::new(SCRATCH_LIST), &lines) {
         Ok(()) => show::text(&said.concat()),

@@ -21,7 +21,7 @@ pub(crate) fn help(topic: Option<&str>) -> Status {
 
 /// A text that was asked for, as it is.
 pub(crate) fn text(text: &str) -> Status {
-    printed(print(text.as_bytes()), Status::Success)
+    printed(print(text.as_bytes()), Status::Done)
 }
 
 /// `--version`.
@@ -38,7 +38,7 @@ pub(crate) fn system(format: ResultFormat) -> Status {
         ResultFormat::Text => report::system_text(&system, started_at, &mut text),
         ResultFormat::Xml => report::system_xml(&system, started_at, &mut text),
     };
-    printed(result.and_then(|()| print(&text)), Status::Success)
+    printed(result.and_then(|()| print(&text)), Status::Done)
 }
 
 /// `-Rp`.
@@ -52,7 +52,7 @@ pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status 
         say(&format!("WARNING: {warning}"));
     }
     if !findings.errors.is_empty() {
-        return Status::Invalid;
+        return Status::Refused;
     }
     let mut text = Vec::new();
     let result = match request.format {
@@ -65,5 +65,5 @@ pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status 
             report::profile_text(&invocation.command_line(), &request.profile, &system, &mut text)
         }
     };
-    printed(result.and_then(|()| print(&text)), Status::Success)
+    printed(result.and_then(|()| print(&text)), Status::Done)
 }

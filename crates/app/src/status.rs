@@ -1,51 +1,63 @@
-//! Exit statuses, and the messages that go with the bad ones.
+//! Messages that go with an exit status.
 
 use crate::output::say;
 use spec::ParseFailure;
-use std::process::{ExitCode, Termination};
+pub(crate) use spec::exit_status::ExitStatus as Status;
 
-/// How the program ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// Everything was done as asked, or the user ended it.
-    Success,
-    /// It was started, or made sense, and failed.
-    Failure,
-    /// The command line, the profile or the targets were refused; nothing was done.
-    Invalid,
-    /// It was run and reported, and its results are invalid (`--strict`).
-    InvalidFigures,
-}
-
-impl Termination for Status {
-    fn report(self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Success => 0,
-            Self::Failure => 1,
-            Self::Invalid => 3,
-            Self::InvalidFigures => 4,
-        })
-    }
-}
+/// Most characters of an argument that are shown in a message.
+const SHOWN_MAX: usize = 200;
 
 /// Says why the command line was not understood.
 pub(crate) fn refuse(failure: &ParseFailure) -> Status {
     for message in &failure.messages {
-        say(message);
+        say(&shortened(message));
     }
-    Status::Invalid
+    Status::Refused
+}
+
+/// A message without the rest of arguments that are too long to read.
+fn shortened(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len().min(4096));
+    // Messages quote arguments.
+    for (index, part) in message.split('\'').enumerate() {
+        if index > 0 {
+            shown.push('\'');
+        }
+        match part.char_indices().nth(SHOWN_MAX) {
+            Some((end, _)) if index % 2 == 1 => {
+                shown.push_str(&part[..end]);
+                shown.push('…');
+            }
+            _ => shown.push_str(part),
+        }
+    }
+    shown
 }
 
 /// Says why something failed.
 pub(crate) fn fail(reason: &str) -> Status {
     say(&format!("ERROR: {reason}"));
-    Status::Failure
+    Status::Failed
 }
 
-/// Success, unless stdout took no more.
+/// The status, unless stdout took no more.
 pub(crate) fn printed(result: std::io::Result<()>, status: Status) -> Status {
     match result {
         Ok(()) => status,
         Err(error) => fail(&format!("cannot write to stdout: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_arguments_are_cut() {
+        let long = "ü".repeat(300);
+        let cut = format!("{}…", "ü".repeat(200));
+        assert_eq!(shortened(&format!("ERROR: '{long}' is not a size")), format!("ERROR: '{cut}' is not a size"));
+        let short = "ERROR: '-x' is an option, and 'y' is not (expected: z)";
+        assert_eq!(shortened(short), short);
     }
 }

@@ -12,6 +12,7 @@ use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
 use folder::{Folder, Kind};
 use host::Root;
+use model::printable::printable;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::runner::RunFailure;
@@ -81,7 +82,7 @@ fn begin(
         Ok(folder) => go(invocation, request, folder, sweep),
         Err(reason) => {
             say(&format!("ERROR: {reason}"));
-            Status::Invalid
+            Status::Refused
         }
     }
 }
@@ -96,13 +97,13 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
         Ok(SweepCommand::Run { request, .. }) => request,
         Ok(_) => {
             say(&format!("ERROR: the command line saved in this {0} is not a {0} command line", kind.name()));
-            return Status::Invalid;
+            return Status::Refused;
         }
         Err(failure) => return refuse(&failure),
     };
     if let Some(difference) = folder::difference(&sweep, &request) {
         say(&format!("ERROR: this {} cannot be resumed: {difference}", kind.name()));
-        return Status::Invalid;
+        return Status::Refused;
     }
     // The user who filled the directory is not necessarily the one who resumes.
     if let Some(command) = request.options.before_point.as_ref().filter(|_| !run_commands) {
@@ -112,15 +113,9 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
             folder.path().display(),
             printable(command)
         ));
-        return Status::Invalid;
+        return Status::Refused;
     }
     go(invocation, &request, folder, sweep)
-}
-
-/// A text with control characters as `\xNN`, so that all of it is seen.
-fn printable(text: &str) -> String {
-    let sign = |sign: char| if sign.is_control() { format!("\\x{:02x}", u32::from(sign)) } else { sign.to_string() };
-    text.chars().map(sign).collect()
 }
 
 fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {
@@ -136,14 +131,14 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         Ok(to_be_made) => to_be_made,
         Err(errors) => {
             say_each("ERROR", &errors);
-            return Status::Invalid;
+            return Status::Refused;
         }
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
     let misplaced = folder.misplaced(profiles.flat_map(protected));
     if !misplaced.is_empty() {
         say_each("ERROR", &misplaced);
-        return Status::Invalid;
+        return Status::Refused;
     }
     say_each("WARNING", &first.request.warnings);
     let mut design = design(request);
@@ -155,7 +150,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
             }
             Err(errors) => {
                 say_each("ERROR", &errors);
-                return Status::Invalid;
+                return Status::Refused;
             }
         }
     }
@@ -178,7 +173,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
     let is_any_invalid = keeper.is_any_invalid;
-    finish(&ending, &sweep, &folder, first.request.options.strict && is_any_invalid)
+    finish(&ending, &sweep, &folder, &signals, first.request.options.strict && is_any_invalid)
 }
 
 /// Every check of every point passes before the first byte is written.
@@ -309,7 +304,7 @@ fn length(time: Duration) -> String {
     }
 }
 
-fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid: bool) -> Status {
+fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, is_strict_and_invalid: bool) -> Status {
     let mut text = Vec::new();
     let summary = match folder.kind() {
         Kind::Sweep => report::sweep::summary(sweep, &mut text),
@@ -325,14 +320,15 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, is_strict_and_invalid
                 folder.kind().name(),
                 folder.path().display()
             ));
-            Status::Success
+            let is_without_figures = sweep.visits.is_empty();
+            signals.ended_without_figures().filter(|_| is_without_figures).unwrap_or(Status::Done)
         }
-        Ending::Complete => Status::Success,
+        Ending::Complete => Status::Done,
     };
     if failed > 0 {
         return fail(&format!("{failed} runs failed"));
     }
-    printed(written, if is_strict_and_invalid { Status::InvalidFigures } else { status })
+    printed(written, if is_strict_and_invalid { Status::No } else { status })
 }
 
 /// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.

@@ -44,7 +44,7 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     run.expect_status(0).expect_stdout(&["is overwritten", &flag]);
     assert_ne!(Snapshot::of(&image).checksum, before, "nothing was written");
     // What it wrote is its own fill.
-    place.write_refused(&[], &device.path, &image, &["only zeros or diskspd's own fill", &flag]);
+    place.write_refused(&[], &device.path, &image, &["only zeros or diskspd's fill pattern", &flag]);
 }
 
 #[test]
@@ -65,10 +65,15 @@ fn reading_needs_nothing() {
 fn what_would_be_lost_is_named() {
     let place = workplace!();
     let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
-    place.write_refused(&[], &device.path, &image, &["holds: an ext2, ext3 or ext4 file system", &destroy(&image)]);
+    place.write_refused(
+        &[],
+        &device.path,
+        &image,
+        &["its content: an ext2, ext3 or ext4 file system", &destroy(&image)],
+    );
     let data = place.file("data.img", &vec![0x5a; 8 * MIB as usize]);
     let device = or_skip!(LoopDevice::over(&place, &data));
-    place.write_refused(&[], &device.path, &data, &["holds: data without a known signature", &destroy(&data)]);
+    place.write_refused(&[], &device.path, &data, &["its content: data without a known signature", &destroy(&data)]);
     let mut table = vec![0; 8 * MIB as usize];
     let end = table.len() - 512;
     table[end..end + 8].copy_from_slice(b"EFI PART");
@@ -112,7 +117,7 @@ fn swap() {
     let swap = or_skip!(Swap::on(&place, &device.path));
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "active swap"]);
     drop(swap);
-    place.write_refused(&[], &device.path, &image, &["holds: swap space"]);
+    place.write_refused(&[], &device.path, &image, &["its content: swap space"]);
 }
 
 #[test]
@@ -138,12 +143,7 @@ fn another_device_over_the_same_file() {
     let twin = or_skip!(LoopDevice::over(&place, &image));
     let name = twin.name();
     let holder = Holder::open(&place, &twin.path);
-    place.write_refused(
-        &[&destroy(&image)],
-        &device.path,
-        &image,
-        &["in use", &name, "another name of the same storage"],
-    );
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", &name, "another path to the same disk"]);
     drop(holder);
     let mounted = or_skip!(Mounted::device(&place, "mounted", twin));
     or_skip!(mounted.remount("ro"));

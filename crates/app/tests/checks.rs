@@ -39,8 +39,8 @@ fn a_file_is_checked_and_what_fails_is_the_exit_status() {
     }
     assert_eq!(std::fs::metadata(&file).expect("a file").modified().expect("a time"), before);
     let run = place.diskspd("check -c900000T a.dat").run();
-    run.expect_status(1).expect_stdout(&["no space for 'a.dat'", "What to do:\n  fail space of targets: "]);
-    place.diskspd("check nowhere.dat").run().expect_status(1).expect_stdout(&["it does not exist"]);
+    run.expect_status(4).expect_stdout(&["no space for 'a.dat'", "What to do:\n  fail space of targets: "]);
+    place.diskspd("check nowhere.dat").run().expect_status(4).expect_stdout(&["it does not exist"]);
     place.diskspd("check -c1M nowhere.dat").run().expect_status(0);
     assert!(!Path::new(&place.path("nowhere.dat")).exists());
     place.diskspd("check a.dat --json a.dat").run().expect_status(3).expect_stderr(&["a target of this check"]);
@@ -54,7 +54,7 @@ fn what_sql_server_asks_is_asked_on_request() {
     let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4M"));
     File::create(memory.path.join("a.dat")).expect("a file");
     let run = place.diskspd("check --for sql --json c.json memory/a.dat").run();
-    run.expect_status(1).expect_stdout(&["tmpfs; SQL Server supports only XFS and ext4"]);
+    run.expect_status(4).expect_stdout(&["tmpfs; SQL Server supports only XFS and ext4"]);
     for check in ["fua", "read-ahead", "sector-size"] {
         assert_eq!(findings(&place, check)[0]["outcome"], "unknown", "{check}");
     }
@@ -74,7 +74,7 @@ fn a_file_system_on_a_loop_device_is_looked_into() {
     or_skip!(mounted.remount("ro"));
     let run = place.diskspd("check disk/a.dat").run();
     run.expect_status(0).expect_stdout(&["mounted read-only"]);
-    place.diskspd("check -c1M disk/b.dat").run().expect_status(1).expect_stdout(&["mounted read-only"]);
+    place.diskspd("check -c1M disk/b.dat").run().expect_status(4).expect_stdout(&["mounted read-only"]);
 }
 
 // Shows check: other-io

@@ -28,6 +28,8 @@ fn results_are_compared_and_limits_are_heeded() {
     run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%' holds"]);
     assert!(!run.stderr.contains("mean"), "{}", run.stderr);
     place.diskspd("compare slow.json a.json --fail-if iops<-3%").run().expect_status(0).expect_stdout(&["better"]);
+    let run = place.diskspd("compare a.json slow.json --with slow.json slow.json --fail-if iops<-3%").run();
+    run.expect_status(6).expect_stderr(&["--fail-if 'iops<-3%' cannot be judged: -29.3 % may be chance"]);
     place
         .diskspd("compare a.json a.json --fail-if ipos<-3%")
         .run()
@@ -35,7 +37,7 @@ fn results_are_compared_and_limits_are_heeded() {
         .expect_stderr(&["unknown metric 'ipos'"]);
     place.diskspd("compare a.json nowhere.json").run().expect_status(1).expect_stderr(&["cannot read 'nowhere.json'"]);
     let run = place.diskspd("compare --baseline a.json --drives 2 slow.json").run();
-    run.expect_status(0).expect_stdout(&["IOPS: ", " on 2 drives", "25.0 % of 2 times one"]);
+    run.expect_status(0).expect_stdout(&["IOPS: ", " on 2 drives", "25.0 % of linear scaling to 2"]);
 }
 
 #[test]

@@ -39,8 +39,8 @@ fn every_form_of_a_result_tells_the_same() {
     }
     let told = lines(&run.stdout);
     assert_eq!(told.len(), 6, "{run}");
-    assert!(told[0].starts_with("95 % confidence, total: ") && told[0].contains(", mean latency "), "{run}");
-    assert!(told[1].contains("50th ") && told[1].ends_with("-nines on, too few I/Os"), "{run}");
+    assert!(told[0].starts_with("95 % confidence, all: ") && told[0].contains(", mean latency "), "{run}");
+    assert!(told[1].contains("50th ") && told[1].ends_with("-nines (too few I/Os)"), "{run}");
     for file in ["r.json", "r.xml", "r.txt"] {
         let read = place.diskspd("report").args(file).run();
         read.expect_status(0);

@@ -283,7 +283,7 @@ fn ctrl_c_while_a_file_is_made_removes_it() {
     assert!(!path.exists(), "half a file was left behind\n{run}");
     assert!(!run.stderr.contains("starting measurements"), "{run}");
     assert_eq!(run.stderr.matches("Creating file").count(), 1, "{run}");
-    run.expect_status(0).expect_stdout(&["interrupted before the measurements began"]);
+    run.expect_status(130).expect_stdout(&["interrupted before the measurements began"]);
     run.expect_stderr(&["*** Interrupted by Ctrl-C."]);
 }
 

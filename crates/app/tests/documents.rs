@@ -113,6 +113,17 @@ fn the_list_of_the_verdicts_rules_is_that_of_the_program() {
 }
 
 #[test]
+fn the_readme_lists_the_exit_statuses() {
+    let listed: Vec<Vec<String>> = rows("../README.md")
+        .into_iter()
+        .filter(|row| row[0].split(", ").all(|number| number.parse::<u8>().is_ok()))
+        .collect();
+    let statuses =
+        spec::exit_status::ExitStatus::TABLE.map(|(number, meaning)| vec![number.to_owned(), meaning.to_owned()]);
+    assert_eq!(listed, statuses);
+}
+
+#[test]
 fn the_list_of_checks_is_that_of_the_program() {
     let rows: Vec<Vec<String>> = rows("check.md").into_iter().filter(|row| row.len() == 4).collect();
     expect_shown("check", &rows);

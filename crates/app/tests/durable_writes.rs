@@ -110,7 +110,7 @@ fn a_flush_follows_so_many_writes_and_is_counted_as_itself() {
         assert!(measured["flushes"]["latency"]["mean_ns"].as_f64().expect("a number") > 0.0);
     }
     for (words, expected) in [
-        ("-w0 --fdatasync-every=4", "nothing is written"),
+        ("-w0 --fdatasync-every=4", "the load is read-only"),
         ("-w100 -u --fdatasync-every=4", "cannot be used with -u"),
         ("-w100 -Sm --fdatasync-every=4", "flush them with -N"),
     ] {
@@ -143,7 +143,7 @@ fn without_a_device_nothing_is_claimed() {
     let mounted = or_skip!(Mounted::tmpfs(&place, "memory", "8M"));
     let run = place.diskspd("-c1M -d1 -W0 -w100 -Sw").arg(mounted.path.join("a.dat")).run();
     run.expect_status(0)
-        .expect_stdout(&["how writes became durable is unknown: no block device is visible beneath it"]);
+        .expect_stdout(&["cannot determine how writes were made durable: no block device is visible beneath it"]);
     let read_only = place.diskspd("-d1 -W0 -Sw").arg(mounted.path.join("a.dat")).run();
     read_only.expect_status(0);
     assert!(!read_only.stdout.contains("durable is unknown"), "{}", read_only.stdout);

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::time::Duration;
-use testkit::{Finished, LoopDevice, Mounted, Report, or_skip, skip, tool, workplace};
+use testkit::{Finished, LoopDevice, Mounted, Report, Running, or_skip, skip, tool, workplace};
 
 /// What the report says if there is nothing to report.
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.";
@@ -227,12 +227,17 @@ fn ctrl_c_while_measuring_reports_what_was_measured() {
 fn ctrl_c_while_warming_up_has_nothing_to_report() {
     let place = workplace!();
     place.made("a.dat", "-c1M");
-    let mut run = place.diskspd("-d1 -W30 -v a.dat").start();
-    run.wait_for_stderr("starting warm up");
-    run.interrupt();
-    let run = run.finish();
-    run.expect_status(0).expect_stdout(&[NOTHING]).expect_stderr(&["*** Interrupted by Ctrl-C."]);
-    assert!(!run.stderr.contains("starting measurements"), "{run}");
+    let send: [fn(&Running); 3] = [Running::interrupt, Running::terminate, Running::hang_up];
+    for (send, status) in send.into_iter().zip([130, 143, 129]) {
+        // These tests may run under nohup.
+        let program = place.tool("env").args("--default-signal=HUP").arg(place.program());
+        let mut run = program.args("-d1 -W30 -v a.dat").start();
+        run.wait_for_stderr("starting warm up");
+        send(&run);
+        let run = run.finish();
+        run.expect_status(status).expect_stdout(&[NOTHING]).expect_stderr(&["*** Interrupted by Ctrl-C."]);
+        assert!(!run.stderr.contains("starting measurements"), "{run}");
+    }
 }
 
 // Shows faults: SIGINT, SIGTERM, SIGHUP
@@ -247,7 +252,7 @@ fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
     assert!(report.seconds >= 0.99 && report.total.sum.ios > 0, "{run}");
 }
 
-// Shows faults: A second signal
+// Shows faults: A second SIGINT or SIGTERM
 #[test]
 fn a_second_signal_ends_at_once() {
     let place = workplace!();
@@ -260,7 +265,7 @@ fn a_second_signal_ends_at_once() {
         run.terminate();
         let run = run.finish();
         if run.code() != Some(0) {
-            assert_eq!(run.code(), Some(130), "{run}");
+            assert_eq!(run.code(), Some(143), "{run}");
             assert_eq!(run.stdout, "", "a report takes time");
             return;
         }

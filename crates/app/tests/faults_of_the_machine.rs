@@ -129,7 +129,10 @@ fn the_limit_of_open_files_is_raised_or_named() {
     run.expect_status(0);
     assert!(Report::of(&run.stdout).total.rows.iter().all(|row| row.bytes % 4096 == 0), "{run}");
     let run = after(&place, "ulimit -n 64").args("-d1 -W0 -b4K -r -t17 -o2 a.dat").run();
-    impossible(&run, &["17 threads that open their targets themselves need 66 open files; this process may have 64"]);
+    impossible(
+        &run,
+        &["17 threads, each opening its own targets, need 66 open files; the limit of this process is 64"],
+    );
 }
 
 // Shows faults: 64 threads with 4096 requests each

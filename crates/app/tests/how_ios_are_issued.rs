@@ -331,7 +331,7 @@ fn what_linux_or_the_file_system_does_not_have_is_refused_or_noted() {
         .lines()
         .any(|line| line.split(' ').nth(2).is_some_and(|kind| network.iter().any(|n| kind.starts_with(n))))
     {
-        refused("-Sr", "-Su turns off the cache of a local one");
+        refused("-Sr", "for a local file system, use -Su");
     }
     or_skip!(place.direct_io());
     let run = measuring(&place, "-Suy -o2 a.dat");

@@ -42,7 +42,7 @@ fn profile(count: u64, name: &str) -> String {
 
 /// A run of all its targets, or why so many are not possible here.
 fn whole(run: &Finished, rows: u64) -> Result<KernelIo, String> {
-    if run.stderr.contains("open files; this process may have ") {
+    if run.stderr.contains("open files; the limit of this process is ") {
         return Err(format!("fewer than {rows} files may be open here"));
     }
     run.expect_status(0);

@@ -27,10 +27,10 @@ fn without_extended_attributes_existing_files_need_overwrite() {
     let mut content = vec![0; 1 << 20];
     content[777_777..777_781].copy_from_slice(b"data");
     fs::write(&theirs, content).expect("it fits");
-    place.refused("-w100 -b4K", &theirs, &["may hold data", "no extended attributes", "--overwrite"]);
+    place.refused("-w100 -b4K", &theirs, &["may hold data", "not support extended attributes", "--overwrite"]);
     let ours = mounted.path.join("ours.dat");
     place.allowed("-c1M", &ours);
-    place.refused("-w100 -b4K", &ours, &["no extended attributes", "--overwrite"]);
+    place.refused("-w100 -b4K", &ours, &["not support extended attributes", "--overwrite"]);
     place.allowed("-w100 -b4K --overwrite", &ours);
     place.allowed("-c2M --overwrite", &ours);
     // Made and written in one run.
@@ -99,7 +99,7 @@ fn a_copy_with_all_attributes_and_times_is_somebodys() {
         seen += 1;
         assert_eq!(place.mark(&copy), place.mark(&path), "{name}");
         for words in HARMFUL.into_iter().chain(["-c64K", "-c64K --delete-after"]) {
-            place.refused(words, &copy, &["it is a copy", "--overwrite"]);
+            place.refused(words, &copy, &["this file is a copy", "--overwrite"]);
         }
         fs::remove_file(&copy).expect("the test's own");
     }
@@ -192,7 +192,7 @@ fn times_of_two_seconds_and_inodes_of_fuse_are_enough() {
         place.allowed("-c64K", &path);
         let copied = place.tool("cp").args("-a").arg(&path).arg(mounted.folder.join("copy.dat")).run();
         if copied.code() == Some(0) && place.mark(&mounted.folder.join("copy.dat")).is_some() {
-            place.refused("-w100 -b4K", &mounted.folder.join("copy.dat"), &["it is a copy"]);
+            place.refused("-w100 -b4K", &mounted.folder.join("copy.dat"), &["this file is a copy"]);
         }
         // A creation that does not end leaves nothing behind.
         let names_before = names();
@@ -261,7 +261,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
         run.wait_for_stderr("starting measurements");
         let writer = fs::OpenOptions::new().write(true).open(&path).expect("opens");
         run.interrupt();
-        run.finish().expect_stderr(&["t.dat", "stays marked as being written to", "has it open for writing"]);
+        run.finish().expect_stderr(&["t.dat", "is still marked as open for writing", "has it open for writing"]);
         drop(writer);
         place.refused("-w100 -b4K", &path, &["is still active or was killed", "--overwrite"]);
     }

@@ -145,14 +145,19 @@ fn documents_of_another_kind_are_refused() {
     for (index, output) in documents.iter().enumerate() {
         for content in contents.iter().enumerate().filter_map(|(other, content)| (other != index).then_some(content)) {
             place.file(output.0, content);
-            expect_refused(&place, *output, "", &["it exists and is ", " of diskspd, not ", "--replace-output"]);
+            expect_refused(
+                &place,
+                *output,
+                "",
+                &["it exists and is ", " written by diskspd, not ", "--replace-output"],
+            );
         }
     }
     for (name, content) in [("check.json", 8), ("live.jsonl", 4)] {
         place.file(name, &contents[content]);
     }
     fs::copy(place.path("check.json"), place.path("json")).expect("our folder");
-    expect_refused(&place, OUTPUTS[0], "", &["it exists and is a check report of diskspd, not a JSON result"]);
+    expect_refused(&place, OUTPUTS[0], "", &["it exists and is a check report written by diskspd, not a JSON result"]);
     fs::copy(place.path("live.jsonl"), place.path("json")).expect("our folder");
     expect_refused(&place, OUTPUTS[0], "", &["is a live stream"]);
 }
@@ -200,7 +205,7 @@ fn a_text_without_a_line_of_ours_is_ours_as_long_as_nobody_changes_it() {
     let mut changed = place.content("t.txt");
     changed[20] = b'!';
     fs::write(place.path("t.txt"), changed).expect("our file");
-    convert().expect_status(3).expect_stderr(&["it exists and is not a text report of diskspd"]);
+    convert().expect_status(3).expect_stderr(&["it exists and is not a text report written by diskspd"]);
 }
 
 #[test]
@@ -228,7 +233,7 @@ fn what_is_put_there_meanwhile_stays_and_the_figures_are_beside_it() {
         place.file("theirs", b"somebody's");
         fs::rename(place.path("theirs"), place.path("r.json")).expect("our folder");
         let run = running.finish();
-        run.expect_status(1).expect_stderr(&["it is left unchanged", "r.json.1'"]);
+        run.expect_status(1).expect_stderr(&["it was not overwritten", "r.json.1'"]);
         assert_eq!(place.content("r.json"), b"somebody's");
         assert!(place.content("r.json.1").starts_with(b"{\n  \"schema\": \"diskspd-result\""));
         fs::remove_file(place.path("r.json.1")).expect("our file");
@@ -366,7 +371,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     fs::create_dir(place.path("empty")).expect("our folder");
     for name in ["table.csv", "point-0001.json"] {
         let run = place.diskspd("sweep --vary o=1 --dir empty -- -c1M -d1").arg(format!("empty/{name}")).run();
-        run.expect_status(3).expect_stderr(&["has the name of a result file in it"]);
+        run.expect_status(3).expect_stderr(&["has a name reserved for the result files"]);
     }
     assert_eq!(fs::read_dir(place.path("empty")).expect("our folder").count(), 0);
 }
@@ -388,7 +393,7 @@ fn a_kept_command_is_shown_and_run_only_when_asked_for() {
         place.diskspd(folder).args("--run-commands --resume").arg(folder).run().expect_status(0);
         fs::remove_file(place.path("hooked")).expect("our file");
         let run = place.diskspd(folder).args("--run-commands -- -d1 a.dat").run();
-        run.expect_status(3).expect_stderr(&["without --resume, the commands given run anyway"]);
+        run.expect_status(3).expect_stderr(&["it is only for --resume"]);
     }
 }
 

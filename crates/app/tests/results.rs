@@ -73,7 +73,7 @@ fn stdout_carries_the_one_document_asked_for() {
     run.expect_status(0);
     assert!(run.stdout.starts_with("scope,timespan,"), "{}", run.stdout);
     let run = place.diskspd("--json - --csv - new.dat -c1M").run();
-    run.expect_status(3).expect_stderr(&["--json - already uses stdout"]);
+    run.expect_status(3).expect_stderr(&["'--json -' already uses stdout"]);
 }
 
 // Shows switches: -R(text|xml)

@@ -182,7 +182,7 @@ fn repeats_print_each_run_their_average_and_median() {
         .diskspd("repeat --dir r -- a.dat")
         .run()
         .expect_status(3)
-        .expect_stderr(&["--dir 'r': it holds a repeat: --resume r continues it"]);
+        .expect_stderr(&["--dir 'r' already holds a repeat; --resume r continues it"]);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
 fn preconditioning_writes_every_target_twice_and_asks_first() {
     let place = workplace!();
     let run = place.diskspd("repeat --runs 1 --precondition --endurance 1G --dir p -- -c4M -d1 -W0 -b4K a.dat").run();
-    run.expect_status(0).expect_stderr(&["preconditioning: writes 8MiB, every target twice", "0.7812 %"]);
+    run.expect_status(0).expect_stderr(&["preconditioning: writes 8MiB (every target twice)", "0.7812 %"]);
     run.expect_stdout(&["Preconditioning, ", "Run 1, "]);
     let visits = &json(&place, "p/repeat.json")["visits"];
     assert_eq!(visits[0]["purpose"], "precondition");

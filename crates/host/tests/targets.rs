@@ -136,7 +136,7 @@ fn a_marked_file_is_ours_until_it_is_changed() {
     let copy = directory.path().join("copy");
     fs::copy(&path, &copy).expect("copied");
     assert!(marked(&copy, &mark.to_string()));
-    assert!(evidence(&copy).contains("it is a copy"));
+    assert!(evidence(&copy).contains("this file is a copy"));
     assert!(marked(&path, &Mark { state: MarkState::Open, ..mark.clone() }.to_string()));
     assert!(evidence(&path).contains("is still active"));
     assert!(marked(&path, &mark.to_string()));
@@ -318,7 +318,7 @@ fn without_marks_nothing_is_ours() {
     let path = place.0.path().join("file");
     fs::write(&path, (0..MIB).map(|index| index as u8).collect::<Vec<_>>()).expect("written");
     assert_eq!(regular(creating(&path, MIB)).file_system.name, "ramfs");
-    assert!(evidence(&path).contains("has no extended attributes"));
+    assert!(evidence(&path).contains("does not support extended attributes"));
 }
 
 #[test]

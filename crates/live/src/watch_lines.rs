@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::{DeviceInterval, WatchLine};
 use model::performance_counter::{Counter, CounterObject, CounterPattern, TOTAL_INSTANCE, TYPEPERF_TITLE};
+use model::printable::{printable, printable_json};
 use std::io::{self, Write};
 
 /// What typeperf writes where it has no value.
@@ -15,7 +16,7 @@ const NO_VALUE: &str = " ";
 /// Writes a line of JSON and passes it on at once.
 pub fn json(line: &WatchLine, out: &mut dyn Write) -> io::Result<()> {
     // In one write, so that a reader never sees half a line.
-    let mut text = serde_json::to_vec(line)?;
+    let mut text = printable_json(&serde_json::to_vec(line)?).into_owned();
     text.push(b'\n');
     out.write_all(&text)?;
     out.flush()
@@ -102,7 +103,7 @@ impl<W: Write> TypeperfCsv<W> {
         let writer = builder.quote_style(QuoteStyle::Always).terminator(Terminator::Any(b'\n')).from_writer(out);
         let mut csv = Self { writer, columns, zone };
         let path = |column: &Column| {
-            let (object, instance) = (column.object.name(), column.instance.name());
+            let (object, instance) = (column.object.name(), printable(column.instance.name()));
             format!("\\\\{host}\\{object}({instance})\\{}", column.counter.name())
         };
         let names: Vec<String> = csv.columns.iter().map(path).collect();

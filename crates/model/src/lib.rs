@@ -33,6 +33,7 @@ pub mod path;
 pub mod performance_counter;
 pub mod plan;
 pub mod preset;
+pub mod printable;
 pub mod profile;
 pub mod record;
 pub mod result;

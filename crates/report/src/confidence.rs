@@ -20,7 +20,7 @@ pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> 
     }
     let Some(total) = &confidence.total else { return writeln!(out, "{HEAD}: {NONE}") };
     let latencies = measured.total_latency.as_ref();
-    direction(out, "total", &measured.total.total, total, latencies.and_then(|latencies| latencies.total.as_ref()))?;
+    direction(out, "all", &measured.total.total, total, latencies.and_then(|latencies| latencies.total.as_ref()))?;
     if let (Some(read), Some(write)) = (&confidence.read, &confidence.write) {
         let latencies = latencies.map(|latencies| (latencies.read.as_ref(), latencies.write.as_ref()));
         let (of_reads, of_writes) = latencies.unwrap_or_default();

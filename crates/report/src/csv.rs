@@ -3,6 +3,7 @@
 //! The columns are documented in `docs/formats/csv.md`. Quoting is that of RFC 4180; lines end
 //! with a line feed.
 
+use crate::foreign;
 use csv::{Terminator, Writer, WriterBuilder};
 use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TimeSpanResult};
 use model::units::mib;
@@ -162,7 +163,7 @@ fn directions(
 enum Cell<'a> {
     Empty,
     Word(&'a str),
-    /// As it is: not every path is UTF-8.
+    /// Not every path is UTF-8.
     Path(&'a Path),
     Whole(u64),
     Real(f64),
@@ -208,7 +209,7 @@ fn write_cells(writer: &mut Output<'_, '_>, cells: Vec<Cell<'_>>) -> io::Result<
         match cell {
             Cell::Empty => writer.write_field("")?,
             Cell::Word(word) => writer.write_field(word)?,
-            Cell::Path(path) => writer.write_field(path.as_os_str().as_encoded_bytes())?,
+            Cell::Path(path) => writer.write_field(foreign::cell(path.as_os_str().as_encoded_bytes()))?,
             Cell::Whole(number) => writer.write_field(number.to_string())?,
             // The shortest digits that mean this very number.
             Cell::Real(number) => writer.write_field(number.to_string())?,

@@ -1,20 +1,20 @@
 //! Text that comes from outside: paths, arguments, messages.
 
+use model::printable::printable_bytes;
 use std::io::{self, Write};
 
-/// Writes bytes as they are, so that scripts find the very path they gave, but control characters
+/// Writes bytes as they are, so that scripts find the very path they gave, but unprintable characters
 /// as `\xNN`: a line break in a file's name must not start a line of the report.
 pub(crate) fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
-    for run in bytes.chunk_by(|a, b| a.is_ascii_control() == b.is_ascii_control()) {
-        if run.iter().any(u8::is_ascii_control) {
-            for byte in run {
-                write!(out, "\\x{byte:02x}")?;
-            }
-        } else {
-            out.write_all(run)?;
-        }
-    }
-    Ok(())
+    out.write_all(&printable_bytes(bytes))
+}
+
+/// A text cell of comma-separated values: printable, and with an apostrophe before what a spreadsheet would take for
+/// a formula. Never for numbers.
+pub(crate) fn cell(text: &[u8]) -> Vec<u8> {
+    let apostrophe: &[u8] =
+        if matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r')) { b"'" } else { b"" };
+    [apostrophe, &printable_bytes(text)].concat()
 }
 
 /// [`write_bytes`] of a path.
@@ -36,6 +36,15 @@ mod tests {
     fn names_keep_their_bytes() {
         assert_eq!(written(b"caf\xe9 \xff.dat"), b"caf\xe9 \xff.dat");
         assert_eq!(written("größe".as_bytes()), "größe".as_bytes());
+    }
+
+    #[test]
+    fn a_cell_is_no_formula() {
+        for (text, shown) in
+            [("=1+1", "'=1+1"), ("-x", "'-x"), ("@a", "'@a"), ("\ta", r"'\x09a"), ("a=1", "a=1"), ("", "")]
+        {
+            assert_eq!(cell(text.as_bytes()), shown.as_bytes());
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use model::printable::printable;
 use std::io::{self, Write};
 
 /// A table that grows row by row.
@@ -23,7 +24,7 @@ impl PlainTable {
 
     /// One more row.
     pub fn add(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.0.add_row(cells);
+        self.0.add_row(cells.into_iter().map(|cell| printable(&cell).into_owned()));
     }
 
     /// Its lines, without blanks at their ends.

@@ -1,6 +1,7 @@
 //! A sweep as lines, as a table and as comma-separated values.
 
 use crate::figure_words::{cell, label};
+use crate::foreign;
 use crate::limit;
 use crate::plain_table::PlainTable;
 use csv::{Terminator, WriterBuilder};
@@ -221,7 +222,8 @@ pub(crate) const COLUMNS: [&str; 19] = [
 pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
     let names = names(sweep);
-    writer.write_record(names.iter().map(String::as_str).chain(COLUMNS))?;
+    let names = names.iter().map(|name| foreign::cell(name.as_bytes()));
+    writer.write_record(names.chain(COLUMNS.map(|column| column.as_bytes().to_vec())))?;
     for visit in &sweep.visits {
         let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
         let mut cells: Vec<String> = settings.iter().map(|setting| setting.value.clone()).collect();
@@ -237,7 +239,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
             VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
             VisitOutcome::Failed { reasons } => {
                 cells.extend(std::iter::repeat_n(String::new(), 15));
-                cells.push(reasons.join("; "));
+                cells.push(String::from_utf8_lossy(&foreign::cell(reasons.join("; ").as_bytes())).into_owned());
             }
         }
         writer.write_record(&cells)?;
@@ -248,7 +250,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
 fn figures(file: &str, headline: &Headline) -> [String; 16] {
     let known = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     [
-        file.to_owned(),
+        String::from_utf8_lossy(&foreign::cell(file.as_bytes())).into_owned(),
         headline.depth.map(|depth| depth.to_string()).unwrap_or_default(),
         headline.threads.to_string(),
         headline.iops.to_string(),

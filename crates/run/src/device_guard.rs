@@ -199,7 +199,7 @@ mod tests {
         let refused = take(None, &[other]).expect_err("another device");
         assert!(refused.contains("which backs") && refused.contains("no longer the device"), "{refused}");
         let refused = take(Some(LoopBacking::default()), &[]).expect_err("not a loop device");
-        assert!(refused.contains("no longer has the backing that was checked"), "{refused}");
+        assert!(refused.contains("no longer has the backing file or device that was checked"), "{refused}");
         assert!(take(None, &[DeviceBelow { path: "/nowhere".into(), device: 8, ..same }]).is_err());
     }
 
@@ -234,7 +234,9 @@ mod tests {
         let [as_checked, others @ ..] = results;
         assert_eq!(as_checked, Ok(()));
         for refused in others {
-            assert!(refused.is_err_and(|text| text.contains("no longer has the backing that was checked")));
+            assert!(
+                refused.is_err_and(|text| text.contains("no longer has the backing file or device that was checked"))
+            );
         }
     }
 

@@ -12,8 +12,8 @@ use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
 use settings::suggest::near;
 use settings::xml::unsayable_paths;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Parses the arguments, without the program's name.
 pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command, ParseFailure> {
@@ -22,6 +22,9 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
     };
     if let Some(subcommand) = Subcommand::from_name(first) {
         return Ok(Command::Subcommand(subcommand, args[1..].to_vec()));
+    }
+    if let Some(failure) = misspelt_subcommand(first, args.len(), environment) {
+        return Err(failure);
     }
     let line = match scan::scan(args, environment)? {
         scan::Scanned::Answer(command) => return Ok(command),
@@ -38,6 +41,16 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
         ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
     })
+}
+
+/// A first argument that is nearly a subcommand, and no file. As a target it could only be one that exists.
+fn misspelt_subcommand(first: &OsStr, count: usize, environment: &dyn Environment) -> Option<ParseFailure> {
+    let word = first.to_str().filter(|word| word.len() > 3)?;
+    let names = near(word, Subcommand::ALL.iter().map(|subcommand| subcommand.name()));
+    let meant = names.first().filter(|_| count > 1 && !environment.file_exists(Path::new(word)))?;
+    Some(ParseFailure::because(format!(
+        "'{word}' is neither a subcommand nor a file; did you mean the subcommand {meant}?"
+    )))
 }
 
 fn interpret(

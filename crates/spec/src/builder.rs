@@ -16,6 +16,7 @@ impl Fault {
 }
 
 /// One option as it was given.
+#[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     /// The whole argument exactly as typed.
     pub(crate) argument: &'a str,

@@ -25,7 +25,7 @@ Observes for two seconds and writes nothing to the targets.
                   let --json replace any regular file
   -h, --help      print this help
 
-Exit status: 0 = no check failed (warnings are possible); 1 = a check failed; 3 = command line not valid.
+Exit status: 0 = no check failed (warnings are possible); 4 = a check failed; 3 = command line not valid.
 To measure a file named check, write ./check.
 ";
 

@@ -20,8 +20,8 @@ all results in it, as written by repeat.
       --with      the results that follow are the second side
       --fail-if FIGURE>+N%, FIGURE<-N%
                   exit with status 4 if the metric (iops, mib, mean, p50, p99, p99.9, cpu) rose above, or
-                  fell below, the first side by more than N % and the change is significant; may be
-                  given again
+                  fell below, the first side by more than N % and the change is significant, and with 6
+                  if the results cannot tell; may be given again
       --anyway    compare even if the loads differ
       --baseline ONE --drives N
                   scaling of the other result, over N drives, against ONE drive
@@ -180,7 +180,7 @@ mod tests {
         for (line, expected) in [
             ("", "two results are needed"),
             ("a", "two results are needed"),
-            ("a b c", "put --with before those"),
+            ("a b c", "put --with between"),
             ("a --with", "--with needs at least one result on each side"),
             ("a b --fail-if p99", "as in 'p99>+5%'"),
             ("a b --fail-if p99>5%", "as in 'p99>+5%'"),

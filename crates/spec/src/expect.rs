@@ -136,9 +136,9 @@ mod tests {
             ("", "'' is not a key=value pair"),
             ("vm-iops", "as in vm-iops=1920"),
             ("vm-ips=1", "unknown key 'vm-ips' (expected: raid, drives"),
-            ("vm-iops=0", "a whole number from 1"),
-            ("vm-iops=1.5K", "a whole number from 1"),
-            ("vm-bytes=9999999T", "a whole number from 1"),
+            ("vm-iops=0", "a whole number of at least 1"),
+            ("vm-iops=1.5K", "a whole number of at least 1"),
+            ("vm-bytes=9999999T", "a whole number of at least 1"),
             ("raid=3,drives=3,drive-iops=1", "raid=3: unsupported level (expected: 0, 1, 5, 6, 10)"),
             ("raid=5,drive-iops=1", "as in raid=5,drives=3"),
             ("raid=5,drives=2,drive-iops=1", "a RAID 5 has at least 3 drives, not 2"),
@@ -146,7 +146,7 @@ mod tests {
             ("raid=5,drives=3", "raid and drives need drive-read"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),
             ("hba=12Gx0", "the number of lanes"),
-            ("hba=x4", "a whole number from 1"),
+            ("hba=x4", "a whole number of at least 1"),
         ] {
             let reason = parsed(text).expect_err(text);
             assert!(reason.contains(expected), "{text}: {reason}");

@@ -16,6 +16,7 @@ mod decimal;
 pub mod devices_command;
 mod distribution;
 mod duration;
+pub mod exit_status;
 mod expect;
 mod file_name;
 pub mod help;

@@ -1,22 +1,11 @@
 //! Man pages, for `man(7)`: views of the table of options and of the subcommands' help texts.
 
 use crate::command::Subcommand;
+use crate::exit_status::ExitStatus;
 use crate::help::parts::{Part, parts};
 use crate::help::{EXAMPLES, SIZES, TARGETS, facts};
 use crate::options::{self, Group, OptionRow};
 use roff::{Inline, Roff, bold, italic, roman};
-
-/// What a status means, the same for the command and all of its subcommands.
-const EXIT_STATUSES: [(&str, &str); 4] = [
-    ("0", "Success, or the user ended the run."),
-    ("1", "Failure: a target could not be used, an I/O failed, a check failed."),
-    ("3", "The command line, the profile or the preset is not valid or was refused; nothing was done."),
-    (
-        "4",
-        "The run completed and was reported, but its results are invalid (--strict) or changed by more than the limit \
-         (compare --fail-if).",
-    ),
-];
 
 /// What it reads of its environment.
 const VARIABLES: [(&str, &str); 3] = [
@@ -109,7 +98,7 @@ fn of_subcommand(page: &mut Roff, subcommand: Subcommand) {
 
 /// What all pages have.
 fn tail(page: &mut Roff) {
-    for (title, entries) in [("EXIT STATUS", &EXIT_STATUSES[..]), ("ENVIRONMENT", &VARIABLES), ("FILES", &FILES)] {
+    for (title, entries) in [("EXIT STATUS", &ExitStatus::TABLE[..]), ("ENVIRONMENT", &VARIABLES), ("FILES", &FILES)] {
         page.control("SH", [title]);
         for (term, text) in entries {
             entry(page, term, text);

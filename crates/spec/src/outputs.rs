@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn stdout_takes_one_document() {
         for (line, expected) in [
-            ("--json - --csv - f", "--json - already uses stdout"),
-            ("--json - -Rxml f", "-Rxml and --json - both go to stdout"),
-            ("-Rtext --json=- f", "-Rtext and --json - both go to stdout"),
-            ("--xml - -Rtext -Xprofile.xml", "-Rtext and --xml - both go to stdout"),
+            ("--json - --csv - f", "'--json -' already uses stdout"),
+            ("--json - -Rxml f", "-Rxml and '--json -' both go to stdout"),
+            ("-Rtext --json=- f", "-Rtext and '--json -' both go to stdout"),
+            ("--xml - -Rtext -Xprofile.xml", "-Rtext and '--xml -' both go to stdout"),
             ("--json a --json b f", "--json was already given"),
             ("--json - --json - f", "--json was already given"),
             ("--json= f", "a file name is missing"),

@@ -14,6 +14,8 @@ pub enum SizeFault {
     TrailingText(String),
     /// It does not fit into 64 bits.
     TooLarge(String),
+    /// It has a unit, or a fraction, that is written in another way.
+    Meant(String),
 }
 
 impl fmt::Display for SizeFault {
@@ -25,6 +27,7 @@ impl fmt::Display for SizeFault {
                 "'{unit}' is not a size unit (expected: K (KiB), M (MiB), G (GiB), T (TiB) or B (blocks of -b))"
             ),
             Self::TrailingText(text) => write!(f, "unexpected '{text}' after the size"),
+            Self::Meant(size) => write!(f, "sizes are whole numbers with at most one letter; write {size}"),
             Self::TooLarge(size) => write!(f, "the size {size} is too large; it must fit into 64 bits"),
         }
     }
@@ -32,8 +35,34 @@ impl fmt::Display for SizeFault {
 
 /// A whole text as a size in bytes; `block_bytes` is the unit `b`. Blanks at its end do not count.
 pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
+    if let Some(meant) = meant(text.trim()) {
+        return Err(SizeFault::Meant(meant));
+    }
     let (size, rest) = leading(text.trim_end(), block_bytes)?;
     if rest.is_empty() { Ok(size) } else { Err(SizeFault::TrailingText(rest.to_owned())) }
+}
+
+/// How a size like `8KB`, `64KiB` or `1.5G` is written.
+fn meant(text: &str) -> Option<String> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
+    let letter = unit.chars().next()?.to_ascii_uppercase();
+    let shift = [('K', 10), ('M', 20), ('G', 30), ('T', 40)].into_iter().find(|(known, _)| *known == letter)?.1;
+    if !matches!(unit[1..].to_ascii_lowercase().as_str(), "" | "b" | "ib") {
+        return None;
+    }
+    let Some((whole, fraction)) = number.split_once('.') else {
+        let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        return (is_whole && unit.len() > 1).then(|| format!("{number}{letter}"));
+    };
+    let (digits, places) = (format!("{whole}{fraction}"), u32::try_from(fraction.len()).ok()?);
+    if whole.is_empty() || fraction.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let scaled = digits.parse::<u64>().ok()?.checked_mul(1 << shift)?;
+    // As many bytes as come nearest, in the largest unit of which they are a whole number.
+    let bytes = scaled / 10_u64.checked_pow(places)?;
+    let unit = [("G", 30), ("M", 20), ("K", 10)].into_iter().find(|(_, shift)| bytes > 0 && bytes % (1 << shift) == 0);
+    Some(unit.map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift)))
 }
 
 /// A whole text as a number and the letter after it, which may be K, M, G or T; `None` if it is
@@ -105,10 +134,15 @@ mod tests {
         for text in ["", "K", "-1", "+1", " 1", ".5", "０"] {
             assert_eq!(parse(text, BLOCK), Err(SizeFault::NoDigits), "{text}");
         }
-        for (text, unit) in [("10a", 'a'), ("1.5G", '.'), ("30 K", ' '), ("4P", 'P'), ("1e6", 'e'), ("1é", 'é')] {
+        for (text, unit) in
+            [("10a", 'a'), ("1.5", '.'), ("1.G", '.'), ("30 K", ' '), ("4P", 'P'), ("1e6", 'e'), ("1é", 'é')]
+        {
             assert_eq!(parse(text, BLOCK), Err(SizeFault::UnknownUnit(unit)), "{text}");
         }
-        for (text, rest) in [("30KB", "B"), ("64KiB", "iB"), ("1G1", "1"), ("1:2", ":2"), ("4k,", ",")] {
+        for (text, size) in [("30KB", "30K"), ("64KiB", "64K"), ("1gb", "1G"), ("1.5G", "1536M"), ("0.3KiB", "307")] {
+            assert_eq!(parse(text, BLOCK), Err(SizeFault::Meant(size.to_owned())), "{text}");
+        }
+        for (text, rest) in [("30KX", "X"), ("1G1", "1"), ("1:2", ":2"), ("4k,", ",")] {
             assert_eq!(parse(text, BLOCK), Err(SizeFault::TrailingText(rest.to_owned())), "{text}");
         }
         for text in [

@@ -42,11 +42,7 @@ impl fmt::Display for NoPart {
                 f.write_str("the result has no latencies over time; only JSON results of runs with -D or -L have them")
             }
             Self::StopSources { elapsed_ns } => {
-                write!(
-                    f,
-                    "the range --from to --to is outside the measurement, which lasted {} s",
-                    *elapsed_ns as f64 / 1e9
-                )
+                write!(f, "the selected range is outside the measurement, which lasted {} s", *elapsed_ns as f64 / 1e9)
             }
         }
     }

@@ -308,7 +308,11 @@ fn overlay(stack: &mut Stack, random: &mut Random) -> Option<()> {
         "{made}mkdir {name} {name}.upper {name}.work && mount -t overlay -o {options} overlay {name}"
     ))?;
     stack.undo.push(Undo::Unmount(stack.folder.join(&name)));
-    stack.overlays.push(Overlay { lower: lower.into(), upper: format!("{name}.upper").into(), merged: name.into() });
+    // By its own name, if this one leads to it.
+    let real = std::fs::canonicalize(stack.folder.join(&lower)).ok();
+    let real = real.as_deref().and_then(|real| real.strip_prefix(&stack.folder).ok());
+    let lower = real.map_or_else(|| lower.clone().into(), Path::to_owned);
+    stack.overlays.push(Overlay { lower, upper: format!("{name}.upper").into(), merged: name.into() });
     Some(())
 }
 

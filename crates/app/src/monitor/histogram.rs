@@ -44,7 +44,7 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
         }
         sys::clock::sleep_until_ns(ticks.next_ns().min(now_ns + PATIENCE.as_nanos() as u64));
     }
-    told.tell().map_or_else(|status| status, |()| Status::Success)
+    told.tell().map_or_else(|status| status, |()| Status::Done)
 }
 
 /// What was told so far.

@@ -28,7 +28,7 @@ pub(super) enum Ended {
 impl Ended {
     pub(super) fn status(self) -> Status {
         match self {
-            Self::ReaderGone => Status::Success,
+            Self::ReaderGone => Status::Done,
             Self::Failed(reason) => fail(&reason),
         }
     }

@@ -3,6 +3,7 @@
 use crate::outputs::{OutputFile, Protected, Replace, names_in, write_document};
 use flate2::Crc;
 use jiff::Zoned;
+use model::printable::printable_json;
 use model::result::RunResult;
 use model::sweep::{Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
@@ -224,7 +225,9 @@ impl Folder {
             return Ok(());
         }
         self.has_earlier.set(false);
-        self.write(&self.kind.file(), DocumentKind::Sweep, |out| Ok(serde_json::to_writer_pretty(out, sweep)?))?;
+        self.write(&self.kind.file(), DocumentKind::Sweep, |out| {
+            out.write_all(&printable_json(&serde_json::to_vec_pretty(sweep)?))
+        })?;
         self.write(TABLE_FILE, DocumentKind::SweepTable, |out| report::sweep::csv(sweep, out))
     }
 

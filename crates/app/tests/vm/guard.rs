@@ -62,7 +62,7 @@ fn a_partitioned_disk_and_its_partitions() {
     let before = Snapshot::of(&first.path).checksum;
     place.write_to(&[&flag_of_second], &second.path).expect_status(0);
     assert_eq!(Snapshot::of(&first.path).checksum, before);
-    holds(&place, &second, &flag_of_second, "only zeros or diskspd's own fill");
+    holds(&place, &second, &flag_of_second, "only zeros or diskspd's fill pattern");
     drop(mounted);
     let holder = Holder::open(&place, &second.path);
     in_use(&place, &disk, &flag, &[&format!("open in process {}", holder.id()), &second.name]);

@@ -6,7 +6,7 @@ use crate::tools::{Driver, Made, ext4, run};
 use testkit::{Holder, or_skip};
 
 const FLAG: &str = "--destroy=eui.5254000000000001";
-const ELSEWHERE: &str = "another name of the same storage";
+const ELSEWHERE: &str = "another path to the same disk";
 
 #[test]
 fn joined_paths_are_one_disk() {

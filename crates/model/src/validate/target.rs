@@ -141,9 +141,8 @@ fn check_sequential(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
             report.warning("-si is ignored: there is only one thread per target");
         }
     } else if several_threads && !has_stride {
-        report.warning(
-            "several threads read or write the same offsets, so the access pattern will not be sequential; consider -si",
-        );
+        // DiskSpd's words, which scripts look for.
+        report.warning("target access pattern will not be sequential, consider -si");
     } else if !several_threads && has_stride {
         report.error("-T has no effect unless several threads per target are used (-t, -F)");
     }

@@ -1,6 +1,7 @@
 //! Where the document breaks into lines: its upper levels as people read them, and what there may
 //! be thousands of (percentiles, intervals) on one line each.
 
+use model::printable::printable_json;
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
@@ -86,7 +87,7 @@ impl Formatter for Layout {
         if self.is_key {
             self.names_long_list = LONG_LISTS.contains(&fragment);
         }
-        out.write_all(fragment.as_bytes())
+        out.write_all(&printable_json(fragment.as_bytes()))
     }
 
     fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {

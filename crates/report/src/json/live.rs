@@ -5,6 +5,7 @@ use super::document::{Document, Label};
 use super::to_document::document;
 use model::live::LiveInterval;
 use model::plan::Plan;
+use model::printable::printable_json;
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,10 @@ pub(super) struct ResultLine<'a> {
     result: Document<'a>,
 }
 
+fn line(line: &Line<'_>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(line).map(|text| printable_json(&text).into_owned())
+}
+
 /// The first line, without a line feed.
 ///
 /// # Errors
@@ -112,7 +117,7 @@ pub(super) struct ResultLine<'a> {
 /// None that is known: all of it can be written as JSON.
 pub fn begin_line(begin: &Begin<'_>) -> serde_json::Result<Vec<u8>> {
     let label = |(key, value): &(String, String)| Label { key: key.clone(), value: value.clone() };
-    serde_json::to_vec(&Line::Begin(PlanLine {
+    line(&Line::Begin(PlanLine {
         schema: LIVE_SCHEMA,
         schema_version: LIVE_SCHEMA_VERSION,
         tool: begin.tool,
@@ -131,7 +136,7 @@ pub fn begin_line(begin: &Begin<'_>) -> serde_json::Result<Vec<u8>> {
 ///
 /// As [`begin_line`].
 pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Line::Interval(interval.clone()))
+    line(&Line::Interval(interval.clone()))
 }
 
 /// The last line, without a line feed.
@@ -140,7 +145,7 @@ pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>>
 ///
 /// As [`begin_line`].
 pub fn result_line(dropped_lines: u64, result: &RunResult) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Line::Result(Box::new(ResultLine { dropped_lines, result: document(result) })))
+    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: document(result) })))
 }
 
 /// What is asked of a line before it is read.

@@ -76,7 +76,7 @@ pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
 /// Something that was read, in a message: not all of it, if it is long.
 pub(super) fn shown(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;
-    let mut shown: String = text.chars().take(CHARACTERS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut shown: String = text.chars().take(CHARACTERS_MAX).collect();
     if text.chars().nth(CHARACTERS_MAX).is_some() {
         shown.push('…');
     }

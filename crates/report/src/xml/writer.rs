@@ -1,5 +1,6 @@
 //! A document being written: two blanks per level, one element per line.
 
+use model::printable::{is_unprintable, xml_escape};
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -118,6 +119,7 @@ fn write_escaped(out: &mut dyn Write, text: &str, place: Place) -> io::Result<()
             ('\t', Place::Attribute) => "&#9;",
             ('\t' | '\n', Place::Content) => continue,
             ('\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}', _) => "\u{fffd}",
+            _ if is_unprintable(c) => &xml_escape(c),
             _ => continue,
         };
         out.write_all(&text.as_bytes()[plain_from..at])?;

@@ -173,7 +173,7 @@ fn wait_statistics_of_2_2_are_told_apart() {
     let counts = waits[0].counts;
     assert_eq!((counts.wait, counts.throttle_wait, counts.throttle_sleep, counts.lookaside), (0, 0, 913, 76));
     assert_eq!(counts.lookaside_completions, [0, 76, 0, 0, 0, 0, 0, 0]);
-    assert!(text(&result).contains("the completions found by each wait"));
+    assert!(text(&result).contains("the number of completions per wait"));
 }
 
 #[test]

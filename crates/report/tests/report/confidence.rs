@@ -30,8 +30,8 @@ fn figures_have_half_widths_and_what_has_none_says_so() {
     let total = Some(half_widths(&percentiles));
     insta::assert_snapshot!(lines(Directions { read, write, total }), @r"
     closed loop, depth 8
-    95 % confidence, total: 8884.15 ± 120.46 I/O per s, 69.41 ± 0.94 MiB/s, mean latency 0.888 ± 0.009 ms
-    95 % confidence, total: 25th 0.630 ± 0.001 ms, 50th 0.822 ± 0.002 ms, none at or above the 75th (too few I/Os)
+    95 % confidence, all: 8884.15 ± 120.46 I/O per s, 69.41 ± 0.94 MiB/s, mean latency 0.888 ± 0.009 ms
+    95 % confidence, all: 25th 0.630 ± 0.001 ms, 50th 0.822 ± 0.002 ms, none at or above the 75th (too few I/Os)
     95 % confidence, read: 6215.62 ± 120.46 I/O per s, 48.56 ± 0.94 MiB/s, mean latency 0.866 ± 0.009 ms
     95 % confidence, read: 25th 0.611 ± 0.001 ms, none at or above the 50th (too few I/Os)
     95 % confidence, write: 2668.53 ± 120.46 I/O per s, 20.85 ± 0.94 MiB/s, mean latency 0.937 ± 0.009 ms

@@ -1,5 +1,6 @@
 //! Text that is XML: two blanks per level, one element per line.
 
+use model::printable::{is_unprintable, xml_escape};
 use std::fmt::{Display, Write as _};
 
 /// A document being written: two blanks per level, one element per line.
@@ -69,6 +70,8 @@ pub(crate) fn escaped(text: &str) -> String {
             // A parser would make a line feed of it.
             '\r' => escaped.push_str("&#13;"),
             c if is_unsayable(c) => escaped.push(char::REPLACEMENT_CHARACTER),
+            '\n' | '\t' => escaped.push(c),
+            c if is_unprintable(c) => escaped.push_str(&xml_escape(c)),
             c => escaped.push(c),
         }
     }

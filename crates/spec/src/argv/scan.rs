@@ -70,6 +70,12 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
         }
         if !dashed.plain.starts_with("--") {
             let found = options::find_short(&dashed.plain).map(|(row, value)| (row, value.to_owned()));
+            if let Some((row, value)) = &found
+                && value.is_empty()
+                && !row.value.is_empty()
+            {
+                not_apart(&dashed.typed, rest.peek().copied(), environment)?;
+            }
             line.short.push(ShortOption { argument: dashed.typed, found });
             continue;
         }
@@ -105,6 +111,21 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
         }
     }
     Ok(Scanned::Line(line))
+}
+
+/// Refuses a number that stands apart from its option: without a value some options mean something else, and the
+/// number would be a target.
+fn not_apart(option: &str, next: Option<&OsString>, environment: &dyn Environment) -> Result<(), ParseFailure> {
+    let Some(value) = next.and_then(|next| next.to_str()) else { return Ok(()) };
+    let is_number = value.starts_with(|c: char| c.is_ascii_digit())
+        && value.chars().all(|c| c.is_ascii_digit() || "kKmMgGtTbBihs.".contains(c));
+    if !is_number || environment.file_exists(Path::new(value)) {
+        return Ok(());
+    }
+    Err(ParseFailure::because(format!(
+        "'{option} {value}': write {option}{value}, without a blank between option and value (for a file of that name, \
+         write ./{value})"
+    )))
 }
 
 /// The argument after a long option. It must be UTF-8: a lossy conversion would give another value.

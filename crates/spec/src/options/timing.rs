@@ -18,7 +18,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         on_linux: "A run with -d0 is refused; DiskSpd would measure for a few microseconds.",
         example: "-d30",
         apply: |builder, given| {
-            builder.overrides.settings.duration_s = builder.bounded(given, "the duration in seconds", 0, u32::MAX)?;
+            builder.overrides.settings.duration_s = seconds(builder, given, "the duration in seconds")?;
             builder.overrides.given.insert("Duration");
             Ok(())
         },
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Seconds of load before the measurement starts. 0 skips the warm-up.",
         example: "-W0",
         apply: |builder, given| {
-            builder.overrides.settings.warm_up_s = builder.bounded(given, "the warm-up in seconds", 0, u32::MAX)?;
+            builder.overrides.settings.warm_up_s = seconds(builder, given, "the warm-up in seconds")?;
             builder.overrides.given.insert("Warmup");
             Ok(())
         },
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Seconds of load after the measurement has ended.",
         example: "-C2",
         apply: |builder, given| {
-            builder.overrides.settings.cool_down_s = builder.bounded(given, "the cool-down in seconds", 0, u32::MAX)?;
+            builder.overrides.settings.cool_down_s = seconds(builder, given, "the cool-down in seconds")?;
             builder.overrides.given.insert("Cooldown");
             Ok(())
         },
@@ -64,6 +64,23 @@ pub(super) const ROWS: &[OptionRow] = &[
         ..TIMING
     },
 ];
+
+/// A number of seconds; `DiskSpd` ignores text after it, and so would take minutes for seconds.
+fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, Fault> {
+    let (digits, unit) = number::split_digits(given.value.trim());
+    let seconds_of_unit: u64 = match unit {
+        "s" => return builder.bounded(&Given { value: digits, ..*given }, what, 0, u32::MAX),
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return builder.bounded(given, what, 0, u32::MAX),
+    };
+    let seconds = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds_of_unit));
+    let option = given.argument.trim_end_matches(given.value);
+    Err(Fault(match seconds {
+        Some(seconds) => format!("{what} cannot have a unit; write {option}{seconds}"),
+        None => format!("{what} cannot have a unit"),
+    }))
+}
 
 fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     builder.overrides.settings.random_seed = if given.value.trim_end().is_empty() {

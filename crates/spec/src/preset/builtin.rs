@@ -1,6 +1,7 @@
 //! Built-in presets.
 
 use super::file::Preset;
+use settings::suggest::near;
 
 /// A preset's name and its file.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,11 @@ impl Builtin {
     /// The one with this name.
     pub fn find(name: &str) -> Option<Self> {
         BUILTIN.iter().copied().find(|builtin| builtin.name == name)
+    }
+
+    /// Names that are nearly this one.
+    pub fn near(name: &str) -> Vec<&'static str> {
+        near(name, BUILTIN.iter().map(|builtin| builtin.name))
     }
 
     /// Its content; a test reads all of them.

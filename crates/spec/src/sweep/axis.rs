@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, expected) in [
-            ("o", "not an option and its values"),
+            ("o", "not an option with values"),
             ("o=8..1", "ends below its start"),
             ("o=x..9", "'x' is not a number"),
             ("o=0..8*2", "cannot start at 0"),

@@ -62,7 +62,7 @@ Results:
                shown and nothing is run
   -h, --help   print this help
 
-Exit status: 0, also after Ctrl+C; 1 if a point failed.
+Exit status: 0, also after Ctrl+C once a point was measured (130 before); 1 if a point failed.
 
 To measure a file named sweep, write ./sweep.
 ";

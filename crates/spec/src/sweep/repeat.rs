@@ -65,7 +65,7 @@ the runs fall into two levels or the first run differs from the others.
                and nothing is run
   -h, --help   print this help
 
-Exit status: 0, also after Ctrl+C; 1 if a run failed.
+Exit status: 0, also after Ctrl+C once a run completed (130 before); 1 if a run failed.
 
 To measure a file named repeat, write ./repeat.
 ";

@@ -1,6 +1,7 @@
 //! Rate limits visible over the course of a run: a cap from the start, or a burst credit that ran out.
 
 use crate::sample::mean;
+use crate::verdict::rounded;
 use model::course::Series;
 use model::expectation::{Ceiling, CeilingUnit};
 use model::verdict::{Finding, Severity};
@@ -59,7 +60,7 @@ fn flat_cap(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
         name: "flat-cap".to_owned(),
         severity: Severity::Note,
         figure: format!("at {:.1} % of {} for the whole run, with almost no variation", share * 100.0, binding.name),
-        value: Some(share * 100.0),
+        value: Some(rounded(share * 100.0)),
         advice: "a throttle caps this rate, not the device: more depth only adds latency".to_owned(),
     })
 }
@@ -103,7 +104,7 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
         name: "burst-cliff".to_owned(),
         severity: Severity::Warn,
         figure: format!("{from:.0} {unit} until {at_s:.1} s, {to:.0} {unit} from then on", unit = binding.unit),
-        value: Some(at_s),
+        value: Some(rounded(at_s)),
         advice: advice.to_owned(),
     })
 }
@@ -143,7 +144,7 @@ mod tests {
     fn a_rate_pinned_to_its_ceiling_is_a_flat_cap() {
         let finding = found(uneven(990.0, 110, 0.01), 1000.0).expect("a cap");
         assert_eq!(finding.name, "flat-cap");
-        assert!(finding.figure.starts_with("99.0 % of vm-iops"), "{finding:?}");
+        assert!(finding.figure.starts_with("at 99.0 % of vm-iops"), "{finding:?}");
     }
 
     #[test]

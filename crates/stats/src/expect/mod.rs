@@ -3,6 +3,7 @@
 mod ceilings;
 mod course;
 
+use crate::verdict::rounded;
 use ceilings::Load;
 use model::expectation::{Ceiling, Expectation, Stated};
 use model::profile::{Target, Throughput, TimeSpan};
@@ -73,7 +74,7 @@ fn above(ceiling: &Ceiling) -> Option<Finding> {
         name: "above-ceiling".to_owned(),
         severity: if ceiling.is_estimate { Severity::Note } else { Severity::Warn },
         figure: format!("{:.1} % of {}", ceiling.share_percent, ceiling.name),
-        value: Some(ceiling.share_percent),
+        value: Some(rounded(ceiling.share_percent)),
         advice: why.to_owned(),
     })
 }

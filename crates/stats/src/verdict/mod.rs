@@ -24,6 +24,7 @@ mod stack;
 mod steadiness;
 
 pub use rule::Rule;
+pub(crate) use rule::rounded;
 
 use model::note::Note;
 use model::plan::{EngineKind, TargetPlan, TargetWork, TimeSpanPlan};

@@ -20,10 +20,15 @@ impl Rule {
             name: self.name.to_owned(),
             severity: self.severity,
             figure,
-            value: Some(value),
+            value: Some(rounded(value)),
             advice: self.advice.to_owned(),
         }
     }
+}
+
+/// A figure with 12 significant digits: what arithmetic adds to it does not belong in a document.
+pub(crate) fn rounded(value: f64) -> f64 {
+    format!("{value:.11e}").parse().unwrap_or(value)
 }
 
 /// A share as percent with one decimal.

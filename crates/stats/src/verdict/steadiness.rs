@@ -102,17 +102,18 @@ mod tests {
         let drift = Some(Steadiness::Drift { change: -0.123 });
         for (iops, latency_mean, expected) in [
             (Some(Steadiness::Steady), Some(Steadiness::Steady), None),
-            (drift, drift, Some("WARN drift: from start to end I/Os per second went down by 12.3 %")),
+            (drift, drift, Some("WARN drift: I/Os per second went down by 12.3 % from start to end")),
             (
                 Some(Steadiness::Steady),
                 drift,
-                Some("WARN drift: from start to end the mean latency went down by 12.3 %"),
+                Some("WARN drift: the mean latency went down by 12.3 % from start to end"),
             ),
             (
                 Some(Steadiness::ShortWarmUp { cut: 0.23, shift: 0.042 }),
                 None,
                 Some(
-                    "WARN short-warm-up: without the first 23.0 % of the measurement, I/Os per second would be 4.2 % higher",
+                    "WARN short-warm-up: without the first 23.0 % of the measurement, I/Os per second would \
+                     be 4.2 % higher",
                 ),
             ),
         ] {

@@ -15,7 +15,8 @@ pub(super) fn read(line: Line<'_>, measured: &mut Measured) -> Result<bool, Read
     };
     let confidence = measured.confidence.get_or_insert_default();
     let half_widths = match whose {
-        ", total" => &mut confidence.total,
+        // Of earlier versions; scripts take any line with "total:" for that of the tables.
+        ", all" | ", total" => &mut confidence.total,
         ", read" => &mut confidence.read,
         ", write" => &mut confidence.write,
         "" if told.starts_with("none, ") => return Ok(true),

@@ -84,14 +84,14 @@ fn values_must_be_what_their_element_takes() {
         ("<Throughput unit='iops'>1</Throughput>", "<Throughput>: attribute unit: expected BPMS or IOPS, found 'iops'"),
         ("<UseLargePages>yes</UseLargePages>", "<UseLargePages>: expected true or false, found 'yes'"),
         ("<Weight>1<a/></Weight>", "<Weight>: only a value is allowed in it, not the element <a>"),
-        ("<Weight of='x'>1</Weight>", "<Weight>: unknown attribute 'of'; it takes none"),
+        ("<Weight of='x'>1</Weight>", "<Weight>: unknown attribute 'of'; no attributes are allowed here"),
         ("<Throughput Unit='IOPS'>1</Throughput>", "<Throughput>: unknown attribute 'Unit'; allowed: unit"),
         ("text", "<Target>: only elements are allowed in it, not the text 'text'"),
         ("<WriteBufferContent/>", "<WriteBufferContent>: the required element <Pattern> is missing"),
         ("<ThreadTargets/>", "<ThreadTargets>: empty; at least one <ThreadTarget> is required"),
         (
             "<WriteBufferContent><Pattern>random</Pattern></WriteBufferContent>",
-            "<WriteBufferContent>: the pattern random needs a <RandomDataSource> with <SizeInBytes>, the size of the \
+            "<WriteBufferContent>: the pattern 'random' needs a <RandomDataSource> with <SizeInBytes>, the size of the \
              random data",
         ),
         (
@@ -121,7 +121,7 @@ fn a_distribution_has_one_form_and_ranges_with_shares() {
     let fault = |inside: &str| target_fault(&format!("<Random>0</Random><Distribution>{inside}</Distribution>"));
     let (percent, absolute) =
         ("<Percent><Range IO='100'>100</Range></Percent>", "<Absolute><Range IO='1'>1</Range></Absolute>");
-    assert!(fault("").contains("<Percent> or <Absolute> is required"));
+    assert!(fault("").contains("must contain <Percent> or <Absolute>"));
     assert!(fault(&format!("{percent}{absolute}")).contains("only one of <Percent> and <Absolute>"));
     assert!(fault("<Percent><Range>5</Range></Percent>").contains("<Range>: the attribute IO is missing"));
     assert!(

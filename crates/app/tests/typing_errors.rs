@@ -1,0 +1,106 @@
+//! What newcomers type, and what they are told.
+
+use testkit::workplace;
+
+#[test]
+fn a_value_apart_from_its_option_is_refused() {
+    let place = workplace!();
+    place.made("f", "-c64K");
+    for (words, expected) in [
+        ("-d 1 f", "'-d 1': write -d1, without a blank"),
+        ("-b 8K f", "'-b 8K': write -b8K, without a blank"),
+        ("-t 4 f", "'-t 4': write -t4, without a blank"),
+        ("-w 50 f", "'-w 50': write -w50, without a blank"),
+        ("-r 4K f", "'-r 4K': write -r4K, without a blank"),
+        ("-c 1.5G f", "'-c 1.5G': write -c1.5G, without a blank"),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(3).expect_stderr(&[expected]);
+        assert_eq!(run.stdout, "", "{words}");
+    }
+    // A file of that name is a target.
+    place.made("./50", "-c64K");
+    place.diskspd("-d1 -W0 -b4K --max-ios=1 -w 50").run().expect_status(0);
+}
+
+#[test]
+fn seconds_have_no_other_unit() {
+    let place = workplace!();
+    place.made("f", "-c64K");
+    for (words, expected) in [
+        ("-d1m f", "cannot have a unit; write -d60"),
+        ("-d2h f", "cannot have a unit; write -d7200"),
+        ("-W10min f", "cannot have a unit; write -W600"),
+        ("-C1h f", "cannot have a unit; write -C3600"),
+    ] {
+        place.diskspd(words).run().expect_status(3).expect_stderr(&[expected]);
+    }
+    let run = place.diskspd("-d1s -W0s -b4K --max-ios=1 f").run();
+    run.expect_status(0);
+    assert!(!run.stderr.contains("ignored"), "{run}");
+    // As DiskSpd has it.
+    place.diskspd("-d1x -W0 -b4K --max-ios=1 f").run().expect_status(0).expect_stderr(&["'x' is ignored"]);
+}
+
+#[test]
+fn what_was_meant_is_named() {
+    let place = workplace!();
+    for (words, expected) in [
+        ("-b8KB f", "write 8K"),
+        ("-b64KiB f", "write 64K"),
+        ("-c1.5G f", "write 1536M"),
+        ("comapre a b", "did you mean the subcommand compare?"),
+        ("chekc -c1M f", "did you mean the subcommand check?"),
+        ("preset run oltpp f", "did you mean oltp?"),
+        ("--overwrit f", "did you mean --overwrite?"),
+    ] {
+        place.diskspd(words).run().expect_status(3).expect_stderr(&[expected]);
+    }
+}
+
+#[test]
+fn scripts_get_no_line_that_they_did_not_ask_for() {
+    let place = workplace!();
+    place.made("f", "-c1M");
+    let run = place.diskspd("-c1M -d3 -W0 -b4K -o2 -r -L -w30 f").env("DISKSPD_OVERWRITE", "1").run();
+    run.expect_status(0);
+    assert_eq!(run.stderr, "", "nothing without -v");
+    // Published scripts take the last line with "total:".
+    let tables = run.stdout.lines().filter(|line| line.contains("total:")).map(str::trim_start);
+    assert!(tables.clone().count() >= 3 && tables.clone().all(|line| line.starts_with("total:")), "{run}");
+    let run = place.diskspd("-c1M -d1 -W0 -b4K -t2 --max-ios=1 f").run();
+    run.expect_stderr(&["WARNING: target access pattern will not be sequential, consider -si\n"]);
+}
+
+// Shows faults: A target does not exist or cannot be opened
+#[test]
+fn on_a_terminal_errors_come_last() {
+    let place = workplace!();
+    let script = testkit::or_skip!(testkit::tool("script"));
+    let program = place.program().display().to_string();
+    let run = place.tool(&script).args("-qec").arg(format!("{program} -d1 -W0 nowhere")).arg("/dev/null").run();
+    run.expect_status(1);
+    let lines: Vec<&str> = run.stdout.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    assert!(lines.last().is_some_and(|line| line.starts_with("ERROR: 'nowhere' does not exist")), "{run}");
+    assert!(!run.stdout.contains("Command Line:"), "{run}");
+    // Scripts get the report that they know.
+    let run = place.diskspd("-d1 -W0 nowhere").run();
+    run.expect_status(1).expect_stdout(&["Command Line:"]).expect_stderr(&["ERROR: 'nowhere'"]);
+}
+
+#[test]
+fn pipes_are_read_if_they_are_named_and_skipped_if_not() {
+    let place = workplace!();
+    let bash = testkit::or_skip!(testkit::tool("bash"));
+    place.diskspd("-c1M -d1 -W0 -b4K -L --json r.json f").run().expect_status(0);
+    let program = place.program().display().to_string();
+    for words in ["report <(cat r.json)", "report <(cat r.json) --output x.html", "compare r.json <(cat r.json)"] {
+        place.tool(&bash).args("-c").arg(format!("{program} {words}")).run().expect_status(0);
+    }
+    let mkfifo = testkit::or_skip!(testkit::tool("mkfifo"));
+    std::fs::create_dir(place.path("folder")).expect("a folder");
+    place.file("folder/r.json", &place.content("r.json"));
+    place.tool(mkfifo).arg(place.path("folder/a.json")).run().expect_status(0);
+    let run = place.diskspd("compare folder r.json").run();
+    run.expect_status(0).expect_stderr(&["WARNING: 'folder/a.json' is not a regular file and is skipped"]);
+}

@@ -1,0 +1,122 @@
+//! Text from outside, such as names of files, arguments and foreign results, without characters that a terminal or an
+//! editor would obey instead of showing them.
+
+use std::borrow::Cow;
+
+/// True for control characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction
+/// of text.
+pub fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// A text within a line: unprintable characters as `\xNN` or `\u{NNNN}`.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_unprintable(character) {
+            shown.push_str(&as_text(character));
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// [`printable`] of bytes, of which those that are not UTF-8 stay as they are.
+pub fn printable_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    escaped(bytes, is_unprintable, as_text)
+}
+
+/// A text of many lines: line feeds and tabs stay.
+pub fn printable_lines(bytes: &[u8]) -> Cow<'_, [u8]> {
+    escaped(bytes, |character| is_unprintable(character) && !matches!(character, '\n' | '\t'), as_text)
+}
+
+/// A JSON document: its strings have escapes in place of unprintable characters, and so the same value.
+pub fn printable_json(bytes: &[u8]) -> Cow<'_, [u8]> {
+    // Those below U+0020 are escaped by every writer, or stand between values.
+    escaped(bytes, |character| character >= '\u{7f}' && is_unprintable(character), json_escape)
+}
+
+/// How a JSON string holds an unprintable character.
+pub fn json_escape(character: char) -> String {
+    format!("\\u{:04x}", u32::from(character))
+}
+
+/// How a content of XML holds an unprintable character.
+pub fn xml_escape(character: char) -> String {
+    format!("&#x{:x};", u32::from(character))
+}
+
+fn as_text(character: char) -> String {
+    match u32::from(character) {
+        code @ 0..=0xff => format!("\\x{code:02x}"),
+        code => format!("\\u{{{code:x}}}"),
+    }
+}
+
+fn escaped(bytes: &[u8], is_escaped: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> Cow<'_, [u8]> {
+    // The first bytes of all that is unprintable.
+    let may_be = |byte: &u8| byte.is_ascii_control() || matches!(byte, 0xc2 | 0xd8 | 0xe2);
+    if !bytes.iter().any(may_be) {
+        return Cow::Borrowed(bytes);
+    }
+    let mut shown = Vec::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(at) = rest.find(&is_escaped) {
+            let (before, from) = rest.split_at(at);
+            shown.extend_from_slice(before.as_bytes());
+            let mut characters = from.chars();
+            shown.extend(characters.next().map(&escape).unwrap_or_default().bytes());
+            rest = characters.as_str();
+        }
+        shown.extend_from_slice(rest.as_bytes());
+        shown.extend_from_slice(chunk.invalid());
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_terminal_obeys_becomes_visible() {
+        for (text, shown) in [
+            ("größe 1 µs … ±", "größe 1 µs … ±"),
+            ("a\nb\tc\r", r"a\x0ab\x09c\x0d"),
+            ("\u{1b}[2J\u{7f}\u{0}", r"\x1b[2J\x7f\x00"),
+            ("\u{80}\u{9b}31m\u{9f}\u{a0}", "\\x80\\x9b31m\\x9f\u{a0}"),
+            ("a\u{2028}b\u{2029}c", r"a\u{2028}b\u{2029}c"),
+            ("abc\u{202e}txt.exe\u{2069}\u{200f}\u{61c}", r"abc\u{202e}txt.exe\u{2069}\u{200f}\u{61c}"),
+        ] {
+            assert_eq!(printable(text), shown);
+            assert_eq!(printable_bytes(text.as_bytes()), shown.as_bytes());
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_stay() {
+        assert_eq!(printable_bytes(b"caf\xe9 \xff\x1b.dat"), b"caf\xe9 \xff\\x1b.dat".as_slice());
+        assert_eq!(printable_lines(b"a\tb\r\n\x1b\xc2\x9b\n"), b"a\tb\\x0d\n\\x1b\\x9b\n".as_slice());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unprintable_is_left(text: String) {
+            prop_assert!(!printable(&text).contains(is_unprintable));
+            let lines = printable_lines(text.as_bytes()).into_owned();
+            let left = String::from_utf8(lines).unwrap();
+            prop_assert!(!left.contains(|c| is_unprintable(c) && !matches!(c, '\n' | '\t')));
+        }
+    }
+}

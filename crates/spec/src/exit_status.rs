@@ -1,0 +1,46 @@
+//! How the program ends, with the same meaning for the command and all of its subcommands.
+
+/// An exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// 0
+    Done,
+    /// 1
+    Failed,
+    /// 3
+    Refused,
+    /// 4
+    No,
+    /// 6
+    CannotTell,
+    /// 128 and the number of the signal.
+    Signal(u8),
+}
+
+impl ExitStatus {
+    /// Each status with its meaning.
+    pub const TABLE: [(&str, &str); 6] = [
+        ("0", "Done, also after Ctrl+C during the measurement or a stop event (-yp)."),
+        ("1", "The run failed, a target does not exist or cannot be opened, or this machine cannot do it."),
+        ("3", "The command line, the profile or a target was refused; nothing was changed."),
+        (
+            "4",
+            "The answer is no: the results are invalid (--strict), changed by more than the limit (compare --fail-if), \
+             or a check failed (check).",
+        ),
+        ("6", "The results cannot tell whether the limit is exceeded (compare --fail-if)."),
+        ("129, 130, 143", "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured."),
+    ];
+
+    /// The number.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Refused => 3,
+            Self::No => 4,
+            Self::CannotTell => 6,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
