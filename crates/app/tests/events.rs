@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::event::{EventFolder, NamedEvent};
 use testkit::{Finished, Program, Running, Workplace, is_root, nobody_can_run, or_skip, skip, workplace};
@@ -61,9 +61,11 @@ fn stamp(event: NamedEvent) -> JoinHandle<u64> {
     })
 }
 
-/// Starts three runs by one event, stops them by another, and gives the time between the first and
-/// the last beginning of a measurement.
-fn spread_of_three_starts(place: &Workplace) -> Duration {
+// Shows switches: -yr<name>
+// Shows switches: -yp<name>
+#[test]
+fn three_runs_begin_by_one_event_and_stop_by_another() {
+    let place = &workplace!();
     let (start, stop) = (name(place, "MyStartEvent"), name(place, "MyStopEvent"));
     let started: Vec<String> = (0..3).map(|index| name(place, &format!("started {index}"))).collect();
     let runs: Vec<Running> = started
@@ -71,30 +73,19 @@ fn spread_of_three_starts(place: &Workplace) -> Duration {
         .map(|started| waiting_reader(place, "", &[("r", &start), ("p", &stop), ("s", started)]))
         .collect();
     let stamps: Vec<JoinHandle<u64>> = started.iter().map(|started| stamp(hold(started))).collect();
+    let before_ns = monotonic_ns();
     let signalled = signal(place, &start);
     signalled.expect_status(0).expect_stdout(&[&format!("Successfully set event: '{start}'\n")]);
-    let times: Vec<u64> = stamps.into_iter().map(|stamp| stamp.join().expect("the event is set")).collect();
-    let began = Instant::now();
+    for stamp in stamps {
+        assert!(stamp.join().expect("the event is set") >= before_ns, "it did not wait");
+    }
     signal(place, &stop).expect_status(0);
     for run in runs {
         let run = run.finish();
         run.expect_status(0).expect_stdout(&["actual test time:"]).expect_stderr(&["the stop event was set"]);
         assert!(!run.stderr.contains("Interrupted"), "nobody pressed Ctrl+C\n{run}");
     }
-    assert!(began.elapsed() < Duration::from_secs(15), "they were stopped, and did not end by themselves");
     assert!(!exists(&start) && !exists(&stop), "gone with those who held them");
-    let (first, last) = (times.iter().min().expect("three"), times.iter().max().expect("three"));
-    Duration::from_nanos(last - first)
-}
-
-// Shows switches: -yr<name>
-// Shows switches: -yp<name>
-#[test]
-fn three_runs_begin_within_50_ms_of_each_other_and_stop_together() {
-    let place = workplace!();
-    // The best of a few tries: the machine may be busy with something else.
-    let spread = (0..5).map(|_| spread_of_three_starts(&place)).find(|spread| *spread <= Duration::from_millis(50));
-    assert!(spread.is_some(), "in five tries");
 }
 
 // Shows switches: -yp<name>
@@ -138,10 +129,8 @@ fn a_stop_event_that_is_already_set_lets_nothing_be_measured() {
     let (held, announced) = (hold(&stop), hold(&started));
     held.set();
     for words in ["-W1", "-W0"] {
-        let began = Instant::now();
         let run = reader(&place, words, &[("p", &stop), ("s", &started)]).run();
         run.expect_status(0).expect_stdout(&[NOT_MEASURED]);
-        assert!(began.elapsed() < Duration::from_secs(15), "{run}");
         assert!(!announced.is_set(), "nothing was started\n{run}");
     }
 }

@@ -339,10 +339,10 @@ fn a_device_that_fails_ends_the_run_with_the_reason_of_the_kernel() {
     let path = mounted.path.join("a.dat");
     File::create(&path).and_then(|file| file.set_len(48 << 20)).expect("a sparse file");
     for words in ["-o1", "-o8"] {
-        let run = place.diskspd("-d30 -W0 --overwrite -w100 -Su -b64K").args(words).arg(&path).run();
+        let run = place.diskspd("-d600 -W0 --overwrite -w100 -Su -b64K").args(words).arg(&path).run();
         run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", "a.dat", "failed: ", "(errno "]);
         run.expect_stdout(&["interrupted"]);
-        assert!(Duration::from_secs_f64(Report::of(&run.stdout).seconds) < Duration::from_secs(29), "{run}");
+        assert!(Report::of(&run.stdout).seconds < 599.0, "{run}");
     }
 }
 

@@ -174,13 +174,13 @@ fn a_file_that_shrinks_is_an_error_for_every_engine() {
             continue;
         }
         let path = place.made("a.dat", "-c8M --overwrite");
-        let mut run = place.diskspd("-d30 -W0 -r -b4K -v").args(words).arg(&path).start();
+        let mut run = place.diskspd("-d600 -W0 -r -b4K -v").args(words).arg(&path).start();
         run.wait_for_stderr("starting measurements");
         File::options().write(true).open(&path).and_then(|file| file.set_len(4096)).expect("our file");
         let run = run.finish();
         run.expect_status(1).expect_stderr(&["reading 4096 bytes at offset ", "a.dat' failed: ", reason]);
         run.expect_stdout(&[reason, "The test was interrupted by an error after"]);
-        assert!(Report::of(&run.stdout).seconds < 29.0, "{run}");
+        assert!(Report::of(&run.stdout).seconds < 599.0, "{run}");
     }
 }
 

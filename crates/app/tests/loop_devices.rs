@@ -42,6 +42,8 @@ fn flush(device: &Path) {
 
 /// The device over `backing` is not written to, whatever allows it.
 fn refused(place: &Workplace, device: &Path, backing: &Path, content: &Path, parts: &[&str]) {
+    // What the mount above left there is not this run's.
+    flush(device);
     let before = Snapshot::of(content).checksum;
     let flag = format!("--destroy={}", backing.display());
     for options in [&[flag.as_str()][..], &[], &[&flag, "--overwrite"]] {
