@@ -58,7 +58,7 @@ fn written(profile: &Profile) {
 /// The words behind each subcommand.
 pub fn subcommand(bytes: &[u8]) {
     let words = words(bytes);
-    let _ = spec::check_command::parse(&words);
+    let _ = spec::check_command::parse(&words, &Place);
     let _ = spec::compare_command::parse(&words);
     let _ = spec::devices_command::parse(&words);
     let _ = spec::monitor_command::parse(&words);

@@ -343,11 +343,11 @@ impl Running {
         self.child.wait().expect("our own child");
     }
 
-    /// Interrupts it and waits for its end, which must be a good one.
+    /// Interrupts it and waits for its end, which must be a good one; nothing need be measured yet.
     pub fn end(self) -> Finished {
         self.interrupt();
         let run = self.finish();
-        run.expect_status(0);
+        assert!(matches!(run.code(), Some(0 | 130)), "{run}");
         run
     }
 

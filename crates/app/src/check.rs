@@ -6,6 +6,7 @@ use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
+use crate::system_env::SystemEnv;
 use host::Root;
 use model::block_device::BlockDevice;
 use model::check::{
@@ -30,7 +31,7 @@ const WATCH: Duration = Duration::from_secs(2);
 
 /// Does what the words behind `diskspd check` ask for.
 pub(crate) fn run(words: &[OsString]) -> Status {
-    match check_command::parse(words) {
+    match check_command::parse(words, &SystemEnv) {
         Err(failure) => refuse(&failure),
         Ok(CheckCommand::Help) => show::text(check_command::HELP),
         Ok(CheckCommand::Check(request)) => check(&request),

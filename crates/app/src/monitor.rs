@@ -179,7 +179,9 @@ fn columns(request: &WatchRequest, watch: &Watch) -> Result<Vec<Column>, String>
 
 fn nothing_fits(unfit: &[CounterPattern], watch: &Watch) -> String {
     let unfit: Vec<String> = unfit.iter().map(ToString::to_string).collect();
-    let there = watch.devices().map(|(name, device)| format!("{}({name})", device.object.name()));
+    let there = watch.devices();
+    let there =
+        there.flat_map(|(name, device)| device.objects().map(move |object| format!("{}({name})", object.name())));
     let there: Vec<String> = there.collect();
     format!(
         "no device matches {} (available: {}, and {TOTAL_INSTANCE} for each object)",

@@ -2,7 +2,7 @@
 
 use crate::load::check_outputs;
 use crate::output::{say, say_each};
-use crate::status::{Status, refuse};
+use crate::status::{Status, refuse_profile};
 use crate::system_env::SystemEnv;
 use model::limits::PROFILE_BYTES_MAX;
 use spec::{LoadRequest, Loaded};
@@ -27,7 +27,7 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
         say_each("ERROR", &reasons);
         return Err(Status::Refused);
     }
-    request.load(profile, &SystemEnv).map_err(|failure| refuse(&failure))
+    request.load(profile, &SystemEnv).map_err(|failure| refuse_profile(&failure))
 }
 
 /// Reads at most one byte more than the limit.

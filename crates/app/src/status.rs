@@ -7,10 +7,23 @@ pub(crate) use spec::exit_status::ExitStatus as Status;
 /// Most characters of an argument that are shown in a message.
 const SHOWN_MAX: usize = 200;
 
+/// Says why a profile from a file was not understood.
+pub(crate) fn refuse_profile(failure: &ParseFailure) -> Status {
+    failure.messages.iter().for_each(|message| say(&shortened(message)));
+    Status::Refused
+}
+
 /// Says why the command line was not understood.
 pub(crate) fn refuse(failure: &ParseFailure) -> Status {
+    // Some messages are of several lines. A line feed in an argument begins none.
+    let may_be_typed = std::env::args_os().any(|arg| arg.as_encoded_bytes().contains(&b'\n'));
     for message in &failure.messages {
-        say(&shortened(message));
+        let message = shortened(message);
+        if may_be_typed {
+            say(&message);
+        } else {
+            message.trim_end_matches('\n').split('\n').for_each(say);
+        }
     }
     Status::Refused
 }

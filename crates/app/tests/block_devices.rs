@@ -79,7 +79,7 @@ fn what_would_be_lost_is_named() {
     table[end..end + 8].copy_from_slice(b"EFI PART");
     let table = place.file("gpt.img", &table);
     let device = or_skip!(LoopDevice::over(&place, &table));
-    place.write_refused(&[], &device.path, &table, &["holds: a GPT partition table", &destroy(&table)]);
+    place.write_refused(&[], &device.path, &table, &["its content: a GPT partition table", &destroy(&table)]);
 }
 
 // Shows data-safety: a block device

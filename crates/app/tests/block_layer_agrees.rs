@@ -1,27 +1,14 @@
 //! The tool's figures against the block layer's statistics of a device that nobody else uses: counts and
-//! bytes to a thousandth, and latencies, which are the block layer's and what any program adds to them.
+//! bytes to a thousandth, and latencies never below the block layer's.
 
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use testkit::{Mounted, Workplace, or_skip, plain_reads, skip, workplace};
+use testkit::{Mounted, Workplace, or_skip, skip, workplace};
 
 /// What weighs so little against a thousandth that it need not be known: requests under way at an end, and
 /// the file system's own.
 const IOS: u64 = 100_000;
-
-/// Reads of one round of a comparison.
-const ROUND_READS: u32 = 5000;
-
-/// Rounds, an odd number.
-const ROUNDS: usize = 7;
-
-/// What the latencies of two programs may differ by, in microseconds.
-const DIFFERENCE_US: f64 = 5.0;
-
-/// Runs here compete for the CPUs; the other test of this file must wait.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// Requests of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +82,6 @@ fn mean_us(figures: &Value) -> f64 {
 #[test]
 fn counts_and_bytes_agree_to_a_thousandth_and_no_latency_is_below_the_devices() {
     let place = workplace!();
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let alone = or_skip!(Alone::new(&place));
     for (load, kind) in [("-o8 -t2", 0), ("-o1 --engine=sync -t4", 0), ("-o8 -w100", 1)] {
         let (figures, counted) = alone.measure(&format!("{load} --max-ios={IOS}"));
@@ -115,40 +101,4 @@ fn counts_and_bytes_agree_to_a_thousandth_and_no_latency_is_below_the_devices() 
             assert!(ours >= theirs, "{load}: {ours} µs, at the device {theirs} µs");
         }
     }
-}
-
-#[test]
-fn latencies_are_those_of_a_plain_program() {
-    let place = workplace!();
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let alone = or_skip!(Alone::new(&place));
-    // What is added to the block layer's time.
-    let ours = |engine: &str| {
-        let (figures, counted) = alone.measure(&format!("-o1 -t1 --engine={engine} --max-ios={ROUND_READS}"));
-        mean_us(&figures[0]) - counted[0].mean_us()
-    };
-    let plain = || {
-        let before = alone.counted();
-        let sum = plain_reads(&alone.target(), ROUND_READS).expect("it can be read");
-        let counted = Requests::since(before, alone.counted());
-        sum.as_secs_f64() * 1e6 / f64::from(ROUND_READS) - counted[0].mean_us()
-    };
-    // One after the other, so that what else the machine does meets all of them.
-    let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(|_| [plain(), ours("sync"), ours("io_uring")]).collect();
-    let sorted = |column: usize| {
-        let mut added: Vec<f64> = rounds.iter().map(|round| round[column]).collect();
-        added.sort_by(f64::total_cmp);
-        added
-    };
-    let [plain, sync, uring] = [0, 1, 2].map(sorted);
-    println!("added to the device's time, in µs: plain {plain:.1?}, sync {sync:.1?}, io_uring {uring:.1?}");
-    let median = |added: &[f64]| added[ROUNDS / 2];
-    // Of the half in the middle: one round that was disturbed tells nothing of the others.
-    let spread = |added: &[f64]| added[ROUNDS * 3 / 4] - added[ROUNDS / 4];
-    if spread(&plain).max(spread(&sync)) > DIFFERENCE_US {
-        skip!("the machine is too busy: one program's own times differ by more than {DIFFERENCE_US} µs: {rounds:.1?}");
-    }
-    let difference = median(&sync) - median(&plain);
-    assert!(difference.abs() <= DIFFERENCE_US, "{difference:.1} µs: {rounds:.1?}");
-    assert!(median(&uring) >= 0.0, "below the device's own: {rounds:.1?}");
 }

@@ -265,7 +265,8 @@ fn a_second_signal_ends_at_once() {
         run.terminate();
         let run = run.finish();
         if run.code() != Some(0) {
-            assert_eq!(run.code(), Some(143), "{run}");
+            // Whichever of the two handlers the kernel lets run last.
+            assert!(matches!(run.code(), Some(130 | 143)), "{run}");
             assert_eq!(run.stdout, "", "a report takes time");
             return;
         }

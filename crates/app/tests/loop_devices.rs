@@ -319,7 +319,8 @@ fn the_whole_chain_is_kept_until_the_end_of_the_run() {
     }
     // What is only read is not claimed.
     let mut running = place.diskspd("-d30 -W0 -v -b4K -g10i").arg(&upper.path).start();
-    running.wait_until("it reads", |running| !running.descriptors_of(&upper.path).is_empty());
+    running.wait_for_stderr("starting measurements");
+    assert!(!running.descriptors_of(&upper.path).is_empty(), "it reads");
     assert!(testkit::claimed(&lower.path).is_ok());
     running.end();
 }

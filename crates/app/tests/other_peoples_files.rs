@@ -47,7 +47,7 @@ fn overwrite_allows_it_by_flag_and_by_environment() {
         assert_ne!(Snapshot::of(&path).checksum, before.checksum, "--overwrite {words} wrote nothing");
     }
     let path = place.somebodys("theirs.dat");
-    let run = place.diskspd("-d1 -W0 -w100 -b4K").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
+    let run = place.diskspd("-d1 -W0 -w100 -b4K -v").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
     run.expect_status(0).expect_stderr(&["DISKSPD_OVERWRITE=1"]);
     assert!(!run.stdout.contains("DISKSPD_OVERWRITE"), "stdout carries the report only");
 }

@@ -214,7 +214,8 @@ fn a_run_that_is_ended_early_replaces_if_it_has_figures() {
     let before = place.content("r.json");
     let mut waiting = place.diskspd("-d30 -W30 -v -b4K --json r.json a.dat").start();
     waiting.wait_for_stderr("starting warm up");
-    waiting.end().expect_stderr(&["this run has no results"]);
+    waiting.interrupt();
+    waiting.finish().expect_status(130).expect_stderr(&["this run has no results"]);
     assert_eq!(place.content("r.json"), before);
     place.diskspd("-d30 -W0 -v -b4K --json r.json a.dat").run_until_measuring().expect_status(0);
     assert_ne!(place.content("r.json"), before);

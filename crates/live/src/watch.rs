@@ -28,6 +28,8 @@ pub struct Device {
     pub facts: WatchedDevice,
     /// What Windows would call it.
     pub object: CounterObject,
+    /// A file system on it is mounted.
+    is_mounted: bool,
     /// Whether it is watched.
     is_chosen: bool,
 }
@@ -35,7 +37,20 @@ pub struct Device {
 #[cfg(test)]
 impl Device {
     pub(crate) fn watched(facts: WatchedDevice, object: CounterObject) -> Self {
-        Self { facts, object, is_chosen: true }
+        Self { facts, object, is_mounted: false, is_chosen: true }
+    }
+
+    pub(crate) fn mounted(self) -> Self {
+        Self { is_mounted: true, ..self }
+    }
+}
+
+impl Device {
+    /// The objects that it is an instance of: a whole disk with a mounted file system is both a disk and a volume.
+    pub fn objects(&self) -> impl Iterator<Item = CounterObject> {
+        let volume =
+            (self.is_mounted && self.object == CounterObject::PhysicalDisk).then_some(CounterObject::LogicalDisk);
+        std::iter::once(self.object).chain(volume)
     }
 }
 
@@ -111,6 +126,7 @@ impl Watch {
             let device = Device {
                 is_chosen: self.choice.takes(&row, &counters),
                 object: object_of(&row.kind),
+                is_mounted: !row.mounted.is_empty(),
                 facts: facts(&row),
             };
             Some((row.name, device))

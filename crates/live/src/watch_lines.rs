@@ -66,7 +66,7 @@ pub fn columns<'a>(
     let mut columns: Vec<Column> = Vec::new();
     let mut unfit = Vec::new();
     for pattern in patterns {
-        let of_object = devices.iter().filter(|(_, device)| device.object == pattern.object);
+        let of_object = devices.iter().filter(|(_, device)| device.objects().any(|object| object == pattern.object));
         let names: Vec<String> = of_object.map(|(name, _)| (*name).to_owned()).collect();
         let total =
             (!names.is_empty() && pattern.takes_instance(TOTAL_INSTANCE)).then(|| Instance::Total(names.clone()));
@@ -215,6 +215,10 @@ mod tests {
         assert_eq!(names(&[pattern(CounterObject::PhysicalDisk, "_total", idle)]), ["_Total"]);
         let twice = pattern(CounterObject::PhysicalDisk, "sda", idle);
         assert_eq!(names(&[twice.clone(), twice]), ["sda"]);
+        let devices = [("sda", device("sda", CounterObject::PhysicalDisk).mounted())];
+        let of_a_disk = devices.iter().map(|(name, device)| (*name, device));
+        let columns = columns(&[pattern(CounterObject::LogicalDisk, "*", idle)], of_a_disk).expect("its file system");
+        assert_eq!(columns[0].instance.name(), "sda", "a whole disk with a file system is a volume, too");
         let nowhere = pattern(CounterObject::PhysicalDisk, "sdz", idle);
         assert_eq!(chosen(std::slice::from_ref(&nowhere)), Err(vec![nowhere]));
     }

@@ -1,22 +1,25 @@
 //! Arguments of `diskspd check`.
 
-use crate::command::ParseFailure;
-use crate::{file_name, size};
-use lexopt::prelude::*;
+use crate::command::{Command, Environment, ParseFailure};
+use crate::{argv, file_name};
 use model::check::Workload;
+use model::profile::Target;
+use model::units::Bytes;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Output of `diskspd check --help`.
 pub const HELP: &str = "\
-Usage: diskspd check [-c<size>] [--for sql] [--json FILE] TARGET...
+Usage: diskspd check [--for sql] [--json FILE] <options and targets of the load>
+       diskspd check [--for sql] [--json FILE] -- <options and targets of the load>
 
 Checks before a run for conditions that would prevent it or bias its results: free space, health of
 drives and file systems, background work, other users, power saving, limits, schedulers, alignment, paths.
 Observes for two seconds and writes nothing to the targets.
 
-  TARGET          a file, existing or to be created, or a block device
-  -c<size>[KMGT]  size with which the run will create each file
+  The load is as for a run: files, existing or to be created with -c<size>, and block devices. After --,
+  --json is an option of the load.
+
       --for sql   also check the storage requirements of SQL Server on Linux
       --json FILE
                   also write the findings as JSON; - = stdout, instead of the table. An existing file is
@@ -53,42 +56,60 @@ pub struct CheckRequest {
     pub replace_output: bool,
 }
 
-/// Parses the arguments of `diskspd check`.
-pub fn parse(args: &[OsString]) -> Result<CheckCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd check --help")))
-}
-
-fn read(args: &[OsString]) -> Result<CheckCommand, String> {
-    let mut parser = lexopt::Parser::from_args(args);
-    let mut request = CheckRequest::default();
-    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
-        match word {
-            Short('h') | Long("help") => return Ok(CheckCommand::Help),
-            Short('c') => request.create_bytes = Some(size_of(&value(&mut parser)?)?),
-            Long("for") => request.workload = workload(&value(&mut parser)?)?,
-            Long("json") => request.json = Some(file_name::path("--json", value(&mut parser)?)?),
-            Long("replace-output") => request.replace_output = true,
-            Value(path) => request.targets.push(PathBuf::from(path)),
-            other => return Err(other.unexpected().to_string()),
-        }
+/// Parses the arguments of `diskspd check`: its own options, and a load with its targets as a run has them.
+pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<CheckCommand, ParseFailure> {
+    let wrong = |reason| ParseFailure::because(format!("{reason}; see diskspd check --help"));
+    let (mut request, load) = match own_options(args).map_err(wrong)? {
+        Own::Help => return Ok(CheckCommand::Help),
+        Own::Request(request, load) => (request, load),
+    };
+    let targets = match argv::parse(&load, environment)? {
+        Command::Run(run) => run.profile.time_spans.into_iter().flat_map(|span| span.targets).collect(),
+        Command::UsageWithoutArguments => Vec::new(),
+        _ => return Err(wrong("give the options and targets of a load".to_owned())),
+    };
+    if targets.is_empty() {
+        return Err(wrong("no target given".to_owned()));
     }
-    if request.targets.is_empty() {
-        return Err("no target given".to_owned());
-    }
+    request.create_bytes = targets.iter().find_map(created_bytes);
+    request.targets = targets.into_iter().map(|target| target.path).collect();
     Ok(CheckCommand::Check(request))
 }
 
-fn value(parser: &mut lexopt::Parser) -> Result<OsString, String> {
-    parser.value().map_err(|error| error.to_string())
+/// What the options of check itself say, and the arguments of the load.
+enum Own {
+    Help,
+    Request(CheckRequest, Vec<OsString>),
 }
 
-fn size_of(value: &OsStr) -> Result<u64, String> {
-    let wrong = |reason: String| format!("-c '{}': {reason}", value.display());
-    let text = value.to_str().ok_or_else(|| wrong("not valid UTF-8".to_owned()))?;
-    if text.ends_with(['b', 'B']) {
-        return Err(wrong("a size in blocks (b) is not possible here; give it in bytes, K, M, G or T".to_owned()));
+fn own_options(args: &[OsString]) -> Result<Own, String> {
+    let mut request = CheckRequest::default();
+    // In a load, options come first.
+    let (mut options, mut others) = (Vec::new(), Vec::new());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let text = arg.to_str().unwrap_or_default();
+        let (name, value) =
+            text.split_once('=').map_or((text, None), |(name, value)| (name, Some(OsString::from(value))));
+        let mut value =
+            || value.clone().or_else(|| args.next().cloned()).ok_or_else(|| format!("{name} needs a value"));
+        match name {
+            "-h" | "--help" => return Ok(Own::Help),
+            "--for" => request.workload = workload(&value()?)?,
+            "--json" => request.json = Some(file_name::path("--json", value()?)?),
+            "--replace-output" => request.replace_output = true,
+            // What follows is as a run has it.
+            "--" => others.extend(args.by_ref().cloned()),
+            _ if text.starts_with('-') && !text.starts_with("--") => options.push(arg.clone()),
+            _ => others.push(arg.clone()),
+        }
     }
-    size::parse(text, 1).map_err(|fault| wrong(fault.to_string()))
+    options.extend(others);
+    Ok(Own::Request(request, options))
+}
+
+fn created_bytes(target: &Target) -> Option<u64> {
+    target.create_size.map(Bytes::get).filter(|bytes| *bytes > 0)
 }
 
 fn workload(value: &OsStr) -> Result<Workload, String> {
@@ -103,9 +124,21 @@ fn workload(value: &OsStr) -> Result<Workload, String> {
 mod tests {
     use super::*;
 
+    struct NoFiles;
+
+    impl Environment for NoFiles {
+        fn milliseconds_since_boot(&self) -> u32 {
+            0
+        }
+
+        fn file_exists(&self, _: &std::path::Path) -> bool {
+            false
+        }
+    }
+
     fn parsed(line: &str) -> Result<CheckCommand, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse(&args).map_err(|failure| failure.messages.join("\n"))
+        parse(&args, &NoFiles).map_err(|failure| failure.messages.join("\n"))
     }
 
     #[test]
@@ -121,6 +154,13 @@ mod tests {
         };
         assert_eq!(parsed("-c64G a --for=sql --replace-output --json c.json"), Ok(CheckCommand::Check(all)));
         assert_eq!(parsed("a -h"), Ok(CheckCommand::Help));
+        for line in
+            ["-c64G -t8 f", "f -c64G", "-- -c64G -t8 --json x.json f", "-b8K -c8388608b f", "--rate 500 -c64G f"]
+        {
+            let loaded =
+                CheckRequest { targets: vec!["f".into()], create_bytes: Some(64 << 30), ..CheckRequest::default() };
+            assert_eq!(parsed(line), Ok(CheckCommand::Check(loaded)), "{line}");
+        }
     }
 
     #[test]
@@ -128,9 +168,10 @@ mod tests {
         for (line, expected) in [
             ("", "no target given"),
             ("a --for oracle", "--for 'oracle': unknown workload (supported: sql)"),
-            ("a -c1x", "-c '1x'"),
-            ("a -c8b", "a size in blocks (b) is not possible"),
-            ("a --jason x", "invalid option '--jason'"),
+            ("a -c1x", "'-c1x': invalid size"),
+            ("--jason a", "'--jason'"),
+            ("a --json", "--json needs a value"),
+            ("-Xp.xml", "give the options and targets of a load"),
         ] {
             let failure = parsed(line).expect_err(line);
             assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");

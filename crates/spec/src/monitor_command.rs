@@ -41,8 +41,8 @@ table; otherwise comma-separated values in typeperf format.
   -c, --counters LIST
                   counters by their Windows names, with * for any characters, separated by commas or
                   given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk is the disks;
-                  LogicalDisk is partitions, volumes, RAIDs and loop devices; _Total of either is all
-                  of them together
+                  LogicalDisk is partitions, volumes, RAIDs, loop devices, and disks with a mounted file
+                  system; _Total of either is all of them together
       --record FILE
                   record the intervals in a file, from which diskspd report FILE --output x.html draws
                   charts; the live table or the lines continue meanwhile. An existing file is replaced

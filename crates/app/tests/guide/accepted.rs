@@ -103,7 +103,7 @@ pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
 
 fn of_subcommand(subcommand: Subcommand, words: &[OsString]) -> Result<(), String> {
     let refused = match subcommand {
-        Subcommand::Check => spec::check_command::parse(words).err(),
+        Subcommand::Check => spec::check_command::parse(words, &FakeEnv).err(),
         Subcommand::Compare => spec::compare_command::parse(words).err(),
         Subcommand::Devices => spec::devices_command::parse(words).err(),
         Subcommand::Monitor => spec::monitor_command::parse(words).err(),
@@ -149,7 +149,7 @@ mod tests {
         let place = testkit::workplace!();
         let refused = |line: &str| refusal(&place, &shlex::split(line).expect("words")).is_some();
         assert!(
-            !refused("-c1M -d1 a.dat") && refused("-c1M --no-such a.dat") && refused("-c1M") && refused("-d1s a.dat")
+            !refused("-c1M -d1 a.dat") && refused("-c1M --no-such a.dat") && refused("-c1M") && refused("-d1m a.dat")
         );
         assert!(!refused("preset run oltp a.dat") && refused("preset run no-such a.dat"));
         assert!(!refused("sweep --vary o=1..4 -- -c1M a.dat") && refused("sweep --vary o=1..4 -- -q a.dat"));

@@ -50,7 +50,8 @@ fn a_blank_inside_an_argument_is_accepted() {
 
 #[test]
 fn ignored_text_is_warned_of() {
-    for (line, value) in [("-n953 f", "'953'"), ("-Lfoo f", "'foo'"), ("-W10s f", "'s'"), ("-t4threads f", "'threads'")]
+    for (line, value) in
+        [("-n953 f", "'953'"), ("-Lfoo f", "'foo'"), ("-W10sec f", "'sec'"), ("-t4threads f", "'threads'")]
     {
         let warnings = run(line).warnings;
         assert_eq!(warnings.len(), 1, "{line}: {warnings:?}");
