@@ -129,10 +129,10 @@ fn several_targets_have_lines_of_their_own_latencies() {
 }
 
 #[test]
-fn names_are_quoted_where_they_must_be() {
+fn names_are_quoted_and_are_no_formulas() {
     let mut result = read(XML[2].1);
-    result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].path = "a,\"b\"\nc".into();
+    result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].path = "=a,\"b\"\nc".into();
     let text = written(|out| report::csv(&result, out));
-    assert!(text.contains("thread,1,0,\"a,\"\"b\"\"\nc\",8388608,read,"), "{text}");
-    assert_eq!(Table::of(&result).cell(&Table::of(&result).lines[0], "target"), "a,\"b\"\nc");
+    assert!(text.contains(r#"thread,1,0,"'=a,""b""\x0ac",8388608,read,"#), "{text}");
+    assert_eq!(Table::of(&result).cell(&Table::of(&result).lines[0], "target"), r#"'=a,"b"\x0ac"#);
 }
