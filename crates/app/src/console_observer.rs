@@ -1,13 +1,14 @@
 //! Console output during a run: `-v` lines, `-P` dots, the live line, progress bars.
 //! All of it on stderr; bars and the live line only if that is a terminal.
 
+use crate::output::say_at_once;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
 use model::printable::printable;
 use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 /// Shows the events of a run.
@@ -20,12 +21,22 @@ pub(crate) struct ConsoleObserver {
     dots: bool,
     /// Lines that wait until the screen is free; `None` while it is.
     held: Option<Vec<String>>,
+    /// Lines that nobody read in time.
+    dropped: u64,
 }
 
 impl ConsoleObserver {
     /// `verbose`: with the lines of `-v`.
     pub(crate) fn new(verbose: bool) -> Self {
-        Self { verbose, part: None, terminal: io::stderr().is_terminal(), bar: None, dots: false, held: None }
+        Self {
+            verbose,
+            part: None,
+            terminal: io::stderr().is_terminal(),
+            bar: None,
+            dots: false,
+            held: None,
+            dropped: 0,
+        }
     }
 
     /// Of one run of many, which `part` tells from the others.
@@ -46,6 +57,10 @@ impl ConsoleObserver {
         for line in self.held.take().unwrap_or_default() {
             crate::output::say(&line);
         }
+        if self.dropped > 0 {
+            let lines = self.dropped;
+            say_at_once(&format!("WARNING: {lines} lines were dropped: stderr was not read in time\n"));
+        }
     }
 
     fn end_live_line(&mut self) {
@@ -58,7 +73,7 @@ impl ConsoleObserver {
     /// Dots have no line end of their own.
     fn end_dots(&mut self) {
         if std::mem::take(&mut self.dots) {
-            crate::output::say("");
+            say_at_once("\n");
         }
     }
 
@@ -71,7 +86,8 @@ impl ConsoleObserver {
         self.end_dots();
         match &self.bar {
             Some(bar) => bar.suspend(|| crate::output::say(line)),
-            None => crate::output::say(line),
+            None if say_at_once(&format!("{}\n", printable(line))) => {}
+            None => self.dropped += 1,
         }
     }
 
@@ -181,8 +197,8 @@ impl Observer for ConsoleObserver {
             Event::Dots { count } => {
                 self.dots = true;
                 let dots = ".".repeat(usize::try_from(*count).unwrap_or(usize::MAX).min(10_000));
-                // Errors on stderr cannot be reported.
-                let _ = write!(io::stderr(), "{dots}");
+                // As many as a pipe takes in one go.
+                dots.as_bytes().chunks(4096).all(|part| say_at_once(&String::from_utf8_lossy(part)));
             }
             Event::Interrupted => {
                 self.say("");

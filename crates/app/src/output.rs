@@ -24,6 +24,16 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(line));
 }
 
+/// Writes a text to stderr if its reader takes it at once, and says whether: a run must not wait for it.
+pub(crate) fn say_at_once(text: &str) -> bool {
+    let stderr = io::stderr();
+    let is_taken = sys::readiness::is_writable(&stderr);
+    if is_taken {
+        let _ = stderr.lock().write_all(text.as_bytes());
+    }
+    is_taken
+}
+
 /// Writes sentences to stderr, each on a line of its own behind `prefix` and a colon.
 pub(crate) fn say_each(prefix: &str, sentences: &[impl Display]) {
     for sentence in sentences {

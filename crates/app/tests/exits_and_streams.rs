@@ -252,6 +252,19 @@ fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
     assert!(report.seconds >= 0.99 && report.total.sum.ios > 0, "{run}");
 }
 
+// Shows faults: stderr is not read
+#[test]
+fn stderr_that_nobody_reads_does_not_stall_a_run() {
+    let place = workplace!();
+    let bash = or_skip!(tool("bash"));
+    place.made("a.dat", "-c1M");
+    // The reader of the pipe reads nothing before the program has ended.
+    let script = "mkfifo pipe; exec 9<>pipe; \"$0\" -d2 -W0 -b4K -v -P1 -t4 -o8 a.dat 2>pipe; echo status $?";
+    let run = place.tool(bash).args("-c").arg(script).arg(place.program()).run();
+    run.expect_status(0).expect_stdout(&["status 0"]);
+    assert!(Report::of(&run.stdout).seconds >= 1.99, "{run}");
+}
+
 // Shows faults: A second SIGINT or SIGTERM
 #[test]
 fn a_second_signal_ends_at_once() {

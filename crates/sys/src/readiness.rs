@@ -3,7 +3,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// What a wait found.
@@ -51,6 +51,38 @@ pub fn writable(sink: impl AsFd, timeout: Duration) -> io::Result<()> {
     }
 }
 
+/// True if `sink` takes bytes at once: a pipe at least `PIPE_BUF` of them, 4096 on Linux (`pipe_poll` in `fs/pipe.c`).
+/// True also if it cannot be asked.
+pub fn is_writable(sink: impl AsFd) -> bool {
+    let mut watched = [PollFd::new(&sink, PollFlags::OUT)];
+    let asked = poll(&mut watched, Some(&timespec(Duration::ZERO)));
+    asked.is_err() || !watched[0].revents().is_empty()
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Something to read, or a connection to accept.
+    Read,
+    /// Room for more bytes.
+    Write,
+}
+
+/// Waits until one of several is ready or its other side is gone, at most `timeout`. A signal ends the wait early.
+///
+/// # Errors
+///
+/// The kernel's, if it refuses the call.
+pub fn any(sources: &[(BorrowedFd<'_>, Wanted)], timeout: Duration) -> io::Result<()> {
+    let flags = |wanted| if wanted == Wanted::Read { PollFlags::IN } else { PollFlags::OUT };
+    let mut watched: Vec<PollFd<'_>> =
+        sources.iter().map(|(source, wanted)| PollFd::from_borrowed_fd(*source, flags(*wanted))).collect();
+    match poll(&mut watched, Some(&timespec(timeout))) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn timespec(timeout: Duration) -> Timespec {
     Timespec { tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() }
 }
@@ -67,7 +99,11 @@ mod tests {
         assert_eq!(readable(&reader, now).unwrap(), Readiness::Nothing);
         writable(&writer, Duration::MAX).unwrap();
         writer.write_all(b"x").unwrap();
+        assert!(is_writable(&writer));
         assert_eq!(readable(&reader, now).unwrap(), Readiness::Readable);
+        while is_writable(&writer) {
+            writer.write_all(&[0; 4096]).unwrap();
+        }
         drop(writer);
         assert_eq!(readable(&reader, now).unwrap(), Readiness::HungUp);
     }

@@ -1,12 +1,14 @@
-//! Serves one page over HTTP, to one client at a time: what is asked is bounded in size and time, and anything but
-//! the page is refused.
+//! Serves one page over HTTP: what is asked is bounded in size and time, and anything but the page is refused.
 
 use super::text::RunMetrics;
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use sys::readiness::{self, Wanted};
 
 /// The one path.
 const PATH: &str = "/metrics";
@@ -17,6 +19,12 @@ const HEADERS_MAX: usize = 64;
 
 /// How long a client may take to ask, and to take the answer.
 const CLIENT_TIME: Duration = Duration::from_secs(2);
+
+/// Clients at a time; another one takes the place of the oldest.
+const CLIENTS_MAX: usize = 256;
+
+/// How long nobody need come.
+const IDLE_TIME: Duration = Duration::from_hours(1);
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -40,16 +48,8 @@ impl Server {
         let address = listener.local_addr()?;
         let served = Arc::new(Mutex::new(metrics));
         let shared = Arc::clone(&served);
-        thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-            for client in listener.incoming() {
-                match client {
-                    // What a client does wrong is its own business.
-                    Ok(client) => drop(answer(client, &shared)),
-                    // As when there are too many open files: it may pass.
-                    Err(_) => thread::sleep(Duration::from_millis(100)),
-                }
-            }
-        })?;
+        listener.set_nonblocking(true)?;
+        thread::Builder::new().name("metrics".to_owned()).spawn(move || serve(&listener, &shared))?;
         Ok(Self { address, served })
     }
 
@@ -64,21 +64,116 @@ impl Server {
     }
 }
 
-fn answer(mut client: TcpStream, metrics: &Mutex<RunMetrics>) -> io::Result<()> {
-    client.set_write_timeout(Some(CLIENT_TIME))?;
-    let (status, kind, body) = match read_request(&mut client)? {
+/// Serves all clients in turn, as far as each can go on, so that those that do not ask keep nobody waiting.
+fn serve(listener: &TcpListener, served: &Mutex<RunMetrics>) {
+    let mut clients: Vec<Client> = Vec::new();
+    loop {
+        let mut sources = vec![(listener.as_fd(), Wanted::Read)];
+        sources.extend(clients.iter().map(|client| (client.stream.as_fd(), client.wanted())));
+        let now = Instant::now();
+        let until = clients.iter().map(|client| client.until).min().unwrap_or(now + IDLE_TIME);
+        let waited = readiness::any(&sources, until.saturating_duration_since(now));
+        let accepted = accept_all(listener, &mut clients);
+        if waited.and(accepted).is_err() {
+            // As when there are too many open files: it may pass.
+            thread::sleep(Duration::from_millis(100));
+        }
+        clients.retain_mut(|client| client.go_on(served));
+    }
+}
+
+fn accept_all(listener: &TcpListener, clients: &mut Vec<Client>) -> io::Result<()> {
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            // The client is gone already.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+            Err(error) => return Err(error),
+        };
+        stream.set_nonblocking(true)?;
+        if clients.len() == CLIENTS_MAX {
+            clients.remove(0);
+        }
+        clients.push(Client { stream, until: Instant::now() + CLIENT_TIME, state: State::Asking(Vec::new()) });
+    }
+}
+
+/// A client, and how far it has come.
+struct Client {
+    stream: TcpStream,
+    /// When its time is over.
+    until: Instant,
+    state: State,
+}
+
+enum State {
+    /// What it has sent so far.
+    Asking(Vec<u8>),
+    /// What it has not taken yet.
+    Answering(VecDeque<u8>),
+}
+
+impl Client {
+    fn wanted(&self) -> Wanted {
+        match self.state {
+            State::Asking(_) => Wanted::Read,
+            State::Answering(_) => Wanted::Write,
+        }
+    }
+
+    /// Goes on until it would have to wait; false if it is done with. What a client does wrong is its own business.
+    fn go_on(&mut self, served: &Mutex<RunMetrics>) -> bool {
+        loop {
+            let is_late = Instant::now() >= self.until;
+            let gone_on = match &mut self.state {
+                State::Asking(bytes) if is_late => {
+                    *bytes = Vec::new();
+                    self.answer(&Request::Other("408 Request Timeout"), served);
+                    Ok(true)
+                }
+                State::Answering(_) if is_late => Ok(false),
+                State::Asking(bytes) => match read_more(&mut self.stream, bytes) {
+                    Ok(Some(request)) => {
+                        self.answer(&request, served);
+                        Ok(true)
+                    }
+                    other => other.map(|_| true),
+                },
+                State::Answering(bytes) => self.stream.write(bytes.as_slices().0).map(|count| {
+                    bytes.drain(..count);
+                    !bytes.is_empty()
+                }),
+            };
+            match gone_on {
+                Ok(true) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Ok(false) | Err(_) => return false,
+            }
+        }
+    }
+
+    fn answer(&mut self, request: &Request, served: &Mutex<RunMetrics>) {
+        self.until = Instant::now() + CLIENT_TIME;
+        self.state = State::Answering(answer(request, served).into());
+    }
+}
+
+fn answer(request: &Request, served: &Mutex<RunMetrics>) -> Vec<u8> {
+    let (status, kind, body) = match request {
         Request::Page { open_metrics } => {
-            let metrics = metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let metrics = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let page =
-                if open_metrics { (OPEN_METRICS, metrics.text()) } else { (PLAIN_METRICS, metrics.plain_text()) };
+                if *open_metrics { (OPEN_METRICS, metrics.text()) } else { (PLAIN_METRICS, metrics.plain_text()) };
             ("200 OK", page.0, page.1)
         }
-        Request::Other(status) => (status, TEXT, format!("{status}: only GET {PATH} is supported\n")),
+        Request::Other(status) => (*status, TEXT, format!("{status}: only GET {PATH} is supported\n")),
     };
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-    client.write_all((head + &body).as_bytes())
+    (head + &body).into_bytes()
 }
 
 enum Request {
@@ -88,31 +183,17 @@ enum Request {
     Other(&'static str),
 }
 
-/// Reads what a client asks, for as long as it may take.
-fn read_request(client: &mut TcpStream) -> io::Result<Request> {
-    let until = Instant::now() + CLIENT_TIME;
-    let (mut bytes, mut length) = ([0; REQUEST_BYTES_MAX], 0);
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(Request::Other("408 Request Timeout"));
-        }
-        client.set_read_timeout(Some(left))?;
-        let count = match client.read(&mut bytes[length..]) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => continue,
-            other => other?,
-        };
-        length += count;
-        if let Some(request) = parse(&bytes[..length]) {
-            return Ok(request);
-        }
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if length == bytes.len() {
-            return Ok(Request::Other("431 Request Header Fields Too Large"));
-        }
+/// Reads more of what a client asks; gives the request once it is whole, or too long.
+fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Option<Request>> {
+    let mut part = [0; 2048];
+    let room = part.len().min(REQUEST_BYTES_MAX - bytes.len());
+    let count = client.read(&mut part[..room])?;
+    if count == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    bytes.extend_from_slice(&part[..count]);
+    let is_full = bytes.len() == REQUEST_BYTES_MAX;
+    Ok(parse(bytes).or_else(|| is_full.then_some(Request::Other("431 Request Header Fields Too Large"))))
 }
 
 /// What is asked; `None` if the request is not complete.
@@ -185,6 +266,25 @@ mod tests {
         let answer = ask(&server, long.as_bytes());
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
         assert!(ask(&server, b"GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200"));
+    }
+
+    #[test]
+    fn clients_that_do_not_ask_keep_nobody_waiting() {
+        let here = "127.0.0.1:0".parse().expect("an address");
+        let server = Server::start(here, RunMetrics::default()).expect("a free port");
+        let connect = || TcpStream::connect(server.address()).expect("it listens");
+        let mut silent: Vec<TcpStream> = (0..CLIENTS_MAX + 50).map(|_| connect()).collect();
+        silent.last_mut().expect("many").write_all(b"GET /met").expect("it reads");
+        // One after the other, each of them would take two seconds.
+        let before = Instant::now();
+        for _ in 0..20 {
+            assert!(ask(&server, b"GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200"));
+        }
+        assert!(before.elapsed() < CLIENT_TIME * 200, "{:?}", before.elapsed());
+        // Who began to ask is told why it ends.
+        let mut answer = String::new();
+        let _ = silent.last_mut().expect("many").read_to_string(&mut answer);
+        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     }
 
     proptest! {
