@@ -116,7 +116,7 @@ fn stream(options: &RunOptions, protected: &[Protected]) -> Result<Option<Checke
         return Ok(None);
     };
     let results = options.outputs.files();
-    let results = results.map(|(_, path)| Protected { path: path.clone(), role: "a result of this run" });
+    let results = results.map(|(_, path)| Protected { path: path.clone(), role: "a result file of this run" });
     let protected: Vec<Protected> = protected.iter().cloned().chain(results).collect();
     CheckedStream::check(target, options.replace_output, &protected).map(Some)
 }

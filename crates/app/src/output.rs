@@ -4,6 +4,7 @@
 use model::printable::{printable, printable_lines};
 use std::fmt::Display;
 use std::io::{self, Write};
+use sys::terminal::columns;
 
 /// Writes a text to stdout. Documents have escapes of their own in place of unprintable characters, and stay as they
 /// are.
@@ -19,9 +20,32 @@ pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes a line to stderr. Nobody can be told if that fails.
+/// Writes a line to stderr, on a terminal in as many as its width asks for. Nobody can be told if that fails.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
+    let stderr = io::stderr();
+    let line = printable(line);
+    let line = match columns(&stderr) {
+        Some(columns) => wrapped(&line, columns).into(),
+        None => line,
+    };
+    let _ = writeln!(stderr.lock(), "{line}");
+}
+
+/// A text with line breaks in place of blanks, so that lines are no longer than that; longer words stay whole.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    let mut used = 0;
+    for word in text.split_inclusive(' ') {
+        let length = word.trim_end().chars().count();
+        if used > 0 && used + length > columns {
+            wrapped.truncate(wrapped.trim_end_matches(' ').len());
+            wrapped.push('\n');
+            used = 0;
+        }
+        wrapped.push_str(word);
+        used += word.chars().count();
+    }
+    wrapped
 }
 
 /// Writes a text to stderr if its reader takes it at once, and says whether: a run must not wait for it.
@@ -38,5 +62,18 @@ pub(crate) fn say_at_once(text: &str) -> bool {
 pub(crate) fn say_each(prefix: &str, sentences: &[impl Display]) {
     for sentence in sentences {
         say(&format!("{prefix}: {sentence}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks() {
+        assert_eq!(wrapped("ERROR: one two three", 10), "ERROR: one\ntwo three");
+        assert_eq!(wrapped("to allow: --destroy=/a/long/name; x", 12), "to allow:\n--destroy=/a/long/name;\nx");
+        assert_eq!(wrapped("  a  b", 80), "  a  b");
+        assert_eq!(wrapped("", 5), "");
     }
 }

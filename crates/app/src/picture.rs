@@ -115,7 +115,7 @@ fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
     match read(&folder.join(name)) {
         Ok(result) => Some(result),
         Err(reason) => {
-            say(&format!("WARNING: {reason}; the page is written without it"));
+            say(&format!("WARNING: {reason}; the page is written without this result"));
             None
         }
     }

@@ -156,7 +156,7 @@ fn a_disk_with_a_partition_in_use() {
     let (image, device) = or_skip!(blank(&place, "parts.img"));
     let partition = or_skip!(Partition::of(&place, &device));
     let holder = Holder::open(&place, &partition.path);
-    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "a partition of it"]);
+    place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "one of its partitions"]);
     drop(holder);
     let holder = Holder::open(&place, &device.path);
     let flag = format!("{}-part1", destroy(&image));

@@ -47,5 +47,5 @@ fn without_it_nothing_is_said_and_nonsense_is_refused() {
         .diskspd("-c1M -d1 --expect raid=5,drives=2,drive-iops=1 a.dat")
         .run()
         .expect_status(3)
-        .expect_stderr(&["a RAID 5 has at least 3 drives, not 2"]);
+        .expect_stderr(&["RAID 5 needs at least 3 drives, not 2"]);
 }

@@ -184,7 +184,7 @@ fn over_and_under_a_partition() {
     let made = or_skip!(Partition::of(&place, &disk));
     let partition = made.path.clone();
     let upper = or_skip!(LoopDevice::over(&place, &partition));
-    let above = format!("the backing device of {} ({}p1, a partition of it)", upper.path.display(), disk.name());
+    let above = format!("the backing device of {} ({}p1, one of its partitions)", upper.path.display(), disk.name());
     refused(&place, &disk.path, &image, &image, &[&above]);
     let holder = Holder::open(&place, &disk.path);
     let below = format!("its backing device {} is open in process {}", partition.display(), holder.id());

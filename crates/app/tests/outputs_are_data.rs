@@ -301,7 +301,7 @@ fn bind_mounts_are_seen_through() {
     }
     for (words, reason) in [
         ("--json folder/r --xml other/r", "already used by --xml"),
-        ("--json folder/r --live-json other/r", "it is a result of this run"),
+        ("--json folder/r --live-json other/r", "it is a result file of this run"),
     ] {
         let run = place.diskspd("-d1").args(words).arg("a.dat").run();
         run.expect_status(3).expect_stderr(&[reason]);

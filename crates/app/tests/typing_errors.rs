@@ -83,6 +83,11 @@ fn on_a_terminal_errors_come_last() {
     let lines: Vec<&str> = run.stdout.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     assert!(lines.last().is_some_and(|line| line.starts_with("ERROR: 'nowhere' does not exist")), "{run}");
     assert!(!run.stdout.contains("Command Line:"), "{run}");
+    // Lines break at blanks.
+    let narrow = format!("stty cols 40; exec {program} -d 1 f");
+    let run = place.tool(&script).args("-qec").arg(narrow).arg("/dev/null").run();
+    assert!(run.stdout.lines().all(|line| line.trim_end().chars().count() <= 40), "{run}");
+    assert!(run.stdout.contains("write -d1, without a\r\nblank between"), "{run}");
     // Scripts get the report that they know.
     let run = place.diskspd("-d1 -W0 nowhere").run();
     run.expect_status(1).expect_stdout(&["Command Line:"]).expect_stderr(&["ERROR: 'nowhere'"]);

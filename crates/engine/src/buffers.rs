@@ -60,8 +60,8 @@ impl Regions {
         let region = &self.regions[op.region as usize];
         let mapping = region.mapping();
         let fits = op.region_offset.checked_add(u64::from(op.length)).is_some_and(|end| end <= mapping.len());
-        assert!(fits, "an operation leaves its buffer");
-        assert!(op.write || matches!(region, Region::Own(_)), "a read into shared memory");
+        assert!(fits, "an I/O extends beyond its buffer");
+        assert!(op.write || matches!(region, Region::Own(_)), "a read would overwrite a shared write buffer");
         let address = mapping.address().wrapping_add(op.region_offset as usize);
         NonNull::new(address).expect("memory is never mapped at address 0")
     }

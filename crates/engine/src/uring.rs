@@ -232,7 +232,7 @@ fn registration_error(error: &io::Error, regions: &Regions) -> String {
         Some(libc::ENOMEM) => {
             format!("{} KiB of I/O buffers per thread exceed the locked memory limit (ulimit -l)", bytes.div_ceil(1024))
         }
-        Some(libc::EFBIG) => "a buffer is larger than the 1 GiB that the kernel registers".to_owned(),
+        Some(libc::EFBIG) => "a buffer is larger than 1 GiB, the kernel's limit for registered buffers".to_owned(),
         _ => error.to_string(),
     }
 }

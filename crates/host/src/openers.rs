@@ -60,8 +60,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         Ok(_) if !found.unidentified.is_empty() => Openers::Some { who: found.unidentified },
         Ok(_) if found.hidden_processes > 0 => Openers::Some {
             who: vec![format!(
-                "a process that cannot be seen (one of {} that this user may not inspect, or one in \
-                 another container)",
+                "an unidentified process (one of {} that this user may not inspect, or one in another container)",
                 found.hidden_processes
             )],
         },

@@ -67,7 +67,7 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
             "sda counted errors during the run: device/iotmo_cnt rose by 16",
             "nvme0n1 had timeouts during the run: 1 in the kernel log, first: nvme nvme0: I/O 26 QID 3 timeout, \
              aborting",
-            "md0 had devices or paths taken out of service during the run: 1 in the kernel log, first: md/raid1:md0: \
+            "md0 had device or path losses during the run: 1 in the kernel log, first: md/raid1:md0: \
              Disk failure on sdb1, disabling device.",
             "md0 counted errors during the run: md/dev-sdb1/errors rose by 3",
         ]

@@ -48,7 +48,7 @@ impl FreeSlots {
         let free = self.stack.len() - left;
         debug_assert!(
             (self.free..free).all(|at| !self.stack[..at].contains(&self.stack[at])),
-            "a slot came back twice: {:?}",
+            "a slot was freed twice: {:?}",
             &self.stack[..free]
         );
         self.free = free;

@@ -27,7 +27,7 @@ impl DeviceFault {
             Self::Reset => "resets",
             Self::MediaError => "media errors",
             Self::IoError => "I/O errors",
-            Self::Dropped => "devices or paths taken out of service",
+            Self::Dropped => "device or path losses",
         }
     }
 }

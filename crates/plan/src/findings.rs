@@ -33,7 +33,7 @@ pub enum RefusalKind {
 pub(crate) struct Findings {
     refusals: Vec<Refusal>,
     notes: Vec<Note>,
-    /// Number of the timespan that is being planned, where there are several.
+    /// Current timespan, numbered from 1; 0 before the first that is being planned, where there are several.
     time_span: Option<usize>,
 }
 

@@ -24,9 +24,9 @@ pub(crate) fn check_name(path: &Path, facts: &TargetFacts, findings: &mut Findin
     let what = match path.as_os_str().as_encoded_bytes() {
         [b'#', _, ..] => "a physical drive",
         [letter, b':'] if letter.is_ascii_alphabetic() && is_missing => "a volume",
-        [letter, b':', ..] if letter.is_ascii_alphabetic() && is_missing => "a path on a drive",
+        [letter, b':', ..] if letter.is_ascii_alphabetic() && is_missing => "a path with a drive letter",
         [b'\\', b'\\', b'.' | b'?', b'\\', ..] if is_missing => "a device",
-        [b'\\', b'\\', ..] if is_missing => "a file on a share",
+        [b'\\', b'\\', ..] if is_missing => "a file on a network share",
         [b'\\', ..] if is_missing => "a path",
         _ => return true,
     };

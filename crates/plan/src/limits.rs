@@ -92,7 +92,7 @@ pub(crate) fn intervals(time_span: &TimeSpan, duration_ns: u64, findings: &mut F
         return None;
     }
     if time_span.interval_ms == 0 {
-        findings.refuse(RefusalKind::Invalid, "an interval (-D) of 0 ms");
+        findings.refuse(RefusalKind::Invalid, "the interval (-D) must be above 0 ms");
         return None;
     }
     let width_ns = u64::from(time_span.interval_ms) * NS_PER_MS;

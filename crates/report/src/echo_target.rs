@@ -84,7 +84,7 @@ fn caching(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Resu
     writeln!(out, "      {software}")?;
     let hardware = match (target.write_through, platform, target.cache_mode) {
         (false, ..) => "using hardware write cache, writethrough off",
-        (true, Platform::Linux, _) if target.memory_mapped => "copying past the CPU caches, writethrough on",
+        (true, Platform::Linux, _) if target.memory_mapped => "bypassing the CPU caches, writethrough on",
         (true, Platform::Linux, _) => "asking for durable writes (O_DSYNC), writethrough on",
         (true, Platform::Windows, CacheMode::Unbuffered) => "hardware write cache disabled, writethrough on",
         (true, Platform::Windows, _) => "hardware and software write caches disabled, writethrough on",

@@ -152,7 +152,7 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     };
     writeln!(
         out,
-        "efficient depth:  {}: the most throughput per latency{}",
+        "efficient depth:  {}: best ratio of throughput to latency{}",
         estimate(sweep, series, efficient),
         edge(sweep, series, efficient)
     )?;

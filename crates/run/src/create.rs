@@ -218,7 +218,7 @@ fn write_in_parallel(
                 // One is slower, but enough.
                 Err(_) if !writers.is_empty() => break,
                 Err(error) => {
-                    let message = format!("cannot start a thread for it: {error}");
+                    let message = format!("cannot start a writer thread: {error}");
                     progress.fail(io::Error::new(error.kind(), message));
                     break;
                 }

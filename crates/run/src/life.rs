@@ -42,7 +42,7 @@ pub(crate) fn live(
     let files = setup::open_targets(context, plan).map_err(at)?;
     let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
     let flusher = context.plan.flush_after_writes.map(|writes| Flusher::new(writes, plan, &files)).transpose();
-    let flusher = flusher.map_err(|error| at(format!("cannot open its targets for flushes: {error}")))?;
+    let flusher = flusher.map_err(|error| at(format!("cannot open the targets for fdatasync: {error}")))?;
     let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher };
     if plan.targets.iter().all(|target| target.mapped.is_none()) {
         return with_engine(parts, files, regions, notes, Alone);

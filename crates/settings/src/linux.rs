@@ -162,9 +162,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
                     completed",
             long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
                    Two latencies are reported: service time from start to completion, in DiskSpd's columns, and \
-                   response time from the intended start to completion, in a separate table. -o is the maximum \
-                   outstanding per thread; if it delays starts, the result says so. Not together with -g, -i, -j and \
-                   -O.",
+                   response time from the intended start to completion, in a separate table. -o is the maximum number \
+                   of outstanding I/Os per thread; if it delays starts, the result says so. Not together with -g, -i, \
+                   -j or -O.",
             kernel: "starts I/Os on a fixed schedule, whether or not earlier ones have completed",
             seen_in: "the report: intended starts, response times",
             example: "--rate=5000",
@@ -195,7 +195,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--fdatasync-every",
         &OwnOption {
             value: "=<writes>",
-            short: "call fdatasync after every this many writes of a thread, and measure its latency",
+            short: "call fdatasync each time a thread has made this many writes, and measure its latency",
             long: "Simulates database group commit: after this many writes a thread waits for \
                    its outstanding I/Os, calls fdatasync on the targets it writes to, and continues. Flushes are \
                    counted and timed as separate operations, in addition to reads and writes. With -Su this is one of \

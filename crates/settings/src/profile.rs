@@ -13,7 +13,7 @@ type Row = Setting<Profile>;
 pub static PROFILE: &[Row] = &[
     Row::new("Progress", "progress_ios", number!(progress_ios, U32))
         .option("-P")
-        .doc("Prints a dot per this many I/Os of a thread; 0: none (-P)."),
+        .doc("Prints a dot each time a thread has completed this many I/Os; 0: no dots (-P)."),
     Row::new("ExperimentFlags", "experiment_flags", number!(experiment_flags, U32))
         .option("-:")
         .doc("-:")
@@ -44,8 +44,8 @@ pub static PROFILE: &[Row] = &[
         ),
     )
     .doc(
-        "Which files are created before the first timespan: all, each with its largest FileSize; only files whose \
-         sizes are all equal and above 0; only files whose sizes above 0 are all equal.",
+        "Files to create before the first timespan: all, at their largest FileSize; only files with one nonzero \
+         FileSize throughout; or those with one nonzero FileSize, ignoring zeros.",
     )
     .emit(Emit::IfSet),
     Row::new("ETW", "tracing", crate::setting::Codec::Own(&ETW))

@@ -157,7 +157,7 @@ pub static TARGET: &[Row] = &[
     Row::new("ThreadStride", "thread_stride_bytes", number!(size thread_stride, U64)).option("-T").doc("Bytes (-T)."),
     Row::new("MaxFileSize", "max_offset_bytes", number!(size max_offset, U64))
         .option("-f")
-        .doc("Upper limit of I/O in bytes from the start of the target (-f); 0: no limit."),
+        .doc("Upper limit of I/O offsets, in bytes from the start of the target (-f); 0: no limit."),
     Row::new("RequestCount", "outstanding", number!(outstanding, FROM_ONE))
         .option("-o")
         .doc("Outstanding I/Os per thread (-o) [2]."),
@@ -174,8 +174,10 @@ pub static TARGET: &[Row] = &[
     )
     .option("-I")
     .doc("1 very low, 2 low, 3 or 0 normal (-I)."),
-    Row::new("Weight", "weight", number!(weight, U32))
-        .doc("Share of the I/Os of a thread, against its other targets [1]; with ThreadCount and RequestCount."),
+    Row::new("Weight", "weight", number!(weight, U32)).doc(
+        "Weight of this target in a thread's I/Os, relative to its other targets [1]; for ThreadCount and \
+              RequestCount.",
+    ),
     Row::new("ThreadTargets", "thread_targets", Codec::Own(&THREAD_TARGETS))
         .emit(Emit::When(|target| !target.thread_targets.is_empty()))
         .examples(&[

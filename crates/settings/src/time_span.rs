@@ -254,7 +254,7 @@ fn read_listed(reader: &mut Reader, node: Node<'_, '_>, span: &mut TimeSpan) {
     let listed = &mut span.affinity.listed;
     for item in items {
         if !is_named(item, &kind) {
-            reader.fault(item, format!("all elements of the list must be of one kind; it begins with <{kind}>"));
+            reader.fault(item, format!("all elements of the list must have the same name; the first is <{kind}>"));
             continue;
         }
         match kind.as_str() {

@@ -124,7 +124,7 @@ impl Reader<'_> {
     /// One CPU or a range of them.
     fn cpus(&mut self) -> Result<std::ops::RangeInclusive<u32>, ListFault> {
         let at = self.at;
-        let first = self.number("a CPU number or 'g' and a group number")?;
+        let first = self.number("a CPU number, or 'g' followed by a group number")?;
         let is_range = self.take('-');
         let last = if is_range { self.number("the last CPU of the range")? } else { first };
         let typed = &self.text[at..self.at];

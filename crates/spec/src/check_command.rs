@@ -63,7 +63,11 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<CheckCo
         Own::Help => return Ok(CheckCommand::Help),
         Own::Request(request, load) => (request, load),
     };
-    let targets = match argv::parse(&load, environment)? {
+    let command = argv::parse(&load, environment).map_err(|mut failure| {
+        failure.messages.push("see diskspd check --help".to_owned());
+        failure
+    });
+    let targets = match command? {
         Command::Run(run) => run.profile.time_spans.into_iter().flat_map(|span| span.targets).collect(),
         Command::UsageWithoutArguments => Vec::new(),
         _ => return Err(wrong("give the options and targets of a load".to_owned())),

@@ -24,7 +24,7 @@ all results in it, as written by repeat.
                   if the results cannot tell; may be given again
       --anyway    compare even if the loads differ
       --baseline ONE --drives N
-                  scaling of the other result, over N drives, against ONE drive
+                  how MANY, measured on N drives, scales relative to ONE, measured on one drive
   -h, --help      print this help
 
 To measure a file named compare, write ./compare.

@@ -13,9 +13,9 @@ Usage: diskspd devices [--all] [--json]
 Lists the block devices of this machine: size, model, identity, type, mount points and users. Opens no
 device.
 
-With --mark-scratch, adds a device that is empty and not in use to this machine's list of scratch disks,
-/etc/diskspd/scratch. Tests may write to it without --destroy as long as nothing else is found on it.
-Needs root.
+With --mark-scratch, adds a device to this machine's list of scratch disks, /etc/diskspd/scratch. The
+device must be empty and not in use. Tests may write to it without --destroy as long as it has no
+partition table, file system or other signature. Needs root.
 
   -a, --all    also list devices without a medium, such as free loop devices
       --json   print JSON instead of a table: an array with one object per device

@@ -48,10 +48,10 @@ fn sensible(stated: &Stated) -> Result<(), Fault> {
             Err(Fault(format!("raid={number} needs the number of drives, as in raid={number},drives={drives_min}")))
         }
         Some(drives) if drives < drives_min => {
-            Err(Fault(format!("a RAID {number} has at least {drives_min} drives, not {drives}")))
+            Err(Fault(format!("RAID {number} needs at least {drives_min} drives, not {drives}")))
         }
         Some(drives) if level == RaidLevel::Ten && !drives.is_multiple_of(2) => {
-            Err(Fault(format!("a RAID 10 has an even number of drives, not {drives}")))
+            Err(Fault(format!("RAID 10 needs an even number of drives, not {drives}")))
         }
         Some(_) => Ok(()),
     }
@@ -141,7 +141,7 @@ mod tests {
             ("vm-bytes=9999999T", "a whole number of at least 1"),
             ("raid=3,drives=3,drive-iops=1", "raid=3: unsupported level (expected: 0, 1, 5, 6, 10)"),
             ("raid=5,drive-iops=1", "as in raid=5,drives=3"),
-            ("raid=5,drives=2,drive-iops=1", "a RAID 5 has at least 3 drives, not 2"),
+            ("raid=5,drives=2,drive-iops=1", "RAID 5 needs at least 3 drives, not 2"),
             ("raid=10,drives=5,drive-iops=1", "an even number of drives"),
             ("raid=5,drives=3", "raid and drives need drive-read"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),

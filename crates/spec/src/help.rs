@@ -22,7 +22,7 @@ pub(crate) const EXAMPLES: [(&str, &str); 3] = [
         "-b4K -r -Su -t2 -o32 -d10 testfile.dat",
     ),
     (
-        "Two files of 1 GiB, read by two threads each on CPUs 0 and 1:",
+        "Random reads of two 1 GiB files, two threads per file, on CPUs 0 and 1:",
         "-c1G -b4K -r -t2 -a0,1 -d10 testfile1.dat testfile2.dat",
     ),
 ];
@@ -35,8 +35,8 @@ Targets:
 ";
 
 pub(crate) const SIZES: &str = "\
-Sizes are whole numbers of bytes, or with K, M, G or T of KiB, MiB, GiB or TiB, or with b of blocks:
-with -b64K, -T2b is 128 KiB.
+Sizes are whole numbers of bytes. Suffixes K, M, G and T mean KiB, MiB, GiB and TiB; suffix b means
+blocks: with -b64K, -T2b is 128 KiB.
 ";
 
 /// What `--version` prints.

@@ -27,7 +27,7 @@ table; otherwise comma-separated values in typeperf format.
 
   DEVICE          the kernel's name of a device, or a path that leads to it: sda, /dev/nvme0n1p2,
                   /dev/disk/by-id/..., /dev/mapper/... Default: whole disks, RAIDs and volumes, and
-                  loop devices and RAM disks that were used
+                  loop devices and RAM disks with any I/O so far
   all             every device, including partitions
   -i, --interval TIME
                   length of an interval, 100ms or more (default 1s)
@@ -40,12 +40,12 @@ table; otherwise comma-separated values in typeperf format.
                   existing file is replaced only if it is empty or has the same format
   -c, --counters LIST
                   counters by their Windows names, with * for any characters, separated by commas or
-                  given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk is the disks;
-                  LogicalDisk is partitions, volumes, RAIDs, loop devices, and disks with a mounted file
-                  system; _Total of either is all of them together
+                  given again: \"\\LogicalDisk(*)\\Avg. Disk sec/Read\". PhysicalDisk covers disks;
+                  LogicalDisk covers partitions, volumes, RAIDs, loop devices, and disks with a mounted
+                  file system; the _Total instance covers all devices of its object
       --record FILE
                   record the intervals in a file, from which diskspd report FILE --output x.html draws
-                  charts; the live table or the lines continue meanwhile. An existing file is replaced
+                  charts; the live table or text output continues. An existing file is replaced
                   only if it is empty or a recording
       --replace-output
                   let --output and --record replace any regular file

@@ -29,6 +29,7 @@ pub mod nvme;
 pub mod page_cache;
 pub mod readiness;
 pub mod signal;
+pub mod terminal;
 pub mod thread;
 pub mod tsc;
 pub mod xattr;

@@ -118,13 +118,16 @@ impl Picture {
 
     /// Executes the action of one key, if one arrives in time.
     fn wait(&mut self, timeout: Duration) -> Result<After, Ended> {
-        let after =
-            match self.screen.event(timeout).map_err(|error| Ended::Failed(format!("cannot read keys: {error}")))? {
-                Some(Event::Gone) => return Err(Ended::ReaderGone),
-                Some(Event::Key(key)) => self.state.press(key),
-                None if self.screen.was_resized() => After::Continue,
-                None => return Ok(After::Continue),
-            };
+        let after = match self
+            .screen
+            .event(timeout)
+            .map_err(|error| Ended::Failed(format!("cannot read the keyboard: {error}")))?
+        {
+            Some(Event::Gone) => return Err(Ended::ReaderGone),
+            Some(Event::Key(key)) => self.state.press(key),
+            None if self.screen.was_resized() => After::Continue,
+            None => return Ok(After::Continue),
+        };
         self.draw()?;
         Ok(after)
     }

@@ -53,7 +53,8 @@ impl OutputFile {
             check_existing(&place, found, replace)?;
         }
         let folder = place.folder_path();
-        tempfile::tempfile_in(folder).map_err(|error| format!("cannot write in {}: {error}", folder.display()))?;
+        tempfile::tempfile_in(folder)
+            .map_err(|error| format!("cannot create files in {}: {error}", folder.display()))?;
         Ok(Self { name: path.to_owned(), place, kind: replace.kind })
     }
 

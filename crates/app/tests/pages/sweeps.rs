@@ -41,7 +41,7 @@ fn a_grid_is_a_heat_map() {
     let fastest = rates.fold(0.0, f64::max);
     assert!((best - fastest).abs() <= fastest * 1e-5);
     assert!(grid.texts.iter().any(|text| text.starts_with("-b8K -w50: ")), "{:?}", grid.texts);
-    assert!(words(&page).contains("Most I/Os per second: "));
+    assert!(words(&page).contains("Highest IOPS with "));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn runs_of_the_same_load_stand_beside_each_other() {
     assert_eq!(charts(&page), ["runs"]);
     assert_eq!(series(&page, "runs", "runs").x, [1.0, 2.0, 3.0]);
     let words = words(&page);
-    assert!(words.contains("The median of 3 runs, which are too few for an interval; 6 are needed."), "{words}");
+    assert!(words.contains("The median of 3 runs, too few for a confidence interval; 6 are needed."), "{words}");
     assert!(words.contains("diskspd repeat --runs=3 -- -c1M"), "{words}");
 }
 
@@ -77,7 +77,7 @@ fn a_sweep_without_its_results_still_has_its_answer() {
     assert!(run.stderr.contains("WARNING: cannot read 'alone/point-000"), "{}", run.stderr);
     let page = String::from_utf8(place.content("page.html")).expect("text");
     assert_eq!(charts(&page), ["depth-throughput", "depth-latency"]);
-    assert!(words(&page).contains("Too few depths to find the best"));
+    assert!(words(&page).contains("Too few queue depths to find the best one"));
     let strange =
         String::from_utf8(sweep).expect("text").replace("\"points\": [\n        0", "\"points\": [\n        99");
     place.file("alone/sweep.json", strange.as_bytes());

@@ -52,7 +52,7 @@ fn a_partitioned_disk_and_its_partitions() {
     holds(&place, &second, &flag_of_second, "only zeros");
     or_skip!(ext4(&place, &first.path));
     let mounted = or_skip!(Made::mounted(&place, &first.path));
-    in_use(&place, &disk, &flag, &["mounted at", &first.name, "a partition of it"]);
+    in_use(&place, &disk, &flag, &["mounted at", &first.name, "one of its partitions"]);
     in_use(&place, &first, &format!("{flag}-part1"), &["mounted at"]);
     // The disk's flag does not stand for a partition, nor one partition's for another.
     for wrong in [&flag, &format!("{flag}-part1")] {
@@ -85,7 +85,7 @@ fn swap() {
     let path = first.path.display();
     or_skip!(run(&place, &format!("mkswap {path}")));
     let _swap = or_skip!(Made::by(&place, &format!("swapon {path}"), &format!("swapoff {path}")));
-    in_use(&place, &disk, &flag, &["active swap", "a partition of it"]);
+    in_use(&place, &disk, &flag, &["active swap", "one of its partitions"]);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn lvm() {
     let flag = disk.flag(&place);
     let path = disk.path.display();
     or_skip!(run(&place, &format!("lvm pvcreate --quiet --yes {path}")));
-    holds(&place, &disk, &flag, "a physical volume of LVM");
+    holds(&place, &disk, &flag, "an LVM physical volume");
     or_skip!(run(&place, &format!("lvm vgcreate --quiet --physicalextentsize 1M group {path}")));
     let make = "lvm lvcreate --quiet --yes --zero n --wipesignatures n --extents 2 --name volume group";
     let _volume = or_skip!(Made::by(&place, make, "lvm vgchange --quiet --activate n group"));

@@ -173,7 +173,9 @@ impl<'a> Chain<'a> {
             Claim::Granted | Claim::NotAsked => {}
             Claim::Busy if below.users.len() > users_before => {}
             Claim::Busy => below.users.push(subject.says("is in exclusive use")),
-            Claim::Failed { reason } => below.users.push(subject.says(&format!("cannot be claimed: {reason}"))),
+            Claim::Failed { reason } => {
+                below.users.push(subject.says(&format!("cannot be opened exclusively: {reason}")))
+            }
         }
         if below.shares_blocks.is_none() {
             below.shares_blocks = mapped.and_then(|answer| shares_blocks(&answer)).map(|phrase| subject.says(&phrase));

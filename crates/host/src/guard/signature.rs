@@ -74,7 +74,7 @@ const ROWS: &[Row] = &[
     (BTRFS, At::Start(64 * KIB + 64), b"_BHRfS_M"),
     (BTRFS, At::Start(64 * MIB + 64), b"_BHRfS_M"),
     (BTRFS, At::Start((256 << 30) + 64), b"_BHRfS_M"),
-    ("a physical volume of LVM", At::Every(24, 512, 4), b"LVM2 001"),
+    ("an LVM physical volume", At::Every(24, 512, 4), b"LVM2 001"),
     (LUKS, At::Start(0), b"LUKS\xba\xbe"),
     // The second header of LUKS2 is where the first one, of 16 KiB to 4 MiB, ends.
     (LUKS, At::Every(16 * KIB, 16 * KIB, 256), b"SKUL\xba\xbe"),
@@ -99,11 +99,7 @@ const ROWS: &[Row] = &[
     (ZFS, zfs_end(2), UBERBLOCK_BIG),
     (ZFS, zfs_end(1), UBERBLOCK),
     (ZFS, zfs_end(1), UBERBLOCK_BIG),
-    (
-        "a device of bcache",
-        At::Start(4 * KIB + 24),
-        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
-    ),
+    ("a bcache device", At::Start(4 * KIB + 24), b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
     (
         "a bcachefs file system",
         At::Start(4 * KIB + 24),
@@ -131,7 +127,7 @@ const ROWS: &[Row] = &[
     ("an HFS+ file system", At::Start(KIB), b"HX\0\x05"),
     ("an APFS container", At::Start(32), b"NXSB"),
     ("a VMFS volume", At::Start(MIB), &[0x0d, 0xd0, 0x01, 0xc0]),
-    ("a disk of Oracle ASM", At::Start(32), b"ORCLDISK"),
+    ("an Oracle ASM disk", At::Start(32), b"ORCLDISK"),
     ("a Ceph BlueStore device", At::Start(0), b"bluestore block device"),
     ("a VDO device", At::Start(0), b"dmvdo001"),
     (STRATIS, At::Start(516), STRATIS_MAGIC),

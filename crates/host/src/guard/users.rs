@@ -74,7 +74,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
         let remark = if disk.as_deref() == Some(&other.name) {
             "its disk"
         } else if other_disk.as_deref() == Some(&row.name) {
-            "a partition of it"
+            "one of its partitions"
         } else if match same_loop_backing(
             scope,
             disk.as_deref().unwrap_or(&row.name),

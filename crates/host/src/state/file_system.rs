@@ -52,10 +52,10 @@ fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
     let error_count = counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().sum());
     let operation = root.word(format!("{folder}/exclusive_operation"));
     (
-        error_count.ok_or_else(|| "before Linux 5.14 only btrfs device stats reports errors".to_owned()),
+        error_count.ok_or_else(|| "not in /sys before Linux 5.14; see btrfs device stats".to_owned()),
         operation
             .map(|word| Some(word).filter(|word| word != "none"))
-            .ok_or_else(|| "before Linux 5.10 only btrfs balance status reports it".to_owned()),
+            .ok_or_else(|| "not in /sys before Linux 5.10; see btrfs balance status".to_owned()),
     )
 }
 

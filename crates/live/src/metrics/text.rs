@@ -139,7 +139,12 @@ impl Collector for RunMetrics {
             MetricType::Gauge,
         )?;
         ConstGauge::new(1).encode(build.encode_family(&[("version", self.version.as_str())])?)?;
-        let time_span = encoder.encode_descriptor("time_span", "Number of the timespan", None, MetricType::Gauge)?;
+        let time_span = encoder.encode_descriptor(
+            "time_span",
+            "Current timespan, numbered from 1; 0 before the first",
+            None,
+            MetricType::Gauge,
+        )?;
         ConstGauge::new(self.time_span.cast_signed()).encode(time_span)?;
         let mut phase =
             encoder.encode_descriptor("phase", "1 for the current phase of the run", None, MetricType::Gauge)?;

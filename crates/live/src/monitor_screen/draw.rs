@@ -33,7 +33,7 @@ const HELP: [&str; 14] = [
     "",
     "r, w ms    mean time of a read, a write",
     "queue      mean number of requests in flight",
-    "busy%      time with any in flight: a device that",
+    "busy%      time with a request in flight: a device that",
     "           serves I/O in parallel can do more even at 100 %",
     "merg/s     requests merged into others before issue",
     "disc, flsh discards and flushes",
@@ -315,7 +315,7 @@ mod tests {
         "         │                                                            │         "
         "         │r, w ms    mean time of a read, a write                     │         "
         "         │queue      mean number of requests in flight                │         "
-        "         │busy%      time with any in flight: a device that           │         "
+        "         │busy%      time with a request in flight: a device that     │         "
         "         │           serves I/O in parallel can do more even at 100 % │         "
         "         │merg/s     requests merged into others before issue         │         "
         "         │disc, flsh discards and flushes                             │         "

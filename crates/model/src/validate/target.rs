@@ -100,7 +100,7 @@ fn check_pool(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     for thread_target in &target.thread_targets {
         if thread_target.thread >= span.thread_count {
             report.error(format!(
-                "ThreadTarget names thread {}; with {} threads (-F) the last is {}",
+                "ThreadTarget refers to thread {}, but with {} threads (-F) the last is {}",
                 thread_target.thread,
                 span.thread_count,
                 span.thread_count - 1

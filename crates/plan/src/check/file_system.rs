@@ -58,7 +58,8 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
             Check::CopyOnWrite,
             subject,
             "zfs is copy-on-write and may compress data",
-            "check zfs get compression,recordsize; write random content (-Zr) and consider recordsize",
+            "check compression and recordsize with zfs get; write random content (-Zr) and choose -b with recordsize \
+             in mind",
         );
     } else if is_compressed && !is_in_place {
         list.warn(
@@ -72,8 +73,8 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
             Check::CopyOnWrite,
             subject,
             format!("{name} is copy-on-write"),
-            "chattr +C on the empty directory makes new files write in place; otherwise the results include \
-             copy-on-write",
+            "chattr +C on the empty directory disables copy-on-write for new files; otherwise the results include its \
+             cost",
         );
     } else if matches!(target.environment.backing, Backing::Overlay { .. }) {
         list.warn(

@@ -36,7 +36,7 @@ fn governors(facts: &CheckFacts, list: &mut Checklist) {
         list.pass(Check::Governor, MACHINE, "performance");
     } else {
         let found = format!("{}: CPU frequency varies with the load", slow.join(", "));
-        list.warn(Check::Governor, MACHINE, found, "cpupower frequency-set -g performance during the run");
+        list.warn(Check::Governor, MACHINE, found, "cpupower frequency-set -g performance before the run");
     }
 }
 
@@ -139,7 +139,7 @@ fn distance(facts: &CheckFacts, list: &mut Checklist) {
                 "run with --near-device, or pin threads to the CPUs of that node (-a)",
             );
         } else {
-            list.pass(Check::NumaDistance, &disk.name, format!("all allowed CPUs are on its node {node}"));
+            list.pass(Check::NumaDistance, &disk.name, format!("all allowed CPUs are on its NUMA node {node}"));
         }
     }
 }

@@ -33,7 +33,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             fail("it does not exist", "give the size of the file to create (-c), both for check and for the run");
         }
         TargetKind::Missing(missing) => {
-            list.pass(Check::Target, &subject, format!("can be made on {}", missing.file_system.name));
+            list.pass(Check::Target, &subject, format!("can be created on {}", missing.file_system.name));
         }
         TargetKind::Regular(file) if read_only(&file.file_system) => {
             list.warn(

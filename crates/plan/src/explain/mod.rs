@@ -135,7 +135,7 @@ fn created(creation: &Creation) -> String {
         Fill::Mixed => "mixed content",
     };
     let how = match creation.direct_alignment_bytes {
-        Some(bytes) => format!("bypassing the page cache in multiples of {}", words::exact(bytes)),
+        Some(bytes) => format!("with direct I/O in multiples of {}", words::exact(bytes)),
         None => "through the page cache".to_owned(),
     };
     let replaces = if creation.replaces.is_some() { ", replacing the existing file" } else { "" };
@@ -155,10 +155,10 @@ fn opened(open: OpenPlan) -> String {
         parts.push("each write on stable media before it completes (O_DSYNC)");
     }
     if open.advise_sequential {
-        parts.push("advised as sequential");
+        parts.push("with POSIX_FADV_SEQUENTIAL");
     }
     if open.advise_random {
-        parts.push("advised as random");
+        parts.push("with POSIX_FADV_RANDOM");
     }
     parts.join(", ")
 }

@@ -27,7 +27,7 @@ fn the_command_of_the_readme() {
 
           Targets
             'testfile.dat', 1GiB
-              before: creates 1GiB of bytes 00..FF repeating, written bypassing the page cache in multiples of 512 bytes
+              before: creates 1GiB of bytes 00..FF repeating, written with direct I/O in multiples of 512 bytes
               opened: for reading and writing, bypassing the page cache (O_DIRECT), each write on stable media before it completes (O_DSYNC)
 
           Threads: 2

@@ -61,7 +61,7 @@ fn of_document(settings: SchemaSettings) -> Value {
 }
 
 fn of_sweep(settings: SchemaSettings) -> Value {
-    let mut schema = generate::<Sweep>(settings, "Sweep or repeat of diskspd");
+    let mut schema = generate::<Sweep>(settings, "Result of diskspd sweep or repeat");
     schema["properties"]["schema"]["const"] = json!(SWEEP_SCHEMA);
     schema["properties"]["schema_version"]["const"] = json!(SWEEP_SCHEMA_VERSION);
     schema

@@ -45,7 +45,7 @@ fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Sect
     }
     if !differs.other.is_empty() {
         let sentences = differs.other.iter().map(|line| text(line.as_bytes())).collect();
-        let heading = "Profile, machine and program: first, second".to_owned();
+        let heading = "Profile, machine and program (first result, second result)".to_owned();
         sections.push(Section::new("Other differences", vec![Block::Notes { heading, sentences }]));
     }
     Ok(sections)

@@ -28,7 +28,7 @@ pub(super) fn environment(result: &RunResult) -> Section {
 pub(super) fn command(result: &RunResult) -> Section {
     let words = text(result.command_line.as_bytes());
     let hint = if result.command_line.split(' ').any(|word| word.starts_with("-X")) {
-        "The profile it names is also in the JSON result.".to_owned()
+        "The XML profile (-X) is also in the JSON result.".to_owned()
     } else {
         String::new()
     };
@@ -85,7 +85,7 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
     facts.extend(environment.mount.as_ref().map(|mount| fact("\u{2003}file system", mounted(mount))));
     let place = match &environment.backing {
         Backing::Memory => Some("memory".to_owned()),
-        Backing::Remote { address } => Some(format!("another machine: {address}")),
+        Backing::Remote { address } => Some(format!("remote server {address}")),
         Backing::Process => Some("a process (FUSE)".to_owned()),
         Backing::Zfs(dataset) => Some(format!("ZFS, {}", dataset.dataset)),
         Backing::Unknown | Backing::Devices(_) | Backing::Overlay { .. } => None,

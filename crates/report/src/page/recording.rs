@@ -85,7 +85,7 @@ fn overview(recording: &Recording) -> Vec<Block> {
     let mut blocks = vec![Block::Table(table(recording))];
     let mut sentences = Vec::new();
     match recording.end {
-        None => sentences.push("The recording has no end: it was cut off or is still running.".to_owned()),
+        None => sentences.push("The recording is incomplete: it was cut off or is still in progress.".to_owned()),
         Some(end) if end.missed_count > 0 => {
             sentences.push(format!(
                 "{} intervals were not read in time; their counts are in the intervals after them.",

@@ -49,7 +49,7 @@ fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
             Quantity::Iops.value(low),
             Quantity::Iops.value(high)
         ),
-        None => format!("The median of {runs} runs, which are too few for an interval; 6 are needed."),
+        None => format!("The median of {runs} runs, too few for a confidence interval; 6 are needed."),
     }];
     sentences.push(format!(
         "The runs lie between {} and {}; their standard deviation is {:.1} % of the mean.",

@@ -343,5 +343,5 @@ fn remarks(result: &RunResult) -> Option<Section> {
     let warnings = result.warnings.iter().map(|warning| text(warning.as_bytes()));
     let sentences: Vec<String> = warnings.chain(notes).collect();
     let block = Block::Notes { heading: String::new(), sentences };
-    (!result.notes.is_empty() || !result.warnings.is_empty()).then(|| Section::new("Notes on the plan", vec![block]))
+    (!result.notes.is_empty() || !result.warnings.is_empty()).then(|| Section::new("Warnings and notes", vec![block]))
 }

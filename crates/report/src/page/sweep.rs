@@ -99,7 +99,7 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
         return Answer {
             tone: Tone::Plain,
             about,
-            headline: "Too few depths to find the best".to_owned(),
+            headline: "Too few queue depths to find the best one".to_owned(),
             sentences: vec![format!("{} are needed.", stats::DEPTHS_MIN)],
         };
     };
@@ -184,10 +184,7 @@ fn best(sweep: &Sweep) -> Option<Answer> {
     Some(Answer {
         tone: Tone::Good,
         about: String::new(),
-        headline: format!(
-            "Most I/Os per second: {}",
-            text(Setting::typed_all(&sweep.points[point].settings).as_bytes())
-        ),
+        headline: format!("Highest IOPS with {}", text(Setting::typed_all(&sweep.points[point].settings).as_bytes())),
         sentences: vec![format!("{}.", rate_and_latency(figures))],
     })
 }

@@ -145,7 +145,7 @@ fn everything_at_once() {
           think time: 100ms
           burst size: 10
           using software cache
-          copying past the CPU caches, writethrough on
+          bypassing the CPU caches, writethrough on
           memory mapped I/O enabled, flush mode: FlushNonVolatileMemory with no drain
           using BypassIO (allow partial)
           zeroing write buffers

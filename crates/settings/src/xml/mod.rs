@@ -125,7 +125,7 @@ pub fn unsayable_paths(profile: &Profile) -> Vec<String> {
         .filter(|path| !is_sayable(path))
         .map(|path| {
             let path = path.as_os_str().as_encoded_bytes().escape_ascii();
-            format!("XML cannot represent the path '{path}'; the profile names another file")
+            format!("XML cannot represent the path '{path}'; the profile contains a different path")
         })
         .collect()
 }

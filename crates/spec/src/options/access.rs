@@ -101,7 +101,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<percent>]",
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
-        long: "Percentage of I/Os that are writes, 0 to 100. -w alone is 0.",
+        long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0.",
         on_linux: "-w without a value means 0, as in DiskSpd before 2.1; newer versions reject it. An existing file \
                    that this program did not create is written only with --overwrite.",
         example: "-w30",

@@ -32,10 +32,11 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::LastWins,
         short: "write one line of JSON per interval to a file, a file descriptor or a socket",
         long: "The first line holds the plan, each interval has a line with its counters and percentiles, the last \
-               line is the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread lines are dropped, and the next line gives their count. An existing file is replaced \
-               only if it is empty or an earlier stream, and not until the first line is written; --replace-output allows \
-               others. fd:<n> is an inherited file descriptor, unix:<path> a listening socket. Latencies are measured \
-               as with -L.",
+               line is the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread \
+               lines are dropped, and the next line gives their count. An existing file is replaced only if it is \
+               empty or holds an earlier stream, and only once the first line is written; --replace-output replaces \
+               any regular file. fd:<n> is an inherited file descriptor, unix:<path> a listening socket. Latencies \
+               are measured as with -L.",
         example: "--live-json=live.jsonl",
         apply: stream,
         ..OWN

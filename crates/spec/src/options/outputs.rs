@@ -11,11 +11,11 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--json",
         short: "write the complete results as JSON to this file; - = stdout, instead of the report",
-        long: "Writes all settings, decisions and measurements to a file from which diskspd report makes every other \
-               format. With - it goes to stdout instead of the report. The file is never incomplete: it is written \
-               under a temporary name and renamed at the end of the run. It may not be a target, a device, a directory \
-               or a FIFO. An existing file is replaced only by a run with results, and only if it is empty or an \
-               earlier result in this format; --replace-output allows others.",
+        long: "Writes all settings, decisions and measurements to a file, which 'diskspd report' can convert to every \
+               other format. With - they go to stdout instead of the report. The file is never incomplete: it is \
+               written under a temporary name and renamed at the end of the run. It may not be a target, a device, a \
+               directory or a FIFO. An existing file is replaced only by a run with results, and only if it is empty \
+               or an earlier result in this format; --replace-output also replaces other files.",
         example: "--json=result.json",
         apply: |builder, given| output(builder, given, Form::Json),
         ..OUTPUT
@@ -23,8 +23,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--xml",
         short: "write the results as XML, as -Rxml prints them, to this file",
-        long: "Writes DiskSpd's XML results to a file in addition to stdout; with - to stdout instead of the report. \
-               The same rules apply to the file as with --json.",
+        long: "Writes DiskSpd's XML results to a file, in addition to the report on stdout; with - they go to stdout \
+               instead of the report. The same rules apply to the file as with --json.",
         example: "--xml=result.xml",
         apply: |builder, given| output(builder, given, Form::Xml),
         ..OUTPUT

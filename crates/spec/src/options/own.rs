@@ -32,7 +32,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--recreate",
-        short: "create the files of -c again even if they could be reused",
+        short: "recreate -c files even if they could be reused",
         long: "-c reuses a file that this program created earlier with the same size and fill; with --recreate it is \
                created again, as in DiskSpd.",
         example: "--recreate",

@@ -75,7 +75,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         with_profile: false,
         scope: Scope::Invocation,
         short: "show system information in this format and stop; must be the only argument",
-        long: "Prints the system information of the results and stops. No other argument may be given.",
+        long: "Prints the system information section of the results and stops. No other argument may be given.",
         since: Since::DiskSpd("2.3"),
         example: "-Rs",
         apply: |builder, given| {
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<count>]",
         xml: &["Progress"],
         short: "print a dot after every count completed I/Os of a thread [default 65536]",
-        long: "Prints a dot whenever a thread has completed this many I/Os. Without a number above 0, it is 65536.",
+        long: "Prints a dot each time a thread has completed this many I/Os. 0 or no number means 65536.",
         on_linux: "Dots go to stderr; stdout holds only the results.",
         example: "-P1000",
         apply: |builder, given| {

@@ -17,8 +17,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::Profile,
         group: Group::Targets,
         short: "run the XML profile in this file",
-        long: "Runs the timespans of an XML profile. Only -: -C -d -W -R -v -vs -z and the options that begin with -- \
-               may be given with it; they override the profile. Targets replace *1, *2 and so on in it.",
+        long: "Runs the timespans of an XML profile. Only -C, -d, -W, -R, -v, -vs, -z, -: and the options that begin \
+               with -- may be given with it; they override the profile. Targets on the command line replace *1, *2 \
+               and so on in the profile.",
         example: "-Xprofile.xml",
         apply: profile_path,
         ..OptionRow::BASE
@@ -72,8 +73,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-ye",
         repeat: Repeat::Accumulates,
         short: "set this existing event and stop",
-        long: "Sets an event that a running process of the same user holds, and runs nothing. The exit status is 0 if \
-               all given events were set, 1 if one does not exist.",
+        long: "Sets an event that a running process of the same user uses, and stops without running I/O. The exit \
+               status is 0 if all given events were set, 1 if one does not exist.",
         example: "-yeReady",
         apply: |builder, given| {
             builder.signals.push(given.value.to_owned());
@@ -92,9 +93,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Event classes PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, MEMORY_HARD_FAULTS, NETWORK, \
                REGISTRY; time source q performance counter, c cycle counter, s system timer; p uses paged memory for \
                trace buffers. -e can be repeated.",
-        on_linux: "The classes are counted over the measurement from kernel counters (/proc, /sys) and printed after \
-                   the tables. DISK_IO also prints I/O and mean latency at each level, from diskspd down to the disks. \
-                   IMAGE_LOAD and REGISTRY do not exist, and q, c, s and p have no effect; a note reports this.",
+        on_linux: "Events of each class are counted during the measurement from kernel counters (/proc, /sys) and \
+                   printed after the tables. DISK_IO also prints I/O and mean latency at each level, from diskspd \
+                   down to the disks. IMAGE_LOAD and REGISTRY do not exist, and q, c, s and p have no effect; a note \
+                   reports this.",
         since: Since::DiskSpd("2.0"),
         example: "-eDISK_IO",
         apply: tracing,

@@ -27,8 +27,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["BaseFileOffset", "MaxFileSize"],
         group: Group::Targets,
         short: "I/O only from offset base, and up to base+length [default 0, no limit]",
-        long: "Restricts I/O to the bytes from base on; with a length, to the bytes below base+length. The length sets \
-               the maximum offset, as -f<size> does; only one of them may be given.",
+        long: "Restricts I/O to offsets at or above base; with a length, also to offsets below base+length. The \
+               length sets the maximum offset, as -f<size> does; give only one of the two.",
         since: super::Since::DiskSpd("2.0"),
         example: "-B5M:1M",
         apply: base,

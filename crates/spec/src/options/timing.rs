@@ -57,8 +57,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<seed>]",
         xml: &["RandSeed"],
         short: "random seed [default 0; -z alone: milliseconds since boot]",
-        long: "Seed of all random choices, a 32-bit whole number. -z alone uses the milliseconds since boot.",
-        on_linux: "The generator is xoshiro256++, so a seed gives other offsets than on Windows.",
+        long: "Seed of all random choices, a 32-bit whole number. -z without a value uses the milliseconds since boot.",
+        on_linux: "The generator is xoshiro256++, so the same seed gives different offsets than on Windows.",
         example: "-z1234",
         apply: seed,
         ..TIMING

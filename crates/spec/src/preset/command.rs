@@ -12,7 +12,7 @@ Usage: diskspd preset list
 Named loads: the I/O patterns of SQL Server, virtual machines and desktop benchmarks.
 
   list      list the presets, one per line
-  show      show a preset as command lines; --xml as a profile for -X; --toml as its file, to copy and edit
+  show      show a preset as command lines; --xml as a profile for -X; --toml as a preset file to edit
   run       run its loads one after another on the targets; options given here override the preset, as in
             diskspd preset run sql-log -c8G -d30 test.dat
             Several loads end with a summary table; -Rtext prints every report too

@@ -71,7 +71,7 @@ impl Axis {
         };
         self.is_open = last.is_empty();
         if self.is_open && !self.values.is_empty() {
-            return Err("an open range cannot be combined with other values".to_owned());
+            return Err("an open-ended range cannot be combined with other values".to_owned());
         }
         self.extend(first, last, step)
     }

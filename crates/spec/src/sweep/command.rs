@@ -30,7 +30,7 @@ What to vary (several options make a grid):
                split the one target into N files, with the same total size and queue depth
 
       --limit FIGURE=VALUE
-               instead of a range, search the highest --rate at which the response time (mean, p50, p99,
+               instead of a range, search for the highest --rate at which the response time (mean, p50, p99,
                p99.9) or the CPU usage stays within VALUE, as in p99=1ms or cpu=25%; may be given again
 
 How to run:
@@ -43,9 +43,9 @@ How to run:
       --before-point COMMAND
                shell command to run before each run, for example to drop a server's caches
       --probe TIME
-               measure every point briefly, for this long ...
+               measure every point for this short time first
       --confirm TIME
-               ... and the points that matter for this long
+               then measure the recommended depths and the fastest point again for this long
 
 Results:
       --ssds N, --copies M
@@ -265,7 +265,7 @@ impl Words {
         let is_open = variation.axes.iter().any(|axis| axis.is_open);
         options.extent = if is_open { Extent::UntilFlat } else { Extent::Whole };
         if is_open && varied > 1 {
-            return Err("an open-ended range must be the only axis".to_owned());
+            return Err("an open-ended range must be the only variation".to_owned());
         }
         for (index, axis) in variation.axes.iter().enumerate() {
             let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
@@ -277,7 +277,7 @@ impl Words {
             return Err("--order abba needs --runs 2 or more".to_owned());
         }
         if is_open && options.order != Order::Given {
-            return Err("an open range needs --order given".to_owned());
+            return Err("an open-ended range needs --order given".to_owned());
         }
         if options.confirm_s.is_some() && options.probe_s.is_none() {
             return Err("--confirm needs --probe; otherwise set the run length with -d".to_owned());
@@ -419,7 +419,7 @@ mod tests {
             ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
             ("--vary o=1..4 --order aba -- a", "given, random, abba"),
             ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
-            ("--vary o=1.. --vary t=1,2 -- a", "must be the only axis"),
+            ("--vary o=1.. --vary t=1,2 -- a", "must be the only variation"),
             ("--vary o=1.. --order random -- a", "needs --order given"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),

@@ -36,7 +36,7 @@ the runs fall into two levels or the first run differs from the others.
       --runs N
                number of runs (default 10)
       --until FIGURE=SHARE%
-               run until the mean of iops, mean or p99 (latency) is known to within this percentage, as in
+               run until iops, or mean or p99 latency, averaged over runs is known to within this share, as in
                --until iops=1%. Tested after 8, 16, 32 ... runs; the interval is widened to allow for
                repeated testing. --runs is then the maximum (default 64)
       --steady

@@ -61,7 +61,7 @@ fn flat_cap(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
         severity: Severity::Note,
         figure: format!("at {:.1} % of {} for the whole run, with almost no variation", share * 100.0, binding.name),
         value: Some(rounded(share * 100.0)),
-        advice: "a throttle caps this rate, not the device: more depth only adds latency".to_owned(),
+        advice: "a throttle, not the device, limits this rate: more queue depth only adds latency".to_owned(),
     })
 }
 
@@ -96,7 +96,8 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
     let at_s = best.1 as f64 * rates.part_s;
     let is_at_ceiling = PINNED.contains(&(mean(second) / binding.limit));
     let advice = if is_at_ceiling {
-        "burst credit ran out: the second rate is the sustained one; measure it with a warm-up (-W) of that length"
+        "burst credit ran out: the second rate is the sustained one; measure it with a warm-up (-W) as long as the \
+         burst"
     } else {
         "burst credit ran out, or a cache filled up: the second rate is the sustained one; confirm with a longer run"
     };

@@ -11,15 +11,16 @@ use std::collections::BTreeMap;
 pub(super) const SERVED_FROM_CACHE: Rule = Rule {
     name: "served-from-cache",
     severity: Severity::Invalid,
-    advice: "bypass the caches, or use more data than they hold: a file system that does not enforce -Su and a loop \
-             device over a cached file read from memory; bcache and dm-cache read from another disk",
+    advice: "bypass the caches, or use a working set larger than the cache: reads came from memory (a file system \
+             that does not enforce -Su, or a loop device on a cached file) or from the cache disk of bcache or \
+             dm-cache",
 };
 
 pub(super) const WRITES_IN_MEMORY: Rule = Rule {
     name: "writes-in-memory",
     severity: Severity::Warn,
-    advice: "bypass the page cache (-Su, -Sh), write through it (-Sw), or write more than memory can \
-             hold: until then, you measure memory",
+    advice: "bypass the page cache (-Su, -Sh), write through it (-Sw), or write more than fits in memory: otherwise, \
+             the run measures memory",
 };
 
 pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
@@ -68,7 +69,7 @@ fn counted_by_caches(context: &RuleContext<'_>) -> Vec<Finding> {
         let ios = rows.filter(|row| stands_on(context, row, &name)).map(|row| row.figures.read.ios).sum();
         let share = served_share(ios, counters)?;
         let figure =
-            format!("at least {} of the reads were served by {name}, by its own counters", rule::percent(share));
+            format!("at least {} of the reads were served by {name}, according to its counters", rule::percent(share));
         (share > context.slack()).then(|| SERVED_FROM_CACHE.finding(figure, share * 100.0))
     };
     counted.into_iter().filter_map(finding).collect()
@@ -185,8 +186,9 @@ mod tests {
         };
         assert_eq!(on_bcache(0, IOS), [""; 0]);
         assert_eq!(on_bcache(IOS / 100, IOS - IOS / 100), [""; 0], "1 %");
-        let found =
-            ["INVALID served-from-cache: at least 60.0 % of the reads were served by bcache0, by its own counters"];
+        let found = [
+            "INVALID served-from-cache: at least 60.0 % of the reads were served by bcache0, according to its counters",
+        ];
         assert_eq!(on_bcache(IOS * 6 / 10, IOS * 4 / 10), found);
         assert_eq!(on_bcache(5 * IOS, IOS * 4 / 10), found, "others hit it too");
         assert_eq!(on_bcache(IOS, IOS), [""; 0], "the hits may be those of others");

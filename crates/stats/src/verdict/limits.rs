@@ -16,7 +16,7 @@ pub(super) const IO_LIMITED: Rule = Rule {
 pub(super) const DEPTH_LIMITED: Rule = Rule {
     name: "depth-limited",
     severity: Severity::Warn,
-    advice: "allow more outstanding I/Os (-o, -t): response times include the wait for a free request in this program",
+    advice: "allow more outstanding I/Os (-o, -t): response times include queueing in diskspd at the -o limit",
 };
 
 pub(super) const STARTS_NOT_MADE: Rule = Rule {

@@ -18,7 +18,8 @@ pub(super) const SHALLOW_QUEUE: Rule = Rule {
     name: "shallow-queue",
     severity: Severity::Warn,
     advice: "check nr_requests in the device's queue directory in /sys, or use more threads (-t) or another engine: \
-             the device never reached the depth of -o, because I/Os spend most of their time on the way to it or back",
+             the device never reached the -o depth, because I/Os spent most of their time in the host, not at the \
+             device",
 };
 
 pub(super) const SUBMISSION_LIMITED: Rule = Rule {
@@ -148,7 +149,7 @@ fn split(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Finding> {
         (ours.ios.saturating_add(ios), counted.count.saturating_add(requests))
     });
     let ratio = requests as f64 / ios as f64;
-    let figure = format!("each I/O became {ratio:.1} requests at {}", device.name);
+    let figure = format!("each I/O was split into {ratio:.1} requests at {}", device.name);
     (ios > 0 && ratio > 1.0 + context.slack()).then(|| SPLIT_IOS.finding(figure, ratio))
 }
 
@@ -292,7 +293,7 @@ mod tests {
         let counted = built.counted("sda");
         (counted.read, counted.write) = (counted.write, counted.read);
         counted.write.count = 2 * IOS;
-        assert_eq!(built.found(evaluate), ["NOTE split-ios: each I/O became 2.0 requests at sda"]);
+        assert_eq!(built.found(evaluate), ["NOTE split-ios: each I/O was split into 2.0 requests at sda"]);
         for (counters, count) in built.around("sda").into_iter().zip([0, IOS]) {
             counters.flush = Some(FlushCounters { count, time_ms: 0 });
         }
@@ -303,7 +304,7 @@ mod tests {
     fn ios_in_several_pieces_are_noted() {
         let mut built = queued(800_000);
         built.counted("sda").read.count = 4 * IOS;
-        assert_eq!(built.found(evaluate), ["NOTE split-ios: each I/O became 4.0 requests at sda"]);
+        assert_eq!(built.found(evaluate), ["NOTE split-ios: each I/O was split into 4.0 requests at sda"]);
         built.counted("sda").read.bytes = 2 * BYTES;
         assert_eq!(built.found(evaluate), [""; 0], "the requests may be those of others");
     }

@@ -17,7 +17,8 @@ pub(in crate::page) fn grids(sweep: &Sweep) -> Vec<Chart> {
     let grid = |name, title: &str, quantity: Quantity, of: fn(&Headline) -> Option<f64>| {
         chart(sweep, (name, title), (&across, &up), quantity, of)
     };
-    let throughput = grid("grid-throughput", "Throughput of the grid", Quantity::Iops, |figures| Some(figures.iops));
+    let throughput =
+        grid("grid-throughput", "Throughput across the grid", Quantity::Iops, |figures| Some(figures.iops));
     let latency = grid("grid-latency", "Mean latency across the grid", Quantity::LatencyNs, |figures| figures.mean_ns);
     [throughput, latency].into_iter().flatten().collect()
 }

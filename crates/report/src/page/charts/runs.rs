@@ -34,7 +34,7 @@ pub(in crate::page) fn runs(runs: &[&Headline], found: &Repeats) -> Chart {
     Chart {
         name: "runs",
         title: "I/Os per second of each run".to_owned(),
-        caption: "The band is the 95 % interval of the median.".to_owned(),
+        caption: "The band is the 95 % confidence interval of the median.".to_owned(),
         x: Axis::named("run", Quantity::Count, across, marks.collect()),
         y: Axis::from_zero("IOPS", Quantity::Iops, runs.iter().map(|run| run.iops)),
         series,

@@ -28,7 +28,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     Ok(Chart {
         name: "slowest",
         title: TITLE.to_owned(),
-        caption: format!("The {} slowest, by completion time.", measured.slowest.len()),
+        caption: format!("The {} slowest I/Os, plotted at their completion times.", measured.slowest.len()),
         x: Axis::linear("", Quantity::TimeS, 0.0, measured.elapsed_ns as f64 / 1e9),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,

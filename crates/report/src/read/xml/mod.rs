@@ -48,7 +48,7 @@ pub(super) fn read(text: &str, starts_at: usize) -> Result<RunResult, ReadError>
 fn reason(error: &roxmltree::Error) -> String {
     match error {
         roxmltree::Error::DtdDetected => "a result must not have a document type (<!DOCTYPE>)".to_owned(),
-        roxmltree::Error::NodesLimitReached => format!("a result may have at most {NODES_MAX} elements and texts"),
+        roxmltree::Error::NodesLimitReached => format!("a result may have at most {NODES_MAX} XML nodes"),
         error => {
             // The message names the place too.
             let text = error.to_string();

@@ -46,7 +46,7 @@ fn assumed(element: Element<'_, '_>) -> TimeSpan {
 fn elapsed_ns(element: Element<'_, '_>) -> Result<u64, ReadError> {
     let exact = element.child("Linux").map(|linux| linux.whole("ElapsedNanoseconds")).transpose()?.flatten();
     let rounded = element.real("TestTimeSeconds")?.map(number::seconds_as_ns);
-    let unknown = || element.error("TimeSpan: it has no 'TestTimeSeconds' or 'Error'".to_owned());
+    let unknown = || element.error("TimeSpan: neither 'TestTimeSeconds' nor 'Error' found".to_owned());
     exact.or(rounded).ok_or_else(unknown)
 }
 

@@ -150,7 +150,7 @@ fn lists_of_cpus_are_of_one_kind_and_within_a_group() {
         ("<AffinityAssignment>+1</AffinityAssignment>", "expected a whole number from 0 to 63"),
         (
             "<AffinityAssignment>1</AffinityAssignment><Group Group='0' Mask='1'/>",
-            "<Group>: all elements of the list must be of one kind; it begins with <AffinityAssignment>",
+            "<Group>: all elements of the list must have the same name; the first is <AffinityAssignment>",
         ),
         ("", "at least one <Group> or <AffinityGroupAssignment> or <AffinityAssignment> is required"),
     ] {

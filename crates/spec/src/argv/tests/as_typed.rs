@@ -8,7 +8,7 @@ fn arguments_are_named_as_typed_with_what_would_be_right() {
     insta::assert_snapshot!(failure("-o0 f"), @"ERROR: incorrectly provided option: '-o0': the number of outstanding I/Os must be a whole number of at least 1, not '0'");
     insta::assert_snapshot!(failure("-b4P f"), @"ERROR: incorrectly provided option: '-b4P': invalid block size: 'P' is not a size unit (expected: K (KiB), M (MiB), G (GiB), T (TiB) or B (blocks of -b))");
     insta::assert_snapshot!(failure("-a0,x f"), @r"
-    ERROR: incorrectly provided option: '-a0,x': syntax error in the affinity list at the mark; expected a CPU number or 'g' and a group number
+    ERROR: incorrectly provided option: '-a0,x': syntax error in the affinity list at the mark; expected a CPU number, or 'g' followed by a group number
     -a0,x
         ^
     ");
