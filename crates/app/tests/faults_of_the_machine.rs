@@ -202,7 +202,7 @@ fn threads_that_cannot_be_started_are_an_error() {
     let group = or_skip!(Cgroup::of_threads(1));
     let enter = format!("echo $$ > {} || exit 99", group.door().display());
     let run = after(&place, &enter).args("-d1 -W0 -c2M new.dat").run();
-    impossible(&run, &["cannot write 'new.dat': cannot start a thread for it"]);
+    impossible(&run, &["cannot write 'new.dat': cannot start a writer thread"]);
     assert!(!place.path("new.dat").exists(), "half a file is left");
     // With one writer more instead of four it takes longer.
     drop(group);

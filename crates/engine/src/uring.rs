@@ -193,6 +193,14 @@ impl UringEngine {
     }
 }
 
+/// Keeps an operation for which the queue has no room: only with more requests than a ring has entries.
+#[cold]
+#[inline(never)]
+fn spill(spilled: &mut Vec<(SlotId, bool, u64)>, is_special: &mut bool, operation: (SlotId, bool, u64)) {
+    spilled.push(operation);
+    *is_special = true;
+}
+
 /// Where `off` is in `struct io_uring_sqe` (`include/uapi/linux/io_uring.h`), in words of 8 bytes.
 const OFFSET_WORD: usize = 1;
 
@@ -276,8 +284,7 @@ impl Engine for UringEngine {
             // which outlives the operation, and its file is registered. Any offset may go to the kernel.
             if unsafe { queue.push(entry) }.is_err() {
                 *staged -= 1;
-                *is_special = true;
-                spilled.push((slot, write, offset));
+                spill(spilled, is_special, (slot, write, offset));
             }
         }
     }

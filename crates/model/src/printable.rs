@@ -63,8 +63,9 @@ fn as_text(character: char) -> String {
 }
 
 fn escaped(bytes: &[u8], is_escaped: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> Cow<'_, [u8]> {
-    // The first bytes of all that is unprintable.
-    let may_be = |byte: &u8| byte.is_ascii_control() || matches!(byte, 0xc2 | 0xd8 | 0xe2);
+    // ASCII, or the first byte of what else is unprintable.
+    let may_be =
+        |&byte: &u8| if byte < 0x80 { is_escaped(char::from(byte)) } else { matches!(byte, 0xc2 | 0xd8 | 0xe2) };
     if !bytes.iter().any(may_be) {
         return Cow::Borrowed(bytes);
     }

@@ -67,8 +67,8 @@ fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
     let what = if *is_reached { "steady state, SNIA-style" } else { "no steady state" };
     writeln!(
         out,
-        "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (at most 20) \
-         and rise by {rise_percent:.1} % (at most 10)"
+        "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (limit 20) \
+         and rise by {rise_percent:.1} % (limit 10)"
     )?;
     missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
 }

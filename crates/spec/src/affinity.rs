@@ -134,7 +134,9 @@ impl Reader<'_> {
             return Err(ListFault {
                 at,
                 message: format!(
-                    "{what} {typed} is out of range; CPUs of a group are 0 to {limit}, and CPU n of the machine is g(n/{CPUS_PER_GROUP}),(n mod {CPUS_PER_GROUP})"
+                    "{what} {typed} is out of range; CPUs in a group are numbered 0 to {limit}; to select CPU n of \
+                     the machine, give group n / {CPUS_PER_GROUP} (rounded down) and CPU n mod {CPUS_PER_GROUP}, as \
+                     g<group>,<CPU>"
                 ),
             });
         }

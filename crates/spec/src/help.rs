@@ -69,7 +69,9 @@ pub fn usage(program: &str) -> String {
         list_group(&mut text, group);
     }
     text.push_str(&examples(program));
-    text.push_str("\nOptions that DiskSpd does not have: --help. Details of one option: --help <option>\n");
+    text.push_str(
+        "\nRun --help for the options that DiskSpd does not have, or --help <option> for details of one option\n",
+    );
     text
 }
 

@@ -40,7 +40,7 @@ the run printed.
                   under the run's charts, on the same time axis
   --from TIME     instead of the report, show results for part of the measurement (JSON of runs with -D
                   or -L). TIME is the start of the part, such as 30s, 1.5m or 250ms. The part is widened
-                  to whole -D intervals, or to twentieths of the measurement
+                  to whole -D intervals or, without -D, to twentieths of the measurement
   --to TIME       end of the part (default: end of the measurement)
   --percentile N  latency percentile to show for the part, such as 99.9; may be given again (default:
                   those of the report)

@@ -25,7 +25,7 @@ pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
 
 /// Student's t distribution; degrees of freedom below 1 count as 1.
 pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0)).expect("degrees of freedom are at least 1")
+    StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0)).expect("at least 1 degree of freedom")
 }
 
 /// Standard errors in half of a 95 % interval.

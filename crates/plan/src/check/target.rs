@@ -30,7 +30,11 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             fail("its file system is mounted read-only", "check the kernel log for the cause, then remount it");
         }
         TargetKind::Missing(_) if facts.create_bytes.is_none() => {
-            fail("it does not exist", "give the size of the file to create (-c), both for check and for the run");
+            fail(
+                "it does not exist",
+                "give the size of the file to create with -c, both to 'diskspd check' and to \
+                                       the run itself",
+            );
         }
         TargetKind::Missing(missing) => {
             list.pass(Check::Target, &subject, format!("can be created on {}", missing.file_system.name));

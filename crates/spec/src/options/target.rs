@@ -14,8 +14,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["BlockSize"],
         group: Group::Targets,
         short: "bytes per I/O [default 64K]",
-        long: "Bytes per I/O. The value is also the unit of the suffix b in every other size on the command line, \
-               wherever -b is given. -b with the suffix b multiplies the size given before.",
+        long: "Bytes per I/O. In every other size on the command line, before or after -b, the suffix b means blocks \
+               of this size. In -b itself it means multiples of the block size so far: the default, or that of an \
+               earlier -b.",
         example: "-b4K",
         apply: block_size,
         ..OptionRow::BASE

@@ -280,7 +280,9 @@ impl Words {
             return Err("an open-ended range needs --order given".to_owned());
         }
         if options.confirm_s.is_some() && options.probe_s.is_none() {
-            return Err("--confirm needs --probe; otherwise set the run length with -d".to_owned());
+            return Err(
+                "--confirm can only be used with --probe; without --probe, set the run length with -d".to_owned()
+            );
         }
         if options.copies.is_some() && options.ssds.is_none() {
             return Err("--copies needs --ssds".to_owned());

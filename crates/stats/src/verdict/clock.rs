@@ -14,8 +14,8 @@ pub(super) const WRONG_CLOCK: Rule = Rule {
 pub(super) const PROCESS_PAUSED: Rule = Rule {
     name: "process-paused",
     severity: Severity::Warn,
-    advice: "measure again without stopping the process or the virtual machine: rates are averages that include the \
-             pause",
+    advice: "measure again without suspending the process or the virtual machine: the rates are averages that include \
+             the pause",
 };
 
 pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
