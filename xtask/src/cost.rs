@@ -65,8 +65,7 @@ pub fn check(root: &Path) -> Result<(), Stop> {
     println!("{:36} {:>16} {:>6}", "instructions per I/O, -t1 -b4K -L -D", "measured", "bound");
     let mut above = Vec::new();
     for row in &ROWS {
-        let [short, long] = [run(&program, row, &targets, SECONDS[0])?, run(&program, row, &targets, SECONDS[1])?];
-        let measured = per_io(short, long).ok_or_else(|| failed(row.name, "the longer run did not make more I/Os"))?;
+        let measured = measure(&program, row, &targets)?;
         println!("{:36} {measured:>16} {:>6}", row.name, row.bound);
         if measured > row.bound {
             above.push(row.name);
@@ -80,6 +79,18 @@ pub fn check(root: &Path) -> Result<(), Stop> {
         above.push("each of many targets");
     }
     if above.is_empty() { Ok(()) } else { Err(Stop::Failed(format!("above the bound: {}", above.join("; ")))) }
+}
+
+/// Instructions per I/O of a row: of the I/Os that a longer run makes more than a short one.
+fn measure(program: &Path, row: &Row, targets: &[PathBuf; 2]) -> Result<u64, Stop> {
+    // A busy machine may leave the longer run less than the short one.
+    for _ in 0..5 {
+        let [short, long] = [run(program, row, targets, SECONDS[0])?, run(program, row, targets, SECONDS[1])?];
+        if let Some(measured) = per_io(short, long) {
+            return Ok(measured);
+        }
+    }
+    Err(failed(row.name, "the longer run did not make more I/Os"))
 }
 
 /// The program as it is released.

@@ -118,8 +118,8 @@ fn check_flushes(span: &TimeSpan, report: &mut Report<'_>) {
     }
     if span.io_ring.is_some() {
         report.error(
-            "--fdatasync-every cannot be used with -u: a -u batch cannot hold a flush until the writes before it \
-             complete",
+            "--fdatasync-every cannot be used with -u: within a -u batch, a flush cannot be made to wait for the \
+             writes before it",
         );
     }
     if span.targets.iter().any(|target| target.memory_mapped && target.writes()) {

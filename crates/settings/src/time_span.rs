@@ -25,7 +25,7 @@ pub static TIME_SPAN: &[Row] = &[
         .doc("Total number of threads, each working on every target (-F); 0: ThreadsPerFile applies."),
     Row::new("RequestCount", "request_count", number!(request_count, U32))
         .option("-O")
-        .doc("Outstanding I/Os per thread over all its targets, with ThreadCount (-O)."),
+        .doc("Outstanding I/Os per thread, counted over all its targets (-O). Used only when ThreadCount is given."),
     Row::new("IoBucketDuration", "interval_ms", number!(interval_ms, U32))
         .option("-D")
         .doc("Milliseconds per interval of CalculateIopsStdDev [1000]."),

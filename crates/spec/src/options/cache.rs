@@ -83,9 +83,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["IoRing"],
         short: "IoRing: submit I/Os in batches; n: buffers not registered; p: batch in percent [default 25p]",
-        long: "Issues I/O through a ring per thread: batch I/Os, or with p this percentage of the outstanding I/Os, \
-               are collected and submitted together. Buffers are registered unless n is given. Not together with -x or \
-               -Sm.",
+        long: "Issues I/O through a ring per thread: this many I/Os (batch), or with p this percentage of the \
+               outstanding I/Os, are collected and submitted together. Buffers are registered unless n is given. Not \
+               together with -x or -Sm.",
         since: Since::DiskSpd("2.3"),
         example: "-u8",
         apply: io_ring,

@@ -68,8 +68,8 @@ To measure a file named sweep, write ./sweep.
 ";
 
 /// Error for `--run-commands` with a new sweep.
-pub(super) const RUN_COMMANDS_ALONE: &str = "omit --run-commands: it is only for --resume; otherwise the commands \
-                                             always run";
+pub(super) const RUN_COMMANDS_ALONE: &str = "omit --run-commands: it is only for --resume; without --resume, the \
+                                             commands always run";
 
 /// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]

@@ -36,9 +36,9 @@ the runs fall into two levels or the first run differs from the others.
       --runs N
                number of runs (default 10)
       --until FIGURE=SHARE%
-               run until iops, or mean or p99 latency, averaged over runs is known to within this share, as in
-               --until iops=1%. Tested after 8, 16, 32 ... runs; the interval is widened to allow for
-               repeated testing. --runs is then the maximum (default 64)
+               run until the average over all runs of iops, or of mean or p99 latency, is known to within this
+               share, as in --until iops=1%. Tested after 8, 16, 32 ... runs; the interval is widened to allow
+               for repeated testing. --runs is then the maximum (default 64)
       --steady
                run rounds of 60 s (-d of the load, if given) until the last five meet the SNIA steady state
                criteria: range at most 20 % of the mean, slope excursion at most 10 %. --runs is the
