@@ -425,7 +425,7 @@ mod tests {
             ("--vary o=1.. --order random -- a", "needs --order given"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
-            ("--vary o=1 --confirm 9 -- a", "--confirm needs --probe"),
+            ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),
             ("--vary o=1 --copies 2 -- a", "--copies needs --ssds"),
             ("--outptu o=1 -- a", "invalid option '--outptu'"),
             ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),
