@@ -21,6 +21,9 @@ use std::time::Duration;
 /// What operations get to come back by themselves or after cancellation once the run is over.
 pub(crate) const DRAIN_NS: u64 = 2_000_000_000;
 
+/// How often a thread is tried again, 10 ms apart, where the machine gives no more at the moment.
+const START_RETRIES: u32 = 50;
+
 /// Stack of a worker: the loop needs a few KiB, `-Zr` another 4.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -59,7 +62,17 @@ impl WorkerThreads {
         let mut streams = Streams::default();
         for (index, worker) in plan.workers.iter().enumerate() {
             let rng = streams.generator(worker.seed, worker.stream);
-            if let Err(error) = worker_threads.start_one(plan, ready, clock, rng, index) {
+            let mut started = worker_threads.start_one(plan, ready, clock, rng.clone(), index);
+            // A thread that has ended, such as a writer of new files, counts against limits until the kernel has
+            // released it, which may be after it was joined.
+            for _ in 0..START_RETRIES {
+                if started.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+                    std::thread::sleep(Duration::from_millis(10));
+                    worker_threads.thread_ids.pop();
+                    started = worker_threads.start_one(plan, ready, clock, rng.clone(), index);
+                }
+            }
+            if let Err(error) = started {
                 worker_threads.abandon();
                 return Err(format!("cannot start thread {index} of {}: {error}", plan.workers.len()));
             }

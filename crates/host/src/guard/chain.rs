@@ -174,7 +174,7 @@ impl<'a> Chain<'a> {
             Claim::Busy if below.users.len() > users_before => {}
             Claim::Busy => below.users.push(subject.says("is in exclusive use")),
             Claim::Failed { reason } => {
-                below.users.push(subject.says(&format!("cannot be opened exclusively: {reason}")))
+                below.users.push(subject.says(&format!("cannot be opened exclusively: {reason}")));
             }
         }
         if below.shares_blocks.is_none() {
