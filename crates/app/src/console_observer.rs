@@ -59,7 +59,7 @@ impl ConsoleObserver {
         }
         if self.dropped > 0 {
             let lines = self.dropped;
-            say_at_once(&format!("WARNING: {lines} lines were dropped: stderr was not read in time\n"));
+            say_at_once(format!("WARNING: {lines} lines were dropped: stderr was not read in time\n").as_bytes());
         }
     }
 
@@ -73,7 +73,7 @@ impl ConsoleObserver {
     /// Dots have no line end of their own.
     fn end_dots(&mut self) {
         if std::mem::take(&mut self.dots) {
-            say_at_once("\n");
+            say_at_once(b"\n");
         }
     }
 
@@ -86,7 +86,7 @@ impl ConsoleObserver {
         self.end_dots();
         match &self.bar {
             Some(bar) => bar.suspend(|| crate::output::say(line)),
-            None if say_at_once(&format!("{}\n", printable(line))) => {}
+            None if say_at_once(format!("{}\n", printable(line)).as_bytes()) => {}
             None => self.dropped += 1,
         }
     }
@@ -198,7 +198,7 @@ impl Observer for ConsoleObserver {
                 self.dots = true;
                 let dots = ".".repeat(usize::try_from(*count).unwrap_or(usize::MAX).min(10_000));
                 // As many as a pipe takes in one go.
-                dots.as_bytes().chunks(4096).all(|part| say_at_once(&String::from_utf8_lossy(part)));
+                dots.as_bytes().chunks(4096).all(say_at_once);
             }
             Event::Interrupted => {
                 self.say("");

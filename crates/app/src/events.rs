@@ -24,7 +24,7 @@ pub(crate) fn hold(names: &spec::Events) -> Result<Events, String> {
 fn create(name: Option<&str>) -> Result<Option<NamedEvent>, String> {
     let Some(name) = name else { return Ok(None) };
     let event = EventFolder::of_this_user().and_then(|folder| folder.create(name.as_bytes()));
-    event.map(Some).map_err(|error| format!("Error creating event '{}': {error}", printable(name)))
+    event.map(Some).map_err(|error| format!("Error creating event '{name}': {error}"))
 }
 
 /// Sets events that others hold.
@@ -40,11 +40,11 @@ pub(crate) fn set(names: &[String], warnings: &[String]) -> Status {
                 status = printed(print(line.as_bytes()), status);
             }
             Ok(false) => {
-                say(&format!("Error opening event '{}': no running process of this user holds it", printable(name)));
+                say(&format!("Error opening event '{name}': no running process of this user holds it"));
                 status = Status::Failed;
             }
             Err(error) => {
-                say(&format!("Error opening event '{}': {error}", printable(name)));
+                say(&format!("Error opening event '{name}': {error}"));
                 status = Status::Failed;
             }
         }

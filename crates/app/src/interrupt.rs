@@ -29,7 +29,7 @@ impl Signals {
     }
 
     /// The status of what ended before anything was measured; `None` if it was no signal that ended it.
-    pub(crate) fn ended_without_figures(&self) -> Option<Status> {
+    pub(crate) fn status_without_results(&self) -> Option<Status> {
         let signal = self.received.load(Relaxed);
         (signal > 0).then_some(Status::Signal(signal as u8))
     }

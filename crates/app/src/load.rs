@@ -174,8 +174,9 @@ impl Job<'_> {
         }
         let record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
         let result = self.measurement.summarise(&Plan::default(), &record);
-        let errors: Vec<String> = refusals.iter().map(Refusal::to_string).collect();
-        self.report(&RunResult { plan: None, errors: errors.clone(), ..result }, &errors, Status::Failed)
+        let errors = refusals.iter().map(Refusal::to_string).collect();
+        let result = RunResult { plan: None, errors, ..result };
+        self.report(&result, &result.errors, Status::Failed)
     }
 
     fn execute(&mut self, plan: &Plan, events: &Events) -> Status {
@@ -192,7 +193,7 @@ impl Job<'_> {
         let (result, errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks);
         let status = match () {
             () if !errors.is_empty() => Status::Failed,
-            () if !has_figures(&result) => signals.ended_without_figures().unwrap_or(Status::Done),
+            () if !has_figures(&result) => signals.status_without_results().unwrap_or(Status::Done),
             () if request.options.strict && is_invalid(&result) => Status::No,
             () => Status::Done,
         };

@@ -49,11 +49,11 @@ fn wrapped(text: &str, columns: usize) -> String {
 }
 
 /// Writes a text to stderr if its reader takes it at once, and says whether: a run must not wait for it.
-pub(crate) fn say_at_once(text: &str) -> bool {
+pub(crate) fn say_at_once(text: &[u8]) -> bool {
     let stderr = io::stderr();
     let is_taken = sys::readiness::is_writable(&stderr);
     if is_taken {
-        let _ = stderr.lock().write_all(text.as_bytes());
+        let _ = stderr.lock().write_all(text);
     }
     is_taken
 }

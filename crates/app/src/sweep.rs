@@ -12,7 +12,6 @@ use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
 use folder::{Folder, Kind};
 use host::Root;
-use model::printable::printable;
 use model::profile::Profile;
 use model::result::RunResult;
 use model::runner::RunFailure;
@@ -111,7 +110,7 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
             "ERROR: --resume '{}': the saved options run a shell command before each run: '{}'. Check it, then give \
              --run-commands to allow it",
             folder.path().display(),
-            printable(command)
+            command
         ));
         return Status::Refused;
     }
@@ -320,8 +319,7 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, is
                 folder.kind().name(),
                 folder.path().display()
             ));
-            let is_without_figures = sweep.visits.is_empty();
-            signals.ended_without_figures().filter(|_| is_without_figures).unwrap_or(Status::Done)
+            signals.status_without_results().filter(|_| sweep.visits.is_empty()).unwrap_or(Status::Done)
         }
         Ending::Complete => Status::Done,
     };

@@ -17,6 +17,11 @@ pub(crate) fn cell(text: &[u8]) -> Vec<u8> {
     [apostrophe, &printable_bytes(text)].concat()
 }
 
+/// [`cell`] of a text.
+pub(crate) fn text_cell(text: &str) -> String {
+    String::from_utf8_lossy(&cell(text.as_bytes())).into_owned()
+}
+
 /// [`write_bytes`] of a path.
 pub(crate) fn write_path(out: &mut dyn Write, path: &std::path::Path) -> io::Result<()> {
     write_bytes(out, path.as_os_str().as_encoded_bytes())

@@ -222,8 +222,8 @@ pub(crate) const COLUMNS: [&str; 19] = [
 pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
     let names = names(sweep);
-    let names = names.iter().map(|name| foreign::cell(name.as_bytes()));
-    writer.write_record(names.chain(COLUMNS.map(|column| column.as_bytes().to_vec())))?;
+    let names = names.iter().map(|name| foreign::text_cell(name));
+    writer.write_record(names.chain(COLUMNS.map(str::to_owned)))?;
     for visit in &sweep.visits {
         let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
         let mut cells: Vec<String> = settings.iter().map(|setting| setting.value.clone()).collect();
@@ -239,7 +239,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
             VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
             VisitOutcome::Failed { reasons } => {
                 cells.extend(std::iter::repeat_n(String::new(), 15));
-                cells.push(String::from_utf8_lossy(&foreign::cell(reasons.join("; ").as_bytes())).into_owned());
+                cells.push(foreign::text_cell(&reasons.join("; ")));
             }
         }
         writer.write_record(&cells)?;
@@ -250,7 +250,7 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
 fn figures(file: &str, headline: &Headline) -> [String; 16] {
     let known = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     [
-        String::from_utf8_lossy(&foreign::cell(file.as_bytes())).into_owned(),
+        foreign::text_cell(file),
         headline.depth.map(|depth| depth.to_string()).unwrap_or_default(),
         headline.threads.to_string(),
         headline.iops.to_string(),

@@ -62,17 +62,14 @@ impl WorkerThreads {
         let mut streams = Streams::default();
         for (index, worker) in plan.workers.iter().enumerate() {
             let rng = streams.generator(worker.seed, worker.stream);
-            let mut started = worker_threads.start_one(plan, ready, clock, rng.clone(), index);
-            // A thread that has ended, such as a writer of new files, counts against limits until the kernel has
-            // released it, which may be after it was joined.
-            for _ in 0..START_RETRIES {
-                if started.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            let mut retries = 0..START_RETRIES;
+            while let Err(error) = worker_threads.start_one(plan, ready, clock, rng.clone(), index) {
+                // A thread that has ended, such as a writer of new files, counts against limits until the kernel has
+                // released it, which may be after it was joined.
+                if error.kind() == io::ErrorKind::WouldBlock && retries.next().is_some() {
                     std::thread::sleep(Duration::from_millis(10));
-                    worker_threads.thread_ids.pop();
-                    started = worker_threads.start_one(plan, ready, clock, rng.clone(), index);
+                    continue;
                 }
-            }
-            if let Err(error) = started {
                 worker_threads.abandon();
                 return Err(format!("cannot start thread {index} of {}: {error}", plan.workers.len()));
             }
@@ -97,7 +94,7 @@ impl WorkerThreads {
             budget: self.budget.clone(),
         };
         let (gate, notes, thread_id) = (Arc::clone(&self.gate), Arc::clone(&self.notes), Arc::new(AtomicI32::new(0)));
-        self.thread_ids.push(Arc::clone(&thread_id));
+        let shared_id = Arc::clone(&thread_id);
         let body = move || {
             thread_id.store(sys::thread::current_id(), Relaxed);
             let _ended = Ended { gate: &gate, thread_id: &thread_id };
@@ -108,6 +105,7 @@ impl WorkerThreads {
         };
         let name = format!("worker {index}");
         self.handles.push(std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(body)?);
+        self.thread_ids.push(shared_id);
         Ok(())
     }
 

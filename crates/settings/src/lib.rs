@@ -16,6 +16,6 @@ pub mod xml;
 
 pub use linux::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN};
 pub use profile::PROFILE;
-pub use setting::{OwnOption, Setting, Takes};
+pub use setting::{OwnOption, Setting, Takes, short_size};
 pub use target::TARGET;
 pub use time_span::TIME_SPAN;

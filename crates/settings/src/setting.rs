@@ -415,7 +415,7 @@ pub(crate) fn write_all<T>(xml: &mut Writer, table: &'static [Setting<T>], of: &
 }
 
 /// Bytes as an option takes them: in the largest unit that divides them.
-pub(crate) fn short_size(bytes: u64) -> String {
+pub fn short_size(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))

@@ -45,7 +45,7 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
 
 /// A first argument that is nearly a subcommand, and no file. As a target it could only be one that exists.
 fn misspelt_subcommand(first: &OsStr, count: usize, environment: &dyn Environment) -> Option<ParseFailure> {
-    let word = first.to_str().filter(|word| word.len() > 3)?;
+    let word = first.to_str().filter(|word| word.len() > 3 && !word.starts_with('-'))?;
     let names = near(word, Subcommand::ALL.iter().map(|subcommand| subcommand.name()));
     let meant = names.first().filter(|_| count > 1 && !environment.file_exists(Path::new(word)))?;
     Some(ParseFailure::because(format!(

@@ -127,22 +127,11 @@ fn workload(value: &OsStr) -> Result<Workload, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct NoFiles;
-
-    impl Environment for NoFiles {
-        fn milliseconds_since_boot(&self) -> u32 {
-            0
-        }
-
-        fn file_exists(&self, _: &std::path::Path) -> bool {
-            false
-        }
-    }
+    use crate::command::FakeEnv;
 
     fn parsed(line: &str) -> Result<CheckCommand, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse(&args, &NoFiles).map_err(|failure| failure.messages.join("\n"))
+        parse(&args, &FakeEnv).map_err(|failure| failure.messages.join("\n"))
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Sizes: digits and at most one of the letters K, M, G, T, B.
 
 use crate::number::split_digits;
+use settings::short_size;
 use std::fmt;
 
 /// Why a text is not a size.
@@ -15,7 +16,7 @@ pub enum SizeFault {
     /// It does not fit into 64 bits.
     TooLarge(String),
     /// It has a unit, or a fraction, that is written in another way.
-    Meant(String),
+    Suggested(String),
 }
 
 impl fmt::Display for SizeFault {
@@ -27,7 +28,7 @@ impl fmt::Display for SizeFault {
                 "'{unit}' is not a size unit (expected: K (KiB), M (MiB), G (GiB), T (TiB) or B (blocks of -b))"
             ),
             Self::TrailingText(text) => write!(f, "unexpected '{text}' after the size"),
-            Self::Meant(size) => write!(f, "sizes are whole numbers with at most one letter; write {size}"),
+            Self::Suggested(size) => write!(f, "sizes are whole numbers with at most one letter; write {size}"),
             Self::TooLarge(size) => write!(f, "the size {size} is too large; it must fit into 64 bits"),
         }
     }
@@ -35,15 +36,15 @@ impl fmt::Display for SizeFault {
 
 /// A whole text as a size in bytes; `block_bytes` is the unit `b`. Blanks at its end do not count.
 pub fn parse(text: &str, block_bytes: u64) -> Result<u64, SizeFault> {
-    if let Some(meant) = meant(text.trim()) {
-        return Err(SizeFault::Meant(meant));
+    if let Some(size) = suggested(text.trim()) {
+        return Err(SizeFault::Suggested(size));
     }
     let (size, rest) = leading(text.trim_end(), block_bytes)?;
     if rest.is_empty() { Ok(size) } else { Err(SizeFault::TrailingText(rest.to_owned())) }
 }
 
 /// How a size like `8KB`, `64KiB` or `1.5G` is written.
-fn meant(text: &str) -> Option<String> {
+fn suggested(text: &str) -> Option<String> {
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
     let letter = unit.chars().next()?.to_ascii_uppercase();
     let shift = [('K', 10), ('M', 20), ('G', 30), ('T', 40)].into_iter().find(|(known, _)| *known == letter)?.1;
@@ -59,10 +60,8 @@ fn meant(text: &str) -> Option<String> {
         return None;
     }
     let scaled = digits.parse::<u64>().ok()?.checked_mul(1 << shift)?;
-    // As many bytes as come nearest, in the largest unit of which they are a whole number.
-    let bytes = scaled / 10_u64.checked_pow(places)?;
-    let unit = [("G", 30), ("M", 20), ("K", 10)].into_iter().find(|(_, shift)| bytes > 0 && bytes % (1 << shift) == 0);
-    Some(unit.map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift)))
+    // Whole bytes.
+    Some(short_size(scaled / 10_u64.checked_pow(places)?))
 }
 
 /// A whole text as a number and the letter after it, which may be K, M, G or T; `None` if it is
@@ -140,7 +139,7 @@ mod tests {
             assert_eq!(parse(text, BLOCK), Err(SizeFault::UnknownUnit(unit)), "{text}");
         }
         for (text, size) in [("30KB", "30K"), ("64KiB", "64K"), ("1gb", "1G"), ("1.5G", "1536M"), ("0.3KiB", "307")] {
-            assert_eq!(parse(text, BLOCK), Err(SizeFault::Meant(size.to_owned())), "{text}");
+            assert_eq!(parse(text, BLOCK), Err(SizeFault::Suggested(size.to_owned())), "{text}");
         }
         for (text, rest) in [("30KX", "X"), ("1G1", "1"), ("1:2", ":2"), ("4k,", ",")] {
             assert_eq!(parse(text, BLOCK), Err(SizeFault::TrailingText(rest.to_owned())), "{text}");

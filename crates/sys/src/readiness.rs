@@ -23,12 +23,8 @@ pub enum Readiness {
 ///
 /// What the kernel says of the descriptor.
 pub fn readable(source: impl AsFd, timeout: Duration) -> io::Result<Readiness> {
-    let timeout = timespec(timeout);
     let mut watched = [PollFd::new(&source, PollFlags::IN)];
-    match poll(&mut watched, Some(&timeout)) {
-        Err(Errno::INTR) => return Ok(Readiness::Nothing),
-        outcome => outcome?,
-    };
+    wait(&mut watched, timeout)?;
     let found = watched[0].revents();
     Ok(if found.contains(PollFlags::IN) && !found.contains(PollFlags::HUP) {
         Readiness::Readable
@@ -45,18 +41,14 @@ pub fn readable(source: impl AsFd, timeout: Duration) -> io::Result<Readiness> {
 ///
 /// What the kernel says of the descriptor.
 pub fn writable(sink: impl AsFd, timeout: Duration) -> io::Result<()> {
-    match poll(&mut [PollFd::new(&sink, PollFlags::OUT)], Some(&timespec(timeout))) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    wait(&mut [PollFd::new(&sink, PollFlags::OUT)], timeout)
 }
 
 /// True if `sink` takes bytes at once: a pipe at least `PIPE_BUF` of them, 4096 on Linux (`pipe_poll` in `fs/pipe.c`).
 /// True also if it cannot be asked.
 pub fn is_writable(sink: impl AsFd) -> bool {
     let mut watched = [PollFd::new(&sink, PollFlags::OUT)];
-    let asked = poll(&mut watched, Some(&timespec(Duration::ZERO)));
-    asked.is_err() || !watched[0].revents().is_empty()
+    wait(&mut watched, Duration::ZERO).is_err() || !watched[0].revents().is_empty()
 }
 
 /// What a wait is for.
@@ -77,14 +69,17 @@ pub fn any(sources: &[(BorrowedFd<'_>, Wanted)], timeout: Duration) -> io::Resul
     let flags = |wanted| if wanted == Wanted::Read { PollFlags::IN } else { PollFlags::OUT };
     let mut watched: Vec<PollFd<'_>> =
         sources.iter().map(|(source, wanted)| PollFd::from_borrowed_fd(*source, flags(*wanted))).collect();
-    match poll(&mut watched, Some(&timespec(timeout))) {
+    wait(&mut watched, timeout)
+}
+
+/// Waits for any of these; a signal ends the wait early.
+fn wait(watched: &mut [PollFd<'_>], timeout: Duration) -> io::Result<()> {
+    let seconds = i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX);
+    let timeout = Timespec { tv_sec: seconds, tv_nsec: timeout.subsec_nanos().into() };
+    match poll(watched, Some(&timeout)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn timespec(timeout: Duration) -> Timespec {
-    Timespec { tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
                 && value.is_empty()
                 && !row.value.is_empty()
             {
-                not_apart(&dashed.typed, rest.peek().copied(), environment)?;
+                refuse_separate_value(&dashed.typed, rest.peek().copied(), environment)?;
             }
             line.short.push(ShortOption { argument: dashed.typed, found });
             continue;
@@ -115,7 +115,11 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
 
 /// Refuses a number that stands apart from its option: without a value some options mean something else, and the
 /// number would be a target.
-fn not_apart(option: &str, next: Option<&OsString>, environment: &dyn Environment) -> Result<(), ParseFailure> {
+fn refuse_separate_value(
+    option: &str,
+    next: Option<&OsString>,
+    environment: &dyn Environment,
+) -> Result<(), ParseFailure> {
     let Some(value) = next.and_then(|next| next.to_str()) else { return Ok(()) };
     let is_number = value.starts_with(|c: char| c.is_ascii_digit())
         && value.chars().all(|c| c.is_ascii_digit() || "kKmMgGtTbBihs.".contains(c));
