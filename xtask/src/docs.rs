@@ -1,7 +1,7 @@
 //! Documents that are made from the program. Tests compare what is committed with what would be
 //! made.
 
-use crate::{reference_page, schema_page, sentences};
+use crate::{reference_page, rule_tables, schema_page, sentences};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -46,6 +46,9 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         whole("docs/reference/options.md", reference_page::options_page()),
         whole("docs/reference/subcommands.md", reference_page::subcommands_page()),
         page("docs/switches.md", reference_page::settings_table())?,
+        page("docs/verdict.md", rule_tables::verdict_table())?,
+        page("docs/check.md", rule_tables::check_table())?,
+        page("docs/expect.md", rule_tables::expectation_table())?,
         whole("crates/app/tests/data/sentences.txt", sentences::list(root)?),
         whole("docs/formats/diskspd-profile.xsd", settings::xml::schema::schema()),
         page("docs/formats/json.md", schema_page::page(&report::json::schema_of_written()))?,

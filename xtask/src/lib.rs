@@ -6,6 +6,7 @@ pub mod docs;
 pub mod fuzz;
 mod metadata;
 mod reference_page;
+mod rule_tables;
 mod schema_page;
 mod sentences;
 pub mod stop;

@@ -9,11 +9,10 @@ use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
 use host::Root;
 use model::block_device::BlockDevice;
-use model::check::{
-    Activity, CHECK_SCHEMA, CHECK_SCHEMA_VERSION, CheckFacts, CheckReport, CheckedTarget, DeviceState, Outcome,
-};
+use model::check::{Activity, CHECK_SCHEMA, CHECK_SCHEMA_VERSION, CheckFacts, CheckReport, CheckedTarget, DeviceState};
 use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
+use model::finding::Severity;
 use model::printable::printable_json;
 use model::version::IMPLEMENTATION_VERSION;
 use report::document::DocumentKind;
@@ -48,7 +47,7 @@ fn check(request: &CheckRequest) -> Status {
             return Status::Refused;
         }
     };
-    let findings = plan::check(&look(request, &Root::machine()));
+    let findings = rules::check::check(&look(request, &Root::machine()));
     let report = CheckReport {
         schema: CHECK_SCHEMA,
         schema_version: CHECK_SCHEMA_VERSION,
@@ -56,7 +55,7 @@ fn check(request: &CheckRequest) -> Status {
         workload: request.workload,
         findings,
     };
-    let status = if report.count(Outcome::Fail) > 0 { Status::No } else { Status::Done };
+    let status = if report.count(Severity::Fail) > 0 { Status::No } else { Status::Done };
     let json = |out: &mut dyn Write| {
         out.write_all(&printable_json(&serde_json::to_vec_pretty(&report)?))?;
         writeln!(out)

@@ -11,13 +11,13 @@ use crate::{Invocation, events, interrupt};
 use host::Root;
 use live::terminal::Stream;
 use model::facts::SystemFacts;
+use model::finding::{Severity, Source};
 use model::plan::Plan;
 use model::profile::{Profile, ResultFormat};
 use model::record::Record;
-use model::result::RunResult;
+use model::result::{RunResult, TimeSpanResult};
 use model::units::UnixTime;
 use model::validate::{Findings, Purpose, validate};
-use model::verdict::{Severity, Verdict};
 use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
 use spec::{Outputs, RunOptions, RunRequest};
@@ -158,10 +158,18 @@ pub(crate) fn choices(request: &RunRequest) -> Choices {
     }
 }
 
-/// True if the results of any timespan are invalid.
-pub(crate) fn is_invalid(result: &RunResult) -> bool {
-    let verdicts = result.time_spans.iter().filter_map(|span_result| span_result.verdict.as_ref());
-    verdicts.filter_map(Verdict::severity).any(|severity| severity == Severity::Invalid)
+/// What the findings of a result make of a run that succeeded: `--strict` and `--require` decide.
+pub(crate) fn judged(result: &RunResult, options: &RunOptions) -> Status {
+    let found = |source, severity| {
+        let mut findings = result.time_spans.iter().flat_map(TimeSpanResult::findings);
+        findings.any(|finding| (finding.source, finding.severity) == (source, severity))
+    };
+    let is_invalid = options.strict && found(Source::Verdict, Severity::Invalid);
+    match () {
+        () if is_invalid || found(Source::Requirement, Severity::Fail) => Status::No,
+        () if found(Source::Requirement, Severity::Unknown) => Status::CannotTell,
+        () => Status::Done,
+    }
 }
 
 impl Job<'_> {
@@ -191,11 +199,11 @@ impl Job<'_> {
         };
         let observer = ConsoleObserver::new(request.profile.verbose);
         let (result, errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks);
+        let judge = || judged(&result, &request.options);
         let status = match () {
             () if !errors.is_empty() => Status::Failed,
-            () if !has_figures(&result) => signals.status_without_results().unwrap_or(Status::Done),
-            () if request.options.strict && is_invalid(&result) => Status::No,
-            () => Status::Done,
+            () if !has_figures(&result) => signals.status_without_results().unwrap_or_else(judge),
+            () => judge(),
         };
         self.report(&result, &errors, status)
     }

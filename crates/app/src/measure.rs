@@ -100,10 +100,11 @@ impl<'a> Measurement<'a> {
         observer.tell(&record, &mut result);
         result.notes.extend(hold.as_ref().map(latency_note));
         result.notes.extend(stream.as_ref().and_then(live::dropped));
-        stats::verdict::judge(&mut result);
+        rules::verdict::judge(&mut result);
         if let Some(stated) = &self.request.options.expect {
-            stats::expect::judge(&mut result, stated);
+            rules::expect::judge(&mut result, stated);
         }
+        rules::require::judge(&mut result, &self.request.options.requirements);
         if let Some(stream) = stream {
             live::end(stream, &result);
         }

@@ -4,7 +4,7 @@ pub(crate) mod folder;
 
 use crate::Invocation;
 use crate::interrupt::{self, Signals};
-use crate::load::{is_invalid, protected};
+use crate::load::{judged, protected};
 use crate::machine_runner::MachineRunner;
 use crate::output::{print, say, say_each};
 use crate::show;
@@ -167,12 +167,12 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
         signals: &signals,
         part: &part,
         program,
-        is_any_invalid: false,
+        judged: Status::Done,
         ran: false,
     };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
-    let is_any_invalid = keeper.is_any_invalid;
-    finish(&ending, &sweep, &folder, &signals, first.request.options.strict && is_any_invalid)
+    let judged = keeper.judged;
+    finish(&ending, &sweep, &folder, &signals, judged)
 }
 
 /// Every check of every point passes before the first byte is written.
@@ -303,7 +303,7 @@ fn length(time: Duration) -> String {
     }
 }
 
-fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, is_strict_and_invalid: bool) -> Status {
+fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, judged: Status) -> Status {
     let mut text = Vec::new();
     let summary = match folder.kind() {
         Kind::Sweep => report::sweep::summary(sweep, &mut text),
@@ -326,7 +326,7 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, is
     if failed > 0 {
         return fail(&format!("{failed} runs failed"));
     }
-    printed(written, if is_strict_and_invalid { Status::No } else { status })
+    printed(written, if judged == Status::Done { status } else { judged })
 }
 
 /// Attends to a sweep: rests, runs the user's command, keeps results, prints a line for each run.
@@ -336,7 +336,8 @@ struct SweepRecorder<'a> {
     signals: &'a Signals,
     part: &'a RefCell<String>,
     program: String,
-    is_any_invalid: bool,
+    /// What `--strict` and `--require` make of the runs so far: the worst counts.
+    judged: Status,
     /// True once a run was made, so that a rest is due before the next.
     ran: bool,
 }
@@ -356,8 +357,12 @@ impl SweepObserver for SweepRecorder<'_> {
     }
 
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
-        self.is_any_invalid |= is_invalid(&result);
         let point = &self.request.points[step.point];
+        self.judged = match (self.judged, judged(&result, &point.request.options)) {
+            (Status::No, _) | (_, Status::No) => Status::No,
+            (Status::CannotTell, _) | (_, Status::CannotTell) => Status::CannotTell,
+            _ => Status::Done,
+        };
         let words = std::iter::once(self.program.clone()).chain(point.words.iter().cloned());
         let command_line = words.collect::<Vec<_>>().join(" ");
         let labels = point.request.options.labels.clone();

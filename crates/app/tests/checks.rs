@@ -1,5 +1,6 @@
 //! `diskspd check`: what it says of real files and devices, and that it leaves them alone.
 
+use model::check::Workload;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -34,8 +35,9 @@ fn a_file_is_checked_and_what_fails_is_the_exit_status() {
     assert!(has_row(&run, "pass", "target") && has_row(&run, "pass", "space"), "{run}");
     assert_eq!(findings(&place, "target")[0]["subject"], "a.dat");
     // Every question but those of SQL Server is answered.
-    for check in model::check::Check::ALL {
-        assert_eq!(findings(&place, check.name()).is_empty(), check.is_for_sql(), "{}", check.name());
+    for rule in rules::check::rules(Workload::Sql) {
+        let is_for_sql = rules::check::rules_of(Workload::Sql).iter().any(|other| other.name == rule.name);
+        assert_eq!(findings(&place, rule.name).is_empty(), is_for_sql, "{}", rule.name);
     }
     assert_eq!(std::fs::metadata(&file).expect("a file").modified().expect("a time"), before);
     let run = place.diskspd("check -c900000T a.dat").run();

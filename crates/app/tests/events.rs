@@ -128,9 +128,10 @@ fn a_stop_event_that_is_already_set_lets_nothing_be_measured() {
     let (stop, started) = (name(&place, "stop"), name(&place, "started"));
     let (held, announced) = (hold(&stop), hold(&started));
     held.set();
-    for words in ["-W1", "-W0"] {
+    // What was not measured cannot be held to anything.
+    for (words, status) in [("-W1", 0), ("-W0", 0), ("-W0 --require iops>1", 6)] {
         let run = reader(&place, words, &[("p", &stop), ("s", &started)]).run();
-        run.expect_status(0).expect_stdout(&[NOT_MEASURED]);
+        run.expect_status(status).expect_stdout(&[NOT_MEASURED]);
         assert!(!announced.is_set(), "nothing was started\n{run}");
     }
 }

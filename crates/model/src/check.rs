@@ -2,9 +2,10 @@
 
 use crate::environment::{Environment, TargetEnvironment};
 use crate::facts::{SystemFacts, TargetFacts};
+use crate::finding::{Finding, Severity};
 use crate::kernel_counters::DeviceCounters;
 use crate::record::CpuTimes;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -162,177 +163,6 @@ pub struct Activity {
     pub cpus: Vec<CpuTimes>,
 }
 
-/// A question that `diskspd check` answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Check {
-    /// Can the target be used at all?
-    Target,
-    /// Is there room for `-c`?
-    Space,
-    /// Is every RAID below whole?
-    Raid,
-    /// Has the file system counted errors?
-    FileSystemErrors,
-    /// Does the drive report wear or faults?
-    Smart,
-    /// Is the drive cool enough not to slow down?
-    Temperature,
-    /// Does the PCI Express link run at its full speed and width?
-    PcieLink,
-    /// Is background work running on the disks?
-    BackgroundWork,
-    /// Is background work due soon?
-    Timers,
-    /// Are others using the devices?
-    OtherIo,
-    /// Are others using the CPUs?
-    CpuLoad,
-    /// Do CPUs run at full speed?
-    Governor,
-    /// How long do idle CPUs take to wake up?
-    IdleStates,
-    /// How long do idle drives take to wake up?
-    DrivePowerStates,
-    /// Do cgroups limit this process?
-    CgroupLimits,
-    /// Is there memory for a run?
-    Memory,
-    /// Is an I/O scheduler active?
-    Scheduler,
-    /// Do partitions begin on a boundary of their disk?
-    Alignment,
-    /// Does the file system copy on write or compress?
-    CopyOnWrite,
-    /// Are all paths to the disk usable and optimized?
-    Paths,
-    /// Are the CPUs near the disk?
-    NumaDistance,
-    /// Can single writes be made durable without a flush?
-    Fua,
-    /// Is it a file system and kernel that SQL Server is supported and fast on?
-    SqlFileSystem,
-    /// Do reads update access times?
-    AccessTimes,
-    /// Is read-ahead large enough?
-    ReadAhead,
-    /// Does the sector size suit the database?
-    SectorSize,
-}
-
-impl Check {
-    /// All, in the order of reports.
-    pub const ALL: [Self; 26] = [
-        Self::Target,
-        Self::Space,
-        Self::Raid,
-        Self::FileSystemErrors,
-        Self::Smart,
-        Self::Temperature,
-        Self::PcieLink,
-        Self::BackgroundWork,
-        Self::Timers,
-        Self::OtherIo,
-        Self::CpuLoad,
-        Self::Governor,
-        Self::IdleStates,
-        Self::DrivePowerStates,
-        Self::CgroupLimits,
-        Self::Memory,
-        Self::Scheduler,
-        Self::Alignment,
-        Self::CopyOnWrite,
-        Self::Paths,
-        Self::NumaDistance,
-        Self::Fua,
-        Self::SqlFileSystem,
-        Self::AccessTimes,
-        Self::ReadAhead,
-        Self::SectorSize,
-    ];
-
-    /// Its name: lower-case words joined by hyphens. It never changes.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Target => "target",
-            Self::Space => "space",
-            Self::Raid => "raid",
-            Self::FileSystemErrors => "file-system-errors",
-            Self::Smart => "smart",
-            Self::Temperature => "temperature",
-            Self::PcieLink => "pcie-link",
-            Self::BackgroundWork => "background-work",
-            Self::Timers => "timers",
-            Self::OtherIo => "other-io",
-            Self::CpuLoad => "cpu-load",
-            Self::Governor => "governor",
-            Self::IdleStates => "idle-states",
-            Self::DrivePowerStates => "drive-power-states",
-            Self::CgroupLimits => "cgroup-limits",
-            Self::Memory => "memory",
-            Self::Scheduler => "scheduler",
-            Self::Alignment => "alignment",
-            Self::CopyOnWrite => "copy-on-write",
-            Self::Paths => "paths",
-            Self::NumaDistance => "numa-distance",
-            Self::Fua => "fua",
-            Self::SqlFileSystem => "sql-file-system",
-            Self::AccessTimes => "access-times",
-            Self::ReadAhead => "read-ahead",
-            Self::SectorSize => "sector-size",
-        }
-    }
-
-    /// True if it applies only to SQL Server.
-    pub fn is_for_sql(self) -> bool {
-        self >= Self::Fua
-    }
-}
-
-/// The answer to one question about one thing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The question.
-    pub check: Check,
-    /// A target's path, a device's name, or `machine`.
-    pub subject: String,
-    /// The answer.
-    pub outcome: Outcome,
-    /// The observation; for [`Outcome::Unknown`], the reason.
-    pub found: String,
-    /// The action to take.
-    pub advice: Option<String>,
-}
-
-/// Outcome of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// No problem found.
-    Pass,
-    /// Unknown.
-    Unknown,
-    /// Results may be worse than the target's best.
-    Warn,
-    /// A run is not possible, or would measure something broken.
-    Fail,
-}
-
-impl Outcome {
-    /// All, the most severe first.
-    pub const ALL: [Self; 4] = [Self::Fail, Self::Warn, Self::Unknown, Self::Pass];
-
-    /// The word in reports.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Unknown => "unknown",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
-    }
-}
-
 /// What `schema` says in every document of answers.
 pub const CHECK_SCHEMA: &str = "diskspd-check";
 
@@ -340,7 +170,7 @@ pub const CHECK_SCHEMA: &str = "diskspd-check";
 pub const CHECK_SCHEMA_VERSION: u32 = 2;
 
 /// All answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
     /// Always [`CHECK_SCHEMA`].
     pub schema: &'static str,
@@ -350,24 +180,34 @@ pub struct CheckReport {
     pub version: String,
     /// The workload that the targets are checked for.
     pub workload: Workload,
-    /// In the order of [`Check::ALL`].
+    /// In the order of the checks.
+    #[serde(serialize_with = "answers")]
     pub findings: Vec<Finding>,
 }
 
 impl CheckReport {
-    /// Number of findings with this outcome.
-    pub fn count(&self, outcome: Outcome) -> usize {
-        self.findings.iter().filter(|finding| finding.outcome == outcome).count()
+    /// Number of findings with this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A finding in the words of this document.
+#[derive(Serialize)]
+struct Answer<'a> {
+    check: &'a str,
+    subject: &'a str,
+    outcome: Severity,
+    found: &'a str,
+    advice: Option<&'a str>,
+}
 
-    #[test]
-    fn checks_are_listed_in_order_and_once() {
-        assert!(Check::ALL.is_sorted_by(|a, b| a < b));
-        assert!(Check::ALL.iter().filter(|check| check.is_for_sql()).count() == 5);
-    }
+fn answers<S: Serializer>(findings: &[Finding], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(findings.iter().map(|finding| Answer {
+        check: &finding.name,
+        subject: &finding.subject,
+        outcome: finding.severity,
+        found: &finding.figure,
+        advice: Some(finding.advice.as_str()).filter(|advice| !advice.is_empty()),
+    }))
 }

@@ -1,7 +1,8 @@
 //! The few figures by which runs are compared.
 
+use crate::finding::Severity;
+use crate::metric::Metric;
 use crate::units::mib;
-use crate::verdict::Severity;
 use serde::{Deserialize, Serialize};
 
 /// The figures of one timespan that sweeps, repeats and comparisons look at; made by `stats`.
@@ -67,17 +68,22 @@ impl Figure {
     pub const ALL: [Self; 7] =
         [Self::Iops, Self::MibPerS, Self::MeanLatency, Self::P50, Self::P99, Self::P999, Self::Cpu];
 
+    /// The metric that it is.
+    pub const fn metric(self) -> Metric {
+        match self {
+            Self::Iops => Metric::Iops,
+            Self::MibPerS => Metric::MibPerS,
+            Self::MeanLatency => Metric::Mean,
+            Self::P50 => Metric::P50,
+            Self::P99 => Metric::P99,
+            Self::P999 => Metric::P999,
+            Self::Cpu => Metric::Cpu,
+        }
+    }
+
     /// Its name on a command line.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "iops",
-            Self::MibPerS => "mib",
-            Self::MeanLatency => "mean",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-            Self::Cpu => "cpu",
-        }
+        self.metric().name()
     }
 
     /// The figure with this name.

@@ -1,6 +1,7 @@
 //! Limits that a load shall keep, and the highest rate that keeps them.
 
 use crate::headline::Headline;
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
 /// A figure that shall not be exceeded (`--limit`).
@@ -34,15 +35,20 @@ pub enum LimitFigure {
 impl LimitFigure {
     pub const ALL: [Self; 5] = [Self::Mean, Self::P50, Self::P99, Self::P999, Self::Cpu];
 
+    /// The metric that it is.
+    pub const fn metric(self) -> Metric {
+        match self {
+            Self::Mean => Metric::Mean,
+            Self::P50 => Metric::P50,
+            Self::P99 => Metric::P99,
+            Self::P999 => Metric::P999,
+            Self::Cpu => Metric::Cpu,
+        }
+    }
+
     /// Its name on a command line.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-            Self::Cpu => "cpu",
-        }
+        self.metric().name()
     }
 
     /// The figure with this name.

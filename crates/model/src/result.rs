@@ -8,6 +8,7 @@ use crate::course::{Section, Series};
 use crate::environment::{Environment, TargetEnvironment};
 use crate::expectation::Expectation;
 use crate::facts::{SystemFacts, TargetFacts};
+use crate::finding::Finding;
 use crate::kernel_counters::KernelCounters;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_message::KernelMessage;
@@ -130,6 +131,17 @@ pub struct TimeSpanResult {
     pub verdict: Option<Verdict>,
     /// How near it came to what was said of the storage (`--expect`).
     pub expectation: Option<Expectation>,
+    /// What became of each requirement (`--require`), in the order given; the subject is the requirement.
+    pub requirements: Vec<Finding>,
+}
+
+impl TimeSpanResult {
+    /// All that was found, by whichever rules.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let verdict = self.verdict.iter().flat_map(|verdict| &verdict.findings);
+        let expectation = self.expectation.iter().flat_map(|expectation| &expectation.findings);
+        verdict.chain(expectation).chain(&self.requirements)
+    }
 }
 
 /// How a timespan ended.

@@ -5,7 +5,6 @@
 //! This crate makes no system call, reads no clock, and draws no random number.
 
 mod alignment;
-mod check;
 mod content;
 mod delete_after;
 mod device_guard;
@@ -39,7 +38,6 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use check::check;
 pub use device_guard::scratch_name;
 pub use explain::explain;
 pub use findings::{Refusal, RefusalKind};
@@ -47,6 +45,8 @@ pub use limits::check_size;
 pub use placement::check_affinity;
 pub use precondition::precondition;
 pub use questions::questions;
+pub use space::{NewFile, shortages};
+pub use words::path as quoted_path;
 
 use files::Files;
 use findings::Findings;

@@ -2,6 +2,7 @@
 
 use crate::findings::{Findings, RefusalKind};
 use crate::words;
+use model::facts::FileSystem;
 use model::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -19,12 +20,36 @@ struct Device {
     files: BTreeMap<String, u64>,
 }
 
+/// A file that would be made, or grow.
+#[derive(Clone, Debug)]
+pub struct NewFile<'a> {
+    /// Number of the device of its file system.
+    pub device: u64,
+    /// Its file system.
+    pub file_system: &'a FileSystem,
+    /// As messages name it.
+    pub name: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// How many of them are allocated already.
+    pub allocated_bytes: u64,
+}
+
+/// What does not fit: a message for each file system.
+pub fn shortages<'a>(files: impl IntoIterator<Item = NewFile<'a>>) -> Vec<String> {
+    let mut space = Space::default();
+    for NewFile { device, file_system, name, size_bytes, allocated_bytes } in files {
+        space.add(device, file_system, name, size_bytes, allocated_bytes);
+    }
+    space.shortages().collect()
+}
+
 impl Space {
     /// Counts a file of `size_bytes`, of which `allocated_bytes` are allocated already.
     pub(crate) fn add(
         &mut self,
         device: u64,
-        file_system: &model::facts::FileSystem,
+        file_system: &FileSystem,
         name: String,
         size_bytes: u64,
         allocated_bytes: u64,
@@ -41,15 +66,15 @@ impl Space {
 
     /// Refuses what does not fit.
     pub(crate) fn check(&self, findings: &mut Findings) {
-        for device in self.devices.values() {
+        self.shortages().for_each(|shortage| findings.refuse_file(RefusalKind::Impossible, shortage));
+    }
+
+    fn shortages(&self) -> impl Iterator<Item = String> {
+        self.devices.values().filter_map(|device| {
             let needed = device.files.values().fold(0, |sum: u64, &more| sum.saturating_add(more));
-            if needed <= device.free_bytes {
-                continue;
-            }
             let growing = device.files.iter().filter(|(_, more)| **more > 0);
             let names: Vec<String> = growing.map(|(name, _)| name.clone()).collect();
-            findings.refuse_file(
-                RefusalKind::Impossible,
+            (needed > device.free_bytes).then(|| {
                 format!(
                     "no space for {}: {} needed, {} free on its {} file system ({} short)",
                     words::list(&names),
@@ -57,16 +82,15 @@ impl Space {
                     Bytes(device.free_bytes),
                     device.file_system,
                     words::count(needed - device.free_bytes, "byte")
-                ),
-            );
-        }
+                )
+            })
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::facts::FileSystem;
 
     fn refusals(files: &[(u64, &str, u64, u64)], free_bytes: u64) -> Vec<String> {
         let file_system = FileSystem { name: "ext4".to_owned(), free_bytes, ..FileSystem::default() };

@@ -34,7 +34,7 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
 }
 
 /// A path in quotes, and where it leads if that is elsewhere.
-pub(crate) fn path(path: &Path, facts: &TargetFacts) -> String {
+pub fn path(path: &Path, facts: &TargetFacts) -> String {
     match &facts.resolved {
         Some(resolved) => format!("'{}' (a symbolic link to '{}')", path.display(), resolved.display()),
         None => format!("'{}'", path.display()),

@@ -2,32 +2,35 @@
 
 use crate::foreign;
 use crate::plain_table::PlainTable;
-use model::check::{CheckReport, Finding, Outcome};
+use model::check::CheckReport;
+use model::finding::{Finding, Severity};
 use std::io::{self, Write};
+
+/// What checks answer, the most severe first.
+const OUTCOMES: [Severity; 4] = [Severity::Fail, Severity::Warn, Severity::Unknown, Severity::Pass];
 
 /// Writes all of it.
 pub fn text(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
     let mut table = PlainTable::new(["RESULT", "CHECK", "OF", "FOUND"], []);
     for finding in &report.findings {
-        let Finding { check, subject, outcome, found, .. } = finding;
-        table.add([outcome.word().to_owned(), check.name().to_owned(), shown(subject)?, shown(found)?]);
+        let Finding { name, subject, severity, figure, .. } = finding;
+        table.add([severity.name().to_owned(), name.clone(), shown(subject)?, shown(figure)?]);
     }
     for line in table.lines() {
         writeln!(out, "{}", line.trim_start())?;
     }
-    let advised: Vec<(&Finding, &String)> =
-        report.findings.iter().filter_map(|finding| Some((finding, finding.advice.as_ref()?))).collect();
+    let advised: Vec<&Finding> = report.findings.iter().filter(|finding| !finding.advice.is_empty()).collect();
     if !advised.is_empty() {
         writeln!(out, "\nWhat to do:")?;
     }
-    for wanted in [Outcome::Fail, Outcome::Warn] {
-        for (finding, advice) in advised.iter().filter(|(finding, _)| finding.outcome == wanted) {
-            let Finding { check, subject, outcome, .. } = finding;
-            writeln!(out, "  {} {} of {}: {advice}", outcome.word(), check.name(), shown(subject)?)?;
+    for wanted in [Severity::Fail, Severity::Warn] {
+        for finding in advised.iter().filter(|finding| finding.severity == wanted) {
+            let Finding { name, subject, severity, advice, .. } = finding;
+            writeln!(out, "  {} {name} of {}: {advice}", severity.name(), shown(subject)?)?;
         }
     }
     let counts: Vec<String> =
-        Outcome::ALL.iter().map(|outcome| format!("{} {}", report.count(*outcome), outcome.word())).collect();
+        OUTCOMES.iter().map(|outcome| format!("{} {}", report.count(*outcome), outcome.name())).collect();
     writeln!(out, "\n{}", counts.join(", "))
 }
 
@@ -41,22 +44,25 @@ fn shown(text: &str) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::check::{CHECK_SCHEMA, CHECK_SCHEMA_VERSION, Check, Workload};
+    use model::check::{CHECK_SCHEMA, CHECK_SCHEMA_VERSION, Workload};
+    use model::finding::Source;
 
     #[test]
     fn a_table_advice_and_counts() {
-        let finding = |check, subject: &str, outcome, found: &str, advice: Option<&str>| Finding {
-            check,
+        let finding = |name: &str, subject: &str, severity, figure: &str, advice: &str| Finding {
+            name: name.to_owned(),
+            severity,
             subject: subject.to_owned(),
-            outcome,
-            found: found.to_owned(),
-            advice: advice.map(str::to_owned),
+            figure: figure.to_owned(),
+            value: None,
+            advice: advice.to_owned(),
+            source: Source::Check,
         };
         let findings = vec![
-            finding(Check::Target, "a\n.dat", Outcome::Pass, "a file", None),
-            finding(Check::Scheduler, "sda", Outcome::Warn, "bfq", Some("use none")),
-            finding(Check::Raid, "md0", Outcome::Fail, "degraded", Some("mend it")),
-            finding(Check::Smart, "sda", Outcome::Unknown, "only root may ask", None),
+            finding("target", "a\n.dat", Severity::Pass, "a file", ""),
+            finding("scheduler", "sda", Severity::Warn, "bfq", "use none"),
+            finding("raid", "md0", Severity::Fail, "degraded", "mend it"),
+            finding("smart", "sda", Severity::Unknown, "only root may ask", ""),
         ];
         let report = CheckReport {
             schema: CHECK_SCHEMA,

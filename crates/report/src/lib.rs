@@ -33,6 +33,7 @@ pub mod preset;
 mod read;
 pub mod recording;
 pub mod repeat;
+mod requirement_block;
 mod slowest_table;
 pub mod sweep;
 mod system;

@@ -3,10 +3,10 @@
 use crate::figure_words::{cell, label};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
+use model::finding::{Finding, Severity, Source};
 use model::headline::{Figure, Headline};
 use model::preset::{PresetRun, PresetTable};
 use model::result::{RunResult, TimeSpanResult};
-use model::verdict::{Finding, Severity};
 use std::io::{self, Write};
 
 /// The table of the run's preset, and what makes its figures doubtful; nothing of a run without one.
@@ -88,13 +88,17 @@ fn desktop(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::R
     table.write(out)
 }
 
-/// What is graver than a note, each with the loads that it was found in.
+/// What the verdicts say that is graver than a note, and requirements that are not known to be met, each with the loads
+/// that it was found in.
 fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut found: Vec<(&Finding, Vec<&str>)> = Vec::new();
     for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
-        let findings = span_result.verdict.iter().flat_map(|verdict| &verdict.findings);
-        for finding in findings.filter(|finding| finding.severity != Severity::Note) {
-            match found.iter_mut().find(|(other, _)| other.name == finding.name) {
+        let is_shown = |finding: &&Finding| match finding.source {
+            Source::Requirement => finding.severity != Severity::Pass,
+            _ => finding.severity > Severity::Note && finding.source == Source::Verdict,
+        };
+        for finding in span_result.findings().filter(is_shown) {
+            match found.iter_mut().find(|(other, _)| shown_name(other) == shown_name(finding)) {
                 Some((_, loads)) if loads.contains(&name.as_str()) => {}
                 Some((_, loads)) => loads.push(name),
                 None => found.push((finding, vec![name])),
@@ -105,7 +109,12 @@ fn findings(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::
         if index == 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{} {} ({}): {}", finding.severity, finding.name, loads.join("; "), finding.figure)?;
+        writeln!(out, "{} {} ({}): {}", finding.severity, shown_name(finding), loads.join("; "), finding.figure)?;
     }
     Ok(())
+}
+
+/// The name of a rule, or the requirement.
+fn shown_name(finding: &Finding) -> &str {
+    if finding.source == Source::Requirement { &finding.subject } else { &finding.name }
 }

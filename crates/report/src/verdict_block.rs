@@ -3,7 +3,8 @@
 //! Its lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 
 use crate::foreign;
-use model::verdict::{Finding, Severity, Verdict};
+use model::finding::{Finding, Severity};
+use model::verdict::Verdict;
 use std::io::{self, Write};
 
 /// What the head line says where nothing is worse than a note.
@@ -12,8 +13,8 @@ pub(crate) const SOUND: &str = "no conditions found that invalidate or bias the 
 /// The block, beginning with an empty line: a head line, then two lines for each finding.
 pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
     let head = match verdict.severity() {
-        Some(severity @ (Severity::Invalid | Severity::Warn)) => severity.word(),
-        Some(Severity::Note) | None => SOUND,
+        Some(severity) if severity > Severity::Note => severity.word(),
+        _ => SOUND,
     };
     writeln!(out, "\nVerdict: {head}")?;
     verdict.findings.iter().try_for_each(|found| finding(out, found))

@@ -6,6 +6,7 @@ use model::expectation::Stated;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
 use model::profile::{Profile, ResultFormat, TimeSpan};
+use model::requirement::Requirement;
 use settings::{LINUX_IN_TIME_SPAN, TIME_SPAN};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -217,7 +218,7 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// `--live`, `--live-json` and `--metrics`, which show latencies: as `-L`.
+    /// `--live`, `--live-json` and `--metrics`, which show latencies, and `--require`, which judges them: as `-L`.
     pub(crate) fn measure_latency(&mut self) {
         self.settings.measure_latency = true;
         self.given.insert("MeasureLatency");
@@ -272,6 +273,8 @@ pub struct RunOptions {
     pub hold_latency: bool,
     /// `--expect`: the rated limits of the storage.
     pub expect: Option<Box<Stated>>,
+    /// `--require`: what every timespan must keep.
+    pub requirements: Vec<Requirement>,
     /// `--strict`: figures that are not what they claim to be are a failure.
     pub strict: bool,
     /// `--plan`: print what would be done and stop.

@@ -29,6 +29,7 @@ mod outputs;
 mod performance_counter;
 pub mod preset;
 pub mod report_command;
+mod requirement;
 pub mod size;
 pub mod sweep;
 mod targets;

@@ -14,7 +14,6 @@ pub mod device_course;
 pub mod device_rates;
 mod distribution;
 mod durability;
-pub mod expect;
 mod flushes;
 mod headline;
 mod intervals;
@@ -37,7 +36,6 @@ mod steadiness;
 pub mod steady_state;
 pub mod sweep;
 mod time_span;
-pub mod verdict;
 
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};

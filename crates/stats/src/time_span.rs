@@ -55,6 +55,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         kernel_events: None,
         verdict: None,
         expectation: None,
+        requirements: Vec::new(),
     }
 }
 

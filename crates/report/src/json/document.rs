@@ -8,6 +8,7 @@ use model::course::Series;
 use model::environment::{Environment, TargetEnvironment};
 use model::expectation::Expectation;
 use model::facts::{SystemFacts, TargetFacts};
+use model::finding::Finding;
 use model::kernel_events::KernelEvents;
 use model::kernel_message::KernelMessage;
 use model::note::Note;
@@ -19,7 +20,6 @@ use model::result::{
     MixedCores, Percentile, Summary, ThreadWaits, Tool, Totals,
 };
 use model::slow_io::SlowIo;
-use model::verdict::Finding;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -138,6 +138,9 @@ pub(super) struct TimeSpan<'a> {
     /// How near it came to what was said of the storage (`--expect`); null = nothing was said.
     #[serde(default)]
     pub(super) expectation: Option<Cow<'a, Expectation>>,
+    /// What became of each requirement (`--require`), in the order given.
+    #[serde(default)]
+    pub(super) requirements: Cow<'a, [Finding]>,
 }
 
 /// A verdict.

@@ -60,6 +60,7 @@ impl From<TimeSpan<'_>> for TimeSpanResult {
             kernel_events: time_span.kernel_events.map(Cow::into_owned),
             verdict: time_span.verdict.map(|judged| Verdict { findings: judged.findings.into_owned() }),
             expectation: time_span.expectation.map(Cow::into_owned),
+            requirements: time_span.requirements.into_owned(),
         }
     }
 }

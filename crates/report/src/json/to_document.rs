@@ -8,13 +8,14 @@ use super::document::{
 use super::histogram::{Buckets, CoarseBuckets};
 use super::{SCHEMA, SCHEMA_VERSION};
 use model::course::{Section, SectionFigures};
+use model::finding::Severity;
 use model::note::Note;
 use model::result::{
     Directions, DistributionUse, LatencyDistribution, LoadLoop, Measured, OpenLoop, Row, RowBuckets, RunResult,
     Submissions, TimeSpanResult,
 };
 use model::units::UnixTime;
-use model::verdict::{Severity, Verdict};
+use model::verdict::Verdict;
 use std::borrow::Cow::Borrowed;
 use std::collections::BTreeSet;
 
@@ -82,6 +83,7 @@ fn time_span(span_result: &TimeSpanResult) -> TimeSpan<'_> {
         kernel_events,
         verdict,
         expectation,
+        requirements,
     } = span_result;
     TimeSpan {
         outcome: *outcome,
@@ -95,15 +97,16 @@ fn time_span(span_result: &TimeSpanResult) -> TimeSpan<'_> {
         summary: stats::summary(span_result),
         verdict: verdict.as_ref().map(judged),
         expectation: expectation.as_ref().map(Borrowed),
+        requirements: Borrowed(requirements),
     }
 }
 
 fn judged(verdict: &Verdict) -> Judged<'_> {
     let level = match verdict.severity() {
-        None => Level::Ok,
+        None | Some(Severity::Pass | Severity::Unknown) => Level::Ok,
         Some(Severity::Note) => Level::Note,
         Some(Severity::Warn) => Level::Warn,
-        Some(Severity::Invalid) => Level::Invalid,
+        Some(Severity::Fail | Severity::Invalid) => Level::Invalid,
     };
     Judged { level, findings: Borrowed(&verdict.findings) }
 }

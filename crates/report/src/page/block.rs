@@ -4,7 +4,7 @@ use super::chart::Chart;
 use super::charts::{Absent, Shown};
 use super::image::{Room, svg_for_page};
 use super::palette::{self, Swatch};
-use model::verdict::Severity;
+use model::finding::Severity;
 use serde::Serialize;
 use std::io;
 
@@ -98,9 +98,9 @@ pub(super) enum Tone {
 impl Tone {
     pub(super) fn of(severity: Option<Severity>) -> Self {
         match severity {
-            Some(Severity::Invalid) => Self::Bad,
-            Some(Severity::Warn) => Self::Warn,
-            Some(Severity::Note) | None => Self::Good,
+            Some(Severity::Invalid | Severity::Fail) => Self::Bad,
+            Some(Severity::Warn | Severity::Unknown) => Self::Warn,
+            Some(Severity::Note | Severity::Pass) | None => Self::Good,
         }
     }
 }

@@ -7,12 +7,14 @@ use super::foreign_text::{text, text_of_path};
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use crate::recording::Recording;
+use crate::requirement_block;
 use crate::verdict_block::SOUND;
 use model::confidence::HalfWidths;
+use model::finding::{Finding, Severity};
 use model::profile::TimeSpan;
 use model::result::{Directions, Ending, LatencyDistribution, LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::units::mib;
-use model::verdict::{Severity, Verdict};
+use model::verdict::Verdict;
 use stats::NAMED_PERCENTILES;
 use std::io;
 
@@ -58,6 +60,7 @@ pub(super) fn time_span(
         first.push(failure("An error ended the timespan", &span_result.errors));
     }
     first.extend(span_result.verdict.as_ref().map(verdict));
+    first.extend(requirements(&span_result.requirements));
     let Some(measured) = &span_result.measured else {
         if span_result.errors.is_empty() {
             first.push(failure("Nothing was measured", &[ended(span_result.outcome).to_owned()]));
@@ -108,21 +111,34 @@ const fn ended(outcome: Ending) -> &'static str {
 pub(super) fn verdict(verdict: &Verdict) -> Block {
     let severity = verdict.severity();
     let headline = match severity {
-        Some(Severity::Invalid) => "INVALID: the results are not valid".to_owned(),
+        Some(Severity::Invalid | Severity::Fail) => "INVALID: the results are not valid".to_owned(),
         Some(Severity::Warn) => "WARN: something other than the target affected the results".to_owned(),
-        Some(Severity::Note) | None => format!("Sound: {SOUND}"),
+        Some(Severity::Note | Severity::Unknown | Severity::Pass) | None => format!("Sound: {SOUND}"),
     };
-    let findings = verdict.findings.iter().map(|finding| Found {
+    let findings = verdict.findings.iter().map(|finding| found(finding, &finding.name)).collect();
+    Block::Verdict(Banner { tone: Tone::of(severity), headline, findings })
+}
+
+/// What became of the requirements, if there were any.
+fn requirements(requirements: &[Finding]) -> Option<Block> {
+    let tone = requirements.iter().map(|finding| Tone::of(Some(finding.severity))).max()?;
+    let headline = format!("Requirements: {}", requirement_block::summary(requirements));
+    let findings = requirements.iter().map(|finding| found(finding, &finding.subject)).collect();
+    Some(Block::Verdict(Banner { tone, headline, findings }))
+}
+
+/// A line of a banner.
+fn found(finding: &Finding, name: &str) -> Found {
+    Found {
         tone: match finding.severity {
             Severity::Note => Tone::Plain,
             graver => Tone::of(Some(graver)),
         },
         word: finding.severity.word().to_owned(),
-        name: text(finding.name.as_bytes()),
+        name: text(name.as_bytes()),
         figure: text(finding.figure.as_bytes()),
         advice: text(finding.advice.as_bytes()),
-    });
-    Block::Verdict(Banner { tone: Tone::of(severity), headline, findings: findings.collect() })
+    }
 }
 
 /// The figures that are quoted, with half their intervals.

@@ -7,12 +7,12 @@ use super::foreign_text::{quoted, text};
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::run::time_span;
 use crate::sweep::{dashed, edge, names};
+use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::LimitFound;
 use model::result::RunResult;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome};
 use model::units::mib;
-use model::verdict::Severity;
 use std::io;
 
 /// Series of depths that have charts; more would hide the answer.

@@ -9,9 +9,10 @@ use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::expectation::{Ceiling, Expectation};
+use model::finding::Finding;
 use model::result::{Directions, FlushFigures, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
 use model::units::mib;
-use model::verdict::{Finding, Verdict};
+use model::verdict::Verdict;
 use std::fmt::Display;
 use std::io;
 
@@ -66,7 +67,11 @@ pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_
         let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
-        span_result.expectation.as_ref().map_or(Ok(()), |expectation| self::expectation(xml, expectation))
+        span_result.expectation.as_ref().map_or(Ok(()), |expectation| self::expectation(xml, expectation))?;
+        if span_result.requirements.is_empty() {
+            return Ok(());
+        }
+        xml.inside("Requirements", &[], |xml| span_result.requirements.iter().try_for_each(|found| finding(xml, found)))
     })
 }
 
@@ -75,13 +80,17 @@ fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
 }
 
 fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
-    let Finding { name, severity, figure, value, advice } = found;
+    // The element around it tells the source.
+    let Finding { name, severity, subject, figure, value, advice, source: _ } = found;
     let value = value.map(|value| value.to_string());
     let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
+    if !subject.is_empty() {
+        attributes.push(("Subject", subject));
+    }
     attributes.extend(value.as_ref().map(|value| ("Value", value as &dyn Display)));
     xml.inside("Finding", &attributes, |xml| {
         xml.element("Figure", figure)?;
-        xml.element("Advice", advice)
+        if advice.is_empty() { Ok(()) } else { xml.element("Advice", advice) }
     })
 }
 

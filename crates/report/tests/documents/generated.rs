@@ -3,6 +3,7 @@
 use model::affinity::compact;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::facts::SystemFacts;
+use model::finding::{Finding, Severity, Source};
 use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents};
 use model::note::Note;
 use model::packed_counts::PackedCounts;
@@ -19,7 +20,7 @@ use model::result::{DistributionUse, RunResult};
 use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
-use model::verdict::{Finding, Severity, Verdict};
+use model::verdict::Verdict;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -130,6 +131,7 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
         let Some(measured) = &mut span_result.measured else { continue };
         span_result.verdict = (span.outcome > 0).then(|| verdict(span));
         span_result.expectation = span.waits[4].is_multiple_of(3).then(|| expectation(span));
+        span_result.requirements = requirements(span);
         if span.has_distribution {
             measured.distributions = vec![distribution(span)];
             measured.rows.iter_mut().filter(|row| row.target == 0).for_each(|row| row.distribution = Some(0));
@@ -359,11 +361,13 @@ fn kernel_events(span: &Span) -> KernelEvents {
 /// No finding, or one of each severity.
 fn verdict(span: &Span) -> Verdict {
     let finding = |severity: Severity| Finding {
-        name: format!("a-{}-rule", severity.word().to_lowercase()),
+        name: format!("a-{}-rule", severity.name()),
         severity,
+        subject: if severity == Severity::Warn { "c.dat & <b>".to_owned() } else { String::new() },
         figure: "12.5 % of 'a & <b>: c.dat' | is".to_owned(),
         value: span.waits[6].is_multiple_of(2).then_some(12.5),
         advice: "do \"this\": or that".to_owned(),
+        source: Source::Verdict,
     };
     let severities: &[Severity] = if span.waits[5].is_multiple_of(2) { &[] } else { &Severity::ALL };
     Verdict { findings: severities.iter().copied().map(finding).collect() }
@@ -379,7 +383,31 @@ fn expectation(span: &Span) -> Expectation {
         ceiling("vm-iops", CeilingUnit::IosPerSecond, 1920.0, false),
         ceiling("small-random-writes", CeilingUnit::BytesPerSecond, 337.5e6, true),
     ];
-    Expectation { ceilings, binding: "vm-iops".to_owned(), findings: verdict(span).findings }
+    Expectation { ceilings, binding: "vm-iops".to_owned(), findings: from(Source::Expectation, verdict(span)) }
+}
+
+/// Findings of another source.
+fn from(source: Source, verdict: Verdict) -> Vec<Finding> {
+    verdict.findings.into_iter().map(|finding| Finding { source, ..finding }).collect()
+}
+
+/// None, or one with each outcome.
+fn requirements(span: &Span) -> Vec<Finding> {
+    let requirement = |(severity, typed, value): (Severity, &str, Option<f64>)| Finding {
+        name: "requirement".to_owned(),
+        severity,
+        subject: typed.to_owned(),
+        figure: "p99 was 12.5 ms".to_owned(),
+        value,
+        advice: if severity == Severity::Fail { "look at the verdict".to_owned() } else { String::new() },
+        source: Source::Requirement,
+    };
+    let all = [
+        (Severity::Pass, "iops>=5K", Some(5120.5)),
+        (Severity::Fail, "p99<10ms", Some(12_500_000.0)),
+        (Severity::Unknown, "max < 1s", None),
+    ];
+    if span.waits[3].is_multiple_of(2) { Vec::new() } else { all.map(requirement).into() }
 }
 
 /// A list with a hole, cut off after 60 percent.

@@ -1,16 +1,19 @@
 //! The verdict in a report.
 
 use crate::support::{mix_run, part, report};
+use model::finding::{Finding, Severity, Source};
 use model::note::Note;
-use model::verdict::{Finding, Severity, Verdict};
+use model::verdict::Verdict;
 
 fn finding(severity: Severity, figure: &str) -> Finding {
     Finding {
         name: "a-rule".to_owned(),
         severity,
+        subject: String::new(),
         figure: figure.to_owned(),
         value: None,
         advice: "do something".to_owned(),
+        source: Source::Verdict,
     }
 }
 

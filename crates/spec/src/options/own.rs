@@ -3,7 +3,7 @@
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Fault, Given};
-use crate::expect;
+use crate::{expect, requirement};
 
 /// What our own options share.
 pub(super) const OWN: OptionRow = OptionRow {
@@ -103,6 +103,29 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         example: "--hold-latency",
         apply: |builder, _| {
             builder.options.hold_latency = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--require",
+        value: "=<metric><operator><bound>",
+        kind: Kind::Value,
+        repeat: Repeat::Accumulates,
+        short: "exit with status 4 unless every timespan meets this bound, as in p99<10ms",
+        long: "Metrics: iops, mib (MiB/s), mean, p50, p90, p99, p99.9 and max of the latency, and cpu (mean of all CPUs \
+               in percent), each over reads and writes together. Operators: <, <=, > and >=. Latencies need a unit (ns, \
+               us, ms, s, m, h); iops takes K and M (decimal). May be given again for other bounds. Results list each \
+               requirement with PASS, FAIL or UNKNOWN after the verdict. The exit status is 4 if one fails, 6 if one \
+               could not be measured, and 1 if the run fails. Latency bounds measure latencies as with -L. Quote the \
+               value: < and > are special to shells.",
+        example: "--require=p99<10ms",
+        apply: |builder, given| {
+            let requirement = requirement::parse(given.value)?;
+            if requirement.metric.needs_latency() {
+                builder.overrides.measure_latency();
+            }
+            builder.options.requirements.push(requirement);
             Ok(())
         },
         ..OWN

@@ -5,6 +5,7 @@ use super::verdict_block;
 use crate::expectation_block::{CEILING, ESTIMATE, HEAD};
 use crate::read::{ReadError, number};
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
+use model::finding::Source;
 
 pub(super) fn is_header(line: Line<'_>) -> bool {
     line.text.starts_with(HEAD)
@@ -19,7 +20,7 @@ pub(super) fn read(head: Line<'_>, lines: &mut Lines<'_>) -> Result<Expectation,
         lines.take();
         ceilings.push(ceiling(line, &line.text[begin.len()..])?);
     }
-    Ok(Expectation { ceilings, binding, findings: verdict_block::read(lines)?.findings })
+    Ok(Expectation { ceilings, binding, findings: verdict_block::findings(lines, Source::Expectation)? })
 }
 
 /// `vm-iops: 1440.00 of 1920.00 I/O per s, 75.0 %`

@@ -16,6 +16,7 @@ mod latency_table;
 mod lines;
 mod load_loop;
 mod machine;
+mod requirement_block;
 mod results;
 mod system;
 mod verdict_block;

@@ -4,7 +4,7 @@ use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
 use super::{
     Report, confidence, cpu_table, distribution_list, echo, event_table, expectation_block, flush_lines, io_table,
-    latency_table, load_loop, verdict_block, wait_table,
+    latency_table, load_loop, requirement_block, verdict_block, wait_table,
 };
 use crate::load_loop::RESPONSE_TIME;
 use crate::read::distributions::Distributions;
@@ -93,6 +93,7 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
         _ if expectation_block::is_header(line) => {
             parts.span_result.expectation = Some(expectation_block::read(line, lines)?);
         }
+        _ if requirement_block::is_header(line) => parts.span_result.requirements = requirement_block::read(lines)?,
         _ if latency_table::is_header(line) => {
             let columns = latency_table::read(lines)?;
             if title.as_deref() == Some(RESPONSE_TIME) {

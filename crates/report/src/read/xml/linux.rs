@@ -5,6 +5,7 @@ use super::statistics;
 use crate::read::{ReadError, number};
 use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
+use model::finding::{Finding, Severity, Source};
 use model::note::Note;
 use model::plan::EngineKind;
 use model::profile::RateProcess;
@@ -13,7 +14,7 @@ use model::result::{
     TimeSpanResult,
 };
 use model::units::bytes_of_mib;
-use model::verdict::{Finding, Severity, Verdict};
+use model::verdict::Verdict;
 
 const ENGINES: [EngineKind; 5] =
     [EngineKind::Synchronous, EngineKind::IoUring, EngineKind::LinuxAio, EngineKind::MemoryMapped, EngineKind::Null];
@@ -39,6 +40,9 @@ pub(super) fn read(
     span_result.engines.extend(linux.children("Engine").filter_map(engine));
     span_result.verdict = linux.child("Verdict").map(verdict).transpose()?;
     span_result.expectation = linux.child("Expectation").map(expectation).transpose()?;
+    if let Some(requirements) = linux.child("Requirements") {
+        span_result.requirements = findings(requirements, Source::Requirement)?;
+    }
     if let Some(measured) = &mut span_result.measured {
         measured.is_partial = linux.is_true("Partial");
         for target in linux.children("TargetLatency") {
@@ -53,19 +57,21 @@ pub(super) fn read(
 }
 
 fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
-    Ok(Verdict { findings: findings(element)? })
+    Ok(Verdict { findings: findings(element, Source::Verdict)? })
 }
 
-fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
+fn findings(element: Element<'_, '_>, source: Source) -> Result<Vec<Finding>, ReadError> {
     let finding = |element: Element<'_, '_>| {
         let word = element.attribute("Severity").unwrap_or_default();
         let unknown = || element.error(format!("Finding: unknown severity '{}'", number::shown(word)));
         Ok(Finding {
             name: element.attribute("Name").unwrap_or_default().to_owned(),
             severity: Severity::from_word(word).ok_or_else(unknown)?,
+            subject: element.attribute("Subject").unwrap_or_default().to_owned(),
             figure: element.child_text("Figure").unwrap_or_default().to_owned(),
             value: element.real_attribute("Value")?,
             advice: element.child_text("Advice").unwrap_or_default().to_owned(),
+            source,
         })
     };
     element.children("Finding").map(finding).collect()
@@ -88,7 +94,7 @@ fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
     Ok(Expectation {
         ceilings: element.children("Ceiling").map(ceiling).collect::<Result<_, ReadError>>()?,
         binding: element.attribute("Binding").unwrap_or_default().to_owned(),
-        findings: findings(element)?,
+        findings: findings(element, Source::Expectation)?,
     })
 }
 

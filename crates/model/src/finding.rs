@@ -1,0 +1,117 @@
+//! What a rule found: in a result, or before a run. Made by `rules`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// The rule's name: lower-case words joined by hyphens. It never changes.
+    pub name: String,
+    /// How severe it is.
+    pub severity: Severity,
+    /// What it is about: a target's path, a device's name, a requirement as typed; empty = the whole run.
+    #[serde(default)]
+    pub subject: String,
+    /// What was seen, with its figure, as a sentence without a full stop.
+    pub figure: String,
+    /// That figure as a number, in the unit that the rule's description names; `None` = there is
+    /// none, or it was read from a text.
+    pub value: Option<f64>,
+    /// What to do about it; empty = nothing.
+    pub advice: String,
+    /// Whose rule it is.
+    #[serde(default)]
+    pub source: Source,
+}
+
+/// Whose rule made a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The verdict's.
+    #[default]
+    Verdict,
+    /// That of the rated limits (`--expect`).
+    Expectation,
+    /// That of the requirements (`--require`).
+    Requirement,
+    /// That of `diskspd check`.
+    Check,
+}
+
+/// How severe a finding is, the mildest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing is wrong.
+    Pass,
+    /// It cannot be told.
+    Unknown,
+    /// The figures hold, but for less than a reader might think.
+    Note,
+    /// Something that is not the target is thought to move a headline figure by more than 2 %.
+    Warn,
+    /// A requirement is not met; or a run is not possible, or would measure something broken.
+    Fail,
+    /// The figures are not what they claim to be.
+    Invalid,
+}
+
+impl Severity {
+    /// All, the most severe first.
+    pub const ALL: [Self; 6] = [Self::Invalid, Self::Fail, Self::Warn, Self::Note, Self::Unknown, Self::Pass];
+
+    /// The word in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Invalid => "INVALID",
+            Self::Fail => "FAIL",
+            Self::Warn => "WARN",
+            Self::Note => "NOTE",
+            Self::Unknown => "UNKNOWN",
+            Self::Pass => "PASS",
+        }
+    }
+
+    /// The word in JSON and in the answers of `diskspd check`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Fail => "fail",
+            Self::Warn => "warn",
+            Self::Note => "note",
+            Self::Unknown => "unknown",
+            Self::Pass => "pass",
+        }
+    }
+
+    /// The severity with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.word() == word)
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn severities_are_known_by_their_words_and_ordered() {
+        for severity in Severity::ALL {
+            assert_eq!(Severity::from_word(severity.word()), Some(severity));
+            assert_eq!(severity.name().to_uppercase(), severity.word());
+        }
+        assert_eq!(Severity::from_word("invalid"), None);
+        assert!(Severity::ALL.is_sorted_by(|a, b| a > b));
+    }
+}

@@ -1,0 +1,203 @@
+//! CPU time that the run did not get.
+
+use super::{RuleContext, VerdictRule};
+use crate::rule::{Observation, percent};
+use model::finding::Severity;
+use model::note::Note;
+use model::plan::{EngineKind, Pace, WorkerPlan};
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "steal",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "steal time in /proc/stat as a share of all CPU time during the measurement, if above 2 %",
+        advice: "measure on a host, or at a time, where other virtual machines do not compete for the CPUs",
+        evaluate: steal,
+    },
+    VerdictRule {
+        name: "cpu-limited",
+        severity: Severity::Warn,
+        unit: "seconds",
+        computed_from: "throttled time of our cgroups (cpu.stat) during the measurement, if above 2 % of it (summed \
+                        over CPUs)",
+        advice: "raise or remove the CPU limit (cpu.max) of the cgroup or container",
+        evaluate: |context| cpu_limited(context).into_iter().collect(),
+    },
+    VerdictRule {
+        name: "cpu-bound",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "CPU time of the process (/proc/self/stat) plus the time that its threads waited for a CPU, as \
+                        a share of the measured time of its threads, if above 95 %. The finding also shows the share \
+                        of the CPU time spent in this program's own code: the part that another tool might save. Not \
+                        with `--sqpoll`, `--iopoll`, `-g`, `-i`, `--rate` or the null engine",
+        advice: "use more threads (-t), larger blocks or more CPUs: the CPUs, not the target, limit the rate",
+        evaluate: |context| cpu_bound(context).into_iter().collect(),
+    },
+];
+
+/// Share of its time that a thread may compute before it is taken for one that never waits.
+const BUSY: f64 = 0.95;
+
+/// Share of its time from which on a thread's own work may be what empties a queue.
+const HALF_BUSY: f64 = 0.5;
+
+/// Time that a cgroup's CPUs had to wait for their next period.
+fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
+    let around = context.span_result.kernel_counters.as_ref()?;
+    let limit = around.after.since(&around.before).cpu_limit?;
+    let waited_s = limit.throttled_us as f64 / 1e6;
+    let figure = format!(
+        "the cgroup's CPUs were throttled for {waited_s:.1} s of {:.1} s, {} times",
+        context.elapsed_s(),
+        limit.throttled_count
+    );
+    (waited_s > super::WORTH_A_WARNING * context.elapsed_s()).then(|| Observation::new(figure, waited_s))
+}
+
+/// How the threads used the CPUs.
+pub(super) struct Computing {
+    /// Share of their time in which they computed, or would have if they had had a CPU.
+    pub(super) share: f64,
+    /// Share of their CPU time that was spent in this program's own code.
+    own_share: f64,
+}
+
+/// `None` if it is not known, or is no work.
+pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
+    let around = context.span_result.kernel_counters.as_ref()?;
+    let spent = around.after.since(&around.before).process?;
+    let (cpu_s, own_s) = (spent.cpu_time_ms? as f64 / 1e3, spent.user_time_ms.unwrap_or(0) as f64 / 1e3);
+    let workers = &context.plan?.workers;
+    // Polling and pacing compute while they wait, and the null engine is meant to.
+    let waits = |worker: &WorkerPlan| {
+        let ring = worker.engine.ring.unwrap_or_default();
+        let polls = ring.submission_polling || ring.completion_polling || worker.engine.kind == EngineKind::Null;
+        !polls && worker.targets.iter().all(|work| work.pace == Pace::Unlimited)
+    };
+    if workers.is_empty() || !workers.iter().all(waits) {
+        return None;
+    }
+    let time_s = context.elapsed_s() * workers.len() as f64;
+    // A thread that waits for a CPU would compute if it had one.
+    let awaited = context.notes().find_map(|note| match note {
+        Note::CpuAwaited { percent_hundredths } => Some(f64::from(*percent_hundredths) / 10_000.0),
+        _ => None,
+    });
+    Some(Computing {
+        share: (cpu_s / time_s + awaited.unwrap_or(0.0)).min(1.0),
+        own_share: (own_s / cpu_s.max(f64::MIN_POSITIVE)).min(1.0),
+    })
+}
+
+/// Threads that computed all the time, where nothing but their I/O makes them.
+fn cpu_bound(context: &RuleContext<'_>) -> Option<Observation> {
+    let Computing { share, own_share } = computing(context)?;
+    let figure = format!(
+        "the threads used or waited for a CPU for {} of the time; {} of the CPU time was this program's own code",
+        percent(share),
+        percent(own_share)
+    );
+    (share > BUSY).then(|| Observation::new(figure, share * 100.0))
+}
+
+/// True if a hypervisor or a limit took CPU time from the threads.
+pub(super) fn was_taken(context: &RuleContext<'_>) -> bool {
+    !steal(context).is_empty() || cpu_limited(context).is_some()
+}
+
+/// True if the threads had too little CPU time, or used so much that they cannot have kept a device
+/// busy all the time.
+pub(super) fn was_scarce(context: &RuleContext<'_>) -> bool {
+    was_taken(context)
+        || cpu_bound(context).is_some()
+        || computing(context).is_some_and(|computing| computing.share > HALF_BUSY)
+}
+
+fn steal(context: &RuleContext<'_>) -> Vec<Observation> {
+    context.noted(|note| {
+        let Note::CpuStolen { percent_hundredths } = note else { return None };
+        let share = f64::from(*percent_hundredths) / 10_000.0;
+        let figure = format!("steal time was {} of all CPU time", percent(share));
+        (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::Built;
+    use model::kernel_counters::{CpuLimitCounters, ProcessCounters};
+    use model::plan::RingPlan;
+
+    // Shows verdict: steal
+    #[test]
+    fn steal_counts_above_two_percent() {
+        let mut built = Built::sound();
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 200 }];
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 531 }];
+        assert_eq!(built.found(RULES), ["WARN steal: steal time was 5.3 % of all CPU time"]);
+    }
+
+    #[test]
+    fn a_limit_that_held_the_cpus_back_is_warned_of() {
+        let mut built = Built::sound();
+        let mut limited = |throttled_us: u64| {
+            let around = built.span_result().kernel_counters.get_or_insert_default();
+            around.before.cpu_limit = Some(CpuLimitCounters { throttled_count: 10, throttled_us: 1_000_000 });
+            around.after.cpu_limit =
+                Some(CpuLimitCounters { throttled_count: 50, throttled_us: 1_000_000 + throttled_us });
+            built.found(RULES)
+        };
+        assert_eq!(limited(0), [""; 0]);
+        assert_eq!(limited(2_000_000), [""; 0]);
+        assert_eq!(
+            limited(12_500_000),
+            ["WARN cpu-limited: the cgroup's CPUs were throttled for 12.5 s of 100.0 s, 40 times"]
+        );
+    }
+
+    /// One thread that computed for so long in 100 s.
+    fn computed(cpu_time_ms: u64) -> Built {
+        let mut built = Built::sound();
+        let around = built.span_result().kernel_counters.get_or_insert_default();
+        let process = |ms| {
+            let user_time_ms = Some(ms / 4);
+            Some(ProcessCounters { cpu_time_ms: Some(ms), user_time_ms, ..ProcessCounters::default() })
+        };
+        (around.before.process, around.after.process) = (process(500), process(500 + cpu_time_ms));
+        built
+    }
+
+    #[test]
+    fn threads_that_never_wait_are_bound_by_the_cpu() {
+        assert_eq!(computed(90_000).found(RULES), [""; 0]);
+        assert_eq!(
+            computed(98_000).found(RULES),
+            [
+                "WARN cpu-bound: the threads used or waited for a CPU for 98.0 % of the time; 25.0 % of the CPU time was \
+              this program's own code"
+            ]
+        );
+        let mut crowded = computed(48_000);
+        assert_eq!(crowded.found(RULES), [""; 0]);
+        crowded.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 4900 }];
+        assert!(crowded.found(RULES)[0].contains("for 97.0 % of the time"));
+    }
+
+    #[test]
+    fn polling_and_pacing_are_no_work() {
+        let mut polling = computed(99_000);
+        polling.plan().workers[0].engine.ring = Some(RingPlan { completion_polling: true, ..RingPlan::default() });
+        assert_eq!(polling.found(RULES), [""; 0]);
+        let mut null = computed(99_000);
+        null.plan().workers[0].engine.kind = EngineKind::Null;
+        assert_eq!(null.found(RULES), [""; 0]);
+        let mut paced = computed(99_000);
+        paced.work().pace = Pace::Burst { ios: 1, pause_ns: 1 };
+        assert_eq!(paced.found(RULES), [""; 0]);
+    }
+}

@@ -1,0 +1,221 @@
+//! Whether the accessed part of a target holds data at all.
+//!
+//! A hole of a file, or room that is only reserved, reads as zeros without touching the device, and is
+//! allocated by the first write to it. So do blocks of a device that were discarded or never written, on
+//! most devices; of these nobody tells, but that they read as zeros.
+
+use super::{RuleContext, VerdictRule};
+use crate::rule::{Observation, percent};
+use model::facts::{RegularFacts, TargetKind, UnwrittenPart, ZeroSample};
+use model::finding::Severity;
+use model::plan::{Preparation, TargetPlan};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "unwritten-target",
+        severity: Severity::Invalid,
+        unit: "percent",
+        computed_from: "extents of the file (FIEMAP, else SEEK_HOLE) before the run: holes and preallocated but \
+                        unwritten extents, as a share of the part that the threads may access, if above 2 %. Not for \
+                        files that this run creates, or wrote to in an earlier timespan. For a block device that is \
+                        read: 1000 blocks of 4 KiB spread over that part (as many as can be read in a second, at \
+                        least 100), read past the page cache just before the run, if more than 5 % hold only zeros. \
+                        Not if an earlier timespan wrote to it",
+        advice: "write the whole target first, or let -c create a file: data that was never written, or was \
+                 discarded, reads as zeros without reaching the device",
+        evaluate: |context| unwritten_targets(context, true),
+    },
+    VerdictRule {
+        name: "allocating-writes",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "the same as `unwritten-target` for a target that is only written to",
+        advice: "write the whole file first, or let -c create one: the first write to a block allocates it",
+        evaluate: |context| unwritten_targets(context, false),
+    },
+];
+
+/// Share of blocks with nothing but zeros that the data of a used device may have.
+const ZEROS_OF_DATA: f64 = 0.05;
+
+/// Unwritten targets that are read, or those that are only written to.
+fn unwritten_targets(context: &RuleContext<'_>, is_read: bool) -> Vec<Observation> {
+    let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    let observation = |(index, target): (usize, &TargetPlan)| {
+        let (share, words) = match unwritten(context, index, target)? {
+            Unwritten::Room { share } => (share, "was never written"),
+            Unwritten::Zeros { share } => (share, "holds only zeros"),
+        };
+        let path = target.path.display().to_string();
+        let figure = format!("{} of the accessed part of '{path}' {words}", percent(share));
+        Some(Observation::new(figure, share * 100.0).of(path))
+    };
+    targets.filter(|(index, _)| context.work.reads(*index) == is_read).filter_map(observation).collect()
+}
+
+/// Targets of which much was never written.
+pub(super) fn unwritten_paths<'a>(context: &RuleContext<'a>) -> BTreeSet<&'a Path> {
+    let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    let unwritten = targets.filter(|(index, target)| unwritten(context, *index, target).is_some());
+    unwritten.map(|(_, target)| target.path.as_path()).collect()
+}
+
+/// A large share of the used part that held no data when the run began.
+enum Unwritten {
+    /// Of a file: holes, and room that is only reserved.
+    Room { share: f64 },
+    /// Of a device: blocks of zeros among those that were looked at.
+    Zeros { share: f64 },
+}
+
+/// `None` if it held data, if this run made the file or wrote to it before, or if it is unknown.
+fn unwritten(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> Option<Unwritten> {
+    let is_kept = target.preparation == Preparation::Keep;
+    if !is_kept || !context.reaches_kernel(index) || context.written_before.contains(target.path.as_path()) {
+        return None;
+    }
+    let used = context.work.used_bytes(index)?;
+    match &context.result.targets.get(&target.path)?.kind {
+        TargetKind::Regular(RegularFacts { unwritten: Some(parts), .. }) => {
+            let unwritten: f64 = parts.iter().map(|part| unwritten_in(part, &used)).sum();
+            let share = unwritten / used.end.saturating_sub(used.start) as f64;
+            (share > super::WORTH_A_WARNING).then_some(Unwritten::Room { share })
+        }
+        // What is only written needs no data.
+        TargetKind::Block(facts) if context.work.reads(index) => {
+            let share = zero_share(&facts.zeros, &used)?;
+            (share > ZEROS_OF_DATA).then_some(Unwritten::Zeros { share })
+        }
+        _ => None,
+    }
+}
+
+/// The share of zeros in the sample that was taken of just this part.
+fn zero_share(samples: &[ZeroSample], used: &Range<u64>) -> Option<f64> {
+    let sample = samples.iter().find(|sample| sample.range_bytes() == *used)?;
+    (sample.blocks > 0).then(|| f64::from(sample.zero_blocks) / f64::from(sample.blocks))
+}
+
+/// Unwritten bytes of a part that lie in `used`, spread evenly over the part.
+fn unwritten_in(part: &UnwrittenPart, used: &Range<u64>) -> f64 {
+    let end = part.start_bytes.saturating_add(part.length_bytes).min(used.end);
+    let common = end.saturating_sub(part.start_bytes.max(used.start));
+    part.unwritten_bytes as f64 * common as f64 / part.length_bytes.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{Built, PATH};
+    use model::facts::{BlockFacts, TargetFacts};
+    use model::plan::EngineKind;
+
+    const MIB: u64 = 1 << 20;
+
+    /// The first GiB, of which these MiB are not written.
+    fn built(parts: &[(u64, u64)]) -> Built {
+        let part = |&(start, length): &(u64, u64)| UnwrittenPart {
+            start_bytes: start * MIB,
+            length_bytes: length * MIB,
+            unwritten_bytes: length * MIB,
+        };
+        let mut built = Built::sound();
+        built.facts().unwritten = Some(parts.iter().map(part).collect());
+        built
+    }
+
+    #[test]
+    fn a_written_file_is_silent_and_so_is_one_that_nobody_can_tell_about() {
+        assert_eq!(Built::sound().found(RULES), [""; 0]);
+        assert_eq!(built(&[]).found(RULES), [""; 0]);
+        assert_eq!(built(&[(500, 20)]).found(RULES), [""; 0], "less than 2 %");
+    }
+
+    #[test]
+    fn holes_that_are_read_make_it_invalid() {
+        let found = built(&[(0, 256), (512, 256)]).found(RULES);
+        assert_eq!(found, ["INVALID unwritten-target: 50.0 % of the accessed part of 'a.dat' was never written"]);
+    }
+
+    #[test]
+    fn holes_that_are_only_written_are_warned_of() {
+        let mut built = built(&[(0, 1024)]);
+        built.work().write_percent = 100;
+        assert_eq!(
+            built.found(RULES),
+            ["WARN allocating-writes: 100.0 % of the accessed part of 'a.dat' was never written"]
+        );
+        built.work().write_percent = 99;
+        assert!(built.found(RULES)[0].starts_with("INVALID unwritten-target: 100.0 %"));
+    }
+
+    #[test]
+    fn only_what_is_used_counts() {
+        let mut built = built(&[(512, 512)]);
+        built.use_bytes(0, 512 * MIB);
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.use_bytes(256 * MIB, 512 * MIB);
+        assert!(built.found(RULES)[0].starts_with("INVALID unwritten-target: 50.0 %"));
+    }
+
+    #[test]
+    fn many_parts_are_spread_evenly_over_the_last() {
+        let mut built = Built::sound();
+        let part = UnwrittenPart { start_bytes: 0, length_bytes: 1024 * MIB, unwritten_bytes: 256 * MIB };
+        built.facts().unwritten = Some(vec![part]);
+        built.use_bytes(0, 512 * MIB);
+        assert!(built.found(RULES)[0].starts_with("INVALID unwritten-target: 25.0 %"));
+    }
+
+    #[test]
+    fn what_the_run_made_or_wrote_itself_is_silent() {
+        let mut made = built(&[(0, 1024)]);
+        made.plan().targets[0].preparation = Preparation::MadeBefore;
+        assert_eq!(made.found(RULES), [""; 0]);
+        let mut nothing = built(&[(0, 1024)]);
+        nothing.span_result().engines = vec![EngineKind::Null];
+        assert_eq!(nothing.found(RULES), [""; 0]);
+        let mut second = built(&[(0, 1024)]);
+        let before = second.result.time_spans[0].clone();
+        second.result.time_spans.insert(0, before);
+        second.result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].figures.write.ios = 1;
+        assert_eq!(second.found_in(1, RULES), [""; 0]);
+    }
+
+    /// A device with this number of zero blocks among 1000 sampled in its first GiB.
+    fn device(zero_blocks: u32) -> Built {
+        let mut built = Built::sound();
+        let sample = ZeroSample { start_bytes: 0, length_bytes: 1024 * MIB, blocks: 1000, zero_blocks };
+        let kind = TargetKind::Block(BlockFacts { zeros: vec![sample], ..BlockFacts::default() });
+        built.result.targets.insert(PATH.into(), TargetFacts { resolved: None, kind });
+        built
+    }
+
+    #[test]
+    fn a_device_that_gives_zeros_makes_it_invalid() {
+        assert_eq!(device(0).found(RULES), [""; 0]);
+        assert_eq!(device(50).found(RULES), [""; 0], "data has zeros too");
+        assert_eq!(
+            device(700).found(RULES),
+            ["INVALID unwritten-target: 70.0 % of the accessed part of 'a.dat' holds only zeros"]
+        );
+        let mut other_part = device(700);
+        other_part.use_bytes(0, 512 * MIB);
+        assert_eq!(other_part.found(RULES), [""; 0], "nobody looked there");
+    }
+
+    #[test]
+    fn a_device_that_is_only_written_or_was_written_before_is_silent() {
+        let mut written = device(1000);
+        written.work().write_percent = 100;
+        assert_eq!(written.found(RULES), [""; 0]);
+        let mut second = device(1000);
+        let before = second.result.time_spans[0].clone();
+        second.result.time_spans.insert(0, before);
+        second.result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].figures.write.ios = 1;
+        assert_eq!(second.found_in(1, RULES), [""; 0]);
+    }
+}

@@ -1,0 +1,138 @@
+//! I/Os that failed, never came back or were cut short, and devices that had trouble.
+
+use super::{RuleContext, VerdictRule};
+use crate::rule::Observation;
+use model::finding::Severity;
+use model::note::Note;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "io-errors",
+        severity: Severity::Invalid,
+        unit: "count",
+        computed_from: "errors that ended the timespan",
+        advice: "remove the cause of the error, then measure again",
+        evaluate: |context| {
+            let Some(first) = context.span_result.errors.first() else { return Vec::new() };
+            let count = context.span_result.errors.len();
+            let figure = format!("{count} errors ended the timespan; the first: {first}");
+            vec![Observation::new(figure, count as f64)]
+        },
+    },
+    VerdictRule {
+        name: "lost-ios",
+        severity: Severity::Invalid,
+        unit: "count",
+        computed_from: "I/Os that had not completed 2 s after the end",
+        advice: "find out why the target hangs: the results omit the slowest I/Os",
+        evaluate: |context| {
+            context.noted(|note| match note {
+                Note::IosNeverReturned { count } => {
+                    let figure = format!("{count} I/Os never completed and are not counted");
+                    Some(Observation::new(figure, *count as f64))
+                }
+                _ => None,
+            })
+        },
+    },
+    VerdictRule {
+        name: "device-faults",
+        severity: Severity::Invalid,
+        unit: "count",
+        computed_from: "kernel log messages about a device below a target, and its error counters in /sys, from the \
+                        start to the end of the run, so reported in every timespan",
+        advice: "check the kernel log and the device's cables, firmware and health, then measure again",
+        evaluate: |context| {
+            context.noted(|note| match note {
+                Note::DeviceFaultsLogged { device, fault, count, .. } => {
+                    let figure = format!("{device} had {}, {count} in the kernel log", fault.words());
+                    Some(Observation::new(figure, *count as f64).of(device))
+                }
+                Note::DeviceErrorsCounted { device, counter, count } => {
+                    let figure = format!("{device} counted {count} errors ({counter})");
+                    Some(Observation::new(figure, *count as f64).of(device))
+                }
+                _ => None,
+            })
+        },
+    },
+    VerdictRule {
+        name: "short-transfers",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "transfers shorter than the block size, if more than 2 % of those on the target",
+        advice: "keep the target from shrinking, or limit the run to the target's current size (-f): IOPS counts \
+                 short I/Os as full ones",
+        evaluate: |context| context.noted(|note| short_transfers(context, note)),
+    },
+];
+
+fn short_transfers(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
+    let Note::ShortTransfers { path, count } = note else { return None };
+    let on_it = context.measured.rows.iter().filter(|row| row.path == *path);
+    let ios: u64 = on_it.map(|row| row.figures.total.ios).sum();
+    let share = *count as f64 / ios.max(1) as f64;
+    let path = path.display().to_string();
+    let figure = format!("{count} of {ios} transfers on '{path}' were cut short");
+    let counts = share > super::WORTH_A_WARNING;
+    counts.then(|| Observation::new(figure, share * 100.0).of(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{self, Built};
+    use model::device_fault::DeviceFault;
+    use std::path::PathBuf;
+
+    fn found(notes: &[Note]) -> Vec<String> {
+        let mut built = Built::sound();
+        built.span_result().notes = notes.to_vec();
+        built.found(RULES)
+    }
+
+    #[test]
+    fn a_sound_result_has_no_faults() {
+        assert_eq!(found(&[]), [""; 0]);
+        assert_eq!(found(&[Note::CpuStolen { percent_hundredths: 900 }]), [""; 0]);
+    }
+
+    #[test]
+    fn an_error_that_ended_the_run_is_found() {
+        let mut built = Built::sound();
+        built.span_result().errors = vec!["reading failed".to_owned(), "again".to_owned()];
+        assert_eq!(built.found(RULES), ["INVALID io-errors: 2 errors ended the timespan; the first: reading failed"]);
+    }
+
+    #[test]
+    fn ios_that_never_came_back_are_found() {
+        let lost = found(&[Note::IosNeverReturned { count: 3 }]);
+        assert_eq!(lost, ["INVALID lost-ios: 3 I/Os never completed and are not counted"]);
+    }
+
+    #[test]
+    fn trouble_of_a_device_is_found_wherever_it_was_noted() {
+        let logged = Note::DeviceFaultsLogged {
+            device: "sda".to_owned(),
+            fault: DeviceFault::Reset,
+            count: 2,
+            first: "sda: reset".to_owned(),
+        };
+        let counted = Note::DeviceErrorsCounted { device: "sdb".to_owned(), counter: "iotmo_cnt".to_owned(), count: 5 };
+        let mut built = Built::sound();
+        built.result.notes = vec![logged];
+        built.span_result().notes = vec![counted];
+        let found = built.found(RULES);
+        assert_eq!(found[0], "INVALID device-faults: sdb counted 5 errors (iotmo_cnt)");
+        assert!(found[1].starts_with("INVALID device-faults: sda had "), "{found:?}");
+    }
+
+    // Shows verdict: short-transfers
+    #[test]
+    fn short_transfers_count_if_they_are_many() {
+        let short = |count| Note::ShortTransfers { path: PathBuf::from(cases::PATH), count };
+        assert_eq!(found(&[short(cases::IOS / 50)]), [""; 0]);
+        let many = found(&[short(cases::IOS / 10)]);
+        assert_eq!(many, ["WARN short-transfers: 10000 of 100000 transfers on 'a.dat' were cut short"]);
+    }
+}

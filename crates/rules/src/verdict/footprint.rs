@@ -1,0 +1,147 @@
+//! Whether what was used of the targets is large enough to be served like more of it.
+
+use super::{RuleContext, VerdictRule};
+use crate::rule::Observation;
+use model::block_device::{BlockDevice, DeviceKind};
+use model::finding::Severity;
+use model::plan::{TargetPlan, WorkerTarget};
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "fits-in-memory",
+        severity: Severity::Note,
+        unit: "bytes",
+        computed_from: "the part of buffered targets on devices that the threads may access, if smaller than the \
+                        machine's memory",
+        advice: "use targets larger than memory, or bypass the page cache (-Su, -Sh): data in memory is not read from \
+                 the target",
+        evaluate: fits_in_memory,
+    },
+    VerdictRule {
+        name: "small-for-array",
+        severity: Severity::Note,
+        unit: "bytes",
+        computed_from: "the part of targets on several disks that the threads may access, if less than 40 GB",
+        advice: "use 40 GB or more: caches of arrays and controllers hold less than that",
+        evaluate: small_for_array,
+    },
+];
+
+/// What caches of arrays and controllers may hold.
+const ARRAY_BYTES_MIN: u64 = 40_000_000_000;
+
+fn fits_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
+    let is_buffered = |index, target: &TargetPlan| !target.open.direct && is_on_devices(context, index);
+    let buffered_bytes = used_bytes_of(context, is_buffered);
+    let memory_bytes = context.result.environment.as_ref().and_then(|environment| environment.memory_bytes);
+    let in_memory = memory_bytes.filter(|memory| below(buffered_bytes, *memory));
+    let observation = |memory| {
+        let figure = format!(
+            "the run uses {} of buffered targets; the machine has {} of memory",
+            gib(buffered_bytes),
+            gib(memory)
+        );
+        Observation::new(figure, buffered_bytes as f64)
+    };
+    in_memory.map(observation).into_iter().collect()
+}
+
+fn small_for_array(context: &RuleContext<'_>) -> Vec<Observation> {
+    let array_bytes = used_bytes_of(context, |index, _| is_on_array(context, index));
+    if !below(array_bytes, ARRAY_BYTES_MIN) {
+        return Vec::new();
+    }
+    let figure = format!("the run uses {} of targets on several disks", gib(array_bytes));
+    vec![Observation::new(figure, array_bytes as f64)]
+}
+
+/// The used parts of some targets together.
+fn used_bytes_of(context: &RuleContext<'_>, counts: impl Fn(usize, &TargetPlan) -> bool) -> u64 {
+    let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
+    targets.filter(|(index, target)| counts(*index, target)).map(|(index, _)| used_bytes(context, index)).sum()
+}
+
+fn below(used_bytes: u64, limit_bytes: u64) -> bool {
+    (1..limit_bytes).contains(&used_bytes)
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+/// The part of a target that the threads may touch, from the first byte to the last.
+fn used_bytes(context: &RuleContext<'_>, target: usize) -> u64 {
+    context.work.used_bytes(target).map_or(0, |used| used.end.saturating_sub(used.start))
+}
+
+/// True if the kernel reaches the target, and it is on devices that can be seen.
+fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
+    let is_mapped = |work: &WorkerTarget| work.mapped.is_some();
+    context.reaches_kernel(target) && !context.work.of(target).any(is_mapped) && !disks(context, target).is_empty()
+}
+
+fn is_on_array(context: &RuleContext<'_>, target: usize) -> bool {
+    context.reaches_kernel(target) && disks(context, target).len() > 1
+}
+
+/// The disks and software arrays below a target.
+fn disks<'a>(context: &RuleContext<'a>, target: usize) -> Vec<&'a BlockDevice> {
+    let path = context.target(target).map(|target| &target.path);
+    let environment = path.and_then(|path| context.result.target_environments.get(path));
+    let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
+    let mut found: Vec<&BlockDevice> = Vec::new();
+    for device in below.filter(|device| device.below.is_empty() || matches!(device.kind, DeviceKind::Disk)) {
+        if !found.iter().any(|known| known.name == device.name) {
+            found.push(device);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{Built, PATH};
+    use model::environment::{Backing, Environment};
+    use std::path::Path;
+
+    fn with_memory(bytes: u64) -> Built {
+        let mut built = Built::sound();
+        built.result.environment = Some(Environment { memory_bytes: Some(bytes), ..Environment::default() });
+        built
+    }
+
+    #[test]
+    fn what_memory_could_hold_is_noted_where_it_might() {
+        assert_eq!(
+            with_memory(8 << 30).found(RULES),
+            ["NOTE fits-in-memory: the run uses 1.0 GiB of buffered targets; the machine has 8.0 GiB of memory"]
+        );
+        assert_eq!(with_memory(1 << 29).found(RULES), [""; 0], "more than memory");
+        let mut direct = with_memory(8 << 30);
+        direct.plan().targets[0].open.direct = true;
+        assert_eq!(direct.found(RULES), [""; 0]);
+    }
+
+    // Shows verdict: small-for-array
+    #[test]
+    fn a_small_part_of_an_array_is_noted() {
+        let mut built = Built::sound();
+        let disk = |name: &str| BlockDevice { name: name.to_owned(), kind: DeviceKind::Disk, ..BlockDevice::default() };
+        let array = |disks: &[&str]| BlockDevice {
+            name: "md0".to_owned(),
+            below: disks.iter().map(|name| disk(name)).collect(),
+            ..BlockDevice::default()
+        };
+        let mut on = |devices: Vec<BlockDevice>| {
+            let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+            environment.backing = Backing::Devices(devices);
+            built.found(RULES)
+        };
+        assert_eq!(on(vec![array(&["sda"])]), [""; 0]);
+        assert_eq!(
+            on(vec![array(&["sda", "sdb"])]),
+            ["NOTE small-for-array: the run uses 1.0 GiB of targets on several disks"]
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! Limits that were set, and not the target, that decided the rate.
+
+use super::stack::OnDevice;
+use super::{RuleContext, VerdictRule};
+use crate::rule::{Observation, percent};
+use model::environment::{IoRates, Limit};
+use model::finding::Severity;
+use model::note::Note;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "io-limited",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "rates of the run on a disk or loop device, against the limits of our cgroups for it (io.max, \
+                        blkio.throttle), if above 90 %. On the same devices as `other-io`",
+        advice: "raise or remove the I/O limit (io.max, blkio.throttle) of the cgroup or container: the result \
+                 measures the limit, not the target",
+        evaluate: |context| context.devices().iter().filter_map(|on| io_limited(context, on)).collect(),
+    },
+    VerdictRule {
+        name: "depth-limited",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "with `--rate`: starts that were late because all requests were outstanding, as a share of \
+                        those made, if above 2 %",
+        advice: "allow more outstanding I/Os (-o, -t): response times include queueing in diskspd at the -o limit",
+        evaluate: |context| {
+            context.noted(|note| {
+                let Note::StartsDelayedByDepth { delayed, started, .. } = note else { return None };
+                starts(*delayed, *started, "started late because all requests (-o) were outstanding")
+            })
+        },
+    },
+    VerdictRule {
+        name: "starts-not-made",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "with `--rate`: intended starts not made by the end, as a share of all, if above 2 %",
+        advice: "lower the rate (--rate), or treat the results as overload: response times leave out the I/Os still \
+                 waiting at the end",
+        evaluate: |context| {
+            context.noted(|note| {
+                let Note::StartsNotMade { backlog, intended } = note else { return None };
+                starts(*backlog, *intended, "were never started")
+            })
+        },
+    },
+];
+
+/// How near to a limit a rate must be to be taken for it.
+const AT_LIMIT: f64 = 0.9;
+
+/// True if a limit that was set is known to have decided the rate.
+pub(super) fn decided(context: &RuleContext<'_>) -> bool {
+    RULES.iter().any(|rule| !(rule.evaluate)(context).is_empty())
+}
+
+/// A rate that is as high as a cgroup allows on the device.
+fn io_limited(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
+    let set = context.result.environment.as_ref()?.cgroup_limits.iter();
+    let on_it = set.filter_map(|set| match &set.limit {
+        Limit::Io { device, rates } if is_same(on, device.number, device.name.as_deref()) => Some((set, *rates)),
+        _ => None,
+    });
+    let observations = on_it.filter_map(|(set, rates)| {
+        let (share, what) = nearest(context, on, rates)?;
+        let figure = format!(
+            "{} on {} was at {:.0} % of the limit in {} of cgroup {}",
+            what,
+            on.device.name,
+            share * 100.0,
+            set.file,
+            set.cgroup.display()
+        );
+        (share > AT_LIMIT).then(|| (share, Observation::new(figure, share * 100.0).of(&on.device.name)))
+    });
+    observations.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, observation)| observation)
+}
+
+fn is_same(on: &OnDevice<'_>, number: model::block_device::DeviceNumber, name: Option<&str>) -> bool {
+    on.device.number == Some(number) || name == Some(on.device.name.as_str())
+}
+
+/// The rate that is nearest to its limit: its share of it, and what it is.
+fn nearest(context: &RuleContext<'_>, on: &OnDevice<'_>, limits: IoRates) -> Option<(f64, &'static str)> {
+    let rate = |count: u64| count as f64 / context.elapsed_s();
+    let (reads, writes) = (on.reads(), on.writes());
+    let rates = [
+        (limits.read_bytes_per_s, rate(reads.bytes), "read throughput"),
+        (limits.write_bytes_per_s, rate(writes.bytes), "write throughput"),
+        (limits.read_ios_per_s, rate(reads.ios), "read IOPS"),
+        (limits.write_ios_per_s, rate(writes.ios), "write IOPS"),
+    ];
+    let shares = rates.into_iter().filter_map(|(limit, rate, what)| Some((rate / limit? as f64, what)));
+    shares.filter(|(share, _)| share.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Starts of an open loop that were late or not made.
+fn starts(count: u64, of: u64, what: &str) -> Option<Observation> {
+    let share = count as f64 / of.max(1) as f64;
+    let figure = format!("{} of the intended I/Os {what}", percent(share));
+    (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{BYTES, Built, IOS};
+    use model::environment::{CgroupDevice, CgroupLimit, Environment};
+
+    fn limited(device: &str, rates: IoRates) -> Built {
+        let mut built = Built::sound();
+        built.plan().targets[0].open.direct = true;
+        built.counted("sda").read.bytes = BYTES;
+        let device = CgroupDevice { name: Some(device.to_owned()), ..CgroupDevice::default() };
+        let limit =
+            CgroupLimit { cgroup: "/job".into(), file: "io.max".to_owned(), limit: Limit::Io { device, rates } };
+        built.result.environment = Some(Environment { cgroup_limits: vec![limit], ..Environment::default() });
+        built
+    }
+
+    #[test]
+    fn a_rate_at_its_limit_is_warned_of() {
+        let reads = |limit| IoRates { read_ios_per_s: Some(limit), ..IoRates::default() };
+        let per_s = IOS / 100;
+        assert_eq!(limited("sda", reads(2 * per_s)).found(RULES), [""; 0], "far below");
+        assert_eq!(limited("sdb", reads(per_s)).found(RULES), [""; 0], "another disk");
+        assert_eq!(
+            limited("sda", reads(per_s)).found(RULES),
+            ["WARN io-limited: read IOPS on sda was at 100 % of the limit in io.max of cgroup /job"]
+        );
+        let writes = IoRates { write_bytes_per_s: Some(1), ..IoRates::default() };
+        assert_eq!(limited("sda", writes).found(RULES), [""; 0], "nothing was written");
+    }
+
+    #[test]
+    fn late_and_missing_starts_count_above_two_percent() {
+        let found = |note: Note| {
+            let mut built = Built::sound();
+            built.span_result().notes = vec![note];
+            built.found(RULES)
+        };
+        let delayed = |delayed| Note::StartsDelayedByDepth { delayed, started: 1000, depth: 4 };
+        assert_eq!(found(delayed(20)), [""; 0]);
+        assert_eq!(
+            found(delayed(500)),
+            ["WARN depth-limited: 50.0 % of the intended I/Os started late because all requests (-o) were outstanding"]
+        );
+        let missing = |backlog| Note::StartsNotMade { backlog, intended: 1000 };
+        assert_eq!(found(missing(20)), [""; 0]);
+        assert_eq!(found(missing(250)), ["WARN starts-not-made: 25.0 % of the intended I/Os were never started"]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Whether figures are what they claim to be: rules over a result, one file for each subject.
+//!
+//! A rule looks at the result alone, so that it can be tested on any. It is silent where it does not
+//! know enough: a false alarm costs more trust than a missed one.
+
+mod caches;
+#[cfg(test)]
+mod cases;
+mod clock;
+mod content;
+mod cpu;
+mod cpu_speed;
+mod data;
+mod faults;
+mod footprint;
+mod io_workers;
+mod limits;
+mod medium;
+mod others;
+mod percentiles;
+mod placement;
+mod requests;
+mod stack;
+mod steadiness;
+
+use crate::rule::{self, Observation, Rule, RuleSet};
+use model::finding::{Finding, Source};
+use model::note::Note;
+use model::plan::{EngineKind, TargetPlan, TargetWork, TimeSpanPlan};
+use model::profile::TimeSpan;
+use model::result::{Measured, Row, RunResult, TimeSpanResult};
+use model::verdict::Verdict;
+use stack::OnDevice;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// An influence on a headline figure that is worth a warning.
+const WORTH_A_WARNING: f64 = 0.02;
+
+/// Time around the measurement for which the kernel's counters may be off, in seconds: they are not
+/// read at the very moment that it begins and ends.
+const SLACK_S: f64 = 0.05;
+
+/// The rules of every subject, in the order of documentation and findings.
+const SUBJECTS: &[&[VerdictRule]] = &[
+    data::RULES,
+    caches::RULES,
+    content::RULES,
+    medium::RULES,
+    faults::RULES,
+    clock::RULES,
+    cpu::RULES,
+    cpu_speed::RULES,
+    others::RULES,
+    io_workers::RULES,
+    placement::RULES,
+    limits::RULES,
+    requests::RULES,
+    footprint::RULES,
+    steadiness::RULES,
+    percentiles::RULES,
+];
+
+/// A rule of the verdict.
+pub type VerdictRule = Rule<VerdictRules>;
+
+/// What the rules of the verdict share.
+#[derive(Debug)]
+pub struct VerdictRules;
+
+impl RuleSet for VerdictRules {
+    const SOURCE: Source = Source::Verdict;
+    type Context<'a> = RuleContext<'a>;
+    type Documentation = &'static str;
+}
+
+/// Every rule.
+pub fn rules() -> impl Iterator<Item = &'static VerdictRule> {
+    SUBJECTS.iter().copied().flatten()
+}
+
+/// A timespan that was measured, and the result that it is part of.
+pub struct RuleContext<'a> {
+    result: &'a RunResult,
+    span: &'a TimeSpan,
+    plan: Option<&'a TimeSpanPlan>,
+    span_result: &'a TimeSpanResult,
+    measured: &'a Measured,
+    work: TargetWork<'a>,
+    /// Targets that an earlier timespan wrote to.
+    written_before: BTreeSet<&'a Path>,
+    unwritten: OnceCell<BTreeSet<&'a Path>>,
+    devices: OnceCell<Vec<OnDevice<'a>>>,
+}
+
+impl<'a> RuleContext<'a> {
+    fn of(result: &'a RunResult, index: usize) -> Option<Self> {
+        let span_result = result.time_spans.get(index)?;
+        let plan = result.plan.as_ref().and_then(|plan| plan.time_spans.get(index));
+        let earlier = result.time_spans.iter().take(index).filter_map(|span_result| span_result.measured.as_ref());
+        let written = earlier.flat_map(|measured| &measured.rows).filter(|row| row.figures.write.ios > 0);
+        Some(Self {
+            result,
+            span: result.profile.time_spans.get(index)?,
+            plan,
+            span_result,
+            measured: span_result.measured.as_ref()?,
+            work: plan.map(TimeSpanPlan::target_work).unwrap_or_default(),
+            written_before: written.map(|row| row.path.as_path()).collect(),
+            unwritten: OnceCell::new(),
+            devices: OnceCell::new(),
+        })
+    }
+
+    /// What was planned for a target.
+    fn target(&self, index: usize) -> Option<&'a TargetPlan> {
+        self.plan?.targets.get(index)
+    }
+
+    /// Targets of which much was never written.
+    fn unwritten(&self) -> &BTreeSet<&'a Path> {
+        self.unwritten.get_or_init(|| data::unwritten_paths(self))
+    }
+
+    /// The devices at which requests of the run wait, where that is plain: see [`stack::by_device`].
+    fn devices(&self) -> &[OnDevice<'a>] {
+        self.devices.get_or_init(|| stack::by_device(self))
+    }
+
+    /// The notes of the timespan and those of the whole run.
+    fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.span_result.notes.iter().chain(&self.result.notes)
+    }
+
+    /// What is observed in the notes.
+    fn noted(&self, observe: impl Fn(&Note) -> Option<Observation>) -> Vec<Observation> {
+        self.notes().filter_map(observe).collect()
+    }
+
+    /// True if I/O on the target is real.
+    fn reaches_kernel(&self, target: usize) -> bool {
+        self.span_result.engines.get(target) != Some(&EngineKind::Null)
+    }
+
+    /// True if all I/O of the row goes past the page cache, to data that is there.
+    fn meant_the_device(&self, row: &Row) -> bool {
+        let is_direct = self.target(row.target).is_some_and(|target| target.open.direct);
+        let is_mapped = self.work.of(row.target).any(|work| work.mapped.is_some());
+        is_direct && !is_mapped && self.reaches_kernel(row.target) && !self.unwritten().contains(row.path.as_path())
+    }
+
+    /// How far shares of the kernel's counters may be off before they are worth a warning.
+    fn slack(&self) -> f64 {
+        WORTH_A_WARNING + SLACK_S / self.elapsed_s()
+    }
+
+    fn elapsed_s(&self) -> f64 {
+        self.measured.elapsed_ns as f64 / 1e9
+    }
+}
+
+/// Gives each timespan with figures its verdict.
+pub fn judge(result: &mut RunResult) {
+    let verdicts: Vec<Option<Verdict>> = (0..result.time_spans.len()).map(|index| verdict(result, index)).collect();
+    for (span_result, verdict) in result.time_spans.iter_mut().zip(verdicts) {
+        span_result.verdict = verdict;
+    }
+}
+
+/// The verdict on one timespan; `None` if there are no figures.
+fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
+    let context = RuleContext::of(result, index)?;
+    let mut findings: Vec<Finding> = rule::evaluate(rules(), &context);
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    Some(Verdict { findings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cases::Built;
+    use super::*;
+    use model::finding::Severity;
+
+    #[test]
+    fn a_sound_result_has_an_empty_verdict() {
+        let mut result = Built::sound().result;
+        judge(&mut result);
+        assert_eq!(result.time_spans[0].verdict, Some(Verdict::default()));
+    }
+
+    #[test]
+    fn the_gravest_come_first() {
+        let mut built = Built::sound();
+        built.measured().elapsed_ns = 1_000_000_000;
+        built.span_result().notes =
+            vec![Note::CpuStolen { percent_hundredths: 900 }, Note::ClocksDisagree { deviation_ns: 1 << 30 }];
+        judge(&mut built.result);
+        let verdict = built.result.time_spans[0].verdict.clone().expect("there are figures");
+        let names: Vec<&str> = verdict.findings.iter().map(|finding| finding.name.as_str()).collect();
+        assert_eq!(names, ["wrong-clock", "steal", "short-run"]);
+        assert_eq!(verdict.severity(), Some(Severity::Invalid));
+    }
+
+    #[test]
+    fn without_figures_there_is_nothing_to_judge() {
+        let mut built = Built::sound();
+        built.span_result().measured = None;
+        judge(&mut built.result);
+        assert_eq!(built.result.time_spans[0].verdict, None);
+    }
+
+    #[test]
+    fn names_are_stable_words_and_told_apart() {
+        let names: BTreeSet<&str> = rules().map(|rule| rule.name).collect();
+        assert_eq!(names.len(), rules().count());
+        for rule in rules() {
+            assert!(rule.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{}", rule.name);
+            assert!(!rule.advice.is_empty() && !rule.advice.ends_with('.'), "{}", rule.name);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What others did with the CPUs and devices that the run used.
+
+use super::stack::OnDevice;
+use super::{RuleContext, VerdictRule};
+use crate::rule::{Observation, percent};
+use model::finding::Severity;
+use model::note::Note;
+use model::units::mib;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "cpu-contention",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "time that the threads were runnable but waited for a CPU (run delay of /proc/thread-self/\
+                        schedstat, from the start of load to its end) as a share of all their time, if above 2 %. The \
+                        finding also shows the user time of all CPUs (/proc/stat) without our own; kernel time of \
+                        other programs is not counted, as it may be on our behalf. Not checked on kernels without this \
+                        file",
+        advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os \
+                 appear slower",
+        evaluate: contention,
+    },
+    VerdictRule {
+        name: "other-io",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "bytes that /sys/block/*/stat counted at the disk or loop device, against those of the run, if \
+                        higher by 2 % and 50 ms of the time, and more than 256 KiB/s. On the same devices as \
+                        `served-from-cache`, and only if all I/O of the run on the device bypasses the cache. On a \
+                        file system that the run writes to, other writes are not counted, because they include the \
+                        run's own journal and metadata",
+        advice: "stop other programs that use the device: their I/O and the run's I/O slow each other down",
+        evaluate: |context| context.devices().iter().filter_map(|on| other_io(context, on)).collect(),
+    },
+];
+
+/// Bytes per second of others below which they are no influence: a log or a journal now and then.
+const OTHERS_BYTES_PER_S_MIN: f64 = 256.0 * 1024.0;
+
+/// That other threads had the CPUs.
+pub(super) fn contention(context: &RuleContext<'_>) -> Vec<Observation> {
+    context.noted(|note| cpu_contention(context, note))
+}
+
+/// Time in which threads could have run and did not.
+fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
+    let Note::CpuAwaited { percent_hundredths } = note else { return None };
+    let share = f64::from(*percent_hundredths) / 10_000.0;
+    let others = others_cpu_share(context).filter(|share| *share > super::WORTH_A_WARNING);
+    let others = others.map(|share| format!("; other programs took {} of all CPU time", percent(share)));
+    let figure =
+        format!("the threads waited for a CPU for {} of their time{}", percent(share), others.unwrap_or_default());
+    (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
+}
+
+/// Share of all CPU time that other programs spent, in their own code. Time in the kernel may be
+/// spent on our behalf, by its threads and interrupts.
+fn others_cpu_share(context: &RuleContext<'_>) -> Option<f64> {
+    let around = context.span_result.kernel_counters.as_ref()?;
+    let own_s = around.after.since(&around.before).process?.user_time_ms? as f64 / 1e3;
+    let cpus = &context.measured.cpus;
+    let all_s: f64 = cpus.iter().map(|cpu| cpu.user_percent / 100.0 * context.elapsed_s()).sum();
+    let whole_s = cpus.len() as f64 * context.elapsed_s();
+    (whole_s > 0.0).then(|| (all_s - own_s).max(0.0) / whole_s)
+}
+
+/// Bytes that went through a device and were not ours.
+fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
+    let (reads, writes) = (on.reads(), on.writes());
+    let foreign_writes = match writes.ios {
+        // Journal and metadata are written on behalf of the run.
+        1.. if on.has_file_system(context) => 0,
+        _ => on.counted.write.bytes.saturating_sub(writes.bytes),
+    };
+    let foreign = on.counted.read.bytes.saturating_sub(reads.bytes).saturating_add(foreign_writes);
+    let seen = on.counted.read.bytes.saturating_add(on.counted.write.bytes);
+    let share = foreign as f64 / seen as f64;
+    let figure = format!(
+        "{} of the bytes transferred by {} were not from this run ({:.2} MiB/s)",
+        percent(share),
+        on.device.name,
+        mib(foreign as f64) / context.elapsed_s()
+    );
+    let is_much = foreign as f64 / context.elapsed_s() > OTHERS_BYTES_PER_S_MIN;
+    (seen > 0 && is_much && share > context.slack())
+        .then(|| Observation::new(figure, share * 100.0).of(&on.device.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{BYTES, Built};
+    use model::kernel_counters::ProcessCounters;
+    use model::result::CpuUsage;
+
+    #[test]
+    fn waiting_for_a_cpu_counts_above_two_percent() {
+        let mut built = Built::sound();
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 200 }];
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        let found = built.found(RULES);
+        assert_eq!(found, ["WARN cpu-contention: the threads waited for a CPU for 12.3 % of their time"]);
+    }
+
+    #[test]
+    fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
+        let mut built = Built::sound();
+        built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1230 }];
+        let cpu = CpuUsage { user_percent: 60.0, ..CpuUsage::default() };
+        built.measured().cpus = vec![cpu, cpu];
+        let around = built.span_result().kernel_counters.get_or_insert_default();
+        let process = |ms| Some(ProcessCounters { user_time_ms: Some(ms), ..ProcessCounters::default() });
+        (around.before.process, around.after.process) = (process(0), process(20_000));
+        assert!(built.found(RULES)[0].ends_with("; other programs took 50.0 % of all CPU time"));
+    }
+
+    /// Reads past the cache; the disk counted `bytes`.
+    fn seen(bytes: u64) -> Built {
+        let mut built = Built::sound();
+        built.plan().targets[0].open.direct = true;
+        built.counted("sda").read.bytes = bytes;
+        built
+    }
+
+    #[test]
+    fn io_that_is_not_of_the_run_is_warned_of() {
+        assert_eq!(seen(BYTES).found(RULES), [""; 0]);
+        assert_eq!(seen(BYTES + BYTES / 50).found(RULES), [""; 0], "2 %");
+        assert_eq!(
+            seen(2 * BYTES).found(RULES),
+            ["WARN other-io: 50.0 % of the bytes transferred by sda were not from this run (7.81 MiB/s)"]
+        );
+        let mut writes = seen(BYTES);
+        writes.counted("sda").write.bytes = BYTES;
+        assert!(writes.found(RULES)[0].starts_with("WARN other-io: 50.0 %"), "reads and writes are one load");
+    }
+
+    #[test]
+    fn journals_of_our_own_writes_are_not_of_others() {
+        let mut built = seen(0);
+        let row = &mut built.measured().rows[0].figures;
+        (row.write, row.read) = (row.read, row.write);
+        built.counted("sda").write.bytes = 2 * BYTES;
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.counted("sda").read.bytes = BYTES;
+        assert!(built.found(RULES)[0].starts_with("WARN other-io: 33.3 %"), "reads are not");
+    }
+
+    #[test]
+    fn where_our_own_io_at_the_device_is_not_known_it_is_silent() {
+        let mut buffered = seen(2 * BYTES);
+        buffered.plan().targets[0].open.direct = false;
+        assert_eq!(buffered.found(RULES), [""; 0]);
+        let mut compressed = seen(2 * BYTES);
+        compressed.stands_on("btrfs");
+        assert_eq!(compressed.found(RULES), [""; 0]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Whether the run was long and steady enough for its figures to be those of any other run.
+
+use super::VerdictRule;
+use crate::rule::{Observation, percent};
+use model::confidence::{FigureSteadiness, Steadiness};
+use model::finding::Severity;
+use model::result::Ending;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "ended-early",
+        severity: Severity::Note,
+        unit: "seconds measured",
+        computed_from: "a signal or event ended the measurement early",
+        advice: "let the run finish",
+        evaluate: |context| {
+            if !context.measured.is_partial || context.span_result.outcome != Ending::Stopped {
+                return Vec::new();
+            }
+            let elapsed_s = context.elapsed_s();
+            let figure = format!("stopped after {elapsed_s:.1} s of {} s", context.span.duration_s);
+            vec![Observation::new(figure, elapsed_s)]
+        },
+    },
+    VerdictRule {
+        name: "short-run",
+        severity: Severity::Note,
+        unit: "seconds",
+        computed_from: "measured time, if below 60 s",
+        advice: "measure for a minute or more (-d60): cache exhaustion, garbage collection and CPU boost only show up \
+                 in longer runs",
+        evaluate: |context| {
+            let elapsed_s = context.elapsed_s();
+            // Two decimals are as exact as times are asked for.
+            let is_short = elapsed_s < SHORT_S - 0.005;
+            let observation = is_short.then(|| Observation::new(format!("measured for {elapsed_s:.1} s"), elapsed_s));
+            observation.into_iter().collect()
+        },
+    },
+    VerdictRule {
+        name: "short-warm-up",
+        severity: Severity::Warn,
+        unit: "change of the mean in percent",
+        computed_from: "I/Os per second, then mean latency, in half seconds over 30 s and more: an initial part \
+                        (MSER-5) of more than 10 % of the run whose removal changes the mean by 2 % and is significant \
+                        at 0.1 %. [How](measurement.md#steadiness)",
+        advice: "extend the warm-up (-W) by at least this part of the measurement: it differs from the rest",
+        evaluate: |context| {
+            let Some((name, Steadiness::ShortWarmUp { cut, shift })) = unsteady(&context.measured.steadiness) else {
+                return Vec::new();
+            };
+            let figure = format!(
+                "without the first {} of the measurement, {name} would be {}",
+                percent(cut),
+                moved(shift, "higher", "lower")
+            );
+            vec![Observation::new(figure, shift * 100.0)]
+        },
+    },
+    VerdictRule {
+        name: "drift",
+        severity: Severity::Warn,
+        unit: "change of the figure in percent",
+        computed_from: "the same as `short-warm-up` without such an initial part: a change from start to end, or a \
+                        late part that differs, of more than 5 % of the mean (10 % of the run and 2 % of the mean for \
+                        a late part), significant at 0.1 %",
+        advice: "warm up (-W) and measure (-d) until the result is stable: a filling cache, thermal throttling and \
+                 other load change it",
+        evaluate: |context| {
+            let Some((name, Steadiness::Drift { change })) = unsteady(&context.measured.steadiness) else {
+                return Vec::new();
+            };
+            let direction = if change < 0.0 { "down" } else { "up" };
+            let figure = format!("{name} went {direction} by {} from start to end", percent(change.abs()));
+            vec![Observation::new(figure, change * 100.0)]
+        },
+    },
+];
+
+/// Runs shorter than this rarely show how a device behaves over time.
+const SHORT_S: f64 = 60.0;
+
+/// The first figure that was not steady: in a closed loop latency moves whenever the rate does, and one finding is
+/// enough.
+fn unsteady(steadiness: &FigureSteadiness) -> Option<(&'static str, Steadiness)> {
+    let figures = [("I/Os per second", steadiness.iops), ("the mean latency", steadiness.latency_mean)];
+    let mut known = figures.into_iter().filter_map(|(name, steadiness)| Some((name, steadiness?)));
+    known.find(|(_, steadiness)| *steadiness != Steadiness::Steady)
+}
+
+/// `4.2 % lower`.
+fn moved(share: f64, more: &str, less: &str) -> String {
+    format!("{} {}", percent(share.abs()), if share < 0.0 { less } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::Built;
+
+    #[test]
+    fn a_minute_is_long_enough() {
+        let mut built = Built::sound();
+        for (elapsed_ns, expected) in [
+            (60_001_000_000, None),
+            (59_999_000_000, None),
+            (9_990_000_000, Some("NOTE short-run: measured for 10.0 s")),
+        ] {
+            built.measured().elapsed_ns = elapsed_ns;
+            assert_eq!(built.found(RULES), Vec::from_iter(expected));
+        }
+    }
+
+    // Shows verdict: short-warm-up
+    // Shows verdict: drift
+    #[test]
+    fn unsteady_figures_are_warned_of_once() {
+        let mut built = Built::sound();
+        let drift = Some(Steadiness::Drift { change: -0.123 });
+        for (iops, latency_mean, expected) in [
+            (Some(Steadiness::Steady), Some(Steadiness::Steady), None),
+            (drift, drift, Some("WARN drift: I/Os per second went down by 12.3 % from start to end")),
+            (
+                Some(Steadiness::Steady),
+                drift,
+                Some("WARN drift: the mean latency went down by 12.3 % from start to end"),
+            ),
+            (
+                Some(Steadiness::ShortWarmUp { cut: 0.23, shift: 0.042 }),
+                None,
+                Some(
+                    "WARN short-warm-up: without the first 23.0 % of the measurement, I/Os per second would \
+                     be 4.2 % higher",
+                ),
+            ),
+        ] {
+            built.measured().steadiness = FigureSteadiness { iops, latency_mean };
+            assert_eq!(built.found(RULES), Vec::from_iter(expected));
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_says_when() {
+        let mut built = Built::sound();
+        built.measured().is_partial = true;
+        assert_eq!(built.found(RULES), [""; 0], "an error ended it, which another rule tells");
+        built.span_result().outcome = Ending::Stopped;
+        assert_eq!(built.found(RULES), ["NOTE ended-early: stopped after 100.0 s of 100 s"]);
+    }
+}

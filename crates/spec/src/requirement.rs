@@ -1,0 +1,115 @@
+//! The value of `--require`: `p99<10ms`, `iops>=50K`.
+
+use crate::builder::Fault;
+use crate::decimal;
+use model::metric::{Metric, MetricUnit};
+use model::requirement::{Operator, Requirement};
+
+/// Larger figures are slips.
+const FIGURE_MAX: f64 = 1e15;
+
+/// A metric, an operator and a bound.
+pub(crate) fn parse(text: &str) -> Result<Requirement, Fault> {
+    let typed = text.trim();
+    let mut parts =
+        Operator::ALL.into_iter().filter_map(|operator| Some((operator, typed.split_once(operator.sign())?)));
+    let (operator, (name, bound_text)) = parts.next().ok_or_else(|| {
+        Fault(format!("'{typed}' is not a metric with a bound (expected: as in p99<10ms or iops>=5000)"))
+    })?;
+    let name = name.trim_end();
+    let metric = Metric::from_name(name).ok_or_else(|| {
+        let names = Metric::ALL.map(Metric::name).join(", ");
+        Fault(format!("unknown metric '{name}' (expected: {names})"))
+    })?;
+    let bound = bound(metric, bound_text.trim_start())?;
+    Ok(Requirement { typed: typed.to_owned(), metric, operator, bound })
+}
+
+/// A bound in the unit of its metric.
+fn bound(metric: Metric, text: &str) -> Result<f64, Fault> {
+    let (value, form) = match metric.unit() {
+        MetricUnit::IosPerSecond => (scaled(text), "a number of I/Os per second, with K or M if need be, as in 50K"),
+        MetricUnit::MibPerSecond => (number(text), "a number of MiB/s, as in 500"),
+        MetricUnit::Percent => (number(text.strip_suffix('%').unwrap_or(text)), "percent, as in 25%"),
+        MetricUnit::Nanoseconds => {
+            let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
+            let ns = decimal::time_ns(text).ok().filter(|_| has_unit);
+            (ns.map(|ns| ns as f64), "a time with its unit, as in 500us, 10ms or 1s")
+        }
+    };
+    value
+        .filter(|value| *value <= FIGURE_MAX)
+        .ok_or_else(|| Fault(format!("'{text}' is not a bound for {} (expected: {form})", metric.name())))
+}
+
+/// A number with a decimal suffix.
+fn scaled(text: &str) -> Option<f64> {
+    match text.strip_suffix(['K', 'k']) {
+        Some(thousands) => Some(number(thousands)? * 1e3),
+        None => match text.strip_suffix('M') {
+            Some(millions) => Some(number(millions)? * 1e6),
+            None => number(text),
+        },
+    }
+}
+
+/// Digits, and decimals after a point.
+fn number(text: &str) -> Option<f64> {
+    let is_plain = text.starts_with(|first: char| first.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && !text.ends_with('.');
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<(Metric, Operator, f64), String> {
+        let requirement = parse(text).map_err(|fault| fault.0)?;
+        assert_eq!(requirement.typed, text);
+        Ok((requirement.metric, requirement.operator, requirement.bound))
+    }
+
+    #[test]
+    fn a_bound_is_in_the_unit_of_its_metric() {
+        for (text, expected) in [
+            ("p99<10ms", (Metric::P99, Operator::Less, 1e7)),
+            ("p99.9<=1.5ms", (Metric::P999, Operator::AtMost, 1.5e6)),
+            ("max < 1s", (Metric::Max, Operator::Less, 1e9)),
+            ("mean<500us", (Metric::Mean, Operator::Less, 5e5)),
+            ("iops>5000", (Metric::Iops, Operator::More, 5000.0)),
+            ("iops>=1.5M", (Metric::Iops, Operator::AtLeast, 1.5e6)),
+            ("iops>50K", (Metric::Iops, Operator::More, 5e4)),
+            ("mib>99.5", (Metric::MibPerS, Operator::More, 99.5)),
+            ("cpu<25%", (Metric::Cpu, Operator::Less, 25.0)),
+            ("cpu<25", (Metric::Cpu, Operator::Less, 25.0)),
+        ] {
+            assert_eq!(parsed(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, expected) in [
+            ("", "'' is not a metric with a bound"),
+            ("p99", "as in p99<10ms"),
+            ("p99=10ms", "as in p99<10ms"),
+            ("p98<10ms", "unknown metric 'p98' (expected: iops, mib, mean, p50, p90, p99, p99.9, max, cpu)"),
+            ("<10ms", "unknown metric ''"),
+            ("p99<10", "'10' is not a bound for p99 (expected: a time with its unit"),
+            ("p99<", "'' is not a bound for p99"),
+            ("p99<-1ms", "'-1ms' is not a bound"),
+            ("p99<>1ms", "'>1ms' is not a bound"),
+            ("iops>5G", "'5G' is not a bound for iops"),
+            ("iops>inf", "'inf' is not a bound"),
+            ("iops>5.", "'5.' is not a bound"),
+            ("iops>99999999999999999", "is not a bound"),
+            ("mib>5K", "'5K' is not a bound for mib"),
+            ("cpu<x%", "'x%' is not a bound for cpu"),
+        ] {
+            let reason = parsed(text).expect_err(text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
+    }
+}
