@@ -2,8 +2,8 @@
 //!
 //! Bytes per second are shown in decimal units (MB/s), as vendors and clouds state them.
 
-use crate::finding::{Finding, Source};
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::finding::Finding;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The stated limits. `None` = not stated.
@@ -77,14 +77,7 @@ pub struct Expectation {
     /// Name of the ceiling with the least headroom.
     pub binding: String,
     /// Findings.
-    #[serde(deserialize_with = "with_source")]
     pub findings: Vec<Finding>,
-}
-
-/// Findings, of which older documents do not tell whose they are.
-fn with_source<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Finding>, D::Error> {
-    let findings = Vec::<Finding>::deserialize(deserializer)?;
-    Ok(findings.into_iter().map(|finding| Finding { source: Source::Expectation, ..finding }).collect())
 }
 
 /// An upper limit on a rate.

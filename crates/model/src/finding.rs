@@ -31,8 +31,10 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The verdict's.
+    /// An older document does not tell.
     #[default]
+    Unknown,
+    /// The verdict's.
     Verdict,
     /// That of the rated limits (`--expect`).
     Expectation,
