@@ -2,6 +2,7 @@
 
 use crate::clock::RunClock;
 use crate::cpu;
+use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
@@ -65,7 +66,9 @@ pub(crate) fn run_time_span(
     }
     let mut control = Control::new(plan, &worker_threads, stop_sources, observer);
     control.keep_phases();
-    let all_ended = worker_threads.wait_for_end();
+    let mut drain = control.begin_drain();
+    let all_ended = worker_threads.wait_for_end(&mut drain, &|| stop_sources.end_wanted().is_some());
+    let unfinished = drain.note();
     control.tell_last_counts();
     let Control {
         phases,
@@ -79,8 +82,11 @@ pub(crate) fn run_time_span(
     let deviation_ns = clock.0.deviation_ns();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
-    warn_of_stuck(&worker_threads, observer);
+    if worker_threads.outstanding() > 0 {
+        warn_of_stuck(unfinished.as_ref(), observer);
+    }
     let mut record = record(plan, &worker_threads, &phases, &cpu_before, &cpu_after);
+    record.notes.extend(unfinished);
     gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
     let threads = io_worker_threads;
     record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
@@ -192,6 +198,15 @@ impl<'a> Control<'a> {
         if self.plan.cool_down_ns > 0 && self.worker_threads.stop.at_ns() == u64::MAX {
             self.enter(Phase::CoolDown { length_ns: self.plan.cool_down_ns }, end_ns);
         }
+    }
+
+    /// The load is over: begins to wait for what is outstanding.
+    fn begin_drain(&self) -> Drain {
+        let now_ns = sys::clock::monotonic_ns();
+        let elapsed_ns = elapsed_ns(&self.phases, self.worker_threads.stop.at_ns());
+        let ios = self.look(Phase::Measure { length_ns: elapsed_ns }).ios;
+        let iops = if elapsed_ns > 0 { ios as f64 * 1e9 / elapsed_ns as f64 } else { 0.0 };
+        Drain::begin(now_ns, self.worker_threads.outstanding(), iops)
     }
 
     fn read_cpus(&mut self) -> Result<Vec<CpuTimes>, String> {
@@ -366,7 +381,6 @@ fn record(
     let errors = worker_threads.gate.errors();
     let mut notes = worker_threads.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     notes.extend(short_transfers(plan, worker_threads));
-    notes.extend(stuck(worker_threads));
     let cpus = match (cpu_before, cpu_after) {
         (Ok(before), Ok(after)) => cpu::difference(before, after),
         (Err(reason), _) | (_, Err(reason)) => {
@@ -401,15 +415,9 @@ fn record(
     }
 }
 
-/// A note if I/Os have not completed.
-fn stuck(worker_threads: &WorkerThreads) -> Option<Note> {
-    let count: u64 = worker_threads.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
-    (count > 0).then_some(Note::IosNeverReturned { count })
-}
-
 /// Warns before the report, so that the user knows why the process does not exit.
-fn warn_of_stuck(worker_threads: &WorkerThreads, observer: &mut dyn Observer) {
-    if let Some(note) = stuck(worker_threads) {
+fn warn_of_stuck(note: Option<&Note>, observer: &mut dyn Observer) {
+    if let Some(note) = note.filter(|note| drain::left_behind(note).is_some()) {
         let message = format!("{note}. The process may not exit until they complete");
         observer.observe(&Event::Warning { message: &message });
     }

@@ -13,6 +13,7 @@ mod cpu_wait;
 mod create;
 mod delete;
 mod device_guard;
+mod drain;
 pub mod event;
 mod flush;
 mod gate;
@@ -48,7 +49,6 @@ use crate::clock::RunClock;
 use crate::event::StopSources;
 use crate::observer::{Event, Observer};
 use crate::prepare::{Preparer, Unprepared};
-use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
@@ -70,8 +70,7 @@ pub fn run(plan: &Plan, stop_sources: StopSources<'_>, observer: &mut dyn Observ
 
 /// Closes what was written to, unless I/Os are still on their way: a flush would wait for them.
 fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Observer) {
-    let is_stuck = |note: &Note| matches!(note, Note::IosNeverReturned { .. });
-    if !record.time_spans.iter().any(|span| span.notes.iter().any(is_stuck)) {
+    if !record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
         preparer.close_files(observer);
     }
 }
@@ -125,10 +124,7 @@ fn instead(before: &TimeSpanRecord) -> Option<TimeSpanRecord> {
         return Some(TimeSpanRecord::default());
     }
     // They would complete during it, and their targets are still open.
-    let stuck = before.notes.iter().find_map(|note| match note {
-        Note::IosNeverReturned { count } => Some(*count),
-        _ => None,
-    })?;
+    let stuck = before.notes.iter().find_map(drain::left_behind)?;
     let error = format!("the next timespan is not run: {stuck} I/Os of the previous one have not completed");
     Some(TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() })
 }

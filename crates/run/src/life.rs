@@ -8,7 +8,6 @@ use crate::phase::Phases;
 use crate::setup::{self, Context};
 use crate::work::{self, Buffers};
 use crate::worker::WorkerError;
-use crate::worker_threads::DRAIN_NS;
 use engine::Engine;
 use engine::aio::AioEngine;
 use engine::buffers::Region;
@@ -169,7 +168,7 @@ fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
     if result.is_err() {
         context.stop.fail(sys::clock::monotonic_ns());
     }
-    worker.drain(sys::clock::monotonic_ns() + DRAIN_NS);
+    worker.drain();
     result
 }
 
