@@ -58,7 +58,8 @@ pub(crate) fn may_make(name: &str, path: &Path, place: &MissingFacts, findings: 
     }
     if !place.parent_exists && !path.is_absolute() {
         impossible(format!(
-            "{name} cannot be created: its directory does not exist (missing directories are made for absolute paths only)"
+            "{name} cannot be created: its directory does not exist (missing directories are created only for absolute \
+             paths)"
         ));
     }
     allowed

@@ -100,7 +100,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "By default, files are opened with O_NOATIME where the kernel allows it (their owner, or \
                    CAP_FOWNER): reads do not update access times and cost less. With this option each read may update \
                    the access time, depending on the mount options (relatime, strictatime), and the file system may \
-                   write it.",
+                   write the new time to the device.",
             kernel: "files are opened without `O_NOATIME`",
             seen_in: "strace: flags of `openat`; `st_atime`",
             example: "--atime",

@@ -39,7 +39,7 @@ pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
 fn sensible(stated: &Stated) -> Result<(), Fault> {
     let tells_drive = stated.drive_read_bytes_per_s.or(stated.drive_write_bytes_per_s).or(stated.drive_iops).is_some();
     if (stated.raid.is_some() || stated.drives.is_some()) && !tells_drive {
-        return Err(Fault::new("raid and drives need drive-read, drive-write or drive-iops"));
+        return Err(Fault::new("raid and drives need one or more of drive-read, drive-write and drive-iops"));
     }
     let Some(level) = stated.raid else { return Ok(()) };
     let (number, drives_min) = (level.number(), level.drives_min());

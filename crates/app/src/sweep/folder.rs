@@ -116,7 +116,7 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
-    if is_known { Ok(sweep) } else { Err(at("it lists runs of points that it does not define".to_owned())) }
+    if is_known { Ok(sweep) } else { Err(at("it lists runs for points that it does not define".to_owned())) }
 }
 
 impl Folder {

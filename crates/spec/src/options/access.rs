@@ -38,9 +38,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(pct|abs)<IO%>/<length>:...",
         xml: &["Distribution"],
         short: "distribution of random I/Os over ranges, e.g. -rdpct90/10:5/5 or -rdabs90/10G",
-        long: "Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is the \
-               percentage of I/Os in it (0 makes a hole), '/', and its length in percent of the target (pct) or as a \
-               size (abs). The remaining percentage goes to the rest of the target. Needs -r or -rs.",
+        long: "Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is given as \
+               <IO%>/<length>: its percentage of the I/Os (0: none) and its length, in percent of the target (pct) or \
+               as a size (abs). The remaining I/Os go to the rest of the target. Needs -r or -rs.",
         since: Since::DiskSpd("2.1"),
         example: "-rdpct90/10",
         apply: |builder, given| {
