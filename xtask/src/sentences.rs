@@ -56,7 +56,8 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
 fn files_of_tests(file: &Path, code: &str) -> Vec<PathBuf> {
     let stem = file.file_stem().unwrap_or_default();
     let holder = file.parent().unwrap_or(Path::new(""));
-    let folder = if ["lib", "main", "mod"].iter().any(|name| stem == *name) { holder.to_owned() } else { holder.join(stem) };
+    let folder =
+        if ["lib", "main", "mod"].iter().any(|name| stem == *name) { holder.to_owned() } else { holder.join(stem) };
     let lines = || code.lines().map(str::trim);
     let names = lines().zip(lines().skip(1)).filter_map(|(attribute, line)| {
         let (_, name) = line.strip_suffix(';')?.rsplit_once("mod ")?;
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn files_of_modules_for_tests_are_left_out() {
-        let code = "mod shown;\n#[cfg(test)]\nmod cases;\n\n#[cfg(test)]\npub(crate) mod fixture;\n#[cfg(unix)]\nmod unix;\n";
+        let code =
+            "mod shown;\n#[cfg(test)]\nmod cases;\n\n#[cfg(test)]\npub(crate) mod fixture;\n#[cfg(unix)]\nmod unix;\n";
         let found = |file: &str| files_of_tests(Path::new(file), code);
         assert_eq!(found("a/src/lib.rs"), [Path::new("a/src/cases.rs"), Path::new("a/src/fixture.rs")]);
         assert_eq!(found("a/src/b.rs"), [Path::new("a/src/b/cases.rs"), Path::new("a/src/b/fixture.rs")]);

@@ -77,8 +77,10 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
         ComparisonVerdict::NoDifference => Status::Done,
         ComparisonVerdict::CannotTell => {
             let percent = found.percent;
-            say(&format!("--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs \
-                          are needed"));
+            say(&format!(
+                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs \
+                          are needed"
+            ));
             Status::CannotTell
         }
     }

@@ -86,7 +86,7 @@ fn other_peoples_files_are_refused_by_every_output() {
     for output in outputs() {
         for content in [&vec![0xa5; 65_536][..], b"notes\n", b"{}", WINDOWS_TEXT, WINDOWS_XML, &[0; 4096]] {
             place.file(output.0, content);
-            expect_refused(&place, output, "", &["it exists and is not ", "--replace-output"]);
+            expect_refused(&place, output, "", &["the existing file is not ", "--replace-output"]);
         }
     }
 }
@@ -149,7 +149,7 @@ fn documents_of_another_kind_are_refused() {
                 &place,
                 *output,
                 "",
-                &["it exists and is ", " written by diskspd, not ", "--replace-output"],
+                &["the existing file is ", " written by diskspd, not ", "--replace-output"],
             );
         }
     }
@@ -157,7 +157,7 @@ fn documents_of_another_kind_are_refused() {
         place.file(name, &contents[content]);
     }
     fs::copy(place.path("check.json"), place.path("json")).expect("our folder");
-    expect_refused(&place, OUTPUTS[0], "", &["it exists and is a check report written by diskspd, not a JSON result"]);
+    expect_refused(&place, OUTPUTS[0], "", &["the existing file is a check report written by diskspd, not a JSON result"]);
     fs::copy(place.path("live.jsonl"), place.path("json")).expect("our folder");
     expect_refused(&place, OUTPUTS[0], "", &["is a live stream"]);
 }
@@ -205,7 +205,7 @@ fn a_text_without_a_line_of_ours_is_ours_as_long_as_nobody_changes_it() {
     let mut changed = place.content("t.txt");
     changed[20] = b'!';
     fs::write(place.path("t.txt"), changed).expect("our file");
-    convert().expect_status(3).expect_stderr(&["it exists and is not a text report written by diskspd"]);
+    convert().expect_status(3).expect_stderr(&["the existing file is not a text report written by diskspd"]);
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl fmt::Display for Unfit {
                 "a diskspd run that wrote to it is still active or was killed, so later changes cannot be detected",
             ),
             Self::Resized { size_bytes } => {
-                write!(f, "it has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
+                write!(f, "the file has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
             }
             Self::Changed => f.write_str("another program has written to it since diskspd did"),
         }

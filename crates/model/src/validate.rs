@@ -103,8 +103,10 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
         report.error("-n and -a cannot be used together: -n leaves threads unbound, -a pins them");
     }
     if span.near_device && (affinity.disabled || !affinity.listed.is_empty()) {
-        report.error("--near-device cannot be used with -n or with CPUs listed by -a: --near-device chooses the CPUs \
-                      itself");
+        report.error(
+            "--near-device cannot be used with -n or with CPUs listed by -a: --near-device chooses the CPUs \
+                      itself",
+        );
     }
 }
 

@@ -136,8 +136,10 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
         remarks.push(format!("{wrong} is a kernel name, which can change"));
     }
     match &guard.scratch {
-        Scratch::Listed => remarks.push(format!("{SCRATCH_LIST} lists it, but the list allows writes only to empty \
-                                                 disks")),
+        Scratch::Listed => remarks.push(format!(
+            "{SCRATCH_LIST} lists it, but the list allows writes only to empty \
+                                                 disks"
+        )),
         Scratch::Untrusted { reason } => remarks.push(reason.clone()),
         Scratch::NotListed => {}
     }

@@ -122,7 +122,7 @@ fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<Stri
             None
         }
         Openers::Some { who } => Some(format!("open in {}", words::list(who))),
-        Openers::NotAsked => Some("whether others have it open was not checked".to_owned()),
+        Openers::NotAsked => Some("whether other processes have it open was not checked".to_owned()),
     }
 }
 

@@ -82,8 +82,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "",
             short: "run threads on the NUMA node that their targets' disks are attached to",
-            long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its disks, in the \
-                   order of -a. Where the kernel reports no node, the option has no effect and a note says so.",
+            long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its targets' disks, \
+                   in the order of -a. Where the kernel reports no node, the option has no effect and a note says \
+                   so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
             seen_in: "the report; NUMA placement tested with simulated nodes only",
             example: "--near-device",
