@@ -254,12 +254,12 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
     for option in ["--json", "--xml", "--text", "--csv", "--live-json"] {
         for name in ["a.dat", "./a.dat", "hard", "soft"] {
             let run = place.diskspd("-d1 --replace-output").args(option).arg(name).arg("a.dat").run();
-            run.expect_status(3).expect_stderr(&[option, name, "it is a target of this run"]);
+            run.expect_status(3).expect_stderr(&[option, name, "the file is a target of this run"]);
         }
         let run = place.diskspd("-d1 -c1M --replace-output").args(option).args("other/new.dat folder/new.dat").run();
-        run.expect_status(3).expect_stderr(&["it is a target of this run"]);
+        run.expect_status(3).expect_stderr(&["the file is a target of this run"]);
         let run = place.diskspd("-d1 --replace-output").args(option).args("hard r.json").run();
-        run.expect_status(3).expect_stderr(&["it is a target file created by diskspd"]);
+        run.expect_status(3).expect_stderr(&["the file is a target created by diskspd"]);
         let run = place.diskspd("-d1 -w1 -Z4K,r.json --replace-output").args(option).args("r.json a.dat").run();
         run.expect_status(3).expect_stderr(&["the file with write data"]);
     }
@@ -272,12 +272,12 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
     place.file("p.xml", profile.as_bytes());
     for option in ["--xml", "--live-json"] {
         let run = place.diskspd("--replace-output -Xp.xml").args(option).arg("p.xml").run();
-        run.expect_status(3).expect_stderr(&["it is the profile of this run"]);
+        run.expect_status(3).expect_stderr(&["the file is the profile of this run"]);
     }
     let preset = place.diskspd("preset show sql-log --toml").run().stdout;
     place.file("p.toml", preset.as_bytes());
     let run = place.diskspd("preset run ./p.toml --replace-output --json p.toml -d1 a.dat").run();
-    run.expect_status(3).expect_stderr(&["it is the preset of this run"]);
+    run.expect_status(3).expect_stderr(&["the file is the preset of this run"]);
     assert_eq!(place.content("p.toml"), preset.as_bytes());
 }
 
@@ -296,12 +296,12 @@ fn bind_mounts_are_seen_through() {
     {
         for option in ["--json", "--live-json"] {
             let run = place.diskspd("--replace-output").args(option).arg(output).args(words).run();
-            run.expect_status(3).expect_stderr(&[output, "it is a target of this run"]);
+            run.expect_status(3).expect_stderr(&[output, "the file is a target of this run"]);
         }
     }
     for (words, reason) in [
         ("--json folder/r --xml other/r", "already used by --xml"),
-        ("--json folder/r --live-json other/r", "it is a result file of this run"),
+        ("--json folder/r --live-json other/r", "the file is a result file of this run"),
     ] {
         let run = place.diskspd("-d1").args(words).arg("a.dat").run();
         run.expect_status(3).expect_stderr(&[reason]);

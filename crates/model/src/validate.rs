@@ -155,7 +155,7 @@ fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
     }
     let has_bursts = |target: &Target| target.burst_ios.unwrap_or(0) > 0 || target.think_time_ms.unwrap_or(0) > 0;
     if span.targets.iter().any(has_bursts) {
-        report.error("--rate and bursts (-i, -j) cannot be used together: both set when I/Os start");
+        report.error("--rate and bursts (-i, -j) cannot be used together: both determine when I/Os start");
     }
     if span.is_pool_with_requests() {
         report.error("--rate cannot be used with -O (outstanding I/Os per thread); use -o instead");

@@ -86,8 +86,8 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     let mut reasons = guard.users.clone();
     match &guard.claim {
         Claim::Busy if reasons.is_empty() => reasons.push(
-            "exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a \
-             process not visible from here"
+            "exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process \
+             not visible from here"
                 .to_owned(),
         ),
         Claim::Granted | Claim::Busy => {}
@@ -275,7 +275,7 @@ mod tests {
         '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but the list allows writes only to empty disks; use by other hosts over iSCSI cannot be detected from here
         '/dev/sdb' cannot be written to: the kernel marks it read-only
-        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
+        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
     }

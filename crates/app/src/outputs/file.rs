@@ -46,7 +46,7 @@ impl OutputFile {
         for Protected { path, role } in protected {
             // What cannot be found cannot be replaced.
             if Place::find(path).is_ok_and(|other| other.is(&place)) {
-                return Err(format!("it is {role}"));
+                return Err(format!("the file is {role}"));
             }
         }
         if let Some(found) = &place.found {
@@ -210,7 +210,7 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<
         Err(error) => return Err(unreadable(error)),
     };
     if is_marked(&file) {
-        return Err("it is a target file created by diskspd: choose another name".to_owned());
+        return Err("the file is a target created by diskspd: choose another name".to_owned());
     }
     if replace.any || found.size_bytes == 0 {
         return Ok(());

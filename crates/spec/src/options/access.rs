@@ -102,8 +102,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
         long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0.",
-        on_linux: "-w without a value means 0, as in DiskSpd before 2.1; newer versions reject it. An existing file \
-                   that this program did not create is written only with --overwrite.",
+        on_linux: "-w without a value means -w0, as in DiskSpd before 2.1; newer versions of DiskSpd refuse it. An \
+                   existing file that this program did not create is written only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;

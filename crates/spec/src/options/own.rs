@@ -110,8 +110,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--strict",
         short: "exit with status 4 if the verdict finds results invalid",
-        long: "Each timespan's results end with a verdict: the conditions found that invalidate or bias the results. \
-               With --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
+        long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
+               --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
                written.",
         example: "--strict",
         apply: |builder, _| {
