@@ -261,7 +261,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
         run.wait_for_stderr("starting measurements");
         let writer = fs::OpenOptions::new().write(true).open(&path).expect("opens");
         run.interrupt();
-        run.finish().expect_stderr(&["t.dat", "is still marked as open for writing", "has it open for writing"]);
+        run.finish().expect_stderr(&["t.dat", "is still marked as open for writing", "has the file open for writing"]);
         drop(writer);
         place.refused("-w100 -b4K", &path, &["is still active or was killed", "--overwrite"]);
     }

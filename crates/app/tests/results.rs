@@ -197,7 +197,7 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
     run.expect_status(1);
     assert_eq!(run.stdout, format!("==> r.json <==\n{text}\n==> r.json <==\n{text}"));
     let run = place.diskspd("report r.json --output r.json").run();
-    run.expect_status(3).expect_stderr(&["it is the result being read"]);
+    run.expect_status(3).expect_stderr(&["the file is the result being read"]);
 }
 
 #[test]
