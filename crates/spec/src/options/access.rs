@@ -27,7 +27,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RandomRatio"],
         short: "percentage of random I/Os; the others continue sequentially",
         long: "Mixes random and sequential I/O: each I/O is random with this probability in percent (1 to 100); \
-               otherwise it continues where the previous one ended. -r<align> sets the alignment. -rs100 is -r.",
+               otherwise it continues where the previous one ended. -r<align> sets the alignment. -rs100 is the same \
+               as -r.",
         since: Since::DiskSpd("2.1"),
         example: "-rs50",
         apply: mixed,
