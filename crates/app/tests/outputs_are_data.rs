@@ -348,7 +348,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
         let run = place.diskspd(words).arg("").args(load).run();
         run.expect_status(3).expect_stderr(&["ERROR: --dir '': a file name is missing"]);
         let run = place.diskspd(words).arg(".").args(load).run();
-        run.expect_status(3).expect_stderr(&["--dir '.': it is not empty", "--replace-output"]);
+        run.expect_status(3).expect_stderr(&["--dir '.': the directory is not empty", "--replace-output"]);
     }
     assert_eq!(entries(&place), 2);
     fs::create_dir(place.path("s")).expect("our folder");
