@@ -157,7 +157,12 @@ fn documents_of_another_kind_are_refused() {
         place.file(name, &contents[content]);
     }
     fs::copy(place.path("check.json"), place.path("json")).expect("our folder");
-    expect_refused(&place, OUTPUTS[0], "", &["the existing file is a check report written by diskspd, not a JSON result"]);
+    expect_refused(
+        &place,
+        OUTPUTS[0],
+        "",
+        &["the existing file is a check report written by diskspd, not a JSON result"],
+    );
     fs::copy(place.path("live.jsonl"), place.path("json")).expect("our folder");
     expect_refused(&place, OUTPUTS[0], "", &["is a live stream"]);
 }

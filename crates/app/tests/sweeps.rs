@@ -96,7 +96,11 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     );
 
     place.file("d/sweep.json", hurried.replace("diskspd 0", "diskspd 99").as_bytes());
-    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["the earlier runs were made with diskspd 99"]);
+    place
+        .diskspd("sweep --resume d")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["the earlier runs were made with diskspd 99"]);
     place.file("d/sweep.json", hurried.replace("--vary=o=1,2,3", "--vary=o=1,2,4").as_bytes());
     place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["the stored points do not match"]);
     place

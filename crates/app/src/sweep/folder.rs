@@ -138,8 +138,10 @@ impl Folder {
                 ));
             }
             Ok(_) => {
-                return Err(format!("--dir '{shown}': the directory is not empty: choose another name, or give \
-                                    --replace-output"));
+                return Err(format!(
+                    "--dir '{shown}': the directory is not empty: choose another name, or give \
+                                    --replace-output"
+                ));
             }
         }
         let folder = Self { path, kind, replace_output, has_earlier: Cell::new(has_earlier) };
