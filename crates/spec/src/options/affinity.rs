@@ -18,10 +18,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<cspPeE>",
         xml: &["AffinityTraversal"],
         short: "order of CPUs: c cores first, s span groups, p/P/e/E performance or efficiency cores first",
-        long: "Letters in any order: c uses one thread of every core before second threads; s goes through all groups \
-               in each pass instead of filling one group first; p uses performance cores first in each pass (the \
-               default), P all performance cores before any efficiency core, e and E the same for efficiency cores. At \
-               most one of p, P, e, E and -aup may be given. List CPUs in a separate -a.",
+        long: "Letters in any order: c uses one hardware thread of every core before the second ones; s goes through \
+               all groups in each pass instead of filling one group first; p uses performance cores first in each pass \
+               (the default), P all performance cores before any efficiency core, e and E the same for efficiency \
+               cores. At most one of p, P, e, E and -aup may be given. List CPUs in a separate -a.",
         since: Since::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
         example: "-acs",
