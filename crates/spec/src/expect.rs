@@ -143,7 +143,7 @@ mod tests {
             ("raid=5,drive-iops=1", "as in raid=5,drives=3"),
             ("raid=5,drives=2,drive-iops=1", "RAID 5 needs at least 3 drives, not 2"),
             ("raid=10,drives=5,drive-iops=1", "an even number of drives"),
-            ("raid=5,drives=3", "raid and drives need drive-read"),
+            ("raid=5,drives=3", "raid and drives need one or more of drive-read"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),
             ("hba=12Gx0", "the number of lanes"),
             ("hba=x4", "a whole number of at least 1"),

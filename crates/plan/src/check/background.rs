@@ -140,7 +140,7 @@ mod tests {
             timer("fstrim.timer", Some(9000)),
             timer("mdcheck_start.timer", None),
         ]);
-        assert_eq!(answers(&facts, Check::Timers), ["pass machine: next: fstrim.timer in 2.5 h"]);
+        assert_eq!(answers(&facts, Check::Timers), ["pass machine: next timer: fstrim.timer in 2.5 h"]);
         facts.timers = Ok(vec![timer("fstrim.timer", Some(3600)), timer("e2scrub_all.timer", Some(61))]);
         assert_eq!(
             answers(&facts, Check::Timers),

@@ -205,7 +205,7 @@ mod tests {
         let mut facts = facts();
         assert_eq!(outcomes(&facts, Check::Memory), [Outcome::Pass]);
         facts.system.memory.cgroup_left_bytes = Some(100 << 20);
-        assert_eq!(answers(&facts, Check::Memory), ["warn machine: 100MiB free for a run"]);
+        assert_eq!(answers(&facts, Check::Memory), ["warn machine: 100MiB of memory free for a run"]);
     }
 
     // Shows check: numa-distance
