@@ -86,7 +86,7 @@ fn files_that_the_run_made_are_deleted_and_others_stay() {
     assert!(!place.path("ours.dat").exists() && theirs.exists());
     let (text, said) = (&finished.stdout, &finished.stderr);
     assert!(said.contains("deleted ") && said.contains("ours.dat"), "{said}");
-    assert!(text.contains("theirs.dat' is not deleted (--delete-after): it existed before"), "{text}");
+    assert!(text.contains("theirs.dat' is not deleted (--delete-after): the file existed before"), "{text}");
     assert!(text.contains("'/dev/zero' is not deleted (--delete-after): it is a device"), "{text}");
 
     // Without -c nothing was made.
