@@ -63,7 +63,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
 fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
     let Some(found) = differences.iter().find(|found| found.figure.name() == limit.figure) else {
-        say(&format!("--fail-if '{typed}' cannot be judged: a side has no {}", limit.figure));
+        say(&format!("--fail-if '{typed}' cannot be judged: one side has no {}", limit.figure));
         return Status::CannotTell;
     };
     let is_beyond =
@@ -71,13 +71,16 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
     match found.verdict {
         _ if !is_beyond => Status::Done,
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            say(&format!("--fail-if '{typed}' holds"));
+            say(&format!("--fail-if '{typed}': condition met"));
             Status::No
         }
         ComparisonVerdict::NoDifference => Status::Done,
         ComparisonVerdict::CannotTell => {
             let percent = found.percent;
-            say(&format!("--fail-if '{typed}' cannot be judged: {percent:+.1} % may be chance; more runs are needed"));
+            say(&format!(
+                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs \
+                          are needed"
+            ));
             Status::CannotTell
         }
     }

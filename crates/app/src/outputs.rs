@@ -209,7 +209,7 @@ mod tests {
         symlink(at("target"), at("soft")).unwrap();
         let protected = ["target", "to be made"].map(|name| Protected { path: at(name), role: "a target of this run" });
         for name in ["target", "hard", "soft", "./target", "to be made"] {
-            assert_eq!(refusal(&at(name), &protected), "it is a target of this run", "{name}");
+            assert_eq!(refusal(&at(name), &protected), "the file is a target of this run", "{name}");
         }
         assert!(OutputFile::check(&at("other"), ANY, &protected).is_ok());
     }

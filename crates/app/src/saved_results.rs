@@ -74,9 +74,8 @@ fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<V
         }
         if slowest {
             if measured.slowest.is_empty() {
-                return Err(
-                    "it has no list of slowest I/Os; only JSON results of runs with -D or -L have one".to_owned()
-                );
+                return Err("the result has no list of slowest I/Os; only JSON results of runs with -D or -L have one"
+                    .to_owned());
             }
             if part.is_some() {
                 text.push(b'\n');
@@ -95,7 +94,7 @@ fn part_of(measured: &Measured, asked: &PartAsked) -> Result<Part, NoPart> {
 }
 
 fn unwritten(error: &io::Error) -> String {
-    format!("it cannot be shown: {error}")
+    format!("the report cannot be created: {error}")
 }
 
 fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {

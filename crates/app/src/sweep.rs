@@ -289,7 +289,7 @@ fn announce(
         (_, Some(most)) => format!("up to {most} % of the I/Os are writes"),
     };
     let made =
-        if bytes == 0 { "none to create targets".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
+        if bytes == 0 { "no targets to create".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
     say(&format!("data to write: {made}; {load}"));
     say(&format!("results: {}", folder.path().display()));
 }

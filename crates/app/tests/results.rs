@@ -121,10 +121,10 @@ fn a_file_that_cannot_be_is_refused_before_anything_is_touched() {
     fs::create_dir(place.path("folder")).expect("our folder");
     place.tool("mkfifo").arg("fifo").run().expect_status(0);
     for (name, reason) in [
-        ("a.dat", "it is a target of this run"),
-        ("link", "it is a target of this run"),
-        ("hard", "it is a target of this run"),
-        ("new.dat", "it is a target of this run"),
+        ("a.dat", "the file is a target of this run"),
+        ("link", "the file is a target of this run"),
+        ("hard", "the file is a target of this run"),
+        ("new.dat", "the file is a target of this run"),
         ("source.bin", "the file with write data"),
         ("folder", "it is a directory"),
         ("fifo", "it is a FIFO"),
@@ -152,7 +152,7 @@ fn a_profile_is_not_replaced_by_its_results() {
     let shown = place.diskspd("-d1 -W0 -Rpxml a.dat").run();
     place.file("p.xml", shown.stdout.as_bytes());
     let run = place.diskspd("-Xp.xml --xml p.xml").run();
-    run.expect_status(3).expect_stderr(&["--xml 'p.xml': it is the profile of this run"]);
+    run.expect_status(3).expect_stderr(&["--xml 'p.xml': the file is the profile of this run"]);
     assert_eq!(place.content("p.xml"), shown.stdout.as_bytes());
 }
 
@@ -197,7 +197,7 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
     run.expect_status(1);
     assert_eq!(run.stdout, format!("==> r.json <==\n{text}\n==> r.json <==\n{text}"));
     let run = place.diskspd("report r.json --output r.json").run();
-    run.expect_status(3).expect_stderr(&["it is the result being read"]);
+    run.expect_status(3).expect_stderr(&["the file is the result being read"]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> 
         None => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
     if !found.is_confirmed {
-        writeln!(out, "  not confirmed: runs at these rates contradicted each other; treat it as an estimate")?;
+        writeln!(out, "  not confirmed: runs at these rates contradicted each other; treat this rate as an estimate")?;
     }
     Ok(())
 }

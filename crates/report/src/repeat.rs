@@ -64,11 +64,11 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
 /// Whether it was reached, by what, and what it is not.
 fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
     let SteadyState { is_reached, rounds: (first, last), mean_iops, range_percent, rise_percent, missing } = found;
-    let what = if *is_reached { "steady state, SNIA-style" } else { "no steady state" };
+    let what = if *is_reached { "steady state by the SNIA criteria" } else { "no steady state" };
     writeln!(
         out,
-        "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (limit 20) \
-         and rise by {rise_percent:.1} % (limit 10)"
+        "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (limit \
+         20) and a slope excursion of {rise_percent:.1} % (limit 10)"
     )?;
     missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
 }

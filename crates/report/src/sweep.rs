@@ -148,7 +148,7 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
     }
     let Some(Knee { efficient, saturation }) = &series.knee else {
-        return writeln!(out, "too few depths to find the best: {} are needed", stats::DEPTHS_MIN);
+        return writeln!(out, "too few queue depths to find the best one: at least {} are needed", stats::DEPTHS_MIN);
     };
     writeln!(
         out,

@@ -108,7 +108,10 @@ impl StopSources<'_> {
         let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
         used.map_or(Ok(()), |(path, users)| {
             let (path, users) = (path.display(), users.join(", "));
-            Err(format!("'{path}' was opened while the run waited for its start event ({users}); it was not touched"))
+            Err(format!(
+                "'{path}' came into use ({users}) while the run waited for its start event; the file was not \
+                         touched"
+            ))
         })
     }
 }

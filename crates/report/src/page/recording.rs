@@ -129,7 +129,7 @@ fn table(recording: &Recording) -> Table {
         columns: [Column::text("device")].into_iter().chain(names.map(Column::number)).collect(),
         rows: active_devices(&recording.intervals).into_iter().filter_map(row).collect(),
         note: format!(
-            "Means over {} in {} intervals. Idle devices are left out.",
+            "Means over {} of recording, in {} intervals. Idle devices are left out.",
             Quantity::TimeS.value(length_ns as f64 / 1e9),
             recording.intervals.len()
         ),

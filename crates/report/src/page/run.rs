@@ -98,8 +98,8 @@ fn failure(headline: &str, reasons: &[String]) -> Block {
 
 const fn ended(outcome: Ending) -> &'static str {
     match outcome {
-        Ending::NotRun => "it was not run, because an earlier timespan failed or the run was stopped",
-        Ending::Stopped => "it was stopped before the measurement began",
+        Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
+        Ending::Stopped => "this timespan was stopped before its measurement began",
         Ending::Completed | Ending::Failed => "the result has no measurements",
     }
 }

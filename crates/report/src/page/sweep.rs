@@ -100,7 +100,7 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
             tone: Tone::Plain,
             about,
             headline: "Too few queue depths to find the best one".to_owned(),
-            sentences: vec![format!("{} are needed.", stats::DEPTHS_MIN)],
+            sentences: vec![format!("At least {} queue depths are needed.", stats::DEPTHS_MIN)],
         };
     };
     let mut sentences = vec![why_efficient(sweep, series, efficient)];

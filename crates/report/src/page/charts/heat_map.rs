@@ -26,7 +26,8 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     Ok(Chart {
         name: "heat",
         title: TITLE.to_owned(),
-        caption: "Reads and writes together. Darker: more of the I/Os at that time had that latency.".to_owned(),
+        caption: "Reads and writes together. The darker a cell, the more of the I/Os at that time had that latency."
+            .to_owned(),
         x: Axis::linear("", Quantity::TimeS, 0.0, end_s),
         y: Axis::log("latency", Quantity::LatencyNs, heat.latencies_ns.iter().copied()),
         series: vec![Series { name: String::new(), role: Role::Heat, marks: Marks::Cells(cells) }],

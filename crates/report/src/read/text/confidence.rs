@@ -45,7 +45,7 @@ fn add(line: Line<'_>, figure: &str, half_width: &str, half_widths: &mut HalfWid
         ("ms", _, Some((_, rank_ppb))) => {
             half_widths.percentiles.push(PercentileHalfWidth { rank_ppb, half_width_ns: number::ns(amount) });
         }
-        _ => return Err(line.error(figure, "this figure has no confidence interval")),
+        _ => return Err(line.error(figure, "this metric has no confidence interval")),
     }
     Ok(())
 }

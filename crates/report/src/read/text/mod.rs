@@ -91,7 +91,10 @@ fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result
         let number: u32 = line.parse(number.trim_end_matches(':'), number::whole)?;
         let index = report.result.time_spans.len();
         if usize::try_from(number) != Ok(index + 1) {
-            return Err(line.error(content, format!("results of timespan {number} instead of timespan {}", index + 1)));
+            return Err(line.error(
+                content,
+                format!("expected the results of timespan {}, found those of timespan {number}", index + 1),
+            ));
         }
         results::read(lines, report)?;
     } else if content == "Totals:" {

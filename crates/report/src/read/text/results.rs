@@ -119,7 +119,7 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
     } else if content.starts_with("The test was interrupted before the measurements began.") {
         parts.is_interrupted = true;
     } else if content.starts_with("The test was interrupted by an error after ") {
-        measured.is_partial = content.contains("that time only");
+        measured.is_partial = content.ends_with("The figures below cover that time only.");
     } else if content == "NOTE: thread assignment spans different core types (P-core and E-core)." {
         measured.mixed_cores = Some(mixed_cores(lines)?);
     } else if let Some(note) = line.text.strip_prefix("NOTE: ") {
