@@ -2,6 +2,8 @@
 //!
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
+use crate::kernel_counters::KernelCountersAround;
+use crate::kernel_message::KernelMessage;
 use crate::note::Note;
 use crate::series::{SectionRecord, SeriesRecord};
 use crate::slow_io::SlowIo;
@@ -15,6 +17,10 @@ pub struct Record {
     pub started_at: UnixTime,
     /// One per timespan of the profile, those that were not run included.
     pub time_spans: Vec<TimeSpanRecord>,
+    /// What the kernel logged meanwhile, by `CLOCK_MONOTONIC`.
+    pub kernel_messages: Vec<KernelMessage>,
+    /// Notes on the whole run.
+    pub notes: Vec<Note>,
 }
 
 /// One timespan.
@@ -34,6 +40,10 @@ pub struct TimeSpanRecord {
     pub series: SeriesRecord,
     /// Latency histograms of equal parts: the intervals of `-D`, or twentieths with `-L`; else none.
     pub sections: Vec<SectionRecord>,
+    /// The kernel's own counters around the measurement; `None` if it did not begin.
+    pub kernel_counters: Option<KernelCountersAround>,
+    /// When the first of these were read, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub counted_from_ns: u64,
     /// Notes for the user.
     pub notes: Vec<Note>,
 }

@@ -8,7 +8,7 @@ use crate::course::{Section, Series};
 use crate::environment::{Environment, TargetEnvironment};
 use crate::expectation::Expectation;
 use crate::facts::{SystemFacts, TargetFacts};
-use crate::kernel_counters::KernelCounters;
+use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_message::KernelMessage;
 use crate::note::Note;
@@ -146,16 +146,6 @@ pub enum Ending {
     Stopped,
     /// An error ended it.
     Failed,
-}
-
-/// The kernel's counters at the two ends of a measurement.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct KernelCountersAround {
-    /// When it began.
-    pub before: KernelCounters,
-    /// When it ended.
-    pub after: KernelCounters,
 }
 
 /// The figures of a timespan.

@@ -17,7 +17,7 @@ use model::record::{
 use model::result::{LatencyDistribution, LoadLoop, Measured, RunResult};
 use model::topology::{Cpu, Topology};
 use model::units::UnixTime;
-use stats::{Input, summarise};
+use stats::{Input, RunContext, summarise};
 use std::path::PathBuf;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -128,8 +128,8 @@ fn run_on(cases: Vec<Case>, system: &SystemFacts, verbose_stats: bool) -> RunRes
         plan.time_spans.push(case.plan);
         record.time_spans.push(case.record);
     }
-    let command_line = "diskspd b a".to_owned();
-    summarise(&Input { command_line, profile: &profile, system, plan: &plan, record: &record })
+    let context = RunContext { command_line: "diskspd b a".to_owned(), ..RunContext::default() };
+    summarise(Input { context, profile: &profile, system, plan: Some(&plan), record: &record })
 }
 
 fn measure(case: Case) -> Measured {
@@ -279,8 +279,9 @@ fn totals_of_nothing_are_zero_not_a_division_by_zero() {
 fn a_record_that_ends_early_leaves_timespans_not_run() {
     let profile = Profile { time_spans: vec![two_threads().span, two_threads().span], ..Profile::default() };
     let (system, plan, record) = (SystemFacts::default(), Plan::default(), Record::default());
-    let command_line = String::new();
-    let result = summarise(&Input { command_line, profile: &profile, system: &system, plan: &plan, record: &record });
+    let context = RunContext::default();
+    let result =
+        summarise(Input { context, profile: &profile, system: &system, plan: Some(&plan), record: &record });
     assert_eq!(result.time_spans.len(), 2);
     assert!(result.time_spans.iter().all(|span| span.measured.is_none()));
 }

@@ -8,6 +8,7 @@ use model::course::Series;
 use model::environment::{Environment, TargetEnvironment};
 use model::expectation::Expectation;
 use model::facts::{SystemFacts, TargetFacts};
+use model::kernel_counters::KernelCountersAround;
 use model::kernel_events::KernelEvents;
 use model::kernel_message::KernelMessage;
 use model::note::Note;
@@ -15,7 +16,7 @@ use model::plan::{EffectiveDistribution, EngineKind, Plan};
 use model::preset::PresetRun;
 use model::profile::{Profile, RateProcess};
 use model::result::{
-    CpuUsage, Directions, Ending, Figures, FlushFigures, IntervalFigures, KernelCountersAround, LatencyFigures,
+    CpuUsage, Directions, Ending, Figures, FlushFigures, IntervalFigures, LatencyFigures,
     MixedCores, Percentile, Summary, ThreadWaits, Tool, Totals,
 };
 use model::slow_io::SlowIo;

@@ -111,15 +111,12 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
     let record = Record {
         started_at: UnixTime(1_741_944_413_000_000_000),
         time_spans: spans.iter().map(|span| self::record(span, &system)).collect(),
+        ..Record::default()
     };
     let command_line = "diskspd -d1 \"a b\" <c>".to_owned();
-    let mut result = stats::summarise(&stats::Input {
-        command_line,
-        profile: &profile,
-        system: &system,
-        plan: &plan,
-        record: &record,
-    });
+    let context = stats::RunContext { command_line, ..stats::RunContext::default() };
+    let plan = Some(&plan);
+    let mut result = stats::summarise(stats::Input { context, profile: &profile, system: &system, plan, record: &record });
     // Plans are in no other document.
     result.plan = None;
     for (span, span_result) in spans.iter().zip(&mut result.time_spans) {

@@ -124,9 +124,10 @@ fn taken(intervals: u64) -> [u64; 2] {
     let mut length = Length::default();
     let allocations = allocation_counter::measure(|| {
         let record = Record { time_spans: vec![record(intervals)], ..Record::default() };
-        let command_line = "diskspd".to_owned();
-        let input = stats::Input { command_line, profile: &profile, system: &system, plan: &plan, record: &record };
-        let result = stats::summarise(&input);
+        let context = stats::RunContext { command_line: "diskspd".to_owned(), ..stats::RunContext::default() };
+        let plan = Some(&plan);
+        let input = stats::Input { context, profile: &profile, system: &system, plan, record: &record };
+        let result = stats::summarise(input);
         report::json::write(&result, &mut length).expect("a counter takes everything");
     });
     [allocations.bytes_max, length.0]
