@@ -10,6 +10,7 @@ use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
 use model::plan::Plan;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
+use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
 use run::Machine;
 use run::event::{Events, StopSources};
@@ -137,8 +138,10 @@ impl<'a> Measurement<'a> {
             preset: options.preset.as_deref().cloned(),
             stated: options.expect.as_deref().cloned(),
             environment: Some(host::environment(&self.machine)),
-            targets: self.facts.targets.clone(),
-            target_environments: plan.map(|_| self.environments().clone()).unwrap_or_default(),
+            targets: TargetsFound {
+                facts: self.facts.targets.clone(),
+                environments: plan.map(|_| self.environments().clone()).unwrap_or_default(),
+            },
             warnings: self.warnings.clone(),
             errors,
         };

@@ -5,7 +5,7 @@
 
 use crate::foreign;
 use csv::{Terminator, Writer, WriterBuilder};
-use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TimeSpanResult};
+use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TargetLatencies, TimeSpanResult};
 use model::units::mib;
 use std::io::{self, Write};
 use std::path::Path;
@@ -102,8 +102,8 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanRes
         };
         directions(writer, &line, &row.figures, None)?;
     }
-    for (path, latencies) in &measured.target_latencies {
-        latencies_only(writer, &Line { target: Some(path), ..line("target") }, latencies)?;
+    for TargetLatencies { path, latency } in &measured.target_latencies {
+        latencies_only(writer, &Line { target: Some(path), ..line("target") }, latency)?;
     }
     if let Some(LoadLoop::Open(open)) = &measured.load_loop {
         latencies_only(writer, &line("response_time"), &open.response_time)?;

@@ -3,7 +3,7 @@
 use crate::foreign;
 use crate::numbers::{range_bytes, range_start};
 use model::plan::EffectiveDistribution;
-use model::result::DistributionUse;
+use model::result::{DistributionUse, DistributionUser};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ pub(crate) fn block(out: &mut dyn Write, uses: &[DistributionUse]) -> io::Result
     writeln!(out, "\nEffective IO Distributions")?;
     writeln!(out, "{}", "-".repeat(26))?;
     for DistributionUse { distribution, users } in uses {
-        for (path, threads) in users {
+        for DistributionUser { path, threads } in users {
             write!(out, "target: ")?;
             foreign::write_path(out, path)?;
             writeln!(out, " [thread:{}]", thread_list(threads))?;

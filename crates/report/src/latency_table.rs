@@ -2,17 +2,17 @@
 
 use crate::foreign;
 use crate::numbers::ms;
-use model::result::{Directions, LatencyDistribution, Measured};
+use model::result::{Directions, LatencyDistribution, Measured, TargetLatencies};
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
 
 /// A table per path, if there are several, and the table of all; nothing without `-L`.
 pub(crate) fn tables(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
-    for (path, latencies) in &measured.target_latencies {
+    for TargetLatencies { path, latency } in &measured.target_latencies {
         write!(out, "\nLatency distribution: ")?;
         foreign::write_path(out, path)?;
         writeln!(out)?;
-        table(out, latencies)?;
+        table(out, latency)?;
     }
     if let Some(latencies) = &measured.total_latency {
         writeln!(out, "\nTotal latency distribution:")?;

@@ -1,13 +1,13 @@
 //! How threads handed over their I/Os and waited for them.
 
-use model::result::{Submissions, ThreadWaits};
+use model::result::{Submissions, ThreadSubmissions, ThreadWaits};
 use std::io::{self, Write};
 
 /// Submissions per second (`-u`), beginning with two empty lines; the header ends with a blank.
 pub(crate) fn submissions(out: &mut dyn Write, submissions: &Submissions) -> io::Result<()> {
     let rule = "-".repeat(20);
     writeln!(out, "\n\nIoRing Statistics\nthread |  Submits/s \n{rule}")?;
-    for (thread, _, per_s) in &submissions.threads {
+    for ThreadSubmissions { thread, per_s, .. } in &submissions.threads {
         writeln!(out, "{thread:6} | {per_s:11.2}")?;
     }
     writeln!(out, "{rule}\ntotal: | {:11.2}", submissions.total_per_s)

@@ -49,16 +49,15 @@ pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak};
 pub use part::{NoPart, Part, part};
 pub use rate::{amount, per_second};
 
-use model::environment::{Environment, TargetEnvironment};
+use model::environment::Environment;
 use model::expectation::Stated;
-use model::facts::{SystemFacts, TargetFacts};
+use model::facts::SystemFacts;
 use model::plan::{Plan, TimeSpanPlan};
 use model::preset::PresetRun;
 use model::profile::Profile;
 use model::record::{Record, TimeSpanRecord};
 use model::result::{Directions, Figures, RunResult, TimeSpanResult, Tool, Totals};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use model::targets_found::TargetsFound;
 
 /// Everything that a result is made of.
 #[derive(Clone, Debug)]
@@ -89,9 +88,7 @@ pub struct RunContext {
     /// The system around the run.
     pub environment: Option<Environment>,
     /// What stood at each distinct target path before the run.
-    pub targets: BTreeMap<PathBuf, TargetFacts>,
-    /// What each target stands on.
-    pub target_environments: BTreeMap<PathBuf, TargetEnvironment>,
+    pub targets: TargetsFound,
     /// What was warned of before the run.
     pub warnings: Vec<String>,
     /// Why nothing was run.
@@ -113,7 +110,7 @@ pub fn summarise(input: Input<'_>) -> RunResult {
             plan: plan.and_then(|plan| plan.time_spans.get(index)).unwrap_or(&no_plan),
             record: record.time_spans.get(index).unwrap_or(&no_record),
             tracing: profile.tracing,
-            environments: &context.target_environments,
+            environments: &context.targets.environments,
             kernel_messages: &record.kernel_messages,
         })
     };
@@ -128,7 +125,6 @@ pub fn summarise(input: Input<'_>) -> RunResult {
         system: system.clone(),
         environment: context.environment,
         targets: context.targets,
-        target_environments: context.target_environments,
         plan: plan.cloned(),
         started_at: record.started_at,
         totals: totals(&time_spans),

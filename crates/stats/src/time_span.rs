@@ -5,16 +5,16 @@ use crate::intervals::Series;
 use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, course, cpu, distribution, durability, flushes, kernel_messages, load_loop};
+use crate::{affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop};
 use model::environment::TargetEnvironment;
 use model::kernel_events::KernelEvents;
 use model::kernel_message::KernelMessage;
 use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::{TimeSpan, Tracing};
-use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
+use model::record::{DirectionRecord, Outcome, RowRecord, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
-    Directions, Ending, Figures, LatencyDistribution, Measured, Row, RowBuckets, Submissions, ThreadWaits,
-    TimeSpanResult,
+    Directions, Ending, Figures, LatencyDistribution, Measured, Row, Submissions, TargetLatencies,
+    ThreadSubmissions, ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +60,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         notes,
         engines: engines(sources.plan),
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,
+        summary: None,
         measured,
         kernel_events: kernel_events(sources),
         kernel_counters: record.kernel_counters.clone(),
@@ -68,6 +69,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     };
     let durability = durability::durability_notes(sources.span, &result, sources.environments);
     result.notes.extend(durability);
+    result.summary = headline::summary(&result);
     result
 }
 
@@ -138,7 +140,8 @@ fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, used: &distribution::Used
         figures: figures(std::iter::once(row), plan.measure_latency, series.as_ref(), elapsed_ns),
         intervals: series.map(|series| series.figures()).unwrap_or_default(),
         distribution: used.index(row.thread, row.target),
-        latency_buckets: RowBuckets { read: row.read.buckets.clone(), write: row.write.buckets.clone() },
+        read_buckets: row.read.buckets.clone(),
+        write_buckets: row.write.buckets.clone(),
     }
 }
 
@@ -195,7 +198,7 @@ fn volume_of(record: &DirectionRecord) -> Volume {
 }
 
 /// One distribution per distinct path in target order, if there is more than one path.
-fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<LatencyDistribution>>)> {
+fn target_latencies(sources: &Sources<'_>) -> Vec<TargetLatencies> {
     let Sources { plan, record, .. } = *sources;
     let mut rows: BTreeMap<&Path, Vec<&RowRecord>> = BTreeMap::new();
     for row in &record.rows {
@@ -209,7 +212,7 @@ fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<La
         return Vec::new();
     }
     let of = |path: &Path| latencies(rows.get(path).into_iter().flatten().copied());
-    paths.into_iter().map(|path| (path.to_owned(), of(path))).collect()
+    paths.into_iter().map(|path| TargetLatencies { path: path.to_owned(), latency: of(path) }).collect()
 }
 
 fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {
@@ -226,8 +229,13 @@ fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option
 fn submissions(record: &TimeSpanRecord) -> Submissions {
     let submits = record.threads.iter().fold(0u64, |sum, thread| sum.saturating_add(thread.submits));
     let rate = |submits| rate::per_second(submits, record.elapsed_ns);
+    let of_thread = |thread: &ThreadRecord| ThreadSubmissions {
+        thread: thread.thread,
+        count: thread.submits,
+        per_s: rate(thread.submits),
+    };
     Submissions {
-        threads: record.threads.iter().map(|thread| (thread.thread, thread.submits, rate(thread.submits))).collect(),
+        threads: record.threads.iter().map(of_thread).collect(),
         total_per_s: rate(submits),
     }
 }

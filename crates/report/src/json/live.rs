@@ -1,8 +1,6 @@
 //! The lines of a live stream. Each is one document of JSON on a line of its own.
 
-use super::ReadError;
-use super::document::{Document, Label};
-use super::to_document::document;
+use super::{Document, ReadError};
 use model::live::LiveInterval;
 use model::plan::Plan;
 use model::printable::printable_json;
@@ -66,7 +64,9 @@ pub(super) struct PlanLine<'a> {
     /// The command line, arguments joined by single blanks, program name first.
     command_line: &'a str,
     /// What `--label` gave, in that order.
-    labels: Vec<Label>,
+    #[serde(serialize_with = "model::label::serialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<model::label::Label>"))]
+    labels: &'a [(String, String)],
     /// When the line was written, in nanoseconds since 1970-01-01 00:00:00 UTC.
     at_unix_ns: i64,
     /// Planned length of the intervals.
@@ -116,13 +116,12 @@ fn line(line: &Line<'_>) -> serde_json::Result<Vec<u8>> {
 ///
 /// None that is known: all of it can be written as JSON.
 pub fn begin_line(begin: &Begin<'_>) -> serde_json::Result<Vec<u8>> {
-    let label = |(key, value): &(String, String)| Label { key: key.clone(), value: value.clone() };
     line(&Line::Begin(PlanLine {
         schema: LIVE_SCHEMA,
         schema_version: LIVE_SCHEMA_VERSION,
         tool: begin.tool,
         command_line: begin.command_line,
-        labels: begin.labels.iter().map(label).collect(),
+        labels: begin.labels,
         at_unix_ns: begin.at_unix_ns,
         interval_ns: begin.interval_ns,
         profile: begin.profile,
@@ -145,7 +144,7 @@ pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>>
 ///
 /// As [`begin_line`].
 pub fn result_line(dropped_lines: u64, result: &RunResult) -> serde_json::Result<Vec<u8>> {
-    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: document(result) })))
+    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: Document::of(result) })))
 }
 
 /// What is asked of a line before it is read.

@@ -3,14 +3,10 @@
 //! [`read`] gives back exactly the result that [`write()`] was given. Described field by field in
 //! docs/formats/json.md; why it is made this way in docs/decisions/0005-json.md.
 
-mod document;
-mod from_document;
-mod histogram;
 mod layout;
 pub mod live;
 #[cfg(feature = "schema")]
 mod schema;
-mod to_document;
 mod upgrade;
 
 #[cfg(feature = "schema")]
@@ -19,12 +15,11 @@ pub use schema::{
     schema_of_written_monitor, schema_of_written_sweep,
 };
 
-use document::Document;
 use layout::Layout;
 use model::result::RunResult;
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize as _};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -68,10 +63,31 @@ pub enum ReadError {
     },
 }
 
+/// Everything about one run: what was asked for, on which machine, what was decided, and what was
+/// measured.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Result"))]
+struct Document<'a> {
+    /// Always `diskspd-result`.
+    schema: &'static str,
+    /// Version of this format. Fields may be added to a version; readers ignore those that they do
+    /// not know.
+    schema_version: u32,
+    #[serde(flatten)]
+    result: &'a RunResult,
+}
+
+impl<'a> Document<'a> {
+    const fn of(result: &'a RunResult) -> Self {
+        Self { schema: SCHEMA, schema_version: SCHEMA_VERSION, result }
+    }
+}
+
 /// Writes a result, indented for people, with a line feed at its end.
 pub fn write(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-    to_document::document(result).serialize(&mut serializer)?;
+    Document::of(result).serialize(&mut serializer)?;
     out.write_all(b"\n")
 }
 
@@ -90,12 +106,15 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
     if let Some(version) = head.schema_version.filter(|&version| version > u64::from(SCHEMA_VERSION)) {
         return Err(ReadError::TooNew { version });
     }
-    let document: Result<Document<'_>, _> = if head.schema_version < Some(u64::from(SCHEMA_VERSION)) {
+    let result: Result<RunResult, _> = if head.schema_version < Some(u64::from(SCHEMA_VERSION)) {
         upgraded(bytes)
     } else {
         serde_json::from_slice(bytes)
     };
-    document.map(RunResult::from).map_err(ReadError::Malformed)
+    let mut result = result.map_err(ReadError::Malformed)?;
+    // Earlier programs wrote none.
+    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    Ok(result)
 }
 
 /// A document of an earlier version.

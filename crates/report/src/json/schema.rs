@@ -1,8 +1,7 @@
 //! The form of the document as JSON Schema, made from the types and their comments.
 
-use super::document::Document;
 use super::live::{IntervalLine, LIVE_SCHEMA, LIVE_SCHEMA_VERSION, Line};
-use super::{SCHEMA, SCHEMA_VERSION};
+use super::{Document, SCHEMA, SCHEMA_VERSION};
 use model::device_interval::WatchLine;
 use model::sweep::{SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
 use schemars::JsonSchema;

@@ -18,7 +18,7 @@ pub(super) fn subtitle(result: &RunResult) -> String {
 /// The machine, its storage and the program.
 pub(super) fn environment(result: &RunResult) -> Section {
     let mut facts = machine(result);
-    for (path, environment) in &result.target_environments {
+    for (path, environment) in &result.targets.environments {
         facts.extend(target(path, result, environment));
     }
     Section::new("Environment", vec![Block::Facts { facts }])

@@ -1,7 +1,7 @@
 //! Effective distributions on the way to the lists of a result.
 
 use model::plan::{EffectiveDistribution, EffectiveRange};
-use model::result::{DistributionUse, Row};
+use model::result::{DistributionUse, DistributionUser, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -53,10 +53,13 @@ impl Distributions {
         for row in rows {
             row.distribution = places.get(&(row.thread, row.path.as_os_str().as_encoded_bytes())).copied();
         }
-        let in_order = |users: Users| users.into_values().map(|(path, threads)| (path, threads.into_iter().collect()));
+        let user = |(path, threads): (PathBuf, BTreeSet<u32>)| DistributionUser {
+            path,
+            threads: threads.into_iter().collect(),
+        };
         lists
             .into_iter()
-            .map(|(distribution, users)| DistributionUse { distribution, users: in_order(users).collect() })
+            .map(|(distribution, users)| DistributionUse { distribution, users: users.into_values().map(user).collect() })
             .collect()
     }
 }

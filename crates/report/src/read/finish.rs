@@ -45,8 +45,9 @@ pub(super) fn align(profile: &mut Profile, time_spans: &mut Vec<TimeSpanResult>)
     time_spans.resize_with(count, TimeSpanResult::default);
 }
 
-/// Sums over the timespans, if none were read.
+/// Summaries, and sums over the timespans, if none were read.
 pub(super) fn totals(result: &mut RunResult) {
+    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
     result.totals = result.totals.or_else(|| stats::totals(&result.time_spans));
 }
 

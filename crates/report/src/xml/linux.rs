@@ -56,8 +56,8 @@ pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_
             events::beside(xml, events)?;
         }
         let targets = span_result.measured.iter().flat_map(|measured| &measured.target_latencies);
-        targets.into_iter().try_for_each(|(path, latencies)| {
-            latency(xml, "TargetLatency", &[("Path", path.display().to_string())], latencies)
+        targets.into_iter().try_for_each(|target| {
+            latency(xml, "TargetLatency", &[("Path", target.path.display().to_string())], &target.latency)
         })?;
         let load_loop = span_result.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;

@@ -15,7 +15,7 @@ pub(super) fn elements(xml: &mut Writer<'_>, span: &TimeSpan, measured: &Measure
     // DiskSpd counts them on its rings alone.
     let counted = span.io_ring.and(measured.submissions.as_ref());
     let submits: BTreeMap<u32, u64> =
-        counted.iter().flat_map(|all| &all.threads).map(|&(thread, count, _)| (thread, count)).collect();
+        counted.iter().flat_map(|all| &all.threads).map(|of| (of.thread, of.count)).collect();
     let waits: BTreeMap<u32, &WaitCounts> = measured.waits.iter().map(|waits| (waits.thread, &waits.counts)).collect();
     for rows in measured.rows.chunk_by(|a, b| a.thread == b.thread) {
         let Some(Row { thread, .. }) = rows.first() else { continue };

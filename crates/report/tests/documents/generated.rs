@@ -15,7 +15,7 @@ use model::record::{
     CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
     TimeSpanRecord, TimesRecord, WaitCounts,
 };
-use model::result::{DistributionUse, RunResult};
+use model::result::{DistributionUse, DistributionUser, RunResult};
 use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
@@ -385,6 +385,6 @@ fn distribution(span: &Span) -> DistributionUse {
         |io_start, io_percent, start_bytes| EffectiveRange { io_start, io_percent, start_bytes, length_bytes: 1 << 20 };
     DistributionUse {
         distribution: EffectiveDistribution { io_span: 60, ranges: vec![range(0, 10, 0), range(10, 50, 4 << 20)] },
-        users: vec![(NAMES[0].into(), (0..span.threads).collect())],
+        users: vec![DistributionUser { path: NAMES[0].into(), threads: (0..span.threads).collect() }],
     }
 }

@@ -74,7 +74,7 @@ fn text_of_2_1() {
     assert_eq!(result.system.topology.group_count(), 2);
     assert_eq!((measured.rows[0].target_size_bytes, measured.rows[1].target_size_bytes), (3 << 29, 100));
     assert_eq!((measured.rows[0].target, measured.rows[1].target), (0, 1));
-    let paths: Vec<_> = measured.target_latencies.iter().map(|(path, _)| path.to_str().expect("ASCII")).collect();
+    let paths: Vec<_> = measured.target_latencies.iter().map(|of| of.path.to_str().expect("ASCII")).collect();
     assert_eq!(paths, ["a.dat", "b.dat"]);
     let total = measured.total_latency.as_ref().expect("there is a table");
     assert_eq!(total.write, None);

@@ -134,9 +134,9 @@ fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
         prop_assert!(same_latencies(a, b));
     }
     prop_assert_eq!(a.target_latencies.len(), b.target_latencies.len());
-    for ((a_path, a), (b_path, b)) in a.target_latencies.iter().zip(&b.target_latencies) {
-        prop_assert_eq!(a_path, b_path);
-        prop_assert!(same_latencies(a, b), "{:?}\n{:?}", a, b);
+    for (a, b) in a.target_latencies.iter().zip(&b.target_latencies) {
+        prop_assert_eq!(&a.path, &b.path);
+        prop_assert!(same_latencies(&a.latency, &b.latency), "{:?}\n{:?}", a, b);
     }
     prop_assert!(same_loop(a.load_loop.as_ref(), b.load_loop.as_ref()), "{:?}\n{:?}", a.load_loop, b.load_loop);
     prop_assert_eq!(a.confidence.is_some(), b.confidence.is_some());

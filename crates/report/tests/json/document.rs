@@ -15,6 +15,12 @@ fn written(result: &RunResult) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
+/// With the summary that belongs to its figures.
+fn summarised(mut result: RunResult) -> RunResult {
+    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    result
+}
+
 /// The specification's complete example with a few percentiles, a histogram and a note.
 fn example() -> RunResult {
     let mut result = mix_run();
@@ -27,8 +33,8 @@ fn example() -> RunResult {
     for distribution in [&mut latency.read, &mut latency.write, &mut latency.total] {
         distribution.as_mut().expect("the example reads and writes").percentiles.truncate(2);
     }
-    figures.rows[0].latency_buckets.read = vec![(200, 3), (11_000, 1)];
-    result
+    figures.rows[0].read_buckets = vec![(200, 3), (11_000, 1)];
+    summarised(result)
 }
 
 #[test]
@@ -57,14 +63,14 @@ fn what_is_hard_to_write_survives() {
     let mut result = mix_run();
     let path = PathBuf::from(OsString::from_vec(b"caf\xe9\n\"\xff.dat".to_vec()));
     result.profile.time_spans[0].targets[0].path.clone_from(&path);
-    result.targets.insert(
+    result.targets.facts.insert(
         path.clone(),
         model::facts::TargetFacts {
             resolved: None,
             kind: model::facts::TargetKind::Unusable { what: "a directory".into() },
         },
     );
-    result.target_environments.insert("other".into(), model::environment::TargetEnvironment::default());
+    result.targets.environments.insert("other".into(), model::environment::TargetEnvironment::default());
     result.started_at = UnixTime::UNKNOWN;
     result.time_spans[0].outcome = Ending::Stopped;
     let figures = measured(&mut result);
@@ -73,6 +79,7 @@ fn what_is_hard_to_write_survives() {
     figures.total.read.bytes_per_s = 0.1 + 0.2;
     figures.total.write.latency =
         Some(LatencyFigures { mean_ns: f64::MIN_POSITIVE, std_dev_ns: 1e300, min_ns: None, max_ns: Some(u64::MAX) });
+    let result = summarised(result);
     assert_eq!(read(written(&result).as_bytes()).expect("we wrote it"), result);
 }
 

@@ -4,8 +4,9 @@ use crate::support::{cells, latencies, measured, mix_run, part, report, row, wit
 use model::plan::{EffectiveDistribution, EffectiveRange};
 use model::profile::IoRing;
 use model::record::WaitCounts;
-use model::result::{Directions, DistributionUse, Figures, Submissions, ThreadWaits};
-use std::path::PathBuf;
+use model::result::{
+    Directions, DistributionUse, DistributionUser, Figures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits,
+};
 
 fn ranges(list: &[(u32, u64, u64)]) -> EffectiveDistribution {
     let mut io_start = 0;
@@ -19,6 +20,10 @@ fn ranges(list: &[(u32, u64, u64)]) -> EffectiveDistribution {
     EffectiveDistribution { io_span: io_start, ranges }
 }
 
+fn user(path: &str, threads: &[u32]) -> DistributionUser {
+    DistributionUser { path: path.into(), threads: threads.to_vec() }
+}
+
 fn distributions(uses: Vec<DistributionUse>) -> String {
     let mut result = mix_run();
     measured(&mut result).distributions = uses;
@@ -29,7 +34,7 @@ fn distributions(uses: Vec<DistributionUse>) -> String {
 
 #[test]
 fn a_distribution_and_its_users() {
-    let users = vec![(PathBuf::from("a.dat"), vec![0, 1, 2, 4]), (PathBuf::from("b.dat"), vec![3])];
+    let users = vec![user("a.dat", &[0, 1, 2, 4]), user("b.dat", &[3])];
     let distribution = ranges(&[(10, 0, 8), (10, 8, 12), (80, 28, 72)]);
     insta::assert_snapshot!(distributions(vec![DistributionUse { distribution, users }]), @r"
     Effective IO Distributions
@@ -44,7 +49,7 @@ fn a_distribution_and_its_users() {
 
 #[test]
 fn a_truncated_distribution_shows_relative_shares() {
-    let users = vec![(PathBuf::from("c.dat"), vec![0])];
+    let users = vec![user("c.dat", &[0])];
     let truncated = ranges(&[(10, 0, 50), (20, 50, 10), (30, 60, 40)]);
     insta::assert_snapshot!(distributions(vec![DistributionUse { distribution: truncated, users }]), @r"
     Effective IO Distributions
@@ -60,11 +65,11 @@ fn a_truncated_distribution_shows_relative_shares() {
 fn several_distributions_follow_each_other() {
     let one = DistributionUse {
         distribution: ranges(&[(100, 0, 1 << 20)]),
-        users: vec![(PathBuf::from("a.dat"), vec![0, 1])],
+        users: vec![user("a.dat", &[0, 1])],
     };
     let other = DistributionUse {
         distribution: ranges(&[(90, 0, 1), (10, 1, 2_097_151)]),
-        users: vec![(PathBuf::from("b.dat"), vec![0, 2])],
+        users: vec![user("b.dat", &[0, 2])],
     };
     insta::assert_snapshot!(distributions(vec![one, other]), @r"
     Effective IO Distributions
@@ -123,7 +128,8 @@ fn each_path_has_its_own_latency_table_before_the_total() {
     let mut result = mix_run();
     let figures = measured(&mut result);
     let none = Directions::default();
-    figures.target_latencies = vec![(PathBuf::from("b.bin"), none.clone()), (PathBuf::from("a.bin"), none.clone())];
+    let of = |path: &str| TargetLatencies { path: path.into(), latency: Directions::default() };
+    figures.target_latencies = vec![of("b.bin"), of("a.bin")];
     figures.total_latency = Some(none);
     let text = report(&result);
     let titles: Vec<&str> = text.lines().filter(|line| line.contains("atency distribution:")).collect();
@@ -181,7 +187,9 @@ fn submissions_stand_between_the_tables_and_the_latencies() {
     let mut result = mix_run();
     result.profile.time_spans[0].io_ring = Some(IoRing::default());
     measured(&mut result).submissions = Some(Submissions {
-        threads: vec![(0, 61_250, 6125.0), (1, 60_980, 6098.0), (2, 40_110, 4011.0), (3, 40_020, 4002.0)],
+        threads: [(0, 61_250, 6125.0), (1, 60_980, 6098.0), (2, 40_110, 4011.0), (3, 40_020, 4002.0)]
+            .map(|(thread, count, per_s)| ThreadSubmissions { thread, count, per_s })
+            .to_vec(),
         total_per_s: 20_236.0,
     });
     let expected = concat!(

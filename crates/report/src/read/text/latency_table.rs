@@ -3,7 +3,7 @@
 use super::lines::{Line, Lines};
 use crate::read::xml::distribution;
 use crate::read::{ReadError, number};
-use model::result::{Directions, LatencyFigures, Measured, Percentile};
+use model::result::{Directions, LatencyFigures, Measured, Percentile, TargetLatencies};
 use std::path::PathBuf;
 
 /// Whose latencies a table shows.
@@ -95,7 +95,7 @@ pub(super) fn add(whose: Whose, columns: Columns, measured: &mut Measured) {
     };
     match whose {
         Whose::All => measured.total_latency = Some(latencies),
-        Whose::Path(path) => measured.target_latencies.push((path, latencies)),
+        Whose::Path(path) => measured.target_latencies.push(TargetLatencies { path, latency: latencies }),
     }
 }
 

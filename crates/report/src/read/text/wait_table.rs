@@ -2,7 +2,7 @@
 
 use super::lines::{Line, Lines};
 use crate::read::{ReadError, number};
-use model::result::{Measured, Submissions, ThreadWaits};
+use model::result::{Measured, Submissions, ThreadSubmissions, ThreadWaits};
 
 /// Reads submissions per second below their title.
 pub(super) fn submissions(lines: &mut Lines<'_>, measured: &mut Measured) -> Result<(), ReadError> {
@@ -21,7 +21,7 @@ pub(super) fn submissions(lines: &mut Lines<'_>, measured: &mut Measured) -> Res
         }
         // The text has the rate only.
         let count = stats::amount(per_s, measured.elapsed_ns);
-        submissions.threads.push((line.parse(label, number::whole)?, count, per_s));
+        submissions.threads.push(ThreadSubmissions { thread: line.parse(label, number::whole)?, count, per_s });
     }
     Err(lines.error_here("the table of submissions ends before its line 'total:'"))
 }

@@ -10,7 +10,7 @@ use model::plan::EngineKind;
 use model::profile::RateProcess;
 use model::result::{
     Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult,
-    TimeSpanResult,
+    TargetLatencies, TimeSpanResult,
 };
 use model::units::bytes_of_mib;
 use model::verdict::{Finding, Severity, Verdict};
@@ -42,8 +42,8 @@ pub(super) fn read(
     if let Some(measured) = &mut span_result.measured {
         measured.is_partial = linux.is_true("Partial");
         for target in linux.children("TargetLatency") {
-            let path = target.attribute("Path").unwrap_or_default();
-            measured.target_latencies.push((path.into(), latencies(target)?));
+            let path = target.attribute("Path").unwrap_or_default().into();
+            measured.target_latencies.push(TargetLatencies { path, latency: latencies(target)? });
         }
         measured.load_loop = load_loop(linux)?;
         measured.flushes = linux.child("Fdatasync").map(flushes).transpose()?;

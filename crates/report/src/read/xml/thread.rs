@@ -6,7 +6,7 @@ use crate::read::distributions::{Distributions, effective};
 use crate::read::{ReadError, finish, number};
 use model::profile::TimeSpan;
 use model::record::WaitCounts;
-use model::result::{Directions, Figures, Measured, Row, Submissions, ThreadWaits};
+use model::result::{Directions, Figures, Measured, Row, Submissions, ThreadSubmissions, ThreadWaits};
 use std::path::Path;
 
 /// Reads all threads into the rows, distributions, submissions and waits of a timespan.
@@ -17,7 +17,8 @@ pub(super) fn read_all(element: Element<'_, '_>, span: &TimeSpan, measured: &mut
     for (index, thread) in (0u32..).zip(element.children("Thread")) {
         let id = thread.whole("Id")?.unwrap_or(index);
         if let Some(count) = thread.whole("SubmitCount")? {
-            submissions.threads.push((id, count, stats::per_second(count, measured.elapsed_ns)));
+            let per_s = stats::per_second(count, measured.elapsed_ns);
+            submissions.threads.push(ThreadSubmissions { thread: id, count, per_s });
             submits = submits.saturating_add(count);
         }
         for target in thread.children("Target") {

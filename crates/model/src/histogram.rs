@@ -1,16 +1,18 @@
-//! Latency histograms as every `HdrHistogram` library reads them: version 2, deflated, in base64.
+//! Latency histograms in documents, as every `HdrHistogram` library reads them: version 2, deflated, in base64.
 //!
 //! A table of counts of `hot::buckets` keeps the highest 11 bits of a latency. So does an
 //! `HdrHistogram` with three significant digits and a lowest value of 1; its counts stand in the
 //! same order under the same numbers, so nothing is lost on the way. Coarse buckets are in the same way
 //! those of two digits and a lowest value of 8.
+//!
+//! Fields that hold buckets name this module in `#[serde(with = "crate::histogram")]`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
-use hdrhistogram::Histogram;
+use hdrhistogram::Histogram as HdrHistogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
-use model::packed_counts::PackedCounts;
+use crate::packed_counts::PackedCounts;
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -31,25 +33,36 @@ const HEADER_BYTES: usize = 40;
 /// A number takes at most nine bytes.
 const INFLATED_BYTES_MAX: u64 = HEADER_BYTES as u64 + 9 * BUCKET_COUNT;
 
-/// Latency buckets that are not empty, ascending: index (`hot::buckets`) and count. None at all is
-/// written as null.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Buckets(pub(super) Vec<(u32, u64)>);
+/// For `#[serde(with)]`: latency buckets that are not empty, ascending, with index (`hot::buckets`) and count.
+/// None at all is written as null.
+pub(crate) fn serialize<S: Serializer>(buckets: &[(u32, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serialize_as(Resolution::Fine, buckets, serializer)
+}
 
-impl Serialize for Buckets {
+/// For `#[serde(with)]`.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(u32, u64)>, D::Error> {
+    deserialize_as(Resolution::Fine, deserializer)
+}
+
+/// Coarse buckets (`hot::buckets::coarse`). None at all is written as null.
+impl Serialize for PackedCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize(&self.0, Resolution::Fine, serializer)
+        serialize_as(Resolution::Coarse, &self.iter().collect::<Vec<_>>(), serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Buckets {
+impl<'de> Deserialize<'de> for PackedCounts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize(deserializer, Resolution::Fine).map(Self)
+        deserialize_as(Resolution::Coarse, deserializer).map(Self::pack)
     }
 }
+
+/// The text of a histogram, for the schema.
+#[cfg(feature = "schema")]
+pub(crate) struct Histogram;
 
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Buckets {
+impl schemars::JsonSchema for Histogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Histogram".into()
     }
@@ -67,24 +80,8 @@ impl schemars::JsonSchema for Buckets {
     }
 }
 
-/// Coarse buckets (`hot::buckets::coarse`) that are not empty. None at all is written as null.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CoarseBuckets(pub(super) PackedCounts);
-
-impl Serialize for CoarseBuckets {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize(&self.0.iter().collect::<Vec<_>>(), Resolution::Coarse, serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for CoarseBuckets {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize(deserializer, Resolution::Coarse).map(|buckets| Self(PackedCounts::pack(buckets)))
-    }
-}
-
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for CoarseBuckets {
+impl schemars::JsonSchema for PackedCounts {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "CoarseHistogram".into()
     }
@@ -103,14 +100,14 @@ impl schemars::JsonSchema for CoarseBuckets {
 }
 
 /// Buckets as text; null without any.
-fn serialize<S: Serializer>(buckets: &[(u32, u64)], resolution: Resolution, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_as<S: Serializer>(resolution: Resolution, buckets: &[(u32, u64)], to: S) -> Result<S::Ok, S::Error> {
     if buckets.is_empty() {
         return to.serialize_none();
     }
     to.serialize_some(&encode(buckets, resolution).map_err(S::Error::custom)?)
 }
 
-fn deserialize<'de, D: Deserializer<'de>>(from: D, resolution: Resolution) -> Result<Vec<(u32, u64)>, D::Error> {
+fn deserialize_as<'de, D: Deserializer<'de>>(resolution: Resolution, from: D) -> Result<Vec<(u32, u64)>, D::Error> {
     let Some(text) = Option::<String>::deserialize(from)? else { return Ok(Vec::new()) };
     decode(&text, resolution).map_err(D::Error::custom)
 }
@@ -155,7 +152,7 @@ impl Resolution {
 
 /// Why a histogram cannot be written or read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum HistogramError {
+enum HistogramError {
     #[error("a histogram cannot be encoded: {0}")]
     Encoding(String),
     #[error("a histogram is not valid base64: {0}")]
@@ -187,7 +184,7 @@ fn encode(buckets: &[(u32, u64)], resolution: Resolution) -> Result<String, Hist
     let lowest_ns = resolution.lowest_ns();
     let highest_ns = resolution.lower_edge_ns(last).max(2 * lowest_ns);
     let mut histogram =
-        Histogram::<u64>::new_with_bounds(lowest_ns, highest_ns, resolution.digits()).map_err(|e| problem(&e))?;
+        HdrHistogram::<u64>::new_with_bounds(lowest_ns, highest_ns, resolution.digits()).map_err(|e| problem(&e))?;
     for &(index, count) in buckets {
         histogram.record_n(resolution.lower_edge_ns(index), count).map_err(|e| problem(&e))?;
     }
@@ -320,7 +317,7 @@ mod tests {
     #[test]
     fn other_forms_and_resolutions_are_refused() {
         let other = |lowest, digits| {
-            let mut histogram = Histogram::<u64>::new_with_bounds(lowest, 1000 * lowest, digits).unwrap();
+            let mut histogram = HdrHistogram::<u64>::new_with_bounds(lowest, 1000 * lowest, digits).unwrap();
             histogram.record(lowest * 500).unwrap();
             let mut bytes = Vec::new();
             V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
@@ -356,12 +353,12 @@ mod tests {
             for &ns in &latencies {
                 *counts.entry(hot::buckets::coarse(hot::buckets::index(ns)) as u32).or_default() += 1;
             }
-            let buckets = CoarseBuckets(PackedCounts::pack(counts));
+            let buckets = PackedCounts::pack(counts);
             let text = serde_json::to_string(&buckets).unwrap();
-            prop_assert_eq!(&serde_json::from_str::<CoarseBuckets>(&text).unwrap(), &buckets);
+            prop_assert_eq!(&serde_json::from_str::<PackedCounts>(&text).unwrap(), &buckets);
             let bytes = STANDARD.decode(text.trim_matches('"')).unwrap();
-            let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-            let mut oracle = Histogram::<u64>::new_with_bounds(8, u64::MAX, 2).unwrap();
+            let theirs: HdrHistogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            let mut oracle = HdrHistogram::<u64>::new_with_bounds(8, u64::MAX, 2).unwrap();
             for &ns in &latencies {
                 oracle.record(ns).unwrap();
             }
@@ -373,8 +370,10 @@ mod tests {
 
         #[test]
         fn buckets_read_back(buckets in buckets()) {
-            let text = serde_json::to_string(&Buckets(buckets.clone())).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Buckets>(&text).unwrap().0, buckets);
+            let mut text = Vec::new();
+            serialize(&buckets, &mut serde_json::Serializer::new(&mut text)).unwrap();
+            let read = deserialize(&mut serde_json::Deserializer::from_slice(&text)).unwrap();
+            prop_assert_eq!(read, buckets);
         }
 
         #[test]
@@ -385,8 +384,8 @@ mod tests {
             }
             let text = encode(&counts.into_iter().collect::<Vec<_>>(), Fine).unwrap();
             let bytes = STANDARD.decode(text).unwrap();
-            let theirs: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-            let mut oracle = Histogram::<u64>::new_with_bounds(1, u64::MAX, 3).unwrap();
+            let theirs: HdrHistogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            let mut oracle = HdrHistogram::<u64>::new_with_bounds(1, u64::MAX, 3).unwrap();
             for &ns in &latencies {
                 oracle.record(ns).unwrap();
             }
