@@ -16,7 +16,7 @@ use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
 use model::printable::printable_json;
 use model::version::IMPLEMENTATION_VERSION;
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use run::cpu;
 use spec::check_command::{self, CheckCommand, CheckRequest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ fn check(request: &CheckRequest) -> Status {
         writeln!(out)
     };
     let mut text = Vec::new();
-    let shown = if is_json_on_stdout { json(&mut text) } else { report::check::text(&report, &mut text) };
+    let shown = if is_json_on_stdout { json(&mut text) } else { render::check::text(&report, &mut text) };
     let status = printed(shown.and_then(|()| print(&text)), status);
     let written = file.map_or(Ok(()), |file| file.write(json));
     written.map_or_else(|error| fail(&format!("cannot write --json: {error}")), |()| status)

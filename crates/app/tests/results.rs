@@ -55,6 +55,9 @@ fn a_run_is_written_in_every_form_at_once() {
         place.diskspd(&format!("report r.json --output {again}")).run().expect_status(0);
         assert_eq!(place.content(&again), place.content(name), "{name}");
     }
+    let text = place.diskspd("report r.txt").run();
+    text.expect_status(1)
+        .expect_stderr(&["a text report of diskspd for Linux", "use the JSON or XML result of the run"]);
     let files = fs::read_dir(place.folder()).expect("our folder").count();
     assert_eq!(files, 9, "one target, four results twice, and nothing else");
 }

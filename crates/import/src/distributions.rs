@@ -59,7 +59,10 @@ impl Distributions {
         };
         lists
             .into_iter()
-            .map(|(distribution, users)| DistributionUse { distribution, users: users.into_values().map(user).collect() })
+            .map(|(distribution, users)| DistributionUse {
+                distribution,
+                users: users.into_values().map(user).collect(),
+            })
             .collect()
     }
 }

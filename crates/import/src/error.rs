@@ -15,6 +15,12 @@ pub enum ReadError {
     /// It does not begin like one.
     #[error("not a DiskSpd result: there is no line '<Results>' or 'Command Line:'")]
     NotAResult,
+    /// It is a text report of this program, which has only some of the figures, rounded.
+    #[error(
+        "a text report of diskspd for Linux, which has only some of the figures, rounded; use the JSON or XML result \
+         of the run (--json, --xml)"
+    )]
+    OwnText,
     /// It begins like one and goes on like none.
     #[error("line {line}, column {column}: {reason}")]
     Malformed {

@@ -1,5 +1,5 @@
-//! Results of other programs, and our own, read back: `DiskSpd`'s XML documents and text reports of
-//! versions 2.0.12 to 2.3.
+//! Results that were saved: `DiskSpd`'s XML documents and text reports of versions 2.0.12 to 2.3, and our own
+//! documents ([`json`], XML, recordings of the monitor). Our own text reports are not read back.
 //!
 //! What a form does not tell stays unknown and is noted; what it does tell is taken as it stands,
 //! never recomputed from rounded figures. Nothing that is read can make this panic, and what it
@@ -9,7 +9,9 @@ mod decode;
 mod distributions;
 mod error;
 mod finish;
+pub mod json;
 mod number;
+pub mod recording;
 mod text;
 mod xml;
 
@@ -17,7 +19,7 @@ pub use error::ReadError;
 
 use model::result::RunResult;
 
-/// Largest file that is read.
+/// Largest XML document or text report that is read.
 pub const BYTES_MAX: usize = 256 << 20;
 
 /// Reads a result: an XML document or a text report, in UTF-8 or with a byte order mark in UTF-16,

@@ -1,18 +1,7 @@
 //! Recordings of `diskspd monitor`: JSON lines.
 
-use model::device_interval::{DeviceInterval, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchEnd, WatchLine};
+use model::device_interval::{Recording, WATCH_SCHEMA, WATCH_SCHEMA_VERSION, WatchBegin, WatchLine};
 use thiserror::Error;
-
-/// What a monitor kept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recording {
-    /// Its first line.
-    pub begin: WatchBegin,
-    /// What it saw, in order.
-    pub intervals: Vec<DeviceInterval>,
-    /// Its last line; `None` if it was cut off.
-    pub end: Option<WatchEnd>,
-}
 
 /// Why a text is not a recording.
 #[derive(Debug, Error)]

@@ -7,12 +7,12 @@
 //!
 //! Fields that hold buckets name this module in `#[serde(with = "crate::histogram")]`.
 
+use crate::packed_counts::PackedCounts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram as HdrHistogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
-use crate::packed_counts::PackedCounts;
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -2,7 +2,7 @@
 
 use crate::device_fault::DeviceFault;
 use crate::durability::Durability;
-use crate::profile::EndAfter;
+use crate::end_after::EndAfter;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;

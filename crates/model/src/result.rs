@@ -29,6 +29,13 @@ pub use crate::figures::{
     Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile, Summary,
 };
 
+/// What `schema` says in every JSON result.
+pub const RESULT_SCHEMA: &str = "diskspd-result";
+
+/// Version of the JSON results that are written, and the newest that is read. Fields may be added to
+/// it; one that is renamed, removed or given another meaning makes a new version.
+pub const RESULT_SCHEMA_VERSION: u32 = 2;
+
 /// Everything about one run: what was asked for, on which machine, what was decided, and what was
 /// measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

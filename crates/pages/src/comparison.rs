@@ -6,7 +6,7 @@ use super::charts::differences;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::text;
 use super::repeat::{name, shown};
-use crate::compare::{Unlike, unlike, word};
+use render::compare::{Unlike, unlike, word};
 use stats::compare::{ComparisonVerdict, Difference, compare};
 use std::io;
 

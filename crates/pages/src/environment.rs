@@ -2,11 +2,11 @@
 
 use super::block::{Block, Fact, Section};
 use super::foreign_text::{text, text_of_path};
-use crate::system::{known, utc};
 use model::block_device::BlockDevice;
 use model::environment::{Backing, Environment, Hypervisor, MountedFileSystem, TargetEnvironment};
 use model::result::{RunResult, Tool};
 use model::units::Bytes;
+use render::system::{known, utc};
 use std::path::Path;
 
 /// Machine and time, on a line.

@@ -7,7 +7,7 @@ use std::path::Path;
 pub(super) fn text(bytes: &[u8]) -> String {
     let mut shown = Vec::new();
     // Writing to a vector cannot fail.
-    let _ = crate::foreign::write_bytes(&mut shown, bytes);
+    let _ = render::foreign::write_bytes(&mut shown, bytes);
     String::from_utf8_lossy(&shown).into_owned()
 }
 

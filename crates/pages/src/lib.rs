@@ -21,11 +21,11 @@ mod ruler;
 mod run;
 mod sweep;
 
-use crate::recording::Recording;
 use block::Page;
 use chart::Chart;
 use minijinja::Environment;
 use minijinja::value::Serde;
+use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::Sweep;
 use std::io;

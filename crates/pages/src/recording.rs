@@ -5,11 +5,11 @@ use super::charts::Shown;
 use super::charts::device::{self, Span};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant};
-use crate::recording::Recording;
-use crate::system::utc;
+use model::device_interval::Recording;
 use model::device_interval::{DeviceInterval, WatchedDevice};
 use model::result::{Measured, RunResult};
 use model::units::{self, Bytes, UnixTime};
+use render::system::utc;
 use stats::device_course::{active_devices, course};
 use std::io;
 

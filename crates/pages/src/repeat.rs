@@ -6,10 +6,10 @@ use super::environment::{environment, subtitle};
 use super::foreign_text::text;
 use super::quantity::{Quantity, latency};
 use super::sweep::{command, verdicts};
-use crate::figure_words::label;
 use model::headline::{Figure, Headline};
 use model::result::RunResult;
 use model::sweep::Sweep;
+use render::figure_words::label;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
 

@@ -6,13 +6,13 @@ use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
-use crate::recording::Recording;
-use crate::verdict_block::SOUND;
 use model::confidence::HalfWidths;
+use model::device_interval::Recording;
 use model::profile::TimeSpan;
 use model::result::{Directions, Ending, LatencyDistribution, LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::units::mib;
 use model::verdict::{Severity, Verdict};
+use render::verdict_block::SOUND;
 use stats::NAMED_PERCENTILES;
 use std::io;
 

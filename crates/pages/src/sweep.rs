@@ -6,13 +6,13 @@ use super::environment::{environment, subtitle};
 use super::foreign_text::{quoted, text};
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::run::time_span;
-use crate::sweep::{dashed, edge, names};
 use model::headline::Headline;
 use model::limit::LimitFound;
 use model::result::RunResult;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome};
 use model::units::mib;
 use model::verdict::Severity;
+use render::sweep::{dashed, edge, names};
 use std::io;
 
 /// Series of depths that have charts; more would hide the answer.
@@ -77,7 +77,7 @@ fn answers(sweep: &Sweep) -> Vec<Answer> {
 fn of_limits(sweep: &Sweep, found: &LimitFound) -> Answer {
     let mut written = Vec::new();
     // Writing to a vector cannot fail.
-    let _ = crate::limit::answer(sweep, found, &mut written);
+    let _ = render::limit::answer(sweep, found, &mut written);
     let written = text_of_lines(&written);
     let mut lines = written.into_iter();
     Answer {

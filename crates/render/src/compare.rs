@@ -126,7 +126,7 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
     Ok(())
 }
 
-pub(crate) fn word(verdict: ComparisonVerdict) -> &'static str {
+pub fn word(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
         ComparisonVerdict::Better => "better",
         ComparisonVerdict::Worse => "worse",

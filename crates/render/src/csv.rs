@@ -5,7 +5,9 @@
 
 use crate::foreign;
 use csv::{Terminator, Writer, WriterBuilder};
-use model::result::{Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TargetLatencies, TimeSpanResult};
+use model::result::{
+    Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TargetLatencies, TimeSpanResult,
+};
 use model::units::mib;
 use std::io::{self, Write};
 use std::path::Path;

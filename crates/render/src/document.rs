@@ -3,12 +3,12 @@
 //! A document that exists is replaced only by one of its kind, so a beginning that is not exactly what
 //! this program writes is somebody else's.
 
-use crate::json::SCHEMA;
-use crate::json::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use crate::{csv, sweep};
 use model::check::CHECK_SCHEMA;
 use model::device_interval::WATCH_SCHEMA;
+use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use model::performance_counter::TYPEPERF_TITLE;
+use model::result::RESULT_SCHEMA;
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
 use model::version::IMPLEMENTATION;
 
@@ -63,7 +63,7 @@ const TABLE: [Row; 14] = [
     Row {
         kind: DocumentKind::ResultJson,
         name: "a JSON result",
-        begins: |head| begins_with_member(head, &["schema"], SCHEMA),
+        begins: |head| begins_with_member(head, &["schema"], RESULT_SCHEMA),
     },
     Row { kind: DocumentKind::ResultXml, name: "an XML result", begins: begins_as_xml },
     Row { kind: DocumentKind::ResultText, name: "a text report", begins: begins_as_text },
@@ -201,7 +201,7 @@ fn begins_as_page(head: &[u8]) -> bool {
 }
 
 /// The comment after the first tag of a chart.
-pub(crate) const SVG_MARK: &str = "<!-- Made by diskspd report -->";
+pub const SVG_MARK: &str = "<!-- Made by diskspd report -->";
 
 fn begins_as_svg(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
@@ -210,7 +210,7 @@ fn begins_as_svg(head: &[u8]) -> bool {
 }
 
 /// The name of the text in a bitmap that names the program.
-pub(crate) const PNG_KEYWORD: &str = "Software";
+pub const PNG_KEYWORD: &str = "Software";
 
 fn begins_as_png(head: &[u8]) -> bool {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";

@@ -1,6 +1,5 @@
 //! Kernel events (`-e`): `DiskSpd`'s block of counters, and I/O at each level of storage.
 
-use crate::event_names::{counter, title};
 use crate::foreign;
 use model::kernel_events::{IoLevel, IoStack, KernelEvents, LevelFigures};
 use model::units::mib;
@@ -12,9 +11,9 @@ pub(crate) fn blocks(out: &mut dyn Write, events: &KernelEvents) -> io::Result<(
         writeln!(out, "\n\n\nETW:\n----\n")?;
     }
     for class in &events.classes {
-        writeln!(out, "\t{}", title(class.class))?;
+        writeln!(out, "\t{}", class.class.title())?;
         for count in &class.counters {
-            writeln!(out, "\t\t{}: {}", counter(count.event).0, count.count)?;
+            writeln!(out, "\t\t{}: {}", count.event.names().0, count.count)?;
         }
         writeln!(out, "\t\tsource: {}", class.source)?;
     }

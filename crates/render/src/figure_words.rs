@@ -4,7 +4,7 @@ use crate::numbers::ms;
 use model::headline::{Figure, Headline};
 
 /// The name of a figure in tables, with its unit.
-pub(crate) fn label(figure: Figure) -> &'static str {
+pub fn label(figure: Figure) -> &'static str {
     match figure {
         Figure::Iops => "IOPS",
         Figure::MibPerS => "MiB/s",

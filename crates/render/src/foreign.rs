@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 /// Writes bytes as they are, so that scripts find the very path they gave, but unprintable characters
 /// as `\xNN`: a line break in a file's name must not start a line of the report.
-pub(crate) fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+pub fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     out.write_all(&printable_bytes(bytes))
 }
 

@@ -1,4 +1,4 @@
-//! Figures become text: `DiskSpd`'s report in the layout of version 2.3.
+//! Results become documents: text (`DiskSpd`'s report in the layout of version 2.3), XML, JSON and CSV.
 //!
 //! Pure functions of what they are given; nothing is computed here, no file, clock or environment
 //! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
@@ -14,37 +14,32 @@ mod distribution_list;
 pub mod document;
 mod echo;
 mod echo_target;
-mod event_names;
 mod event_table;
 mod expectation_block;
-mod figure_words;
+pub mod figure_words;
 mod flush_table;
-mod foreign;
+pub mod foreign;
 mod io_table;
 pub mod json;
 mod latency_table;
-mod limit;
+pub mod limit;
 mod load_loop;
 mod numbers;
-pub mod page;
 mod part_table;
 pub mod plain_table;
 pub mod preset;
-mod read;
-pub mod recording;
 pub mod repeat;
 mod slowest_table;
 pub mod sweep;
-mod system;
+pub mod system;
 mod time_span;
 mod totals;
-mod verdict_block;
+pub mod verdict_block;
 mod wait_table;
 mod xml;
 
 pub use csv::csv;
 pub use part_table::part;
-pub use read::{BYTES_MAX as READ_BYTES_MAX, ReadError, read};
 pub use slowest_table::slowest;
 pub use xml::{system_xml, xml};
 

@@ -6,7 +6,7 @@ use model::sweep::Sweep;
 use std::io::{self, Write};
 
 /// What was found and at which runs.
-pub(crate) fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
+pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     let limits: Vec<String> = found
         .limits
         .iter()

@@ -133,12 +133,12 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
 }
 
 /// What varies, in the order of the settings; every point has the same.
-pub(crate) fn names(sweep: &Sweep) -> Vec<String> {
+pub fn names(sweep: &Sweep) -> Vec<String> {
     let first = sweep.points.first();
     first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()
 }
 
-pub(crate) fn dashed(name: &str) -> String {
+pub fn dashed(name: &str) -> String {
     if name.chars().count() == 1 { format!("-{name}") } else { name.to_owned() }
 }
 
@@ -182,7 +182,7 @@ fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> St
     }
 }
 
-pub(crate) fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {
+pub fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {
     let first = series.points.first().and_then(|point| stats::sweep::figures(sweep, *point));
     match first {
         _ if !estimate.is_at_edge => "",

@@ -36,7 +36,7 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
 }
 
 /// The name, or a word for none.
-pub(crate) fn known(name: Option<&str>) -> &str {
+pub fn known(name: Option<&str>) -> &str {
     name.filter(|name| !name.is_empty()).unwrap_or(UNKNOWN)
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn scheme_id(scheme: &str) -> Option<(&str, &str)> {
 }
 
 /// Date and time as results show them.
-pub(crate) fn utc(time: UnixTime) -> String {
+pub fn utc(time: UnixTime) -> String {
     // Outside the years -9999 to 9999 there is no calendar to print.
     Timestamp::from_nanosecond(time.0)
         .map_or_else(|_| UNKNOWN.to_owned(), |time| time.strftime("%Y/%m/%d %H:%M:%S UTC").to_string())

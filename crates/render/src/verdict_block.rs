@@ -7,7 +7,7 @@ use model::verdict::{Finding, Severity, Verdict};
 use std::io::{self, Write};
 
 /// What the head line says where nothing is worse than a note.
-pub(crate) const SOUND: &str = "no conditions found that invalidate or bias the results";
+pub const SOUND: &str = "no conditions found that invalidate or bias the results";
 
 /// The block, beginning with an empty line: a head line, then two lines for each finding.
 pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use super::lines::{Line, Lines};
 use super::machine::Place;
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::result::{CpuUsage, Measured};
 
 /// True for the titles of this table, whatever columns it has.

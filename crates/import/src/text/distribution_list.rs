@@ -1,8 +1,8 @@
 //! Effective distributions.
 
 use super::lines::{Line, Lines, between};
-use crate::read::distributions::{Distributions, effective};
-use crate::read::{ReadError, number};
+use crate::distributions::{Distributions, effective};
+use crate::{ReadError, number};
 use model::limits::THREADS_MAX;
 use std::path::PathBuf;
 

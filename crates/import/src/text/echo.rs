@@ -1,8 +1,8 @@
 //! What was asked for.
 
 use super::lines::{Line, Lines, between};
-use super::{Echoed, Report, echo_target};
-use crate::read::{ReadError, number};
+use super::{Report, echo_target};
+use crate::{ReadError, number};
 use model::affinity::{AffinityEntry, push_cpu};
 use model::limits::{CPUS_PER_GROUP, GROUP_MAX};
 use model::profile::{
@@ -19,15 +19,15 @@ pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), Rea
         lines.take();
         if content.starts_with("timespan:") {
             report.result.profile.time_spans.push(TimeSpan::of_results());
-            report.echoed.push(Echoed::default());
+            report.buffer_separations_bytes.push(0);
         } else if content == "using verbose mode" {
             report.result.profile.verbose = true;
-        } else if let (Some(span), Some(echoed)) =
-            (report.result.profile.time_spans.last_mut(), report.echoed.last_mut())
+        } else if let (Some(span), Some(separation_bytes)) =
+            (report.result.profile.time_spans.last_mut(), report.buffer_separations_bytes.last_mut())
         {
-            let is_of_target = echo_target::read(line, span, echoed, &mut report.signs)?;
+            let is_of_target = echo_target::read(line, span)?;
             if !is_of_target {
-                time_span(line, span, echoed, &mut report.signs)?;
+                time_span(line, span, separation_bytes, &mut report.signs)?;
             }
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn read(lines: &mut Lines<'_>, report: &mut Report) -> Result<(), Rea
 fn time_span(
     line: Line<'_>,
     span: &mut TimeSpan,
-    echoed: &mut Echoed,
+    separation_bytes: &mut u64,
     signs: &mut super::Signs,
 ) -> Result<(), ReadError> {
     let content = line.content();
@@ -78,7 +78,7 @@ fn time_span(
         signs.is_2_3 = true;
         if let Some(size) = between(separation, "thread optimized (", ")") {
             span.buffer_separation = BufferSeparation::ThreadOptimized;
-            echoed.buffer_separation_bytes = line.parse(size, number::size_bytes)?;
+            *separation_bytes = line.parse(size, number::size_bytes)?;
         }
     }
     affinity(line, &mut span.affinity)

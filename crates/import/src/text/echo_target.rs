@@ -1,9 +1,7 @@
 //! What was asked of one target.
 
 use super::lines::{Line, between};
-use super::{Echoed, Signs};
-use crate::read::{ReadError, number};
-use model::plan::EngineKind;
+use crate::{ReadError, number};
 use model::profile::{
     BypassIo, CacheMode, Distribution, DistributionRange, FlushMode, IoPriority, Target, Throughput, TimeSpan,
     WriteSource,
@@ -11,21 +9,15 @@ use model::profile::{
 use model::units::Bytes;
 
 /// Reads a line about the last target; false if there is none yet.
-pub(super) fn read(
-    line: Line<'_>,
-    span: &mut TimeSpan,
-    echoed: &mut Echoed,
-    signs: &mut Signs,
-) -> Result<bool, ReadError> {
+pub(super) fn read(line: Line<'_>, span: &mut TimeSpan) -> Result<bool, ReadError> {
     let content = line.content();
     let path = between(content, "path: '", "'").map(str::to_owned);
     if let Some(path) = path.or(between(content, "path: template target '", "'").map(|name| format!("*{name}"))) {
         span.targets.push(Target::new(path));
-        echoed.engines.push(EngineKind::Synchronous);
     }
-    let (Some(target), Some(engine)) = (span.targets.last_mut(), echoed.engines.last_mut()) else { return Ok(false) };
-    word(content, target, signs);
-    mechanism(content, &mut span.completion_routines, engine, signs);
+    let Some(target) = span.targets.last_mut() else { return Ok(false) };
+    word(content, target);
+    span.completion_routines |= content == "using completion routines (ReadFileEx/WriteFileEx)";
     numbers(line, target)?;
     sizes(line, target)?;
     pattern(line, target)?;
@@ -37,7 +29,7 @@ pub(super) fn read(
 }
 
 /// Lines that say one thing, in the words of all versions.
-fn word(content: &str, target: &mut Target, signs: &mut Signs) {
+fn word(content: &str, target: &mut Target) {
     match content {
         "software cache disabled" => target.cache_mode = CacheMode::Unbuffered,
         "local software cache disabled, remote cache enabled" => target.cache_mode = CacheMode::NoLocalCache,
@@ -54,14 +46,11 @@ fn word(content: &str, target: &mut Target, signs: &mut Signs) {
         "performing write test" => target.write_percent = 100,
         "IO priority: very low" => target.io_priority = IoPriority::VeryLow,
         "IO priority: low" => target.io_priority = IoPriority::Low,
-        "using FILE_FLAG_SEQUENTIAL_SCAN hint" | "using POSIX_FADV_SEQUENTIAL hint" => {
-            target.sequential_scan_hint = true;
-        }
-        "using FILE_FLAG_RANDOM_ACCESS hint" | "using POSIX_FADV_RANDOM hint" => target.random_access_hint = true,
-        "using FILE_ATTRIBUTE_TEMPORARY hint" | "temporary file hint has no effect" => target.temporary_hint = true,
+        "using FILE_FLAG_SEQUENTIAL_SCAN hint" => target.sequential_scan_hint = true,
+        "using FILE_FLAG_RANDOM_ACCESS hint" => target.random_access_hint = true,
+        "using FILE_ATTRIBUTE_TEMPORARY hint" => target.temporary_hint = true,
         _ => {}
     }
-    signs.is_windows |= content.starts_with("using FILE_");
     if let Some(flush) = content.strip_prefix("memory mapped I/O enabled") {
         target.memory_mapped = true;
         target.flush = match flush {
@@ -70,20 +59,6 @@ fn word(content: &str, target: &mut Target, signs: &mut Signs) {
             ", flush mode: FlushNonVolatileMemory with no drain" => Some(FlushMode::NonVolatileMemoryNoDrain),
             _ => None,
         };
-    }
-}
-
-fn mechanism(content: &str, completion_routines: &mut bool, engine: &mut EngineKind, signs: &mut Signs) {
-    match content {
-        "using I/O Completion Ports" => signs.is_windows = true,
-        "using completion routines (ReadFileEx/WriteFileEx)" => {
-            signs.is_windows = true;
-            *completion_routines = true;
-        }
-        "using io_uring" => *engine = EngineKind::IoUring,
-        "using Linux AIO" => *engine = EngineKind::LinuxAio,
-        "using no device (null engine)" => *engine = EngineKind::Null,
-        _ => {}
     }
 }
 

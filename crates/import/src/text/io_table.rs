@@ -1,7 +1,7 @@
 //! The tables of bytes, I/Os and rates.
 
 use super::lines::{Line, Lines};
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::profile::TimeSpan;
 use model::result::{Directions, Figures, LatencyFigures, Measured, Row};
 use model::units::bytes_of_mib;

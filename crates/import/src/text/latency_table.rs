@@ -1,8 +1,8 @@
 //! Latency percentiles.
 
 use super::lines::{Line, Lines};
-use crate::read::xml::distribution;
-use crate::read::{ReadError, number};
+use crate::xml::distribution;
+use crate::{ReadError, number};
 use model::result::{Directions, LatencyFigures, Measured, Percentile, TargetLatencies};
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! A text, line by line, with the places for messages.
 
-use crate::read::ReadError;
+use crate::ReadError;
 
 /// What is left of a text.
 pub(super) struct Lines<'a> {

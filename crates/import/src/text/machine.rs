@@ -2,7 +2,7 @@
 //! places in the CPU table, caches by CPU lists.
 
 use super::echo::cpu_list;
-use crate::read::xml::CPUS_MAX;
+use crate::xml::CPUS_MAX;
 use model::limits::CPUS_PER_GROUP;
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use std::collections::{BTreeMap, BTreeSet};

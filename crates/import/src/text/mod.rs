@@ -1,34 +1,25 @@
-//! Text reports: `DiskSpd`'s of versions 2.0.12 to 2.3, and ours.
+//! `DiskSpd`'s text reports of versions 2.0.12 to 2.3.
 //!
 //! Layouts differ in indentation, titles, columns and units. So lines are known by how they begin,
 //! and cells of tables by the titles above them, never by position.
 
-mod confidence;
 mod cpu_table;
 mod distribution_list;
 mod echo;
 mod echo_target;
-mod event_table;
-mod expectation_block;
-mod flush_lines;
 mod io_table;
 mod latency_table;
 mod lines;
-mod load_loop;
 mod machine;
 mod results;
 mod system;
-mod verdict_block;
 mod wait_table;
 
-use super::{ReadError, finish, number};
+use crate::{ReadError, finish, number};
 use lines::{Line, Lines};
 use machine::Machine;
-use model::note::Note;
-use model::plan::EngineKind;
-use model::result::{Directions, Figures, Implementation, RunResult, Tool, Totals};
+use model::result::{Directions, Figures, RunResult, Tool, Totals};
 use model::units::{UnixTime, bytes_of_mib};
-use model::version::IMPLEMENTATION;
 
 /// A report on the way to a result.
 #[derive(Default)]
@@ -36,29 +27,29 @@ struct Report {
     result: RunResult,
     machine: Machine,
     signs: Signs,
-    /// By timespan: the engines that its targets named, and the alignment of its buffers.
-    echoed: Vec<Echoed>,
+    /// By timespan: the alignment of its buffers.
+    buffer_separations_bytes: Vec<u64>,
 }
 
-/// What the echo of a timespan shows about how it was run.
-#[derive(Clone, Default)]
-struct Echoed {
-    engines: Vec<EngineKind>,
-    buffer_separation_bytes: u64,
-}
-
-/// Evidence of the version and the system; no text names them.
+/// Evidence of the version; no text names it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Signs {
-    /// It mentions something that only Windows has.
-    is_windows: bool,
     /// It has lines that 2.3 introduced.
     is_2_3: bool,
     /// It counts processors, as since 2.2.
     counts_processors: bool,
 }
 
+/// True for reports of this program: which loop it was, and the verdict, are in no other.
+fn is_ours(text: &str) -> bool {
+    const OURS: [&str; 3] = ["closed loop, depth ", "open loop, ", "Verdict: "];
+    text.lines().any(|line| OURS.iter().any(|beginning| line.starts_with(beginning)))
+}
+
 pub(super) fn read(text: &str) -> Result<RunResult, ReadError> {
+    if is_ours(text) {
+        return Err(ReadError::OwnText);
+    }
     let mut lines = Lines::new(text);
     let mut report = Report::default();
     report.result.started_at = UnixTime::UNKNOWN;
@@ -74,12 +65,9 @@ pub(super) fn read(text: &str) -> Result<RunResult, ReadError> {
 fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result<(), ReadError> {
     let content = line.content();
     if let Some(command_line) = line.text.trim_start().strip_prefix("Command Line: ") {
-        report.signs.is_windows |= is_windows_program(command_line);
         if command_line != "<unknown>" {
             command_line.clone_into(&mut report.result.command_line);
         }
-    } else if let Some((name, value)) = line.text.strip_prefix("Label: ").and_then(|label| label.split_once('=')) {
-        report.result.labels.push((name.to_owned(), value.to_owned()));
     } else if let Some(flags) = content.strip_prefix("Experiment Flags:") {
         let decimal = flags.rsplit_once('(').map_or(flags, |(_, decimal)| decimal.trim_end_matches(')'));
         report.result.profile.experiment_flags = line.parse(decimal, number::whole)?;
@@ -96,15 +84,8 @@ fn section(line: Line<'_>, lines: &mut Lines<'_>, report: &mut Report) -> Result
         results::read(lines, report)?;
     } else if content == "Totals:" {
         report.result.totals = Some(totals(lines)?);
-    } else if let Some(note) = line.text.strip_prefix("NOTE: ") {
-        report.result.notes.push(Note::Verbatim { text: note.to_owned() });
     }
     Ok(())
-}
-
-fn is_windows_program(command_line: &str) -> bool {
-    let program = command_line.split(' ').next().unwrap_or_default();
-    program.to_ascii_lowercase().ends_with(".exe")
 }
 
 /// Sums over several timespans.
@@ -138,13 +119,11 @@ fn totals(lines: &mut Lines<'_>) -> Result<Totals, ReadError> {
 }
 
 fn finished(report: Report) -> RunResult {
-    let Report { mut result, machine, signs, echoed } = report;
+    let Report { mut result, machine, signs, buffer_separations_bytes } = report;
     result.tool = tool(signs);
     result.system.topology = machine.topology();
     for (index, span_result) in result.time_spans.iter_mut().enumerate() {
-        let echoed = echoed.get(index).cloned().unwrap_or_default();
-        span_result.buffer_separation_bytes = echoed.buffer_separation_bytes;
-        span_result.engines = if signs.is_windows { Vec::new() } else { echoed.engines };
+        span_result.buffer_separation_bytes = buffer_separations_bytes.get(index).copied().unwrap_or(0);
         span_result.outcome = finish::ending(span_result);
     }
     finish::align(&mut result.profile, &mut result.time_spans);
@@ -153,15 +132,10 @@ fn finished(report: Report) -> RunResult {
 }
 
 fn tool(signs: Signs) -> Tool {
-    let (version, is_ours) = match signs {
-        Signs { is_2_3: true, is_windows, .. } => ("2.3", !is_windows),
-        Signs { counts_processors: true, .. } => ("2.2", false),
-        _ => ("", false),
+    let version = match signs {
+        Signs { is_2_3: true, .. } => "2.3",
+        Signs { counts_processors: true, .. } => "2.2",
+        Signs { .. } => "",
     };
-    Tool {
-        version: version.to_owned(),
-        version_date: String::new(),
-        // Our text does not contain our version.
-        implementation: is_ours.then(|| Implementation { name: IMPLEMENTATION.to_owned(), version: String::new() }),
-    }
+    Tool { version: version.to_owned(), version_date: String::new(), implementation: None }
 }

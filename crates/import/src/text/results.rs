@@ -2,14 +2,9 @@
 
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
-use super::{
-    Report, confidence, cpu_table, distribution_list, echo, event_table, expectation_block, flush_lines, io_table,
-    latency_table, load_loop, verdict_block, wait_table,
-};
-use crate::load_loop::RESPONSE_TIME;
-use crate::read::distributions::Distributions;
-use crate::read::{ReadError, finish, number};
-use model::kernel_events::KernelEvents;
+use super::{Report, cpu_table, distribution_list, echo, io_table, latency_table, wait_table};
+use crate::distributions::Distributions;
+use crate::{ReadError, finish, number};
 use model::note::Note;
 use model::profile::TimeSpan;
 use model::result::{Directions, Measured, MixedCores, TimeSpanResult};
@@ -25,17 +20,10 @@ struct Parts {
     is_interrupted: bool,
     tables: Directions<Option<io_table::Table>>,
     latencies: Vec<(Whose, Columns)>,
-    response_time: Option<Columns>,
     distributions: Distributions,
     /// The last single line: it may be the title of a latency table.
     title: Option<String>,
     lacks_wait_histogram: bool,
-}
-
-impl Parts {
-    fn events(&mut self) -> &mut KernelEvents {
-        self.span_result.kernel_events.get_or_insert_default()
-    }
 }
 
 /// Reads everything up to the next timespan or the totals.
@@ -83,23 +71,10 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
         "Wait Statistics - Completion Wait" | "Wait Statistics - Lookaside" => {
             wait_table::waits(lines, &mut parts.measured)?;
         }
-        "ETW:" => parts.events().classes = event_table::classes(lines)?,
-        "I/O at each level" => {
-            let stack = event_table::stack(lines, parts.measured.elapsed_ns)?;
-            parts.events().stacks.push(stack);
-        }
         "" => parts.title = title,
-        _ if verdict_block::is_header(line) => parts.span_result.verdict = Some(verdict_block::read(lines)?),
-        _ if expectation_block::is_header(line) => {
-            parts.span_result.expectation = Some(expectation_block::read(line, lines)?);
-        }
         _ if latency_table::is_header(line) => {
             let columns = latency_table::read(lines)?;
-            if title.as_deref() == Some(RESPONSE_TIME) {
-                parts.response_time = Some(columns);
-            } else {
-                parts.latencies.push((latency_table::whose(title.as_deref()), columns));
-            }
+            parts.latencies.push((latency_table::whose(title.as_deref()), columns));
         }
         _ => sentence(line, lines, parts)?,
     }
@@ -110,20 +85,10 @@ fn block(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(),
 fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<(), ReadError> {
     let content = line.content();
     let measured = &mut parts.measured;
-    if let Some(load_loop) = load_loop::read(line, lines)? {
-        measured.load_loop = Some(load_loop);
-    } else if let Some(flushes) = flush_lines::read(line, lines)? {
-        measured.flushes = Some(flushes);
-    } else if confidence::read(line, measured)? {
-        // It was read.
-    } else if content.starts_with("The test was interrupted before the measurements began.") {
+    if content.starts_with("The test was interrupted before the measurements began.") {
         parts.is_interrupted = true;
-    } else if content.starts_with("The test was interrupted by an error after ") {
-        measured.is_partial = content.contains("that time only");
     } else if content == "NOTE: thread assignment spans different core types (P-core and E-core)." {
         measured.mixed_cores = Some(mixed_cores(lines)?);
-    } else if let Some(note) = line.text.strip_prefix("NOTE: ") {
-        parts.span_result.notes.push(Note::Verbatim { text: note.to_owned() });
     } else if let Some(error) = line.text.strip_prefix("ERROR: ") {
         parts.span_result.errors.push(error.to_owned());
     } else if let Some((label, value)) = content.split_once(':') {
@@ -173,9 +138,6 @@ fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(Tim
     io_table::join(tables, &mut measured).map_err(|reason| lines.error_here(&reason))?;
     for (whose, columns) in latencies {
         latency_table::add(whose, columns, &mut measured);
-    }
-    if let Some(columns) = parts.response_time {
-        load_loop::add_response_time(columns, &mut measured);
     }
     io_table::complete(span, &measured);
     finish::number_targets(&mut measured.rows, span);

@@ -3,8 +3,8 @@
 use super::Report;
 use super::lines::{Line, Lines};
 use super::machine::CacheRow;
-use crate::read::xml::start_time;
-use crate::read::{ReadError, number};
+use crate::xml::start_time;
+use crate::{ReadError, number};
 use model::topology::CacheKind;
 use model::units::UnixTime;
 
@@ -35,11 +35,7 @@ fn property(line: Line<'_>, label: &str, value: &str, report: &mut Report) -> Re
             system.processor_name = known;
         }
         "start time" => report.result.started_at = start_time(value).unwrap_or(UnixTime::UNKNOWN),
-        "active power scheme" => {
-            // Only Windows numbers its schemes.
-            report.signs.is_windows |= crate::system::scheme_id(value).is_some();
-            system.power_scheme = known;
-        }
+        "active power scheme" => system.power_scheme = known,
         "page size" if known.is_some() => system.page_size_bytes = line.parse(value, number::size_bytes)?,
         "cpu count" => {
             report.signs.counts_processors = true;

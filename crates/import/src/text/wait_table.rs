@@ -1,7 +1,7 @@
 //! How threads handed over their I/Os and waited for them.
 
 use super::lines::{Line, Lines};
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::result::{Measured, Submissions, ThreadSubmissions, ThreadWaits};
 
 /// Reads submissions per second below their title.

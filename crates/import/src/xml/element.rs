@@ -1,6 +1,6 @@
 //! An element and what can be asked of it.
 
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::profile::Profile;
 use roxmltree::{Document, Node};
 use std::str::FromStr;

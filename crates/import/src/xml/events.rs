@@ -2,8 +2,7 @@
 //! come from, and has others.
 
 use super::element::Element;
-use crate::event_names::{class_element, counter, title};
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::kernel_events::{
     EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents, LevelFigures,
 };
@@ -16,7 +15,7 @@ pub(super) fn read(
 ) -> Result<Option<KernelEvents>, ReadError> {
     let mut events = KernelEvents::default();
     for source in linux.children("EventSource") {
-        let named = |class: &EventKind| source.attribute("Class") == Some(title(*class));
+        let named = |class: &EventKind| source.attribute("Class") == Some(class.title());
         if let Some(class) = EventKind::ALL.into_iter().find(named) {
             let counters = counters(time_span, class)?;
             events.classes.push(EventClass { class, source: source.text().to_owned(), counters });
@@ -33,10 +32,10 @@ pub(super) fn read(
 
 fn counters(time_span: Element<'_, '_>, class: EventKind) -> Result<Vec<EventCount>, ReadError> {
     let Some(etw) = time_span.child("ETW") else { return Ok(Vec::new()) };
-    let Some(holder) = class_element(class).map_or(Some(etw), |name| etw.child(name)) else { return Ok(Vec::new()) };
+    let Some(holder) = class.element().map_or(Some(etw), |name| etw.child(name)) else { return Ok(Vec::new()) };
     let mut counters = Vec::new();
     for element in holder.all_children() {
-        let event = KernelEvent::ALL.into_iter().find(|event| counter(*event).1 == element.name());
+        let event = KernelEvent::ALL.into_iter().find(|event| event.names().1 == element.name());
         if let Some(event) = event {
             counters.push(EventCount { event, count: element.whole_text()? });
         }

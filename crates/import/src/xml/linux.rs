@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::statistics;
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::confidence::{HalfWidths, PercentileHalfWidth};
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::note::Note;

@@ -1,7 +1,7 @@
 //! Latency percentiles and interval series.
 
 use super::element::Element;
-use crate::read::{ReadError, number};
+use crate::{ReadError, number};
 use model::result::{Directions, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile};
 
 /// The figures of two elements of an element: a mean and a deviation, in milliseconds.

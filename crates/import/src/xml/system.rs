@@ -1,7 +1,7 @@
 //! The machine.
 
 use super::element::Element;
-use crate::read::ReadError;
+use crate::ReadError;
 use jiff::civil::DateTime;
 use model::facts::SystemFacts;
 use model::limits::{CPUS_PER_GROUP, GROUP_MAX};

@@ -2,8 +2,8 @@
 
 use super::element::Element;
 use super::statistics;
-use crate::read::distributions::{Distributions, effective};
-use crate::read::{ReadError, finish, number};
+use crate::distributions::{Distributions, effective};
+use crate::{ReadError, finish, number};
 use model::profile::TimeSpan;
 use model::record::WaitCounts;
 use model::result::{Directions, Figures, Measured, Row, Submissions, ThreadSubmissions, ThreadWaits};

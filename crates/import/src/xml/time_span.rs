@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::{events, linux, statistics, system, thread};
-use crate::read::{ReadError, finish, number};
+use crate::{ReadError, finish, number};
 use model::affinity::AffinityEntry;
 use model::limits::CPUS_PER_GROUP;
 use model::note::Note;

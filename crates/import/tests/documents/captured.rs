@@ -25,7 +25,7 @@ pub(crate) const TEXT: [(&str, &str); 10] = captured![
 ];
 
 pub(crate) fn read(content: &str) -> RunResult {
-    report::read(content.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+    import::read(content.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The profile of a document, at the margin.
@@ -63,7 +63,7 @@ fn assert_holds(ours: Node<'_, '_>, theirs: Node<'_, '_>, place: &str) {
 fn xml_results_come_out_with_every_element_and_figure() {
     for (name, theirs) in XML {
         let result = read(theirs);
-        let ours = written(|out| report::xml(&result, &profile_of(theirs), out));
+        let ours = written(|out| render::xml(&result, &profile_of(theirs), out));
         assert!(ours.starts_with("<Results>\n  <System>\n"), "{name}");
         assert!(ours.ends_with("\n</Results>"), "{name}");
         let (ours, theirs) =
@@ -207,7 +207,7 @@ fn every_encoding_reads_the_same() {
         let utf16: Vec<u8> =
             [0xff, 0xfe].into_iter().chain(windows.encode_utf16().flat_map(u16::to_le_bytes)).collect();
         for bytes in [windows.as_bytes(), &utf16] {
-            assert_eq!(report::read(bytes).as_ref(), Ok(&expected), "{name}");
+            assert_eq!(import::read(bytes).as_ref(), Ok(&expected), "{name}");
         }
         let with_messages = format!("WARNING: something\n2026-11-21T19:56:20: starting\n{content}");
         assert_eq!(read(&with_messages), expected, "{name}");

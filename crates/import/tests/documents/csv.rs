@@ -15,7 +15,7 @@ struct Table {
 
 impl Table {
     fn of(result: &RunResult) -> Self {
-        let text = written(|out| report::csv(result, out));
+        let text = written(|out| render::csv(result, out));
         let mut reader = Reader::from_reader(text.as_bytes());
         let titles = reader.headers().expect("there is a header").clone();
         Self { titles, lines: reader.records().map(|line| line.expect("every line has every column")).collect() }
@@ -76,7 +76,7 @@ proptest! {
 
 #[test]
 fn a_captured_result_as_csv() {
-    let text = written(|out| report::csv(&read(XML[2].1), out));
+    let text = written(|out| render::csv(&read(XML[2].1), out));
     let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(',')).collect();
     assert_eq!(
         lines[0],
@@ -132,7 +132,7 @@ fn several_targets_have_lines_of_their_own_latencies() {
 fn names_are_quoted_and_are_no_formulas() {
     let mut result = read(XML[2].1);
     result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].path = "=a,\"b\"\nc".into();
-    let text = written(|out| report::csv(&result, out));
+    let text = written(|out| render::csv(&result, out));
     assert!(text.contains(r#"thread,1,0,"'=a,""b""\x0ac",8388608,read,"#), "{text}");
     assert_eq!(Table::of(&result).cell(&Table::of(&result).lines[0], "target"), r#"'=a,"b"\x0ac"#);
 }

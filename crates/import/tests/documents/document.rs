@@ -52,7 +52,7 @@ fn the_machine_of_the_description() {
         ..SystemFacts::default()
     };
     // 2026/10/01 08:15:30 UTC
-    let document = written(|out| report::system_xml(&system, UnixTime(1_790_842_530_000_000_000), out));
+    let document = written(|out| render::system_xml(&system, UnixTime(1_790_842_530_000_000_000), out));
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(document, include_str!("../data/system.xml").replace("@VERSION@", version));
 }

@@ -116,7 +116,8 @@ fn summarised(spans: &[Span], machine: u8, verbose_stats: bool, has_notes: bool)
     let command_line = "diskspd -d1 \"a b\" <c>".to_owned();
     let context = stats::RunContext { command_line, ..stats::RunContext::default() };
     let plan = Some(&plan);
-    let mut result = stats::summarise(stats::Input { context, profile: &profile, system: &system, plan, record: &record });
+    let mut result =
+        stats::summarise(stats::Input { context, profile: &profile, system: &system, plan, record: &record });
     // Plans are in no other document.
     result.plan = None;
     for (span, span_result) in spans.iter().zip(&mut result.time_spans) {

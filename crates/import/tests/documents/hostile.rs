@@ -3,16 +3,16 @@
 use crate::captured::{TEXT, XML};
 use crate::older::DOCUMENTS;
 use crate::{text, xml};
+use import::ReadError;
 use proptest::prelude::*;
-use report::ReadError;
 
 /// Reads, and writes what was read in every form.
 fn survives(bytes: &[u8]) {
-    if let Ok(result) = report::read(bytes) {
+    if let Ok(result) = import::read(bytes) {
         text(&result);
         xml(&result);
         let mut out = Vec::new();
-        report::csv(&result, &mut out).expect("a vector takes everything");
+        render::csv(&result, &mut out).expect("a vector takes everything");
     }
 }
 
@@ -70,7 +70,7 @@ fn truncated_results_are_never_taken_for_whole_ones() {
     for (name, document) in XML.iter().chain(&TEXT) {
         let end = document.rfind("\ntotal:").or(document.rfind("</Results>")).unwrap_or(0);
         if let Some(truncated) = document.get(..end).filter(|start| !start.is_empty()) {
-            assert!(matches!(report::read(truncated.as_bytes()), Err(ReadError::Malformed { .. })), "{name}");
+            assert!(matches!(import::read(truncated.as_bytes()), Err(ReadError::Malformed { .. })), "{name}");
         }
     }
 }
@@ -84,16 +84,16 @@ fn deep_and_wide_documents_are_bounded() {
     };
     let many_cpus = (0..300).map(group).collect::<Vec<_>>().concat();
     let wide = format!("<Results><System><ProcessorTopology>{many_cpus}</ProcessorTopology></System></Results>");
-    let error = report::read(wide.as_bytes()).expect_err("there are 19200");
+    let error = import::read(wide.as_bytes()).expect_err("there are 19200");
     assert!(error.to_string().contains("more than 8192 processors"), "{error}");
 }
 
 #[test]
 fn entities_are_not_expanded() {
     let bomb = "<!DOCTYPE r [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>\n<Results>&b;</Results>";
-    assert!(report::read(bomb.as_bytes()).is_err());
+    assert!(import::read(bomb.as_bytes()).is_err());
     let bomb = format!("<?xml version=\"1.0\"?>\n{bomb}");
-    let error = report::read(bomb.as_bytes()).expect_err("a document type is refused");
+    let error = import::read(bomb.as_bytes()).expect_err("a document type is refused");
     assert_eq!(error.to_string(), "line 1, column 1: a result must not have a document type (<!DOCTYPE>)");
 }
 
@@ -101,13 +101,13 @@ fn entities_are_not_expanded() {
 fn threads_that_cannot_be_are_not_listed() {
     let list = "target: a [thread: 0 - 4294967295]\n    90% of IO => [     0    -    816KiB)\n";
     let document = TEXT[2].1.replace("target: test.dat [thread: 0 1]\n", list);
-    let error = report::read(document.as_bytes()).expect_err("no run has so many");
+    let error = import::read(document.as_bytes()).expect_err("no run has so many");
     assert!(error.to_string().contains("a run has at most 65536 threads"), "{error}");
 }
 
 #[test]
 fn errors_say_where_and_what_would_be_right() {
-    let message = |document: &str| report::read(document.as_bytes()).expect_err("it is wrong").to_string();
+    let message = |document: &str| import::read(document.as_bytes()).expect_err("it is wrong").to_string();
     let text = TEXT[0].1;
     assert_eq!(
         message(&text.replace("thread count:\t\t2", "thread count:\t\ttwo")),

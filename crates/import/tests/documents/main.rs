@@ -21,11 +21,11 @@ fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -
 }
 
 fn text(result: &RunResult) -> String {
-    written(|out| report::text(result, out))
+    written(|out| render::text(result, out))
 }
 
 /// With the profile as it would be shown.
 fn xml(result: &RunResult) -> String {
     let profile = spec::write_profile(&result.profile, ResultFormat::Xml);
-    written(|out| report::xml(result, &profile, out))
+    written(|out| render::xml(result, &profile, out))
 }

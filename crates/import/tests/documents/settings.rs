@@ -35,9 +35,9 @@ fn through_results(profile: &Profile) -> Profile {
     let result = RunResult { profile: profile.clone(), ..RunResult::default() };
     let mut result = RunResult { time_spans: vec![TimeSpanResult::default(); profile.time_spans.len()], ..result };
     let document = xml(&result);
-    result = report::read(document.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{document}"));
-    let json = written(|out| report::json::write(&result, out));
-    report::json::read(json.as_bytes()).expect("we wrote it").profile
+    result = import::read(document.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{document}"));
+    let json = written(|out| render::json::write(&result, out));
+    import::json::read(json.as_bytes()).expect("we wrote it").profile
 }
 
 #[test]

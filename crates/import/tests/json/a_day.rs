@@ -128,7 +128,7 @@ fn taken(intervals: u64) -> [u64; 2] {
         let plan = Some(&plan);
         let input = stats::Input { context, profile: &profile, system: &system, plan, record: &record };
         let result = stats::summarise(input);
-        report::json::write(&result, &mut length).expect("a counter takes everything");
+        render::json::write(&result, &mut length).expect("a counter takes everything");
     });
     [allocations.bytes_max, length.0]
 }

@@ -1,10 +1,11 @@
 //! One whole document, and documents that are none.
 
 use crate::support::{measured, mix_run};
+use import::json::{ReadError, read};
 use model::note::Note;
 use model::result::{Ending, Implementation, LatencyFigures, RunResult};
 use model::units::UnixTime;
-use report::json::{ReadError, read, write};
+use render::json::write;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -51,11 +52,11 @@ fn the_example_reads_back() {
 fn a_report_from_the_document_is_that_of_the_run() {
     let text = |result: &RunResult| {
         let mut out = Vec::new();
-        report::text(result, &mut out).expect("a vector takes everything");
+        render::text(result, &mut out).expect("a vector takes everything");
         out
     };
     let read_back = read(written(&mix_run()).as_bytes()).expect("we wrote it");
-    assert_eq!(text(&read_back), include_bytes!("../report/mix_run.txt"));
+    assert_eq!(text(&read_back), include_bytes!("../../../render/tests/report/mix_run.txt"));
 }
 
 #[test]
@@ -128,13 +129,13 @@ fn what_is_no_result_is_told_as_what_it_is() {
 fn sweeps_of_every_version_are_read() {
     let earlier = include_str!("../../../../fuzz/corpus/sweep/sweep.json");
     assert!(earlier.contains("\"form\"") && earlier.contains("mib_per_s"));
-    let sweep = report::json::read_sweep(earlier.as_bytes()).expect("every version is read");
+    let sweep = import::json::read_sweep(earlier.as_bytes()).expect("every version is read");
     assert!(sweep.measured().any(|headline| headline.bytes_per_s > 0.0), "{sweep:?}");
     for (text, expected) in [
         (r#"{"schema": "diskspd-sweep", "schema_version": 3}"#, "unsupported version 3 (this program reads up to 2)"),
         (r#"{"form": "diskspd-check/1"}"#, "unknown schema 'diskspd-check/1' (expected: diskspd-sweep)"),
         ("{}", "unknown schema 'missing' (expected: diskspd-sweep)"),
     ] {
-        assert_eq!(report::json::read_sweep(text.as_bytes()).expect_err(text), expected);
+        assert_eq!(import::json::read_sweep(text.as_bytes()).expect_err(text), expected);
     }
 }

@@ -4,6 +4,6 @@ mod a_day;
 mod document;
 mod instance;
 mod random_documents;
-#[path = "../report/support.rs"]
+#[path = "../../../render/tests/report/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the text report")]
 mod support;

@@ -1,8 +1,9 @@
 //! Whatever the schema allows is read, and written again the same.
 
 use crate::instance::{Choices, instance};
+use import::json::read;
 use proptest::prelude::*;
-use report::json::{read, schema, write};
+use render::json::{schema, write};
 use serde_json::Value;
 
 /// Without what follows from the rest: the messages of notes, the order of targets, summaries and levels of verdicts.

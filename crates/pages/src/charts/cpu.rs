@@ -1,10 +1,10 @@
 //! Usage of each CPU.
 
 use super::{Absent, Shown};
-use crate::page::axis::Axis;
-use crate::page::chart::{Cell, Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::{Quantity, significant};
+use crate::axis::Axis;
+use crate::chart::{Cell, Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::{Quantity, significant};
 use model::result::{CpuUsage, Measured};
 
 const TITLE: &str = "CPU usage";

@@ -1,10 +1,10 @@
 //! How latencies are distributed.
 
 use super::{Absent, Shown, values};
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::result::{LatencyDistribution, Measured};
 use stats::overview::{Bin, density};
 

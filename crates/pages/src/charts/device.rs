@@ -1,10 +1,10 @@
 //! What a device did over time, from a recording of the monitor.
 
 use super::{Absent, Shown, values};
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Marks, Points, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Marks, Points, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::device_interval::{DeviceInterval, DeviceRates};
 use model::units::mib;
 use stats::device_course::{DeviceStep, course};

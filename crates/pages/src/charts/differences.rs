@@ -1,11 +1,11 @@
 //! What differs between two sides, with intervals.
 
-use crate::compare::word;
-use crate::figure_words::label;
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Interval, Marker, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Interval, Marker, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
+use render::compare::word;
+use render::figure_words::label;
 use stats::compare::{ComparisonVerdict, Difference};
 
 /// Percent of the first side; `None` without figures in common.

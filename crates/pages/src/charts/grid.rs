@@ -1,9 +1,9 @@
 //! Points of a sweep over two options, as a heat map.
 
-use crate::page::axis::Axis;
-use crate::page::chart::{Cell, Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::{Quantity, latency};
+use crate::axis::Axis;
+use crate::chart::{Cell, Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::{Quantity, latency};
 use model::headline::Headline;
 use model::sweep::{Setting, Sweep};
 

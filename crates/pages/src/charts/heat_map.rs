@@ -1,10 +1,10 @@
 //! Where latencies lay, and when.
 
 use super::{Absent, Shown};
-use crate::page::axis::Axis;
-use crate::page::chart::{Cell, Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::{Quantity, latency, significant};
+use crate::axis::Axis;
+use crate::chart::{Cell, Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::{Quantity, latency, significant};
 use model::result::Measured;
 use stats::overview::{HeatCell, LatencyHeat, latency_heat};
 

@@ -1,10 +1,10 @@
 //! Percentiles of latency over time.
 
 use super::{Absent, Shown, values};
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::result::{Directions, Figures, Measured, Percentile};
 use stats::Part;
 use stats::overview::percentiles_over_time;

@@ -1,10 +1,10 @@
 //! Latency by percentile, far into the tail.
 
 use super::{Absent, Shown, values};
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Marks, Points, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Marks, Points, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::result::{LatencyDistribution, Measured};
 use std::f64::consts::LOG10_2;
 

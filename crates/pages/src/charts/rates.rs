@@ -1,9 +1,9 @@
 //! I/Os and bytes per second over time.
 
 use super::{Absent, Shown, lines_of_directions, values};
-use crate::page::axis::Axis;
-use crate::page::chart::Chart;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::Chart;
+use crate::quantity::Quantity;
 use model::profile::TimeSpan;
 use model::result::{Directions, Measured};
 use stats::overview::{Moment, timeline};

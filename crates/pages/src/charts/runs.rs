@@ -1,9 +1,9 @@
 //! Runs of the same load, one beside the other.
 
-use crate::page::axis::Axis;
-use crate::page::chart::{Cell, Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Cell, Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::headline::Headline;
 use stats::repeats::Repeats;
 

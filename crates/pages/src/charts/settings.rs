@@ -1,10 +1,10 @@
 //! Throughput and latency over the values of an option that is not depth.
 
 use super::values;
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::headline::Headline;
 use model::sweep::{Setting, Sweep};
 

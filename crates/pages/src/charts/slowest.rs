@@ -1,10 +1,10 @@
 //! When the slowest I/Os completed.
 
 use super::{Absent, Shown, values};
-use crate::page::axis::Axis;
-use crate::page::chart::{Chart, Marks, Series};
-use crate::page::palette::Role;
-use crate::page::quantity::Quantity;
+use crate::axis::Axis;
+use crate::chart::{Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
 use model::result::Measured;
 use model::slow_io::SlowIo;
 

@@ -1,21 +1,12 @@
 //! The lines of a live stream. Each is one document of JSON on a line of its own.
 
-use super::{Document, ReadError};
-use model::live::LiveInterval;
+use super::Document;
+use model::live::{LIVE_SCHEMA, LIVE_SCHEMA_VERSION, LiveInterval};
 use model::plan::Plan;
 use model::printable::printable_json;
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
-use serde::{Deserialize, Serialize};
-
-/// What `schema` says in the first line of a stream.
-pub const LIVE_SCHEMA: &str = "diskspd-live";
-
-/// Version of the streams that are written.
-pub const LIVE_SCHEMA_VERSION: u32 = 2;
-
-/// What marked streams of version 1 instead, in the field `form`.
-pub const LIVE_FORM_1: &str = "diskspd-live/1";
+use serde::Serialize;
 
 /// What a run is going to do.
 #[derive(Clone, Debug)]
@@ -145,32 +136,4 @@ pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>>
 /// As [`begin_line`].
 pub fn result_line(dropped_lines: u64, result: &RunResult) -> serde_json::Result<Vec<u8>> {
     line(&Line::Result(Box::new(ResultLine { dropped_lines, result: Document::of(result) })))
-}
-
-/// What is asked of a line before it is read.
-#[derive(Deserialize)]
-struct Marks {
-    schema: Option<String>,
-    form: Option<String>,
-}
-
-/// The result in a live stream, as a document of its own: the last line has it. `None` if a text is no such stream.
-///
-/// # Errors
-///
-/// If the stream has no result, because its run did not come to its end.
-pub(super) fn result_in(text: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let marks: Option<Marks> = lines.next().and_then(|line| serde_json::from_slice(line).ok());
-    let is_stream =
-        |marks: Marks| marks.schema.as_deref() == Some(LIVE_SCHEMA) || marks.form.as_deref() == Some(LIVE_FORM_1);
-    if !marks.is_some_and(is_stream) {
-        return Ok(None);
-    }
-    let mut last: serde_json::Value =
-        lines.next_back().and_then(|line| serde_json::from_slice(line).ok()).unwrap_or_default();
-    match last.get_mut("result").map(serde_json::Value::take) {
-        Some(result) => serde_json::to_vec(&result).map(Some).map_err(ReadError::Malformed),
-        None => Err(ReadError::CutOff),
-    }
 }

@@ -1,14 +1,16 @@
 //! The form of the document as JSON Schema, made from the types and their comments.
 
-use super::live::{IntervalLine, LIVE_SCHEMA, LIVE_SCHEMA_VERSION, Line};
-use super::{Document, SCHEMA, SCHEMA_VERSION};
+use super::Document;
+use super::live::{IntervalLine, Line};
 use model::device_interval::WatchLine;
+use model::live::{LIVE_SCHEMA, LIVE_SCHEMA_VERSION};
+use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION};
 use model::sweep::{SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// What [`super::read`] reads, as JSON Schema (draft 2020-12).
+/// What is read, as JSON Schema (draft 2020-12).
 pub fn schema() -> Value {
     of_document(SchemaSettings::draft2020_12())
 }
@@ -54,8 +56,8 @@ pub fn schema_of_live_interval() -> Value {
 
 fn of_document(settings: SchemaSettings) -> Value {
     let mut schema = generate::<Document<'_>>(settings, "Result of diskspd");
-    schema["properties"]["schema"]["const"] = json!(SCHEMA);
-    schema["properties"]["schema_version"]["const"] = json!(SCHEMA_VERSION);
+    schema["properties"]["schema"]["const"] = json!(RESULT_SCHEMA);
+    schema["properties"]["schema_version"]["const"] = json!(RESULT_SCHEMA_VERSION);
     schema
 }
 

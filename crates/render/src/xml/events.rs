@@ -2,7 +2,6 @@
 
 use super::number::ms;
 use super::writer::Writer;
-use crate::event_names::{class_element, counter, title};
 use model::kernel_events::{EventClass, IoLevel, IoStack, KernelEvents};
 use std::fmt::Display;
 use std::io;
@@ -13,7 +12,7 @@ pub(super) fn element(xml: &mut Writer<'_>, events: &KernelEvents) -> io::Result
         return Ok(());
     }
     xml.inside("ETW", &[], |xml| {
-        events.classes.iter().try_for_each(|class| match class_element(class.class) {
+        events.classes.iter().try_for_each(|class| match class.class.element() {
             Some(name) => xml.inside(name, &[], |xml| counters(xml, class)),
             None => counters(xml, class),
         })
@@ -21,13 +20,13 @@ pub(super) fn element(xml: &mut Writer<'_>, events: &KernelEvents) -> io::Result
 }
 
 fn counters(xml: &mut Writer<'_>, class: &EventClass) -> io::Result<()> {
-    class.counters.iter().try_for_each(|count| xml.element(counter(count.event).1, count.count))
+    class.counters.iter().try_for_each(|count| xml.element(count.event.names().1, count.count))
 }
 
 /// Where the counts come from, and I/O at each level.
 pub(super) fn beside(xml: &mut Writer<'_>, events: &KernelEvents) -> io::Result<()> {
     for class in &events.classes {
-        xml.element_with("EventSource", &[("Class", &title(class.class))], &class.source)?;
+        xml.element_with("EventSource", &[("Class", &class.class.title())], &class.source)?;
     }
     events.stacks.iter().try_for_each(|stack| xml.inside("IoStack", &[], |xml| self::stack(xml, stack)))
 }

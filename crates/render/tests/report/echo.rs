@@ -41,7 +41,7 @@ fn the_example_of_2_3() {
     };
     let mut out = Vec::new();
     let command_line = "diskspd -t4 -o8 -u2 -ac -Su -oc8 data.bin";
-    report::profile_text(command_line, &profile(span), &plain_machine(), &mut out).expect("a vector takes everything");
+    render::profile_text(command_line, &profile(span), &plain_machine(), &mut out).expect("a vector takes everything");
     let expected = "
 Command Line: diskspd -t4 -o8 -u2 -ac -Su -oc8 data.bin
 
@@ -387,7 +387,7 @@ fn templates_and_odd_names() {
     assert_eq!(line(&echo_of(Target::new("a\nb")), "path"), "    path: 'a\\x0ab'");
     let latin_1 = OsString::from_vec(b"caf\xe9".to_vec());
     let mut out = Vec::new();
-    report::profile_text("diskspd", &profile(span_of(Target::new(latin_1))), &plain_machine(), &mut out)
+    render::profile_text("diskspd", &profile(span_of(Target::new(latin_1))), &plain_machine(), &mut out)
         .expect("a vector takes everything");
     assert!(out.windows(13).any(|bytes| bytes == b"path: 'caf\xe9'\n"), "the very bytes of the name");
 }

@@ -16,21 +16,21 @@ pub(crate) const STARTED_AT: UnixTime = UnixTime(1_741_944_413_000_000_000);
 /// The report as text, lossily.
 pub(crate) fn report(result: &RunResult) -> String {
     let mut out = Vec::new();
-    report::text(result, &mut out).expect("a vector takes everything");
+    render::text(result, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The echo of a profile on a machine.
 pub(crate) fn echo(profile: &Profile, system: &SystemFacts) -> String {
     let mut out = Vec::new();
-    report::profile_text("diskspd x.dat", profile, system, &mut out).expect("a vector takes everything");
+    render::profile_text("diskspd x.dat", profile, system, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The system block.
 pub(crate) fn system(system: &SystemFacts) -> String {
     let mut out = Vec::new();
-    report::system_text(system, STARTED_AT, &mut out).expect("a vector takes everything");
+    render::system_text(system, STARTED_AT, &mut out).expect("a vector takes everything");
     String::from_utf8_lossy(&out).into_owned()
 }
 
