@@ -14,7 +14,7 @@ use spec::report_command::{self, OutputAsked, PartAsked, ReportCommand};
 use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Does what the words behind `diskspd report` ask for.
@@ -26,7 +26,12 @@ pub(crate) fn report(words: &[OsString]) -> Status {
             each(&files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
         }
         Ok(ReportCommand::Look { files, part, slowest }) => each(&files, |result| look(result, part.as_ref(), slowest)),
-        Ok(ReportCommand::Convert { file, output, form }) => convert(&file, &output, form),
+        Ok(ReportCommand::Convert { file, output, form }) => {
+            convert(&file, &output, kind_of(form), |result, out| write_document(form, result, out))
+        }
+        Ok(ReportCommand::Metrics { file, output }) => {
+            convert(&file, &output, DocumentKind::Metrics, render::open_metrics)
+        }
         Ok(ReportCommand::Picture { sources, output, form, monitor }) => {
             picture::make(&sources, &output, &form, monitor.as_deref())
         }
@@ -98,9 +103,14 @@ fn unwritten(error: &io::Error) -> String {
     format!("it cannot be shown: {error}")
 }
 
-fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
+fn convert(
+    file: &Path,
+    output: &OutputAsked,
+    kind: DocumentKind,
+    write: impl FnOnce(&RunResult, &mut dyn Write) -> io::Result<()>,
+) -> Status {
     let source = [Protected { path: file.to_owned(), role: "the result being read" }];
-    let place = match output_file(output, kind_of(form), &source) {
+    let place = match output_file(output, kind, &source) {
         Ok(place) => place,
         Err(status) => return status,
     };
@@ -115,7 +125,7 @@ fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
             file.display()
         ));
     }
-    match place.write(|out| write_document(form, &result, out)) {
+    match place.write(|out| write(&result, out)) {
         Ok(()) => Status::Done,
         Err(error) => fail(&format!("cannot write '{}': {error}", output.path.display())),
     }

@@ -19,17 +19,21 @@ impl Verdict {
     pub fn severity(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
-}
 
-impl Serialize for Verdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let level = match self.severity() {
+    /// How far the figures can be trusted.
+    pub fn level(&self) -> Level {
+        match self.severity() {
             None => Level::Ok,
             Some(Severity::Note) => Level::Note,
             Some(Severity::Warn) => Level::Warn,
             Some(Severity::Invalid) => Level::Invalid,
-        };
-        WrittenVerdict { level, findings: Cow::Borrowed(&self.findings) }.serialize(serializer)
+        }
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WrittenVerdict { level: self.level(), findings: Cow::Borrowed(&self.findings) }.serialize(serializer)
     }
 }
 
@@ -46,10 +50,10 @@ pub(crate) struct WrittenVerdict<'a> {
 }
 
 /// How far the figures can be trusted.
-#[derive(Clone, Copy, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-enum Level {
+pub enum Level {
     /// There are no findings.
     #[default]
     Ok,
@@ -59,6 +63,21 @@ enum Level {
     Warn,
     /// The figures are invalid.
     Invalid,
+}
+
+impl Level {
+    /// All, the best first.
+    pub const ALL: [Self; 4] = [Self::Ok, Self::Note, Self::Warn, Self::Invalid];
+
+    /// The word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warn => "warn",
+            Self::Invalid => "invalid",
+        }
+    }
 }
 
 /// How grave a finding is.

@@ -3,6 +3,7 @@
 //! A document that exists is replaced only by one of its kind, so a beginning that is not exactly what
 //! this program writes is somebody else's.
 
+use crate::open_metrics::PREFIX;
 use crate::{csv, sweep};
 use model::check::CHECK_SCHEMA;
 use model::device_interval::WATCH_SCHEMA;
@@ -43,6 +44,8 @@ pub enum DocumentKind {
     Sweep,
     /// `table.csv` of a sweep.
     SweepTable,
+    /// `report --output` for Prometheus.
+    Metrics,
     /// `report --output` as HTML.
     Page,
     /// `report --output` as SVG.
@@ -59,7 +62,7 @@ struct Row {
 }
 
 /// Every kind, once.
-const TABLE: [Row; 14] = [
+const TABLE: [Row; 15] = [
     Row {
         kind: DocumentKind::ResultJson,
         name: "a JSON result",
@@ -110,6 +113,7 @@ const TABLE: [Row; 14] = [
             line.is_some_and(|line| line.ends_with(&sweep::COLUMNS.join(",")))
         },
     },
+    Row { kind: DocumentKind::Metrics, name: "a metrics file", begins: begins_as_metrics },
     Row { kind: DocumentKind::Page, name: "a report page", begins: begins_as_page },
     Row { kind: DocumentKind::Svg, name: "an SVG chart", begins: begins_as_svg },
     Row { kind: DocumentKind::Png, name: "a PNG chart", begins: begins_as_png },
@@ -194,6 +198,10 @@ fn begins_as_counters(head: &[u8]) -> bool {
     titled.is_some_and(|rest| rest.starts_with(b" (")) && !line.ends_with(b"\r")
 }
 
+fn begins_as_metrics(head: &[u8]) -> bool {
+    head.strip_prefix(b"# HELP ").is_some_and(|rest| rest.starts_with(PREFIX.as_bytes()))
+}
+
 fn begins_as_page(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let head = text.starts_with("<!doctype html>\n").then(|| text.split_once("<style>")).flatten();
@@ -260,6 +268,7 @@ mod tests {
             ("\"(PDH-CSV 4.0) (CET)(-60)\",\"\\\\H\\PhysicalDisk(sda)\\Avg\"\n", DocumentKind::MonitorCsv),
             ("{\n  \"form\": \"diskspd-check/1\",", DocumentKind::Check),
             ("{\n  \"form\": \"diskspd-sweep/1\",", DocumentKind::Sweep),
+            ("# HELP diskspd_result_build_info Always 1\n", DocumentKind::Metrics),
             ("<svg xmlns=\"x\">\n<!-- Made by diskspd report -->\n", DocumentKind::Svg),
         ] {
             assert_eq!(DocumentKind::of(head.as_bytes()), Some(kind), "{head}");
@@ -286,6 +295,7 @@ mod tests {
             "\"(PDH-CSV 4.0)\",\"\\\\H\\PhysicalDisk(0 C:)\\Avg\"\r\n",
             "\"(PDH-CSV 4.0) (CET)(-60)\",\"\\\\H\\PhysicalDisk(0 C:)\\Avg\"\r\n",
             "<!doctype html>\n<style></style><meta name=\"generator\" content=\"diskspd 1\">",
+            "# HELP diskspd_ios Counter\n",
             "<svg>\n<title>x</title>",
             "\u{89}PNG\r\n",
         ] {

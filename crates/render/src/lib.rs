@@ -25,6 +25,7 @@ mod latency_table;
 pub mod limit;
 mod load_loop;
 mod numbers;
+mod open_metrics;
 mod part_table;
 pub mod plain_table;
 pub mod preset;
@@ -39,6 +40,7 @@ mod wait_table;
 mod xml;
 
 pub use csv::csv;
+pub use open_metrics::open_metrics;
 pub use part_table::part;
 pub use slowest_table::slowest;
 pub use xml::{system_xml, xml};

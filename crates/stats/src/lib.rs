@@ -26,6 +26,7 @@ pub mod latency_band;
 pub mod limit;
 pub mod live;
 mod load_loop;
+pub mod metric_buckets;
 pub mod overview;
 mod part;
 mod rate;

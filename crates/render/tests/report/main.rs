@@ -7,6 +7,7 @@ mod cpus;
 mod echo;
 mod endings;
 mod events;
+mod metrics;
 mod parsing;
 mod statistics;
 mod support;
