@@ -1,7 +1,6 @@
 //! The control thread's part of a timespan: phases, CPU times, live results, and the end.
 
 use crate::clock::RunClock;
-use crate::cpu;
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
@@ -385,7 +384,7 @@ fn record(
     notes.extend(short_transfers(plan, worker_threads));
     notes.extend(stuck(worker_threads));
     let cpus = match (cpu_before, cpu_after) {
-        (Ok(before), Ok(after)) => cpu::difference(before, after),
+        (Ok(before), Ok(after)) => CpuTimes::spent(before, after),
         (Err(reason), _) | (_, Err(reason)) => {
             if elapsed_ns > 0 {
                 notes.push(Note::CpuTimesUnknown { reason: reason.clone() });

@@ -9,7 +9,6 @@ mod allowance;
 mod clock;
 mod collect;
 mod control;
-mod cpu;
 mod create;
 mod delete;
 mod device_guard;

@@ -48,7 +48,7 @@ pub(super) fn latency(
 }
 
 /// A distribution, if anything of it is known. Its extremes are the first and the last percentile.
-pub(in crate::read) fn distribution(
+pub(crate) fn distribution(
     count: u64,
     figures: Option<LatencyFigures>,
     mut percentiles: Vec<Percentile>,

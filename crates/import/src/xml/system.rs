@@ -11,7 +11,7 @@ use model::units::UnixTime;
 use std::collections::BTreeMap;
 
 /// More CPUs than any machine has; it bounds the work on a document that was made up.
-pub(in crate::read) const CPUS_MAX: usize = 8192;
+pub(crate) const CPUS_MAX: usize = 8192;
 
 pub(super) fn read(system: Option<Element<'_, '_>>, result: &mut RunResult) -> Result<(), ReadError> {
     result.started_at = UnixTime::UNKNOWN;
@@ -58,7 +58,7 @@ fn tool(tool: Element<'_, '_>) -> Tool {
 }
 
 /// `2025/03/14 09:26:53 UTC`
-pub(in crate::read) fn start_time(text: &str) -> Option<UnixTime> {
+pub(crate) fn start_time(text: &str) -> Option<UnixTime> {
     let time = DateTime::strptime("%Y/%m/%d %H:%M:%S UTC", text.trim()).ok()?;
     let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(UnixTime(zoned.timestamp().as_nanosecond()))

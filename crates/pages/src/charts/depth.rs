@@ -9,7 +9,7 @@ use model::headline::Headline;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
 
 /// `None` without figures.
-pub(in crate::page) fn throughput_over_depth(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
+pub(crate) fn throughput_over_depth(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     let lines = [line("", Role::Read, by_depth(sweep, series, |figures| Some(figures.iops)))];
     chart("depth-throughput", "Throughput over depth", series, lines, |values| {
         Axis::from_zero("IOPS", Quantity::Iops, values)
@@ -17,7 +17,7 @@ pub(in crate::page) fn throughput_over_depth(sweep: &Sweep, series: &DepthSeries
 }
 
 /// `None` where latencies were not measured.
-pub(in crate::page) fn latency_over_depth(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
+pub(crate) fn latency_over_depth(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     let lines = [
         line("mean", Role::Half, by_depth(sweep, series, |figures| figures.mean_ns)),
         line("99th", Role::Hundredth, by_depth(sweep, series, |figures| figures.p99_ns.map(|ns| ns as f64))),

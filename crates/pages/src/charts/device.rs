@@ -14,10 +14,10 @@ const STEPS_MAX: usize = 300;
 
 /// The time axis of charts: where it begins, and how long it is.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct Span {
+pub(crate) struct Span {
     /// In nanoseconds since 1970 in UTC.
-    pub(in crate::page) start_unix_ns: i64,
-    pub(in crate::page) length_ns: u64,
+    pub(crate) start_unix_ns: i64,
+    pub(crate) length_ns: u64,
 }
 
 impl Span {
@@ -30,7 +30,7 @@ impl Span {
         unix_ns.saturating_sub(self.start_unix_ns) as f64 / 1e9
     }
 
-    pub(in crate::page) fn holds(self, interval: &DeviceInterval) -> bool {
+    pub(crate) fn holds(self, interval: &DeviceInterval) -> bool {
         let end_ns = interval.ended_at_unix_ns.saturating_sub(self.start_unix_ns);
         let length_ns = i64::try_from(self.length_ns).unwrap_or(i64::MAX);
         let interval_ns = i64::try_from(interval.interval_ns).unwrap_or(i64::MAX);
@@ -97,7 +97,7 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// The charts of a device.
-pub(in crate::page) fn charts(intervals: &[DeviceInterval], device: &str, span: Span) -> Vec<Shown> {
+pub(crate) fn charts(intervals: &[DeviceInterval], device: &str, span: Span) -> Vec<Shown> {
     let inside: Vec<DeviceInterval> = intervals.iter().filter(|interval| span.holds(interval)).cloned().collect();
     let steps = course(&inside, device, STEPS_MAX);
     KINDS.iter().map(|kind| chart(kind, &steps, span)).collect()

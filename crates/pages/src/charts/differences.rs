@@ -9,7 +9,7 @@ use render::figure_words::label;
 use stats::compare::{ComparisonVerdict, Difference};
 
 /// Percent of the first side; `None` without figures in common.
-pub(in crate::page) fn differences(found: &[Difference]) -> Option<Chart> {
+pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
     let rows = found.len() as f64;
     let row = |(index, difference): (usize, &Difference)| {
         let Difference { percent, interval, verdict, .. } = *difference;

@@ -12,7 +12,7 @@ const STRENGTH_MAX: f64 = 0.55;
 const STRENGTH_MIN: f64 = 0.04;
 
 /// Throughput and mean latency, if exactly two options vary.
-pub(in crate::page) fn grids(sweep: &Sweep) -> Vec<Chart> {
+pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
     let Some([across, up]) = varied(sweep) else { return Vec::new() };
     let grid = |name, title: &str, quantity: Quantity, of: fn(&Headline) -> Option<f64>| {
         chart(sweep, (name, title), (&across, &up), quantity, of)

@@ -8,7 +8,7 @@ use model::headline::Headline;
 use stats::repeats::Repeats;
 
 /// I/Os per second of each run, the median and its interval.
-pub(in crate::page) fn runs(runs: &[&Headline], found: &Repeats) -> Chart {
+pub(crate) fn runs(runs: &[&Headline], found: &Repeats) -> Chart {
     let numbered = (1u32..).zip(runs).map(|(number, run)| (f64::from(number), run.iops));
     let across = (0.5, runs.len() as f64 + 0.5);
     let mut series = Vec::new();

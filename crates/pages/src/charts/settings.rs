@@ -9,7 +9,7 @@ use model::headline::Headline;
 use model::sweep::{Setting, Sweep};
 
 /// One for throughput and one for latency, as far as there are figures.
-pub(in crate::page) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
+pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     // A search tries few of many points.
     let tried: Vec<(usize, &Headline)> =
         (0..sweep.points.len()).filter_map(|point| Some((point, stats::sweep::figures(sweep, point)?))).collect();

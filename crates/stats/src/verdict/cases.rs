@@ -11,6 +11,7 @@ use model::plan::{
 };
 use model::profile::{IoPriority, Profile, Target, TimeSpan};
 use model::result::{Directions, Ending, Figures, Measured, Row, RunResult, TimeSpanResult};
+use model::targets_found::TargetsFound;
 
 /// The one target.
 pub(crate) const PATH: &str = "a.dat";
@@ -95,7 +96,10 @@ impl Built {
         let result = RunResult {
             profile,
             plan: Some(Plan { time_spans: vec![plan()], ..Plan::default() }),
-            targets: [(PATH.into(), TargetFacts { resolved: None, kind })].into(),
+            targets: TargetsFound {
+                facts: [(PATH.into(), TargetFacts { resolved: None, kind })].into(),
+                ..TargetsFound::default()
+            },
             time_spans: vec![span_result],
             ..RunResult::default()
         };
