@@ -72,7 +72,11 @@ impl Families {
         let (mut ios, mut bytes, mut histograms) = (Vec::new(), Vec::new(), Vec::new());
         for (number, _, measured) in &spans {
             for ((path, direction), sum) in by_target(measured) {
-                let labels = vec![("time_span", number.clone()), ("target", escaped(&path)), ("direction", direction.to_owned())];
+                let labels = vec![
+                    ("time_span", number.clone()),
+                    ("target", escaped(&path)),
+                    ("direction", direction.to_owned()),
+                ];
                 ios.push((labels.clone(), sum.ios as f64));
                 bytes.push((labels.clone(), sum.bytes as f64));
                 histograms.extend((sum.latencies.buckets.count() > 0).then_some((labels, sum.latencies)));
@@ -157,7 +161,11 @@ fn latencies(summaries: &[(&str, &Directions<Summary>)]) -> [Gauges; 3] {
     quantiles.extend(samples(summaries, &[("quantile", "0.999")], |summary| summary.p999_ns.map(seconds)));
     let family = |name, help, samples| Gauges { name, help, unit: Some(Unit::Seconds), samples };
     [
-        family("io_latency_mean", "Mean latency", samples(summaries, &[], |summary| summary.mean_ns.map(|ns| ns / 1e9))),
+        family(
+            "io_latency_mean",
+            "Mean latency",
+            samples(summaries, &[], |summary| summary.mean_ns.map(|ns| ns / 1e9)),
+        ),
         family("io_latency_quantile", "Latency that this share of the I/Os does not exceed", quantiles),
         family("io_latency_max", "Longest latency", samples(summaries, &[], |summary| summary.max_ns.map(seconds))),
     ]

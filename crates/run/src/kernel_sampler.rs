@@ -50,7 +50,10 @@ impl<'a> KernelSampler<'a> {
         let counters = KernelCounters {
             machine: self.machine.counts_events.then(|| host::machine_counters(root)),
             dirty_of_targets: host::dirty_parts(self.written_through_cache(plan)),
-            cpus: host::cpu_counters(root, plan.workers.iter().filter_map(|worker| worker.cpu).collect::<BTreeSet<_>>()),
+            cpus: host::cpu_counters(
+                root,
+                plan.workers.iter().filter_map(|worker| worker.cpu).collect::<BTreeSet<_>>(),
+            ),
             ..io
         };
         KernelSample { at_ns, counters }

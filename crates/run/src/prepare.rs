@@ -217,11 +217,7 @@ impl Preparer {
 
     /// The last look, when all threads are ready and the start event has come: the files are still what was checked,
     /// and nobody who can be seen has opened them while the run waited. Then they are marked as being written to.
-    pub(crate) fn begin_writing(
-        &mut self,
-        plan: &TimeSpanPlan,
-        has_waited: bool,
-    ) -> Result<(), String> {
+    pub(crate) fn begin_writing(&mut self, plan: &TimeSpanPlan, has_waited: bool) -> Result<(), String> {
         let looks = std::mem::take(&mut self.looks);
         let mut files = Vec::with_capacity(looks.len());
         for Look { file, targets } in &looks {
@@ -263,10 +259,7 @@ impl Preparer {
 }
 
 /// Nobody else who can be seen uses these files.
-fn check_users(
-    files: &[(PathBuf, FileIdentity)],
-    users: &BTreeMap<FileIdentity, Vec<String>>,
-) -> Result<(), String> {
+fn check_users(files: &[(PathBuf, FileIdentity)], users: &BTreeMap<FileIdentity, Vec<String>>) -> Result<(), String> {
     let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
     used.map_or(Ok(()), |(path, users)| {
         let (path, users) = (path.display(), users.join(", "));

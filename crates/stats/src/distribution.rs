@@ -35,7 +35,10 @@ fn key(list: &EffectiveDistribution) -> (&[EffectiveRange], u32) {
 fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> DistributionUse {
     DistributionUse {
         distribution: EffectiveDistribution { io_span, ranges: ranges.to_vec() },
-        users: users.into_values().map(|(path, threads)| DistributionUser { path: path.clone(), threads: threads.into_iter().collect() }).collect(),
+        users: users
+            .into_values()
+            .map(|(path, threads)| DistributionUser { path: path.clone(), threads: threads.into_iter().collect() })
+            .collect(),
     }
 }
 

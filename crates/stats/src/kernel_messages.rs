@@ -35,7 +35,9 @@ mod tests {
         // The measurement began at 100 s.
         let at = |tenths: i64| KernelMessage { at_ns: (1000 + tenths) * 100_000_000, text: tenths.to_string() };
         let messages: Vec<KernelMessage> = [-5, 59, 60, 85, 110, 111].map(at).into();
-        let told = |ios: &[SlowIo]| beside(ios, &messages, 100 * S).into_iter().map(|message| message.text).collect::<Vec<_>>();
+        let told = |ios: &[SlowIo]| {
+            beside(ios, &messages, 100 * S).into_iter().map(|message| message.text).collect::<Vec<_>>()
+        };
         assert_eq!(told(&[slow]), ["60", "85", "110"]);
         let early = SlowIo { ended_at_ns: S / 10, latency_ns: S / 5, ..SlowIo::default() };
         assert_eq!(told(&[slow, early]), ["-5", "60", "85", "110"]);

@@ -13,8 +13,8 @@ use model::plan::{EngineKind, TimeSpanPlan};
 use model::profile::{TimeSpan, Tracing};
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
-    Directions, Ending, Figures, LatencyDistribution, Measured, Row, Submissions, TargetLatencies,
-    ThreadSubmissions, ThreadWaits, TimeSpanResult,
+    Directions, Ending, Figures, LatencyDistribution, Measured, Row, Submissions, TargetLatencies, ThreadSubmissions,
+    ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
@@ -234,10 +234,7 @@ fn submissions(record: &TimeSpanRecord) -> Submissions {
         count: thread.submits,
         per_s: rate(thread.submits),
     };
-    Submissions {
-        threads: record.threads.iter().map(of_thread).collect(),
-        total_per_s: rate(submits),
-    }
+    Submissions { threads: record.threads.iter().map(of_thread).collect(), total_per_s: rate(submits) }
 }
 
 fn waits(record: &TimeSpanRecord) -> Vec<ThreadWaits> {

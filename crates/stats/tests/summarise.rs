@@ -280,8 +280,7 @@ fn a_record_that_ends_early_leaves_timespans_not_run() {
     let profile = Profile { time_spans: vec![two_threads().span, two_threads().span], ..Profile::default() };
     let (system, plan, record) = (SystemFacts::default(), Plan::default(), Record::default());
     let context = RunContext::default();
-    let result =
-        summarise(Input { context, profile: &profile, system: &system, plan: Some(&plan), record: &record });
+    let result = summarise(Input { context, profile: &profile, system: &system, plan: Some(&plan), record: &record });
     assert_eq!(result.time_spans.len(), 2);
     assert!(result.time_spans.iter().all(|span| span.measured.is_none()));
 }
@@ -361,7 +360,8 @@ fn distributions_are_grouped_by_list_and_path() {
     let distributions = measure(case).distributions;
     let shown: Vec<_> = distributions.iter().map(|list| (list.distribution.io_span, list.users.clone())).collect();
     let users = |list: &[(&str, &[u32])]| {
-        let user = |&(path, threads): &(&str, &[u32])| DistributionUser { path: path.into(), threads: threads.to_vec() };
+        let user =
+            |&(path, threads): &(&str, &[u32])| DistributionUser { path: path.into(), threads: threads.to_vec() };
         list.iter().map(user).collect::<Vec<_>>()
     };
     assert_eq!(shown, [(10, users(&[("a-x", &[0]), ("a/x", &[0, 1]), ("b", &[2])])), (100, users(&[("b", &[0, 1])]))]);

@@ -5,7 +5,8 @@ use model::plan::{EffectiveDistribution, EffectiveRange};
 use model::profile::IoRing;
 use model::record::WaitCounts;
 use model::result::{
-    Directions, DistributionUse, DistributionUser, Figures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits,
+    Directions, DistributionUse, DistributionUser, Figures, Submissions, TargetLatencies, ThreadSubmissions,
+    ThreadWaits,
 };
 
 fn ranges(list: &[(u32, u64, u64)]) -> EffectiveDistribution {
@@ -63,10 +64,7 @@ fn a_truncated_distribution_shows_relative_shares() {
 
 #[test]
 fn several_distributions_follow_each_other() {
-    let one = DistributionUse {
-        distribution: ranges(&[(100, 0, 1 << 20)]),
-        users: vec![user("a.dat", &[0, 1])],
-    };
+    let one = DistributionUse { distribution: ranges(&[(100, 0, 1 << 20)]), users: vec![user("a.dat", &[0, 1])] };
     let other = DistributionUse {
         distribution: ranges(&[(90, 0, 1), (10, 1, 2_097_151)]),
         users: vec![user("b.dat", &[0, 2])],
