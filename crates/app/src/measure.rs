@@ -136,7 +136,7 @@ impl<'a> Measurement<'a> {
             command_line: self.command_line.clone(),
             labels: options.labels.clone(),
             preset: options.preset.as_deref().cloned(),
-            stated: options.expect.as_deref().cloned(),
+            stated: options.expect.as_deref().copied(),
             environment: Some(host::environment(&self.machine)),
             targets: TargetsFound {
                 facts: self.facts.targets.clone(),

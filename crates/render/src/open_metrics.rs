@@ -190,7 +190,9 @@ fn by_target(measured: &Measured) -> BTreeMap<(String, &'static str), TargetSum>
             sum.ios = sum.ios.saturating_add(*ios);
             sum.bytes = sum.bytes.saturating_add(*bytes);
             sum.latencies.sum_s += latency.map_or(0.0, |latency| latency.mean_ns * *ios as f64 / 1e9);
-            buckets.iter().for_each(|&(index, count)| sum.latencies.buckets.add_fine(index, count));
+            for &(index, count) in buckets {
+                sum.latencies.buckets.add_fine(index, count);
+            }
         }
     }
     sums

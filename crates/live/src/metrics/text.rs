@@ -66,7 +66,9 @@ impl TargetMetrics {
             return;
         }
         self.measured_sum_ns = self.measured_sum_ns.wrapping_add(counted.latency_sum_ns);
-        counted.buckets.iter().for_each(|&(index, count)| self.measured.add_coarse(index, count));
+        for &(index, count) in &counted.buckets {
+            self.measured.add_coarse(index, count);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Figures for Prometheus.
 
 use crate::support::{measured, mix_run};
-use model::result::RunResult;
+use model::result::{Implementation, RunResult};
 use model::units::UnixTime;
 use model::verdict::Verdict;
 
@@ -15,7 +15,8 @@ fn metrics(result: &RunResult) -> String {
 fn example() -> RunResult {
     let mut result = mix_run();
     result.labels = vec![("firm\"ware".to_owned(), "2\\1\n".to_owned())];
-    result.tool.implementation.as_mut().expect("it is ours").version = "1.2.3".to_owned();
+    result.tool.implementation =
+        Some(Implementation { name: "diskspd for Linux".to_owned(), version: "1.2.3".to_owned() });
     // 100 I/Os of 214 µs.
     measured(&mut result).rows[0].read_buckets = vec![(8839, 100)];
     result.time_spans[0].verdict = Some(Verdict::default());
