@@ -6,14 +6,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use testkit::{Finished, Mounted, Snapshot, Workplace, or_skip, workplace};
 
 /// `DiskSpd`'s own report, as it prints it on Windows.
-const WINDOWS_TEXT: &[u8] = include_bytes!("../../report/tests/data/01-basic_mix.txt");
-const WINDOWS_XML: &[u8] = include_bytes!("../../report/tests/data/01-basic_mix.xml");
+const WINDOWS_TEXT: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.txt");
+const WINDOWS_XML: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.xml");
 
 /// Short runs.
 const RUN: &str = "-d1 -W0 -b4K";
 
 /// Every way to write a document, with the words before the name and behind it. It needs `a.dat` and `r.json`.
-const OUTPUTS: [(&str, &str, &str); 17] = [
+const OUTPUTS: [(&str, &str, &str); 18] = [
     ("json", "-d1 -W0 -b4K --json", "a.dat"),
     ("xml", "-d1 -W0 -b4K --xml", "a.dat"),
     ("text", "-d1 -W0 -b4K --text", "a.dat"),
@@ -23,6 +23,7 @@ const OUTPUTS: [(&str, &str, &str); 17] = [
     ("report.xml", "report r.json --output", ""),
     ("report.txt", "report r.json --output", ""),
     ("report.csv", "report r.json --output", ""),
+    ("report.prom", "report r.json --output", ""),
     ("report.html", "report r.json --output", ""),
     ("report.svg", "report r.json --output", ""),
     ("report.png", "report r.json --output", ""),

@@ -2,10 +2,29 @@
 
 use crate::device_fault::DeviceFault;
 use crate::durability::Durability;
-use crate::profile::EndAfter;
-use serde::{Deserialize, Serialize};
+use crate::end_after::EndAfter;
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
+
+/// A note: its name in `note`, then what belongs to it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Note"))]
+pub(crate) struct Remark<'a> {
+    /// What the note says, as reports print it.
+    #[cfg_attr(feature = "schema", serde(default))]
+    message: String,
+    #[serde(flatten)]
+    note: Cow<'a, Note>,
+}
+
+/// Notes in documents, each with what it says; for `#[serde(serialize_with)]`.
+pub(crate) fn with_messages<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
+    let remark = |note| Remark { message: Note::to_string(note), note: Cow::Borrowed(note) };
+    serializer.collect_seq(notes.iter().map(remark))
+}
 
 /// A fact about a run that is not an error; shown by every renderer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use super::place::Place;
 use super::private::{PrivateFile, is_marked_text};
 use model::mark;
-use report::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
+use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileTypeExt;

@@ -7,7 +7,7 @@ use model::printable::printable_json;
 use model::result::RunResult;
 use model::sweep::{Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use spec::Form;
 use spec::sweep::SweepRequest;
 use std::cell::Cell;
@@ -112,7 +112,7 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let file = folder.join(kind.file());
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    let sweep = report::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
+    let sweep = import::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
@@ -231,7 +231,7 @@ impl Folder {
         self.write(&self.kind.file(), DocumentKind::Sweep, |out| {
             out.write_all(&printable_json(&serde_json::to_vec_pretty(sweep)?))
         })?;
-        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| report::sweep::csv(sweep, out))
+        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| render::sweep::csv(sweep, out))
     }
 
     fn write(
