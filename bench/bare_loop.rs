@@ -29,8 +29,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use std::{env, io, ptr, slice, thread};
+use sys::machine_clock::{MachineClock, look};
 use sys::mapping::{Mapping, untouched_table};
-use sys::tsc::{MachineClock, look};
 
 /// What an I/O is counted in.
 struct Statistics {

@@ -41,6 +41,7 @@ pub mod runner;
 pub mod series;
 pub mod slow_io;
 pub mod steady_state;
+pub mod suggest;
 pub mod sweep;
 pub mod topology;
 pub mod units;

@@ -54,7 +54,7 @@ use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
 use std::path::Path;
 use std::sync::Arc;
-use sys::tsc::MachineClock;
+use sys::machine_clock::MachineClock;
 
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
 /// timespans are recorded as not run.
@@ -99,7 +99,7 @@ fn run_time_spans(
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
-    let first_look = sys::tsc::look();
+    let first_look = sys::machine_clock::look();
     if let Err(unprepared) = preparer.prepare_first(plan, stop_sources.interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
         if let Some(first) = time_spans.first_mut() {
@@ -109,11 +109,13 @@ fn run_time_spans(
     }
     let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans: Vec::new() };
     let clock = RunClock(MachineClock::choose(first_look, Path::new("/")));
+    let coarse = clock::note(clock.0.step_ns(Path::new("/")));
     for (index, time_span) in plan.time_spans.iter().enumerate() {
-        let result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
+        let mut result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
             control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, stop_sources, observer)
         });
+        result.notes.extend(coarse.clone().filter(|_| result.outcome == Outcome::Completed));
         record.time_spans.push(result);
     }
     record
