@@ -90,7 +90,8 @@ impl Drain {
             return if now_ns >= cut.at_ns + 2 * CANCEL_NS { Step::GiveUp } else { Step::Wait };
         }
         let is_silent = now_ns >= self.changed_ns + SILENCE_NS;
-        let is_over = now_ns >= self.until_ns || self.interrupted_ns.is_some_and(|at_ns| now_ns >= at_ns + INTERRUPTED_NS);
+        let is_over =
+            now_ns >= self.until_ns || self.interrupted_ns.is_some_and(|at_ns| now_ns >= at_ns + INTERRUPTED_NS);
         if !is_silent && !is_over {
             return Step::Wait;
         }
@@ -118,7 +119,9 @@ impl Drain {
 /// I/Os that had not completed when the wait for them ended, as a note of it says.
 pub(crate) fn left_behind(note: &Note) -> Option<u64> {
     match note {
-        Note::IosNeverReturned { count } | Note::QueueDrainedLate { left: count, .. } => Some(*count).filter(|left| *left > 0),
+        Note::IosNeverReturned { count } | Note::QueueDrainedLate { left: count, .. } => {
+            Some(*count).filter(|left| *left > 0)
+        }
         _ => None,
     }
 }
