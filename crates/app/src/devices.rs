@@ -9,7 +9,7 @@ use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::printable::printable_json;
 use model::units::Bytes;
-use report::plain_table::PlainTable;
+use render::plain_table::PlainTable;
 use spec::devices_command::{self, DevicesCommand};
 use std::ffi::OsString;
 

@@ -16,7 +16,7 @@ use live::ticks::Ticks;
 use live::watch::Watch;
 use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use sinks::{Ended, MonitorSinks};
 use spec::monitor_command::{self, DevicesAsked, LineForm, MonitorCommand, WatchRequest};
 use std::ffi::OsString;

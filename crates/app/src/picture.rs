@@ -5,11 +5,11 @@ use crate::outputs::Protected;
 use crate::saved_results::{Document, output_file, read, read_all, read_document, read_recording};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
+use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
-use report::document::DocumentKind;
-use report::page::{ChartFormat, Side, Subject, chart, html};
-use report::recording::Recording;
+use pages::{ChartFormat, Side, Subject, chart, html};
+use render::document::DocumentKind;
 use spec::report_command::{OutputAsked, PictureForm};
 use std::path::{Path, PathBuf};
 

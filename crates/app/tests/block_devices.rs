@@ -39,6 +39,8 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     for wrong in ["--overwrite", &kernel_name, &node, "--destroy=naa.5000", &format!("{flag}x")] {
         place.write_refused(&[wrong], &device.path, &image, &[&flag]);
     }
+    let meant = format!("did you mean {}?", image.display());
+    place.write_refused(&[&format!("{flag}x")], &device.path, &image, &[&flag, &meant]);
     let before = Snapshot::of(&image).checksum;
     let run = place.write_to(&["--destroy=naa.5000", &flag], &device.path);
     run.expect_status(0).expect_stdout(&["is overwritten", &flag]);
@@ -213,7 +215,7 @@ fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
     let (image, device) = or_skip!(with_ext4(&place, "used.img"));
     let before = Snapshot::of(&image).checksum;
     let run = with_list(&image.display().to_string(), "022", &device.path);
-    run.expect_status(3).expect_stderr(&["ext4", "applies to empty disks only"]);
+    run.expect_status(3).expect_stderr(&["ext4", "allows writes only to empty disks"]);
     assert_eq!(Snapshot::of(&image).checksum, before);
 }
 

@@ -8,6 +8,7 @@ use crate::words;
 use model::device_guard::{Claim, DeviceContent, DeviceGuard, SCRATCH_LIST, Scratch};
 use model::facts::{BlockFacts, TargetFacts, TargetKind};
 use model::note::Note;
+use model::suggest::near;
 use std::path::Path;
 
 /// True if a block device may be used so. `destroy` are the names that the user has given up.
@@ -86,8 +87,8 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     let mut reasons = guard.users.clone();
     match &guard.claim {
         Claim::Busy if reasons.is_empty() => reasons.push(
-            "exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a \
-             process not visible from here"
+            "exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process \
+             not visible from here"
                 .to_owned(),
         ),
         Claim::Granted | Claim::Busy => {}
@@ -132,11 +133,12 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
     };
     let mut remarks =
         vec![format!("{name} is a block device, and writing (-w) would destroy its content: {content}. {way}")];
-    if let Some(wrong) = destroy.iter().find(|given| **given == guard.name) {
-        remarks.push(format!("{wrong} is a kernel name, which can change"));
-    }
+    remarks.extend(destroy.iter().filter_map(|given| wrong_name(given, guard)));
     match &guard.scratch {
-        Scratch::Listed => remarks.push(format!("{SCRATCH_LIST} lists it, but that applies to empty disks only")),
+        Scratch::Listed => remarks.push(format!(
+            "{SCRATCH_LIST} lists it, but the list allows writes only to empty \
+                                                 disks"
+        )),
         Scratch::Untrusted { reason } => remarks.push(reason.clone()),
         Scratch::NotListed => {}
     }
@@ -145,6 +147,15 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
     }
     findings.refuse_file(RefusalKind::Invalid, remarks.join("; "));
     None
+}
+
+/// What is wrong with a name given to `--destroy` that is not the device's; `None` if it may be that of another target.
+fn wrong_name(given: &str, guard: &DeviceGuard) -> Option<String> {
+    if given.strip_prefix("/dev/").unwrap_or(given) == guard.name {
+        return Some(format!("{given} is a kernel name, which can change"));
+    }
+    let meant = *near(given, guard.identities.iter().map(String::as_str)).first()?;
+    Some(format!("{given} is not its ID: did you mean {meant}?"))
 }
 
 /// The option as it can be pasted into a shell.
@@ -160,7 +171,7 @@ fn flag(identity: &str) -> String {
 fn content(content: &DeviceContent) -> String {
     match content {
         DeviceContent::NotAsked => "not checked".to_owned(),
-        DeviceContent::Unknown { reason } => format!("unknown, as it could not be read ({reason})"),
+        DeviceContent::Unknown { reason } => format!("unknown: it could not be read ({reason})"),
         DeviceContent::Blank => "the samples read contain only zeros or diskspd's fill pattern".to_owned(),
         DeviceContent::Unsigned { offset_bytes } => {
             format!("data without a known signature (for example at offset {offset_bytes})")
@@ -270,11 +281,28 @@ mod tests {
             texts.iter().flat_map(|findings| findings.refusals().iter().map(ToString::to_string)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
-        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but that applies to empty disks only; use by other hosts over iSCSI cannot be detected from here
+        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but the list allows writes only to empty disks; use by other hosts over iSCSI cannot be detected from here
         '/dev/sdb' cannot be written to: the kernel marks it read-only
-        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
+        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
+    }
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_the_right_one() {
+        for (given, expected) in [
+            ("naa.500", Some("naa.500 is not its ID: did you mean naa.5000?")),
+            ("naa.5001", Some("naa.5001 is not its ID: did you mean naa.5000?")),
+            ("WD-", Some("WD- is not its ID: did you mean WD-1?")),
+            ("sdb", Some("sdb is a kernel name, which can change")),
+            ("/dev/sdb", Some("/dev/sdb is a kernel name, which can change")),
+            ("nvme.144d-533457", None),
+        ] {
+            assert_eq!(wrong_name(given, &free()).as_deref(), expected);
+            let refusal = judge(free(), &[given]).refusals()[0].to_string();
+            let allows = refusal.find("To allow this: --destroy=naa.5000").expect("what to give");
+            assert_eq!(expected.map(|text| refusal.find(text) > Some(allows)), expected.map(|_| true), "{refusal}");
+        }
     }
 
     #[test]

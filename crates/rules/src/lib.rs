@@ -11,3 +11,17 @@ mod rule;
 pub mod verdict;
 
 pub use rule::{Observation, Rule, RuleSet};
+
+use model::expectation::Stated;
+use model::requirement::Requirement;
+use model::result::RunResult;
+
+/// A result with what the rules find in it; `stated` is what the storage is said to do (`--expect`).
+pub fn judged(mut result: RunResult, stated: Option<&Stated>, requirements: &[Requirement]) -> RunResult {
+    verdict::judge(&mut result);
+    if let Some(stated) = stated {
+        expect::judge(&mut result, stated);
+    }
+    require::judge(&mut result, requirements);
+    result
+}

@@ -25,8 +25,8 @@ impl ExitStatus {
         ("3", "The command line, the profile or a target was refused; nothing was changed."),
         (
             "4",
-            "The answer is no: the results are invalid (--strict) or miss a requirement (--require), changed by more \
-             than the limit (compare --fail-if), or a check failed (check).",
+            "The results are invalid (--strict) or miss a requirement (--require), a metric changed by more than the \
+             limit (compare --fail-if), or a check failed (check).",
         ),
         (
             "6",

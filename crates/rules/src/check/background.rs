@@ -17,7 +17,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "any is active",
             fails_if: "a RAID is being rebuilt",
         },
-        advice: "wait until it finishes",
+        advice: "wait until this work finishes",
         evaluate: |facts| answers(facts, now),
     },
     CheckRule {
@@ -65,7 +65,7 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
             Some(activity) => {
                 is_quiet = false;
                 let advice =
-                    "wait until it finishes, or echo idle > /sys/block/mdN/md/sync_action and restart it later";
+                    "wait until this work finishes, or echo idle > /sys/block/mdN/md/sync_action and restart it later";
                 list.warn_with(&device.name, format!("{activity} in progress"), advice);
             }
         }
@@ -111,7 +111,7 @@ fn soon(facts: &CheckFacts, list: &mut Checklist) {
         (false, _) => list.warn(MACHINE, format!("due soon: {}", due.join(", "))),
         (true, Some((due_in_s, unit))) => {
             let hours = *due_in_s as f64 / 3600.0;
-            list.pass(MACHINE, format!("next: {unit} in {hours:.1} h"));
+            list.pass(MACHINE, format!("next timer: {unit} in {hours:.1} h"));
         }
         (true, None) => list.pass(MACHINE, "no trim, scrub or check is scheduled by systemd"),
     }
@@ -160,7 +160,7 @@ mod tests {
             timer("fstrim.timer", Some(9000)),
             timer("mdcheck_start.timer", None),
         ]);
-        assert_eq!(answers(&facts, "timers"), ["pass machine: next: fstrim.timer in 2.5 h"]);
+        assert_eq!(answers(&facts, "timers"), ["pass machine: next timer: fstrim.timer in 2.5 h"]);
         facts.timers = Ok(vec![timer("fstrim.timer", Some(3600)), timer("e2scrub_all.timer", Some(61))]);
         assert_eq!(
             answers(&facts, "timers"),

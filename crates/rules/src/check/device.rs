@@ -29,7 +29,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "it is not a multiple of 1 MiB",
             fails_if: "it is inside a physical sector",
         },
-        advice: "recreate it aligned (parted -a optimal): misaligned I/Os touch two sectors or stripe units",
+        advice: "recreate the partition aligned (parted -a optimal): misaligned I/Os touch two sectors or stripe units",
         evaluate: |facts| answers(facts, partitions),
     },
     CheckRule {
@@ -41,7 +41,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "it may enter a sleep state",
             fails_if: "",
         },
-        advice: "it adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \
+        advice: "APST adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \
                  boot, or nvme set-feature -f 0x0c -v 0",
         evaluate: |facts| answers(facts, drive_sleep),
     },
@@ -109,7 +109,7 @@ fn drive_sleep(facts: &CheckFacts, list: &mut Checklist) {
     for disk in disks {
         let told = facts.devices.get(&disk.name).map(|state| state.wake_latency_us.as_ref());
         match told {
-            Some(Ok(0)) => list.pass(&disk.name, "it does not enter low-power states"),
+            Some(Ok(0)) => list.pass(&disk.name, "the drive does not enter low-power states"),
             Some(Ok(latency_us)) => {
                 let found = format!("may enter a power state with {latency_us} µs wake-up latency (APST)");
                 list.warn(&disk.name, found);

@@ -28,8 +28,8 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "data is written to a new place, compressed, or copied up",
             fails_if: "",
         },
-        advice: "chattr +C on the empty directory disables copy-on-write for new files; otherwise the results include \
-                 its cost",
+        advice: "chattr +C on the empty directory disables copy-on-write for new files; otherwise the results include the \
+                 cost of copy-on-write",
         evaluate: |facts| answers(facts, writing),
     },
 ];
@@ -80,8 +80,7 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
         list.warn_with(
             subject,
             "zfs is copy-on-write and may compress data",
-            "check compression and recordsize with zfs get; write random content (-Zr) and choose -b with recordsize \
-             in mind",
+            "check compression and recordsize with zfs get; write random content (-Zr) and match -b to recordsize",
         );
     } else if is_compressed && !is_in_place {
         list.warn_with(

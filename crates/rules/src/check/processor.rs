@@ -30,7 +30,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "the deepest takes more than 10 µs to wake from (`--hold-latency`)",
             fails_if: "",
         },
-        advice: "exit latency adds to every I/O at low queue depths: run with --hold-latency",
+        advice: "leaving an idle state delays every I/O at low queue depths: run with --hold-latency",
         evaluate: |facts| answers(facts, idle_states),
     },
     CheckRule {
@@ -102,14 +102,14 @@ fn idle_states(facts: &CheckFacts, list: &mut Checklist) {
         return list.pass(MACHINE, found);
     }
     let how = if facts.processors.may_hold_latency { "" } else { " as root" };
-    let advice = format!("exit latency adds to every I/O at low queue depths: run with --hold-latency{how}");
+    let advice = format!("leaving an idle state delays every I/O at low queue depths: run with --hold-latency{how}");
     list.warn_with(MACHINE, found, advice);
 }
 
 fn limits(facts: &CheckFacts, list: &mut Checklist) {
     let limits: Vec<String> = facts.environment.cgroup_limits.iter().map(words).collect();
     if limits.is_empty() {
-        return list.pass(MACHINE, "none are set");
+        return list.pass(MACHINE, "no cgroup limits are set");
     }
     for limit in limits {
         list.warn(MACHINE, limit);
@@ -145,7 +145,7 @@ fn rate_words(rates: &IoRates) -> String {
 
 fn memory(facts: &CheckFacts, list: &mut Checklist) {
     let free_bytes = facts.system.memory.free_bytes();
-    let found = format!("{} free for a run", Bytes(free_bytes));
+    let found = format!("{} of memory free for a run", Bytes(free_bytes));
     if free_bytes < MEMORY_BYTES {
         list.warn(MACHINE, found);
     } else {
@@ -174,7 +174,7 @@ fn distance(facts: &CheckFacts, list: &mut Checklist) {
         };
         let far = nodes.iter().filter_map(|other| distances.get(other)).copied().max().unwrap_or(NEAR);
         if far > NEAR {
-            let found = format!("on node {node}; some CPUs are at distance {far} (local is {NEAR})");
+            let found = format!("on NUMA node {node}; some CPUs are at distance {far} (local is {NEAR})");
             list.warn(&disk.name, found);
         } else {
             list.pass(&disk.name, format!("all allowed CPUs are on its NUMA node {node}"));
@@ -244,7 +244,7 @@ mod tests {
         let mut facts = facts();
         assert_eq!(outcomes(&facts, "memory"), [Severity::Pass]);
         facts.system.memory.cgroup_left_bytes = Some(100 << 20);
-        assert_eq!(answers(&facts, "memory"), ["warn machine: 100MiB free for a run"]);
+        assert_eq!(answers(&facts, "memory"), ["warn machine: 100MiB of memory free for a run"]);
     }
 
     // Shows check: numa-distance
@@ -258,7 +258,7 @@ mod tests {
         facts.processors.node_distances = BTreeMap::from([(1, BTreeMap::from([(0, 21), (1, 10)]))]);
         assert_eq!(
             answers(&facts, "numa-distance"),
-            ["warn nvme0n1: on node 1; some CPUs are at distance 21 (local is 10)"]
+            ["warn nvme0n1: on NUMA node 1; some CPUs are at distance 21 (local is 10)"]
         );
         for cpu in &mut facts.system.topology.cpus {
             cpu.allowed = cpu.node == 1;

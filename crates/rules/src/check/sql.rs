@@ -178,9 +178,9 @@ fn access_times_of(target: &CheckedTarget, subject: &str, list: &mut Checklist) 
 
 fn fua_of(name: &str, queue: &Queue, list: &mut Checklist) {
     match (queue.fua, queue.write_cache) {
-        (_, Some(WriteCache::WriteThrough)) => list.pass(name, "not needed: no volatile cache"),
+        (_, Some(WriteCache::WriteThrough)) => list.pass(name, "FUA is not needed: no volatile cache"),
         (Some(true), _) => list.pass(name, "yes"),
-        (Some(false), _) => list.warn(name, "no: each durable write costs a flush of the whole cache"),
+        (Some(false), _) => list.warn(name, "no FUA: each durable write flushes the whole cache"),
         (None, _) => list.unknown(name, "not reported by the kernel"),
     }
 }

@@ -46,8 +46,8 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
     let mut fail = |found: &str, advice: &str| list.fail_with(&subject, found, advice);
     let read_only = |file_system: &FileSystem| file_system.read_only;
     match &target.facts.kind {
-        TargetKind::Unusable { what } => fail(&format!("it is {what}"), "give a file or a block device"),
-        TargetKind::Inaccessible { reason } => fail(reason, "make it readable for this user, or run as root"),
+        TargetKind::Unusable { what } => fail(&format!("the target is {what}"), "give a file or a block device"),
+        TargetKind::Inaccessible { reason } => fail(reason, "make the target readable for this user, or run as root"),
         TargetKind::Character(_) => list.pass(&subject, "a character device, not storage"),
         TargetKind::Missing(missing) if !missing.parent_exists => {
             fail("its directory does not exist", "create the directory first: diskspd creates only files");
@@ -76,7 +76,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             Some(reason) => fail(reason, "run as root, or make the device readable for this user"),
             None if target.environment.devices().iter().any(|device| device.read_only == Some(true)) => list.warn_with(
                 &subject,
-                "the kernel refuses writes to it",
+                "the kernel refuses writes to the device",
                 "only reads are possible; blockdev --setrw allows writes where the hardware does",
             ),
             None => {
@@ -161,7 +161,7 @@ mod tests {
         facts.targets[0].facts.kind = TargetKind::Missing(MissingFacts { parent_exists: false, ..missing });
         assert_eq!(answers(&facts, "target"), ["fail a.dat: its directory does not exist"]);
         facts.targets[0].facts.kind = TargetKind::Unusable { what: "a directory".into() };
-        assert_eq!(answers(&facts, "target"), ["fail a.dat: it is a directory"]);
+        assert_eq!(answers(&facts, "target"), ["fail a.dat: the target is a directory"]);
         assert_eq!(outcomes(&facts, "space"), [Severity::Unknown]);
     }
 

@@ -128,8 +128,8 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Observation> {
     let observation = Observation::new(figure, at_s).of(&binding.name);
     Some(if is_at_ceiling {
         observation.with_advice(
-            "burst credit ran out: the second rate is the sustained one; measure it with a warm-up (-W) as long as the \
-             burst",
+            "burst credit ran out: the second rate is the sustained one; to measure it, use a warm-up (-W) at \
+             least as long as the burst",
         )
     } else {
         observation

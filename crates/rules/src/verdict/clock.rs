@@ -12,13 +12,16 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "milliseconds",
         computed_from: "difference between the time stamp counter and the kernel's clock over the run, if above 1 ms \
                         and 1/5000 of the time",
-        advice: "use a machine or clocksource with a stable time stamp counter; a virtual machine that was migrated or \
-                 paused has none",
+        advice: "use a machine or clocksource with a stable time stamp counter; migrating or pausing a virtual \
+                 machine makes its counter unstable",
         evaluate: |context| {
             context.noted(|note| {
                 let Note::ClocksDisagree { deviation_ns } = note else { return None };
                 let ms = *deviation_ns as f64 / 1e6;
-                Some(Observation::new(format!("the TSC drifted from the kernel clock by {ms:.3} ms"), ms))
+                Some(Observation::new(
+                    format!("the CPU's time counter drifted from the kernel clock by {ms:.3} ms"),
+                    ms,
+                ))
             })
         },
     },
@@ -60,7 +63,10 @@ mod tests {
     #[test]
     fn clocks_that_came_apart_make_it_invalid() {
         let note = Note::ClocksDisagree { deviation_ns: 7_500_000 };
-        assert_eq!(found(Some(note)), ["INVALID wrong-clock: the TSC drifted from the kernel clock by 7.500 ms"]);
+        assert_eq!(
+            found(Some(note)),
+            ["INVALID wrong-clock: the CPU's time counter drifted from the kernel clock by 7.500 ms"]
+        );
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "percent",
         computed_from: "with `--rate`: intended starts not made by the end, as a share of all, if above 2 %",
-        advice: "lower the rate (--rate), or treat the results as overload: response times leave out the I/Os still \
+        advice: "lower the rate (--rate), or treat the run as overloaded: response times leave out the I/Os still \
                  waiting at the end",
         evaluate: |context| {
             context.noted(|note| {

@@ -37,7 +37,7 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 fn tmpfs_targets(context: &RuleContext<'_>) -> Vec<Observation> {
     let mut bytes: BTreeMap<(&Path, &str), u64> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| context.reaches_kernel(row.target)) {
-        let mount = context.result.target_environments.get(&row.path).and_then(|below| below.mount.as_ref());
+        let mount = context.result.targets.environments.get(&row.path).and_then(|below| below.mount.as_ref());
         if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.file_system.as_str())) {
             *bytes.entry((&row.path, &mount.file_system)).or_default() += row.figures.total.bytes;
         }
@@ -57,7 +57,7 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
     }
     let mut bytes: BTreeMap<&str, u64> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| may_stay_in_cache(context, row)) {
-        let disks = context.result.target_environments.get(&row.path).into_iter().flat_map(|below| below.disks());
+        let disks = context.result.targets.environments.get(&row.path).into_iter().flat_map(|below| below.disks());
         for disk in disks.filter(|disk| disk.queue.write_cache == Some(WriteCache::WriteBack)) {
             *bytes.entry(&disk.name).or_default() += row.figures.write.bytes;
         }
@@ -113,7 +113,7 @@ mod tests {
         built.plan().targets[0].open.direct = true;
         let row = &mut built.measured().rows[0].figures;
         (row.write, row.read) = (row.read, row.write);
-        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
         devices[0].below[0].queue.write_cache = write_cache;
         built

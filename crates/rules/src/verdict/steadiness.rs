@@ -44,7 +44,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "I/Os per second, then mean latency, in half seconds over 30 s and more: an initial part \
                         (MSER-5) of more than 10 % of the run whose removal changes the mean by 2 % and is significant \
                         at 0.1 %. [How](measurement.md#steadiness)",
-        advice: "extend the warm-up (-W) by at least this part of the measurement: it differs from the rest",
+        advice: "extend the warm-up (-W) to cover the start of the measurement, which differs from the rest",
         evaluate: |context| {
             let Some((name, Steadiness::ShortWarmUp { cut, shift })) = unsteady(&context.measured.steadiness) else {
                 return Vec::new();
