@@ -1,8 +1,8 @@
 //! The reference: pages of all options and of all subcommands, made from what the program's help is made
 //! of.
 
-use spec::Subcommand;
-use spec::options::{self, Group, OptionRow};
+use cli::Subcommand;
+use cli::options::{self, Group, OptionRow};
 use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
@@ -38,7 +38,7 @@ fn option(page: &mut String, row: &OptionRow) {
     if !row.on_linux.is_empty() {
         let _ = writeln!(page, "\nOn Linux: {}", escaped(row.on_linux));
     }
-    let facts = spec::help::facts(row).into_iter();
+    let facts = cli::help::facts(row).into_iter();
     let facts = facts.map(|(name, value)| match name {
         "Example" => format!("{name}: `{value}`"),
         _ => format!("{name}: {value}"),

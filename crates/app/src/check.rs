@@ -7,6 +7,7 @@ use crate::outputs::{OutputFile, Protected, Replace};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
+use cli::check_command::{self, CheckCommand, CheckRequest};
 use host::Root;
 use model::block_device::BlockDevice;
 use model::check::{
@@ -18,7 +19,6 @@ use model::printable::printable_json;
 use model::version::IMPLEMENTATION_VERSION;
 use report::document::DocumentKind;
 use run::cpu;
-use spec::check_command::{self, CheckCommand, CheckRequest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;

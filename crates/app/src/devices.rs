@@ -5,12 +5,12 @@ use crate::output::print;
 use crate::scratch;
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
+use cli::devices_command::{self, DevicesCommand};
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::printable::printable_json;
 use model::units::Bytes;
 use report::plain_table::PlainTable;
-use spec::devices_command::{self, DevicesCommand};
 use std::ffi::OsString;
 
 /// What is printed where nothing is known.

@@ -27,7 +27,7 @@ mod terminal_settings;
 mod version;
 
 use crate::sweep::folder::Kind;
-use spec::{Command, Loaded, Subcommand};
+use cli::{Command, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ fn run() -> Status {
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_else(|| OsString::from("diskspd"));
     let arguments: Vec<OsString> = words.collect();
-    let command = match spec::parse(&arguments, &system_env::SystemEnv) {
+    let command = match cli::parse(&arguments, &system_env::SystemEnv) {
         Ok(command) => command,
         Err(failure) => return status::refuse(&failure),
     };
@@ -51,8 +51,8 @@ fn run() -> Status {
         Command::UsageWithoutArguments => show::usage(&invocation, Status::Refused),
         Command::Help(topic) => show::help(topic.as_deref()),
         Command::Version => show::version(),
-        Command::Man(subcommand) => show::text(&spec::man::page(subcommand)),
-        Command::Completions(shell) => show::text(&spec::completions::script(shell)),
+        Command::Man(subcommand) => show::text(&cli::man::page(subcommand)),
+        Command::Completions(shell) => show::text(&cli::completions::script(shell)),
         Command::SystemInformation(format) => show::system(format),
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),

@@ -6,10 +6,10 @@ use crate::output::{say, say_each};
 use crate::profile_file;
 use crate::status::{Status, refuse};
 use crate::system_env::SystemEnv;
+use cli::preset::{self, BUILTIN, Builtin, Preset, PresetCommand, PresetRequest, Shown};
 use host::Root;
 use model::limits::PROFILE_BYTES_MAX;
 use model::profile::ResultFormat;
-use spec::preset::{self, BUILTIN, Builtin, Preset, PresetCommand, PresetRequest, Shown};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
         Shown::Toml => text_of(&request.name),
         Shown::Xml => {
             let profile = preset::profile(&preset_of(request)?, request, cpus(), &SystemEnv)?;
-            Ok(spec::write_profile(&profile, ResultFormat::Text))
+            Ok(cli::write_profile(&profile, ResultFormat::Text))
         }
         Shown::CommandLines => {
             let preset = preset_of(request)?;

@@ -10,6 +10,8 @@ use crate::output::{print, say, say_each};
 use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
+use cli::ParseFailure;
+use cli::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
 use folder::{Folder, Kind};
 use host::Root;
 use model::profile::Profile;
@@ -17,8 +19,6 @@ use model::result::RunResult;
 use model::runner::RunFailure;
 use model::sweep::{DeviceCount, Extent, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
-use spec::ParseFailure;
-use spec::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -44,15 +44,15 @@ pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> St
 
 fn parse(words: &[OsString], kind: Kind) -> Result<SweepCommand, ParseFailure> {
     match kind {
-        Kind::Sweep => spec::sweep::parse(words, &SystemEnv),
-        Kind::Repeat => spec::sweep::parse_repeat(words, &SystemEnv),
+        Kind::Sweep => cli::sweep::parse(words, &SystemEnv),
+        Kind::Repeat => cli::sweep::parse_repeat(words, &SystemEnv),
     }
 }
 
 const fn help(kind: Kind) -> &'static str {
     match kind {
-        Kind::Sweep => spec::sweep::HELP,
-        Kind::Repeat => spec::sweep::REPEAT_HELP,
+        Kind::Sweep => cli::sweep::HELP,
+        Kind::Repeat => cli::sweep::REPEAT_HELP,
     }
 }
 
@@ -183,7 +183,7 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
     for planned in request.points.iter().take(if is_search { 1 } else { usize::MAX }) {
         let options = &planned.request.options;
         let misplaced = [
-            (planned.request.events != spec::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
+            (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
             (options.delete_after, "--delete-after would recreate the targets for every point"),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {

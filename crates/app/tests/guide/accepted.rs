@@ -1,7 +1,7 @@
 //! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
 
 use crate::page::Page;
-use spec::{Command, Environment, Subcommand, preset, sweep};
+use cli::{Command, Environment, Subcommand, preset, sweep};
 use std::ffi::OsString;
 use std::path::Path;
 use testkit::Workplace;
@@ -84,7 +84,7 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
 /// Why the program would refuse these words.
 pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
     let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let command = match spec::parse(&arguments, &FakeEnv) {
+    let command = match cli::parse(&arguments, &FakeEnv) {
         Ok(command) => command,
         Err(failure) => return Some(failure.messages.join("; ")),
     };
@@ -103,11 +103,11 @@ pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
 
 fn of_subcommand(subcommand: Subcommand, words: &[OsString]) -> Result<(), String> {
     let refused = match subcommand {
-        Subcommand::Check => spec::check_command::parse(words, &FakeEnv).err(),
-        Subcommand::Compare => spec::compare_command::parse(words).err(),
-        Subcommand::Devices => spec::devices_command::parse(words).err(),
-        Subcommand::Monitor => spec::monitor_command::parse(words).err(),
-        Subcommand::Report => spec::report_command::parse(words).err(),
+        Subcommand::Check => cli::check_command::parse(words, &FakeEnv).err(),
+        Subcommand::Compare => cli::compare_command::parse(words).err(),
+        Subcommand::Devices => cli::devices_command::parse(words).err(),
+        Subcommand::Monitor => cli::monitor_command::parse(words).err(),
+        Subcommand::Report => cli::report_command::parse(words).err(),
         Subcommand::Sweep => sweep::parse(words, &FakeEnv).err(),
         Subcommand::Repeat => sweep::parse_repeat(words, &FakeEnv).err(),
         Subcommand::Preset => match preset::parse(words) {

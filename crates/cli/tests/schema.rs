@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // Files of the test's own.
 
+use cli::{Command, Environment, parse, read_profile, write_profile};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use roxmltree::{Document, Node};
 use settings::arbitrary;
-use spec::{Command, Environment, parse, read_profile, write_profile};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn validity(documents: &[Vec<u8>]) -> Option<Vec<bool>> {
 
 #[test]
 fn files_are_valid_as_far_as_a_schema_can_tell() {
-    let folder = root().join("crates/spec/tests/data/profiles");
+    let folder = root().join("crates/cli/tests/data/profiles");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert_eq!(files.len(), 46);

@@ -1,7 +1,7 @@
 //! Command lines with the outcome that DiskSpd's behaviour demands of each.
 
+use cli::{Command, Environment, parse};
 use model::validate::{Purpose, validate};
-use spec::{Command, Environment, parse};
 use std::ffi::OsString;
 use std::path::Path;
 

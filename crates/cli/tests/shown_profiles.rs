@@ -1,7 +1,7 @@
 //! What `-Rpxml` prints.
 
+use cli::{Command, Environment, write_profile};
 use model::profile::{PrecreateFiles, Profile, ResultFormat, Target, ThreadTarget, TimeSpan};
-use spec::{Command, Environment, write_profile};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ impl Environment for FakeEnv {
 
 fn shown(line: &str) -> String {
     let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    match spec::parse(&args, &FakeEnv) {
+    match cli::parse(&args, &FakeEnv) {
         Ok(Command::ShowProfile(request)) => write_profile(&request.profile, request.format),
         other => panic!("{line}: {other:?}"),
     }
@@ -145,7 +145,7 @@ fn paths_that_xml_cannot_hold_are_warned_of_where_xml_is_shown() {
     let strange = std::ffi::OsStr::from_bytes(b"a\xff");
     let warnings = |format: &str| {
         let args = [OsString::from(format), "-w1".into(), "-Z1M,b\u{1}".into(), "good\u{e4}\t".into(), strange.into()];
-        match spec::parse(&args, &FakeEnv) {
+        match cli::parse(&args, &FakeEnv) {
             Ok(Command::ShowProfile(request)) => request.warnings,
             other => panic!("{other:?}"),
         }

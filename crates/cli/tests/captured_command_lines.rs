@@ -7,11 +7,11 @@
 
 #![allow(clippy::unwrap_used)] // A faulty data file may stop the tests.
 
+use cli::{Command, Environment, LoadRequest, Loaded, ParseFailure, XmlFault, parse, read_profile, write_profile};
 use model::profile::Profile;
 use model::validate::{Purpose, validate};
 use roxmltree::{Document, Node};
 use serde_json::Value;
-use spec::{Command, Environment, LoadRequest, Loaded, ParseFailure, XmlFault, parse, read_profile, write_profile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
