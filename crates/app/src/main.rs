@@ -62,14 +62,16 @@ fn run() -> Status {
             Ok(Loaded::Run(request)) => load::run(&invocation, &request),
             Err(status) => status,
         },
-        Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
-        Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
-        Command::Subcommand(Subcommand::Monitor, words) => monitor::run(&words),
-        Command::Subcommand(Subcommand::Preset, words) => preset::run(&invocation, &words),
-        Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words, Kind::Sweep),
-        Command::Subcommand(Subcommand::Check, words) => check::run(&words),
-        Command::Subcommand(Subcommand::Compare, words) => compare::run(&words),
-        Command::Subcommand(Subcommand::Repeat, words) => sweep::run(&invocation, &words, Kind::Repeat),
+        Command::Subcommand(subcommand) => match subcommand {
+            Subcommand::Check(request) => check::run(&request),
+            Subcommand::Preset(command) => preset::run(&invocation, &command),
+            Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
+            Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
+            Subcommand::Compare(command) => compare::run(&command),
+            Subcommand::Report(command) => saved_results::report(&command),
+            Subcommand::Monitor(request) => monitor::run(&request),
+            Subcommand::Devices(request) => devices::run(&request),
+        },
     }
 }
 

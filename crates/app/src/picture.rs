@@ -5,7 +5,7 @@ use crate::outputs::Protected;
 use crate::saved_results::{Document, output_file, read, read_all, read_document, read_recording};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
-use cli::report_command::{OutputAsked, PictureForm};
+use cli::subcommand::report::{OutputAsked, PictureForm};
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
 use report::document::DocumentKind;

@@ -5,9 +5,9 @@
 mod scan;
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest, Subcommand};
+use crate::command::{Command, Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
 use crate::options::{self, Kind, OptionRow, Pass};
-use crate::targets;
+use crate::{subcommand, targets};
 use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
 use settings::suggest::near;
@@ -20,8 +20,8 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
     let Some(first) = args.first() else {
         return Ok(Command::UsageWithoutArguments);
     };
-    if let Some(subcommand) = Subcommand::from_name(first) {
-        return Ok(Command::Subcommand(subcommand, args[1..].to_vec()));
+    if let Some(name) = subcommand::find(first) {
+        return subcommand::parse(name, &args[1..], environment);
     }
     if let Some(failure) = misspelt_subcommand(first, args.len(), environment) {
         return Err(failure);
@@ -46,7 +46,7 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
 /// A first argument that is nearly a subcommand, and no file. As a target it could only be one that exists.
 fn misspelt_subcommand(first: &OsStr, count: usize, environment: &dyn Environment) -> Option<ParseFailure> {
     let word = first.to_str().filter(|word| word.len() > 3 && !word.starts_with('-'))?;
-    let names = near(word, Subcommand::ALL.iter().map(|subcommand| subcommand.name()));
+    let names = near(word, subcommand::NAMES.iter().copied());
     let meant = names.first().filter(|_| count > 1 && !environment.file_exists(Path::new(word)))?;
     Some(ParseFailure::because(format!(
         "'{word}' is neither a subcommand nor a file; did you mean the subcommand {meant}?"

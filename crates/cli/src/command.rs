@@ -2,13 +2,13 @@
 
 use crate::completions::Shell;
 use crate::outputs::Outputs;
+use crate::subcommand::Subcommand;
 use model::expectation::Stated;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
 use model::profile::{Profile, ResultFormat, TimeSpan};
 use settings::{LINUX_IN_TIME_SPAN, TIME_SPAN};
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Facts about the system that parsing depends on.
@@ -35,7 +35,7 @@ impl Environment for FakeEnv {
 }
 
 /// A parsed command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `-?`, `/?`: the usage text on stdout, exit status 0.
     Usage,
@@ -45,8 +45,8 @@ pub enum Command {
     Help(Option<String>),
     /// `--version`.
     Version,
-    /// `--man`: the man page of the command, or of a subcommand.
-    Man(Option<Subcommand>),
+    /// `--man`: the man page of the command, or of the subcommand with this name.
+    Man(Option<&'static str>),
     /// `--completions`.
     Completions(Shell),
     /// `-Rs`: print the system block and stop.
@@ -65,88 +65,7 @@ pub enum Command {
     /// `-X`: read a profile, then run or show it.
     LoadProfile(LoadRequest),
     /// A first argument that is the name of a subcommand, and what follows it.
-    Subcommand(Subcommand, Vec<OsString>),
-}
-
-/// Subcommands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subcommand {
-    /// `report`: [`crate::report_command`].
-    Report,
-    /// `devices`: [`crate::devices_command`].
-    Devices,
-    /// `sweep`: [`crate::sweep`].
-    Sweep,
-    /// `repeat`: [`crate::sweep`] too, of one point.
-    Repeat,
-    /// `compare`: [`crate::compare_command`].
-    Compare,
-    /// `preset`: [`crate::preset`].
-    Preset,
-    /// `check`: [`crate::check_command`].
-    Check,
-    /// `monitor`: [`crate::monitor_command`].
-    Monitor,
-}
-
-impl Subcommand {
-    pub const ALL: [Self; 8] = [
-        Self::Check,
-        Self::Preset,
-        Self::Sweep,
-        Self::Repeat,
-        Self::Compare,
-        Self::Report,
-        Self::Monitor,
-        Self::Devices,
-    ];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Report => "report",
-            Self::Devices => "devices",
-            Self::Sweep => "sweep",
-            Self::Repeat => "repeat",
-            Self::Compare => "compare",
-            Self::Preset => "preset",
-            Self::Check => "check",
-            Self::Monitor => "monitor",
-        }
-    }
-
-    /// One line for help.
-    pub const fn summary(self) -> &'static str {
-        match self {
-            Self::Report => "print the report of a saved result, or convert it to another format",
-            Self::Devices => "list the block devices of this machine",
-            Self::Sweep => "run a load once per value of an option; recommend a queue depth",
-            Self::Compare => "compare saved results: differences and their significance",
-            Self::Preset => "run predefined loads: SQL Server, virtual machines, desktops",
-            Self::Check => "check for conditions that would prevent or bias a run",
-            Self::Monitor => "show block device activity: a live table, CSV, JSON lines",
-            Self::Repeat => "run the same load several times, and report mean, median and spread",
-        }
-    }
-
-    /// What its `--help` prints.
-    pub const fn help(self) -> &'static str {
-        match self {
-            Self::Report => crate::report_command::HELP,
-            Self::Devices => crate::devices_command::HELP,
-            Self::Sweep => crate::sweep::HELP,
-            Self::Repeat => crate::sweep::REPEAT_HELP,
-            Self::Compare => crate::compare_command::HELP,
-            Self::Preset => crate::preset::HELP,
-            Self::Check => crate::check_command::HELP,
-            Self::Monitor => crate::monitor_command::HELP,
-        }
-    }
-
-    /// The subcommand with exactly this name; a file of that name is written `./name`.
-    pub fn from_name(name: &OsStr) -> Option<Self> {
-        Self::ALL.into_iter().find(|subcommand| name == subcommand.name())
-    }
+    Subcommand(Subcommand),
 }
 
 /// `-Rp`.

@@ -1,13 +1,14 @@
-//! Completions of the command line for shells: views of the table of options and of the subcommands'
-//! help texts.
+//! Completions of the command line for shells: views of the table of options and of the declarations of subcommands.
 
 mod bash;
 mod fish;
 mod zsh;
 
-use crate::command::Subcommand;
-use crate::help::parts::{Part, options_of, parts, takes_value};
 use crate::options::{self, Kind, OptionRow};
+use crate::preset::BUILTIN;
+use crate::subcommand;
+use clap::{Arg, ValueHint};
+use model::performance_counter::{Counter, CounterObject};
 
 /// A shell that completes words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,11 @@ struct Completed {
     /// One line.
     summary: String,
     value: Value,
+    /// True if its value may be the next argument.
+    is_value_apart: bool,
 }
 
-/// What follows an option.
+/// What follows an option, or is an argument of a subcommand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     /// Nothing.
@@ -62,6 +65,10 @@ enum Value {
     OneOf(Vec<String>),
     /// The path of a file.
     File,
+    /// The path of a block device.
+    Device,
+    /// The name of a performance counter.
+    Counter,
 }
 
 /// The options of the command, by name: rows that share one are one.
@@ -74,7 +81,12 @@ fn of_command() -> Vec<Completed> {
                 other.value = Value::Free;
             }
             None => {
-                all.push(Completed { name: row.name.to_owned(), summary: row.short.to_owned(), value: value_of(row) });
+                all.push(Completed {
+                    name: row.name.to_owned(),
+                    summary: row.short.to_owned(),
+                    value: value_of(row),
+                    is_value_apart: row.is_long(),
+                });
             }
         }
     }
@@ -83,7 +95,7 @@ fn of_command() -> Vec<Completed> {
 
 fn value_of(row: &OptionRow) -> Value {
     if row.name == "--man" {
-        return Value::OneOf(Subcommand::ALL.map(|subcommand| subcommand.name().to_owned()).into());
+        return Value::OneOf(subcommand::NAMES.iter().map(|&name| name.to_owned()).collect());
     }
     let grammar = row.value.trim_matches(['=', '[', ']', '(', ')', '<', '>']);
     let words: Vec<&str> = grammar.split('|').collect();
@@ -96,23 +108,58 @@ fn value_of(row: &OptionRow) -> Value {
     }
 }
 
-/// The options of a subcommand.
-fn of_subcommand(subcommand: Subcommand) -> Vec<Completed> {
-    let mut all = Vec::new();
-    for part in parts(subcommand.help()) {
-        let Part::Item { term, text } = part else { continue };
+/// The arguments of a subcommand.
+struct Arguments {
+    options: Vec<Completed>,
+    /// What its words are, in order; the last stands for all that follow.
+    words: Vec<Value>,
+}
+
+fn of_subcommand(name: &str) -> Arguments {
+    let mut of = Arguments { options: Vec::new(), words: Vec::new() };
+    let Some(declared) = subcommand::command(name) else { return of };
+    for argument in declared.get_arguments() {
+        let value = value_of_argument(argument);
+        if argument.is_positional() {
+            of.words.push(value);
+            continue;
+        }
         // One line, not a paragraph.
-        let summary = text.trim_start_matches(['.', ' ']).split(['.', ';']).next().unwrap_or_default().to_owned();
-        let value = match term.rsplit([' ', '=']).next() {
-            _ if !takes_value(&term) => Value::None,
-            Some("FILE" | "OUT" | "DIR" | "<file>") => Value::File,
-            _ => Value::Free,
-        };
-        for name in options_of(&term) {
-            all.push(Completed { name: name.to_owned(), summary: summary.clone(), value: value.clone() });
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let summary = help.split(". ").next().and_then(|sentence| sentence.split(';').next()).unwrap_or_default();
+        let short = argument.get_short().map(|short| format!("-{short}"));
+        let long = argument.get_long().map(|long| format!("--{long}"));
+        for name in short.into_iter().chain(long) {
+            let (summary, value) = (summary.to_owned(), value.clone());
+            of.options.push(Completed { name, summary, value, is_value_apart: true });
         }
     }
-    all
+    of
+}
+
+/// What the value of an argument is: its declared type tells, or the name that help has for it.
+fn value_of_argument(argument: &Arg) -> Value {
+    if !argument.get_action().takes_values() {
+        return Value::None;
+    }
+    let words: Vec<String> = argument.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect();
+    let name = argument.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
+    match (name, argument.get_value_hint()) {
+        (Some("DEVICE"), _) => Value::Device,
+        (Some("COUNTERS"), _) => Value::Counter,
+        (Some("PRESET"), _) => Value::OneOf(BUILTIN.iter().map(|preset| preset.name.to_owned()).collect()),
+        _ if !words.is_empty() => Value::OneOf(words),
+        (Some("LOAD"), _) | (_, ValueHint::AnyPath) => Value::File,
+        _ => Value::Free,
+    }
+}
+
+/// The performance counters of all devices.
+fn counters() -> impl Iterator<Item = String> {
+    let of = |object: CounterObject| {
+        Counter::ALL.into_iter().map(move |counter| format!("\\{}(*)\\{}", object.name(), counter.name()))
+    };
+    CounterObject::ALL.into_iter().flat_map(of)
 }
 
 #[cfg(test)]
@@ -133,15 +180,26 @@ mod tests {
     }
 
     #[test]
-    fn every_subcommand_has_help_and_what_its_text_lists() {
-        for subcommand in Subcommand::ALL {
-            let options = of_subcommand(subcommand);
-            for name in ["-h", "--help"] {
-                assert!(options.iter().any(|option| option.name == name), "{}: {name}", subcommand.name());
-            }
+    fn arguments_of_subcommands_are_those_declared() {
+        for name in subcommand::NAMES {
+            let options = of_subcommand(name).options;
+            assert!(["-h", "--help"].iter().all(|help| options.iter().any(|option| option.name == *help)), "{name}");
         }
-        let report = of_subcommand(Subcommand::Report);
-        assert!(report.iter().any(|option| option.name == "--output" && option.value == Value::File));
+        let value = |subcommand, name: &str| {
+            of_subcommand(subcommand).options.into_iter().find(|option| option.name == name).map(|option| option.value)
+        };
+        assert_eq!(value("report", "--output"), Some(Value::File));
+        assert_eq!(value("report", "--slowest"), Some(Value::None));
+        assert_eq!(value("report", "--from"), Some(Value::Free));
+        assert_eq!(value("devices", "--mark-scratch"), Some(Value::Device));
+        assert_eq!(value("monitor", "-c"), Some(Value::Counter));
+        assert_eq!(value("check", "--for"), Some(Value::OneOf(vec!["sql".to_owned()])));
+        assert_eq!(of_subcommand("monitor").words, [Value::Device]);
+        let [Value::OneOf(actions), Value::OneOf(presets), Value::File] = &of_subcommand("preset").words[..] else {
+            panic!("an action, a preset, a load");
+        };
+        assert_eq!(actions, &["list", "show", "run"]);
+        assert!(presets.iter().any(|name| name == "oltp") && presets.len() == BUILTIN.len());
     }
 
     #[test]
@@ -151,8 +209,8 @@ mod tests {
             for option in of_command() {
                 assert!(script.contains(option.name.trim_start_matches('-')), "{}: {}", shell.name(), option.name);
             }
-            for subcommand in Subcommand::ALL {
-                assert!(script.contains(subcommand.name()), "{}: {}", shell.name(), subcommand.name());
+            for name in subcommand::NAMES {
+                assert!(script.contains(name), "{}: {name}", shell.name());
             }
         }
     }

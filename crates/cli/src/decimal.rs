@@ -1,10 +1,19 @@
-//! Decimal numbers that are kept exactly, as whole numbers of a smaller unit.
+//! Decimal numbers that are kept exactly, as whole numbers of a smaller unit: times, percentiles.
+
+use std::time::Duration;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// Units of time and their nanoseconds; those that end in `s` before `s` itself.
-const TIME_UNITS: [(&str, u64); 6] =
-    [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", NS_PER_S), ("m", 60 * NS_PER_S), ("h", 3600 * NS_PER_S)];
+const TIME_UNITS: [(&str, u64); 7] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", NS_PER_S),
+    ("m", 60 * NS_PER_S),
+    ("min", 60 * NS_PER_S),
+    ("h", 3600 * NS_PER_S),
+];
 
 /// A length of time in nanoseconds: `30s`, `1.5m`, `250ms`; without a unit it is seconds.
 pub(crate) fn time_ns(text: &str) -> Result<u64, String> {
@@ -12,6 +21,20 @@ pub(crate) fn time_ns(text: &str) -> Result<u64, String> {
     let unit = TIME_UNITS.iter().find(|(unit, _)| text.ends_with(unit));
     let (number, unit_ns) = unit.map_or((text, NS_PER_S), |(unit, ns)| (&text[..text.len() - unit.len()], *ns));
     scaled(number, unit_ns).ok_or_else(fault)
+}
+
+/// The same as a duration.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    time_ns(text).map(Duration::from_nanos)
+}
+
+/// A length of whole seconds, at least one.
+pub(crate) fn whole_seconds(text: &str) -> Result<u32, String> {
+    let length = duration(text)?;
+    match u32::try_from(length.as_secs()) {
+        Ok(seconds) if seconds > 0 && length.subsec_nanos() == 0 => Ok(seconds),
+        _ => Err(format!("'{text}' is not a whole number of seconds, 1 or more")),
+    }
 }
 
 /// A percentile's rank in parts per billion: `99.9` is 999,000,000.
@@ -43,6 +66,7 @@ mod tests {
             ("30", 30 * NS_PER_S),
             ("0", 0),
             ("1.5m", 90 * NS_PER_S),
+            ("5min", 300 * NS_PER_S),
             ("2h", 7200 * NS_PER_S),
             ("250ms", NS_PER_S / 4),
             ("0.000000001", 1),
@@ -54,6 +78,8 @@ mod tests {
         for text in ["", "s", "-1s", "1.", ".5", "1.2.3", "0.5ns", "1 s", "1d", "99999999999h", "\u{661}"] {
             assert!(time_ns(text).is_err(), "{text}");
         }
+        assert_eq!(whole_seconds("2m"), Ok(120));
+        assert!(whole_seconds("0").is_err() && whole_seconds("1500ms").is_err() && whole_seconds("9999999h").is_err());
     }
 
     #[test]

@@ -1,11 +1,8 @@
 //! The usage text, `--help` and `--version`: views of the table of options.
 
-pub(crate) mod parts;
-
-use crate::command::Subcommand;
 use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
+use crate::subcommand;
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 /// Columns of a line.
@@ -27,12 +24,12 @@ pub(crate) const EXAMPLES: [(&str, &str); 3] = [
     ),
 ];
 
-pub(crate) const TARGETS: &str = "\
-Targets:
-  path           a regular file; it must exist unless -c creates it
-  /dev/...       a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)
-  *<n>           a template target for an XML profile; only with -Rp
-";
+/// What may be a target, and what it means.
+pub(crate) const TARGETS: [(&str, &str); 3] = [
+    ("path", "a regular file; it must exist unless -c creates it"),
+    ("/dev/...", "a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)"),
+    ("*<n>", "a template target for an XML profile; only with -Rp"),
+];
 
 pub(crate) const SIZES: &str = "\
 Sizes are whole numbers of bytes. Suffixes K, M, G and T mean KiB, MiB, GiB and TiB; suffix b means
@@ -51,8 +48,9 @@ pub fn version() -> String {
 pub fn usage(program: &str) -> String {
     let mut text = format!(
         "\nUsage: {program} [options] target1 [ target2 [ target3 ...] ]\nversion {DISKSPD_VERSION} ({DISKSPD_VERSION_DATE}), \
-         diskspd {} for Linux\n\n{TARGETS}\n{SIZES}\nOptions:\n",
-        env!("CARGO_PKG_VERSION")
+         diskspd {} for Linux\n\n{}\n{SIZES}\nOptions:\n",
+        env!("CARGO_PKG_VERSION"),
+        targets()
     );
     let at_the_end = [Group::WriteBuffers, Group::Synchronization, Group::EventTracing];
     let mut rows: Vec<&OptionRow> =
@@ -77,16 +75,21 @@ pub fn usage(program: &str) -> String {
 
 /// What `--help` prints: all options in groups, ours included.
 pub fn help() -> String {
-    let mut text = format!("Usage: diskspd [options] target1 [target2 ...]\n\n{TARGETS}\n{SIZES}");
+    let mut text = format!("Usage: diskspd [options] target1 [target2 ...]\n\n{}\n{SIZES}", targets());
     for group in Group::ALL {
         list_group(&mut text, group);
     }
     text.push_str("\nSubcommands (each has its own --help):\n");
-    for subcommand in Subcommand::ALL {
-        let _ = writeln!(text, "  {:<width$}{}", subcommand.name(), subcommand.summary(), width = TEXT_COLUMN - 2);
+    for name in subcommand::NAMES {
+        let _ = writeln!(text, "  {name:<width$}{}", subcommand::summary(name), width = TEXT_COLUMN - 2);
     }
     text.push_str(&examples("diskspd"));
     text
+}
+
+fn targets() -> String {
+    let lines = TARGETS.map(|(target, text)| format!("  {target:<15}{text}\n"));
+    format!("Targets:\n{}", lines.concat())
 }
 
 fn examples(program: &str) -> String {
@@ -99,7 +102,7 @@ fn examples(program: &str) -> String {
 pub fn topic(word: &str) -> Option<String> {
     let rows = rows_named(word);
     if rows.is_empty() {
-        return Subcommand::from_name(OsStr::new(word)).map(|subcommand| subcommand.help().to_owned());
+        return subcommand::help(word);
     }
     let sections: Vec<String> = rows.into_iter().map(describe).collect();
     Some(sections.join("\n"))

@@ -8,28 +8,23 @@
 mod affinity;
 pub mod argv;
 mod builder;
-pub mod check_command;
 mod command;
-pub mod compare_command;
 pub mod completions;
 mod decimal;
-pub mod devices_command;
 mod distribution;
-mod duration;
 pub mod exit_status;
 mod expect;
 mod file_name;
 pub mod help;
 mod loaded;
 pub mod man;
-pub mod monitor_command;
 mod number;
 pub mod options;
 mod outputs;
 mod performance_counter;
 pub mod preset;
-pub mod report_command;
 pub mod size;
+pub mod subcommand;
 pub mod sweep;
 mod targets;
 mod templates;
@@ -38,7 +33,7 @@ mod words;
 pub use argv::parse;
 pub use command::{
     Command, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
-    Subcommand,
 };
 pub use outputs::{Destination, Form, Outputs};
 pub use settings::xml::{XmlFault, read_profile, write_profile};
+pub use subcommand::Subcommand;

@@ -1,11 +1,10 @@
-//! Man pages, for `man(7)`: views of the table of options and of the subcommands' help texts.
+//! Man pages, for `man(7)`: views of the table of options and of the declarations of subcommands.
 
-use crate::command::Subcommand;
 use crate::exit_status::ExitStatus;
-use crate::help::parts::{Part, parts};
 use crate::help::{EXAMPLES, SIZES, TARGETS, facts};
 use crate::options::{self, Group, OptionRow};
-use roff::{Inline, Roff, bold, italic, roman};
+use crate::subcommand;
+use roff::{Roff, bold, italic, roman};
 
 /// What it reads of its environment.
 const VARIABLES: [(&str, &str); 3] = [
@@ -20,22 +19,20 @@ const FILES: [(&str, &str); 1] = [(
     "List of disks that may be written to without --destroy as long as no signature is found on them.",
 )];
 
-/// The page of the command, or of a subcommand.
-pub fn page(subcommand: Option<Subcommand>) -> String {
-    let mut page = Roff::new();
-    match subcommand {
-        None => command(&mut page),
-        Some(subcommand) => of_subcommand(&mut page, subcommand),
+/// The page of the command, or of the subcommand with this name.
+pub fn page(subcommand: Option<&str>) -> String {
+    match subcommand.and_then(|name| Some((name, subcommand::command(name)?))) {
+        None => command(),
+        Some((name, declared)) => of_subcommand(name, declared),
     }
-    page.to_roff()
 }
 
 /// The name of the page, as in `man diskspd-sweep`.
-pub fn name(subcommand: Option<Subcommand>) -> String {
-    subcommand.map_or_else(|| "diskspd".to_owned(), |subcommand| format!("diskspd-{}", subcommand.name()))
+pub fn name(subcommand: Option<&str>) -> String {
+    subcommand.map_or_else(|| "diskspd".to_owned(), |subcommand| format!("diskspd-{subcommand}"))
 }
 
-fn head(page: &mut Roff, subcommand: Option<Subcommand>, summary: &str) {
+fn head(page: &mut Roff, subcommand: Option<&str>, summary: &str) {
     let name = name(subcommand);
     let version = concat!("diskspd ", env!("CARGO_PKG_VERSION"));
     // The version in place of a date: equal sources make equal pages.
@@ -46,19 +43,25 @@ fn head(page: &mut Roff, subcommand: Option<Subcommand>, summary: &str) {
     page.text([roman(format!("{name} - {summary}"))]);
 }
 
-fn command(page: &mut Roff) {
+fn command() -> String {
+    let mut page = Roff::new();
+    let page = &mut page;
     head(page, None, "storage load generator and benchmark, compatible with DiskSpd");
     page.control("SH", ["SYNOPSIS"]);
-    synopsis(page, ["diskspd [options] target1 [target2 ...]", "diskspd subcommand [arguments]"]);
+    page.text([bold("diskspd"), roman(" [options] target1 [target2 ...]")]);
+    page.control("br", []);
+    page.text([bold("diskspd"), roman(" subcommand [arguments]")]);
     page.control("SH", ["DESCRIPTION"]);
     page.text([roman(
         "Runs I/O against files and block devices and reports throughput, latency and CPU usage, with the command \
          line, profiles and result formats of DiskSpd. Options come before targets; a value follows its option without \
          a space.",
     )]);
-    for part in parts(TARGETS).into_iter().chain(parts(SIZES)) {
-        show(page, &part);
+    paragraph(page, "Targets:");
+    for (target, text) in TARGETS {
+        entry(page, target, text);
     }
+    paragraph(page, SIZES);
     page.control("SH", ["OPTIONS"]);
     for group in Group::ALL {
         page.control("SS", [group.title()]);
@@ -67,8 +70,8 @@ fn command(page: &mut Roff) {
         }
     }
     page.control("SH", ["SUBCOMMANDS"]);
-    for subcommand in Subcommand::ALL {
-        entry(page, &name(Some(subcommand)).replacen('-', " ", 1), subcommand.summary());
+    for subcommand in subcommand::NAMES {
+        entry(page, &format!("diskspd {subcommand}"), &subcommand::summary(subcommand));
     }
     tail(page);
     page.control("SH", ["EXAMPLES"]);
@@ -78,22 +81,25 @@ fn command(page: &mut Roff) {
         verbatim(page, &format!("diskspd {words}"));
     }
     see_also(page, None);
+    page.to_roff()
 }
 
-fn of_subcommand(page: &mut Roff, subcommand: Subcommand) {
-    head(page, Some(subcommand), subcommand.summary());
-    let parts = parts(subcommand.help());
-    for part in &parts {
-        if let Part::Usage(lines) = part {
-            page.control("SH", ["SYNOPSIS"]);
-            synopsis(page, lines.iter().map(String::as_str));
-            page.control("SH", ["DESCRIPTION"]);
-        } else {
-            show(page, part);
-        }
+fn of_subcommand(name: &str, declared: clap::Command) -> String {
+    let (mut first, mut last) = (Roff::new(), Roff::new());
+    head(&mut first, Some(name), &subcommand::summary(name));
+    for notes in declared.get_after_help().map(ToString::to_string).unwrap_or_default().split("\n\n") {
+        paragraph(&mut last, notes);
     }
-    tail(page);
-    see_also(page, Some(subcommand));
+    tail(&mut last);
+    see_also(&mut last, Some(name));
+    let declared = clap_mangen::Man::new(declared);
+    let mut arguments = Vec::new();
+    let written = declared
+        .render_synopsis_section(&mut arguments)
+        .and_then(|()| declared.render_description_section(&mut arguments))
+        .and_then(|()| declared.render_options_section(&mut arguments));
+    debug_assert!(written.is_ok(), "memory takes everything");
+    [first.to_roff(), String::from_utf8_lossy(&arguments).into_owned(), last.to_roff()].concat()
 }
 
 /// What all pages have.
@@ -106,37 +112,16 @@ fn tail(page: &mut Roff) {
     }
 }
 
-fn see_also(page: &mut Roff, this: Option<Subcommand>) {
+fn see_also(page: &mut Roff, this: Option<&str>) {
     page.control("SH", ["SEE ALSO"]);
-    let all = std::iter::once(None).chain(Subcommand::ALL.map(Some));
+    let all = std::iter::once(None).chain(subcommand::NAMES.iter().copied().map(Some));
     let others: Vec<String> = all.filter(|other| *other != this).map(|other| format!("{}(1)", name(other))).collect();
     page.text([roman(others.join(", "))]);
 }
 
-fn synopsis<'a>(page: &mut Roff, lines: impl IntoIterator<Item = &'a str>) {
-    for (index, line) in lines.into_iter().enumerate() {
-        if index > 0 {
-            page.control("br", []);
-        }
-        page.text(emphasised(line));
-    }
-}
-
-/// The program in bold, the rest as it is.
-fn emphasised(line: &str) -> Vec<Inline> {
-    let (program, rest) = line.split_once(' ').unwrap_or((line, ""));
-    vec![bold(program), roman(format!(" {rest}"))]
-}
-
-fn show(page: &mut Roff, part: &Part) {
-    match part {
-        Part::Usage(lines) => synopsis(page, lines.iter().map(String::as_str)),
-        Part::Paragraph(text) => {
-            page.control("PP", []);
-            page.text([roman(text.as_str())]);
-        }
-        Part::Item { term, text } => entry(page, term, text),
-    }
+fn paragraph(page: &mut Roff, text: &str) {
+    page.control("PP", []);
+    page.text([roman(text.split_whitespace().collect::<Vec<_>>().join(" "))]);
 }
 
 fn entry(page: &mut Roff, term: &str, text: &str) {
@@ -179,24 +164,21 @@ mod tests {
             assert!(page.contains(&head), "{}", row.synopsis());
             assert!(page.contains(&format!("Example: {}.", row.example.replace('\\', "\\\\"))), "{}", row.example);
         }
-        for subcommand in Subcommand::ALL {
-            assert!(page.contains(&format!("\\fBdiskspd {}\\fR", subcommand.name())));
+        for subcommand in subcommand::NAMES {
+            assert!(page.contains(&format!("\\fBdiskspd {subcommand}\\fR")));
         }
     }
 
     #[test]
-    fn every_subcommand_has_a_page_with_all_of_its_options() {
-        for subcommand in Subcommand::ALL {
+    fn every_subcommand_has_a_page_with_all_of_its_arguments() {
+        for subcommand in subcommand::NAMES {
             let page = page(Some(subcommand)).replace("\\-", "-");
-            assert!(page.starts_with(&format!(".TH DISKSPD-{} 1", subcommand.name().to_uppercase())), "{page}");
-            let mut terms = 0;
-            for part in parts(subcommand.help()) {
-                if let Part::Item { term, .. } = part {
-                    assert!(page.contains(&format!(".TP\n\\fB{term}\\fR")), "{term} is not in\n{page}");
-                    terms += 1;
-                }
+            assert!(page.starts_with(&format!(".TH DISKSPD-{} 1", subcommand.to_uppercase())), "{page}");
+            for argument in subcommand::command(subcommand).expect("it is declared").get_arguments() {
+                let long = argument.get_long().map(|long| format!("\\fB--{long}\\fR"));
+                let shown = long.unwrap_or_else(|| format!("\\fI{}\\fR", argument.get_value_names().unwrap()[0]));
+                assert!(page.contains(&shown), "{shown} is not in\n{page}");
             }
-            assert!(terms > 2, "{}: its help has a list of options", subcommand.name());
         }
     }
 }

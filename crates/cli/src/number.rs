@@ -19,6 +19,14 @@ pub(crate) fn leading(text: &str) -> Result<(i64, &str), Fault> {
     Ok((if negative { -number } else { number }, rest))
 }
 
+/// A number of things: 1 to `MAX`.
+pub(crate) fn count<const MAX: u32>(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(count) if (1..=MAX).contains(&count) => Ok(count),
+        _ => Err(format!("'{text}' is not a number from 1 to {MAX}")),
+    }
+}
+
 /// Splits off the ASCII digits at the start.
 pub(crate) fn split_digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -4,6 +4,7 @@ use model::performance_counter::{Counter, CounterObject, CounterPattern, matches
 
 /// Reads one. What it leaves out is everything: `\PhysicalDisk\% Idle Time` is of all instances.
 pub(crate) fn parse(text: &str) -> Result<CounterPattern, String> {
+    let text = text.trim();
     let wrong = || {
         format!(
             "'{text}' is not a counter (for example \\PhysicalDisk(sda)\\Avg. Disk sec/Read, with * for any device)"

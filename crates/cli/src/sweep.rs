@@ -1,11 +1,8 @@
-//! `diskspd sweep`: a command line and what varies in it become a list of labelled profiles.
+//! The points of a sweep: a command line and what varies in it become a list of labelled profiles.
 
 mod axis;
-mod command;
 mod points;
-mod repeat;
 
-pub use axis::Axis;
-pub use command::{HELP, SweepCommand, SweepOptions, SweepRequest, parse};
+pub(crate) use axis::Axis;
 pub use points::PlannedPoint;
-pub use repeat::{REPEAT_HELP, parse_repeat};
+pub(crate) use points::{Variation, points};

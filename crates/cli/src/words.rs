@@ -2,11 +2,16 @@
 
 use crate::command::{Command, Environment, RunRequest};
 use crate::options::{self, Kind, OptionRow, Repeat};
-use std::ffi::OsString;
+use crate::subcommand;
+use std::ffi::{OsStr, OsString};
 
 /// Reads a command line that must be a run.
-pub(crate) fn run_of(words: &[String], environment: &dyn Environment) -> Result<RunRequest, String> {
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+pub(crate) fn run_of(words: &[impl AsRef<OsStr>], environment: &dyn Environment) -> Result<RunRequest, String> {
+    const NO_RUN: &str = "this command line does not start a run";
+    let words: Vec<OsString> = words.iter().map(|word| word.as_ref().to_owned()).collect();
+    if words.first().is_some_and(|first| subcommand::find(first).is_some()) {
+        return Err(NO_RUN.to_owned());
+    }
     match crate::parse(&words, environment) {
         Ok(Command::Run(request)) => Ok(request),
         Ok(Command::LoadProfile(_)) => {
@@ -15,7 +20,7 @@ pub(crate) fn run_of(words: &[String], environment: &dyn Environment) -> Result<
         Ok(Command::UsageWithoutArguments) => {
             Err("the workload is missing; put its options and targets after --".to_owned())
         }
-        Ok(_) => Err("this command line does not start a run".to_owned()),
+        Ok(_) => Err(NO_RUN.to_owned()),
         Err(failure) => {
             let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
             Err(messages.collect::<Vec<_>>().join("; "))

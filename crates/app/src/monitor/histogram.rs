@@ -3,7 +3,7 @@
 use super::{PATIENCE, choice, invalid, signals};
 use crate::output::print;
 use crate::status::{Status, fail};
-use cli::monitor_command::{Histograms, WatchRequest};
+use cli::subcommand::monitor::{Histograms, WatchRequest};
 use host::Root;
 use live::block_latency::{BlockLatencyWatch, DiskLatencies, table};
 use live::choice::Choice;

@@ -5,7 +5,7 @@ use crate::output::say;
 use crate::outputs::{LineFile, OutputFile};
 use crate::status::{Status, fail};
 use crate::terminal_settings::has_colours;
-use cli::monitor_command::LineForm;
+use cli::subcommand::monitor::LineForm;
 use jiff::tz::TimeZone;
 use live::monitor_screen::{self, After, MonitorScreen};
 use live::terminal::{Event, Screen, Stream};

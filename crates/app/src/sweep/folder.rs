@@ -2,7 +2,7 @@
 
 use crate::outputs::{OutputFile, Protected, Replace, names_in, write_document};
 use cli::Form;
-use cli::sweep::SweepRequest;
+use cli::subcommand::sweep::SweepRequest;
 use flate2::Crc;
 use jiff::Zoned;
 use model::printable::printable_json;

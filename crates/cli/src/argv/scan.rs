@@ -1,10 +1,10 @@
 //! The first pass: options, our own options, targets.
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions, Subcommand};
+use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
-use crate::{file_name, help, targets};
+use crate::{file_name, help, subcommand, targets};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -100,7 +100,8 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
         };
         if row.takes_file() {
             let value = value.as_deref().unwrap_or_default();
-            file_name::not_an_option(name, OsStr::new(value)).map_err(ParseFailure::because)?;
+            file_name::not_an_option(OsStr::new(value))
+                .map_err(|reason| ParseFailure::because(format!("{name} {reason}")))?;
         }
         match name {
             "--help" => return answer_help(value),
@@ -150,15 +151,11 @@ fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
     Ok(Scanned::Answer(Command::Help(topic)))
 }
 
-fn answer_man(subcommand: Option<&str>) -> Result<Scanned, ParseFailure> {
-    let Some(name) = subcommand else { return Ok(Scanned::Answer(Command::Man(None))) };
-    let found = Subcommand::from_name(OsStr::new(name));
-    let all = || Subcommand::ALL.map(Subcommand::name).join(", ");
-    let found = found.ok_or_else(|| {
-        ParseFailure::because(format!(
-            "no man page for '{name}' (expected: {}; --man alone is the page of diskspd)",
-            all()
-        ))
+fn answer_man(name: Option<&str>) -> Result<Scanned, ParseFailure> {
+    let Some(name) = name else { return Ok(Scanned::Answer(Command::Man(None))) };
+    let found = subcommand::find(OsStr::new(name)).ok_or_else(|| {
+        let all = subcommand::NAMES.join(", ");
+        ParseFailure::because(format!("no man page for '{name}' (expected: {all}; --man alone is the page of diskspd)"))
     })?;
     Ok(Scanned::Answer(Command::Man(Some(found))))
 }

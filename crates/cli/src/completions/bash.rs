@@ -1,7 +1,7 @@
 //! Completions for Bash, without the package bash-completion.
 
-use super::{Completed, Value, of_command, of_subcommand};
-use crate::command::Subcommand;
+use super::{Completed, Value, counters, of_command, of_subcommand};
+use crate::subcommand;
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -18,8 +18,30 @@ _diskspd_files() {
     mapfile -t COMPREPLY < <(compgen -f -P \"$2\" -- \"$1\")
 }
 
+# Offers block devices, and directories on the way to them.
+_diskspd_devices() {
+    local path
+    compopt -o filenames 2>/dev/null
+    for path in \"${1:-/dev/}\"*; do
+        if [ -b \"$path\" ] || [ -d \"$path\" ]; then COMPREPLY+=(\"$path\"); fi
+    done
+}
+
+# Offers the counters that follow, whose names hold blanks and backslashes.
+_diskspd_counters() {
+    local typed=\"$1\" counter
+    shift
+    for counter in \"$@\"; do
+        case \"$typed\" in
+        [\\\"\\']*) [[ $counter == \"${typed:1}\"* ]] && COMPREPLY+=(\"$counter\") ;;
+        *) [[ $counter == \"${typed//\\\\\\\\/\\\\}\"* ]] && COMPREPLY+=(\"$(printf %q \"$counter\")\") ;;
+        esac
+    done
+}
+
 _diskspd() {
     local word=\"${COMP_WORDS[COMP_CWORD]}\" option='' value=''
+    COMPREPLY=()
     # Bash splits words at '='.
     if [ \"$word\" = '=' ]; then
         option=\"${COMP_WORDS[COMP_CWORD-1]}\"
@@ -28,65 +50,80 @@ _diskspd() {
     elif [ \"$COMP_CWORD\" -gt 1 ] && [[ \"$word\" != -* ]]; then
         option=\"${COMP_WORDS[COMP_CWORD-1]}\" value=\"$word\"
     fi
-    local subcommand=\"${COMP_WORDS[1]}\"
+    local subcommand=\"${COMP_WORDS[1]}\" index words=0
     [ \"$COMP_CWORD\" -eq 1 ] && subcommand=''
+    for ((index = 2; index < COMP_CWORD; index++)); do
+        case \"${COMP_WORDS[index]}\" in
+        # A load follows.
+        --) subcommand='' ;;
+        -*) ;;
+        *) words=$((words + 1)) ;;
+        esac
+    done
     case \"$subcommand\" in
 ";
 
 /// The script.
 pub(super) fn script() -> String {
     let mut text = HEAD.to_owned();
-    for subcommand in Subcommand::ALL {
-        let _ = writeln!(text, "    {})", subcommand.name());
-        options(&mut text, &of_subcommand(subcommand), "");
-        text.push_str("        ;;\n");
+    for name in subcommand::NAMES {
+        let of = of_subcommand(name);
+        let _ = writeln!(text, "    {name})");
+        options(&mut text, &of.options);
+        text.push_str("        case \"$words\" in\n");
+        for (index, value) in of.words.iter().enumerate() {
+            let place = if index + 1 < of.words.len() { index.to_string() } else { "*".to_owned() };
+            let _ = writeln!(text, "        {place}) {} ;;", offer(value, "$word"));
+        }
+        text.push_str("        esac\n        ;;\n");
     }
     text.push_str("    *)\n");
-    let names = Subcommand::ALL.map(Subcommand::name).join(" ");
-    options(&mut text, &of_command(), &names);
+    options(&mut text, &of_command());
+    text.push_str("        _diskspd_files \"$word\" ''\n");
+    let _ = writeln!(
+        text,
+        "        [ \"$COMP_CWORD\" -eq 1 ] &&\n            mapfile -t -O \"${{#COMPREPLY[@]}}\" COMPREPLY < <(compgen -W '{}' -- \"$word\")",
+        subcommand::NAMES.join(" ")
+    );
     text.push_str("        ;;\n    esac\n}\n\ncomplete -F _diskspd diskspd\n");
     text
 }
 
-/// Values first, then names, then files.
-fn options(text: &mut String, options: &[Completed], first_words: &str) {
+/// Values first, then names.
+fn options(text: &mut String, options: &[Completed]) {
     text.push_str("        case \"$option\" in\n");
-    for option in options.iter().filter(|option| option.name.starts_with("--")) {
-        match &option.value {
-            Value::OneOf(words) => {
-                let _ = writeln!(
-                    text,
-                    "        {}) _diskspd_words '{}' \"$value\"; return ;;",
-                    option.name,
-                    words.join(" ")
-                );
-            }
-            Value::File => {
-                let _ = writeln!(text, "        {}) _diskspd_files \"$value\" ''; return ;;", option.name);
-            }
-            Value::None | Value::Free => {}
+    for option in options.iter().filter(|option| option.is_value_apart) {
+        if !matches!(option.value, Value::None | Value::Free) {
+            let _ = writeln!(text, "        {}) {}; return ;;", option.name, offer(&option.value, "$value"));
         }
     }
     text.push_str("        esac\n        case \"$word\" in\n");
-    for option in options.iter().filter(|option| !option.name.starts_with("--") && option.value == Value::File) {
+    for option in options.iter().filter(|option| !option.is_value_apart && option.value == Value::File) {
         let name = &option.name;
         let _ = writeln!(text, "        {name}*) _diskspd_files \"${{word#{name}}}\" '{name}'; return ;;");
     }
     let words: Vec<String> = options.iter().flat_map(typed).collect();
     let _ = writeln!(text, "        -*) _diskspd_words '{}' \"$word\"; return ;;\n        esac", words.join(" "));
-    text.push_str("        _diskspd_files \"$word\" ''\n");
-    if !first_words.is_empty() {
-        let _ = writeln!(
-            text,
-            "        [ \"$COMP_CWORD\" -eq 1 ] &&\n            mapfile -t -O \"${{#COMPREPLY[@]}}\" COMPREPLY < <(compgen -W '{first_words}' -- \"$word\")"
-        );
+}
+
+/// The command that offers values that begin with what is typed.
+fn offer(value: &Value, typed: &str) -> String {
+    match value {
+        Value::None | Value::Free => ":".to_owned(),
+        Value::OneOf(words) => format!("_diskspd_words '{}' \"{typed}\"", words.join(" ")),
+        Value::File => format!("_diskspd_files \"{typed}\" ''"),
+        Value::Device => format!("_diskspd_devices \"{typed}\""),
+        Value::Counter => {
+            let counters: Vec<String> = counters().map(|counter| format!("'{counter}'")).collect();
+            format!("_diskspd_counters \"{typed}\" {}", counters.join(" "))
+        }
     }
 }
 
 /// The words of an option: with its value, where that follows without a blank and is one of a few.
 fn typed(option: &Completed) -> Vec<String> {
     match &option.value {
-        Value::OneOf(words) if !option.name.starts_with("--") => {
+        Value::OneOf(words) if !option.is_value_apart => {
             words.iter().map(|word| format!("{}{word}", option.name)).collect()
         }
         _ => vec![option.name.clone()],

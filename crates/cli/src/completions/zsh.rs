@@ -1,7 +1,7 @@
 //! Completions for the Z shell.
 
-use super::{Completed, Value, of_command, of_subcommand};
-use crate::command::Subcommand;
+use super::{Completed, Value, counters, of_command, of_subcommand};
+use crate::subcommand;
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -11,15 +11,22 @@ const HEAD: &str = "\
 _diskspd() {
     local -a names
     local option=''
-    # The long option that the value belongs to: in the same word, or the word before.
+    # The option that the value belongs to: in the same word, or the word before.
     if [[ $PREFIX == --*=* ]]; then
         option=${PREFIX%%=*}
         compset -P '*='
-    elif (( CURRENT > 2 )) && [[ $words[CURRENT-1] == --* ]]; then
+    elif (( CURRENT > 2 )) && [[ $words[CURRENT-1] == -* ]]; then
         option=$words[CURRENT-1]
     fi
-    local subcommand=''
-    (( CURRENT > 2 )) && subcommand=$words[2]
+    local subcommand='' word
+    integer count=0
+    if (( CURRENT > 2 )); then
+        subcommand=$words[2]
+        for word in ${words[3,CURRENT-1]}; do
+            # A load follows --.
+            if [[ $word == -- ]]; then subcommand=''; elif [[ $word != -* ]]; then (( count += 1 )); fi
+        done
+    fi
     case $subcommand in
 ";
 
@@ -38,52 +45,64 @@ fi
 /// The script.
 pub(super) fn script() -> String {
     let mut text = HEAD.to_owned();
-    for subcommand in Subcommand::ALL {
-        let _ = writeln!(text, "    {})", subcommand.name());
-        options(&mut text, &of_subcommand(subcommand));
-        text.push_str("        ;;\n");
+    for name in subcommand::NAMES {
+        let of = of_subcommand(name);
+        let _ = writeln!(text, "    {name})");
+        options(&mut text, &of.options);
+        text.push_str("        case $count in\n");
+        for (index, value) in of.words.iter().enumerate() {
+            let place = if index + 1 < of.words.len() { index.to_string() } else { "*".to_owned() };
+            let _ = writeln!(text, "        {place}) {} ;;", offer(value));
+        }
+        text.push_str("        esac\n        ;;\n");
     }
     text.push_str("    *)\n        if (( CURRENT == 2 )); then\n            names=(\n");
-    for subcommand in Subcommand::ALL {
-        let _ = writeln!(text, "                {}", described(subcommand.name(), subcommand.summary()));
+    for name in subcommand::NAMES {
+        let _ = writeln!(text, "                {}", described(name, &subcommand::summary(name)));
     }
     text.push_str("            )\n            _describe -t commands subcommand names\n        fi\n");
     options(&mut text, &of_command());
-    text.push_str("        ;;\n");
+    text.push_str("        _files\n        ;;\n");
     text.push_str(TAIL);
     text
 }
 
 fn options(text: &mut String, options: &[Completed]) {
     text.push_str("        case $option in\n");
-    for option in options.iter().filter(|option| option.name.starts_with("--")) {
-        match &option.value {
-            Value::OneOf(words) => {
-                let _ = writeln!(text, "        {}) compadd -- {}; return ;;", option.name, words.join(" "));
-            }
-            Value::File => {
-                let _ = writeln!(text, "        {}) _files; return ;;", option.name);
-            }
-            Value::None | Value::Free => {}
+    for option in options.iter().filter(|option| option.is_value_apart) {
+        if !matches!(option.value, Value::None | Value::Free) {
+            let _ = writeln!(text, "        {}) {}; return ;;", option.name, offer(&option.value));
         }
     }
     text.push_str("        esac\n");
-    for option in options.iter().filter(|option| !option.name.starts_with("--") && option.value == Value::File) {
+    for option in options.iter().filter(|option| !option.is_value_apart && option.value == Value::File) {
         let _ = writeln!(text, "        if compset -P '{}'; then _files; return; fi", option.name);
     }
     text.push_str("        if [[ $PREFIX == -* ]]; then\n            names=(\n");
     for (name, summary) in options.iter().flat_map(typed) {
         let _ = writeln!(text, "                {}", described(&name, &summary));
     }
-    text.push_str(
-        "            )\n            _describe -o option names\n            return\n        fi\n        _files\n",
-    );
+    text.push_str("            )\n            _describe -o option names\n            return\n        fi\n");
+}
+
+/// The command that offers values.
+fn offer(value: &Value) -> String {
+    match value {
+        Value::None | Value::Free => ":".to_owned(),
+        Value::OneOf(words) => format!("compadd -- {}", words.join(" ")),
+        Value::File => "_files".to_owned(),
+        Value::Device => "_files -g '*(-%b)'".to_owned(),
+        Value::Counter => {
+            let counters: Vec<String> = counters().map(|counter| format!("'{counter}'")).collect();
+            format!("compadd -- {}", counters.join(" "))
+        }
+    }
 }
 
 /// The words of an option: with its value, where that follows without a blank and is one of a few.
 fn typed(option: &Completed) -> Vec<(String, String)> {
     match &option.value {
-        Value::OneOf(words) if !option.name.starts_with("--") => {
+        Value::OneOf(words) if !option.is_value_apart => {
             words.iter().map(|word| (format!("{}{word}", option.name), option.summary.clone())).collect()
         }
         _ => vec![(option.name.clone(), option.summary.clone())],

@@ -1,7 +1,6 @@
 //! From a preset and the user's words to a run.
 
-use super::command::PresetRequest;
-use super::file::{Load, Preset};
+use super::{Load, Preset};
 use crate::command::{Environment, RunRequest};
 use crate::options::Scope;
 use crate::words::{row_of, run_of, with_all};
@@ -15,6 +14,17 @@ const THREADS: &str = "{threads}";
 const TEMPLATE: &str = "*1";
 /// Placeholder target where nothing is run.
 const ANY: &str = "target";
+
+/// A preset and the user's options for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PresetRequest {
+    /// Its name or path.
+    pub name: String,
+    /// `--maxdop`
+    pub max_degree: Option<u32>,
+    /// Options and targets of a load.
+    pub words: Vec<String>,
+}
 
 /// A load as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

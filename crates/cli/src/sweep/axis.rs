@@ -6,7 +6,7 @@ use model::limits::SWEEP_POINTS_MAX;
 
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// The option without its dashes: `o`, `rate`.
     pub name: String,
     /// Its values as typed; for an open range as many as a sweep may have.
@@ -17,7 +17,7 @@ pub struct Axis {
 
 impl Axis {
     /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let Some((name, list)) = text.split_once('=') else {
             return Err(format!("'{text}' is not an option with values, as in o=1..16 or b=4K,64K"));
         };
@@ -39,7 +39,7 @@ impl Axis {
     }
 
     /// Rates from 1 to 100 million I/Os per second, each 2 % above the one before.
-    pub(super) fn rates() -> Self {
+    pub(crate) fn rates() -> Self {
         const HIGHEST: f64 = 1e8;
         let mut values: Vec<u32> = Vec::new();
         let mut rate = 1.0_f64;
@@ -53,7 +53,7 @@ impl Axis {
     }
 
     /// The option with one of the values.
-    pub(super) fn setting(&self, index: usize) -> model::sweep::Setting {
+    pub(crate) fn setting(&self, index: usize) -> model::sweep::Setting {
         model::sweep::Setting { name: self.name.clone(), value: self.values[index].clone() }
     }
 

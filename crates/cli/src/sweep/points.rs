@@ -21,12 +21,12 @@ pub struct PlannedPoint {
 
 /// What varies in a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Variation {
-    pub(super) axes: Vec<Axis>,
+pub(crate) struct Variation {
+    pub(crate) axes: Vec<Axis>,
     /// `--total-depth`: -t and -o over the whole-number divisors.
-    pub(super) total_depth: Option<u32>,
+    pub(crate) total_depth: Option<u32>,
     /// `--files`: the volume split over so many files.
-    pub(super) files: Vec<u32>,
+    pub(crate) files: Vec<u32>,
 }
 
 /// The pseudo-option of `--files`.
@@ -37,7 +37,7 @@ const FILES: &str = "files";
 /// # Errors
 ///
 /// What is wrong with the base, or with the first point that cannot be.
-pub(super) fn points(
+pub(crate) fn points(
     base: &[String],
     variation: &Variation,
     environment: &dyn Environment,

@@ -1,62 +1,66 @@
 //! Arguments of `diskspd report`.
 
-use crate::command::ParseFailure;
+use super::{Arguments, Typed};
+use crate::command::Environment;
 use crate::outputs::Form;
 use crate::{decimal, file_name};
-use lexopt::prelude::*;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Output of `diskspd report --help`.
-pub const HELP: &str = "\
-Usage: diskspd report FILE... [--output OUT]
+/// Print the report of a saved result, or convert it to another format
+///
+/// Prints the report of a saved result. For a file written by --json, it is byte for byte the report that the run
+/// printed.
+#[derive(clap::Args)]
+#[command(override_usage = "diskspd report FILE... [--output OUT]
        diskspd report FILE|DIR... --output PAGE.html
        diskspd report FILE|DIR... --output CHART.svg|CHART.png [--chart NAME]
        diskspd report RESULT.json --output PAGE.html --monitor RECORDING
-       diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]
-
-Prints the report of a saved result. For a file written by --json, it is byte for byte the report that
-the run printed.
-
-  FILE            a result: JSON from --json, or DiskSpd output from Windows (-Rxml or text, versions 2.0
-                  to 2.3, also in UTF-16); - = stdin. With several files, a line with the file name
-                  precedes each report. Recordings of diskspd monitor --record give pages and charts:
-                  device-iops, device-throughput, device-latency, device-queue and device-busy of the
-                  busiest device
-  DIR             a directory of sweep or repeat, or any directory with results of the same load
-  -o, --output OUT
-                  write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for
-                  one FILE; .html is a page with charts in a single self-contained file; .svg and .png
-                  are a single chart. A page or chart of several results compares each with the first.
-                  An existing file is replaced only if it is empty or a document of the same kind
-      --replace-output
-                  replace any regular file
-  --chart NAME    the chart to draw: iops, throughput, read-latency, write-latency, distribution,
-                  percentiles, heat, cpu or slowest of a result; depth-throughput, depth-latency,
-                  grid-throughput, grid-latency, settings-throughput or settings-latency of a sweep.
-                  Default: the first one available
-  --monitor RECORDING
-                  a recording made by diskspd monitor --record during the run: its devices are shown
-                  under the run's charts, on the same time axis
-  --from TIME     instead of the report, show results for part of the measurement (JSON of runs with -D
-                  or -L). TIME is the start of the part, such as 30s, 1.5m or 250ms. The part is widened
-                  to whole -D intervals or, without -D, to twentieths of the measurement
-  --to TIME       end of the part (default: end of the measurement)
-  --percentile N  latency percentile to show for the part, such as 99.9; may be given again (default:
-                  those of the report)
-  --slowest       instead of the report, show the slowest I/Os (JSON of runs with -D or -L)
-  -h, --help      print this help
-
-To measure a file named report, write ./report.
-";
+       diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]")]
+pub(super) struct ReportArguments {
+    /// a result: JSON from --json, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
+    /// = stdin. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
+    /// give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
+    /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for one FILE; .html is a page
+    /// with charts in a single self-contained file; .svg and .png are a single chart. A page or chart of several results
+    /// compares each with the first. An existing file is replaced only if it is empty or a document of the same kind
+    #[arg(short, long, value_name = "OUT", value_parser = file_name::path_alone())]
+    output: Option<PathBuf>,
+    /// replace any regular file
+    #[arg(long)]
+    replace_output: bool,
+    /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu or slowest of
+    /// a result; depth-throughput, depth-latency, grid-throughput, grid-latency, settings-throughput or settings-latency
+    /// of a sweep. Default: the first one available
+    #[arg(long, value_name = "NAME")]
+    chart: Option<String>,
+    /// a recording made by diskspd monitor --record during the run: its devices are shown under the run's charts, on the
+    /// same time axis
+    #[arg(long, value_name = "RECORDING", value_parser = file_name::path())]
+    monitor: Option<PathBuf>,
+    /// instead of the report, show results for part of the measurement (JSON of runs with -D or -L). TIME is the start of
+    /// the part, such as 30s, 1.5m or 250ms. The part is widened to whole -D intervals or, without -D, to twentieths of
+    /// the measurement
+    #[arg(long, value_name = "TIME", value_parser = decimal::time_ns)]
+    from: Option<u64>,
+    /// end of the part (default: end of the measurement)
+    #[arg(long, value_name = "TIME", value_parser = decimal::time_ns)]
+    to: Option<u64>,
+    /// latency percentile to show for the part, such as 99.9; may be given again (default: those of the report)
+    #[arg(long, value_name = "N", value_parser = decimal::rank_ppb)]
+    percentile: Vec<u64>,
+    /// instead of the report, show the slowest I/Os (JSON of runs with -D or -L)
+    #[arg(long)]
+    slowest: bool,
+}
 
 const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs exactly one result and an --output that ends with .html";
 
 /// What follows `diskspd report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportCommand {
-    /// Print [`HELP`].
-    Help,
     /// Print results to stdout, in this order.
     Print {
         /// `-` = stdin.
@@ -130,62 +134,27 @@ pub struct PartAsked {
     pub percentiles_ppb: Vec<u64>,
 }
 
-/// Parses the arguments of `diskspd report`.
-pub fn parse(args: &[OsString]) -> Result<ReportCommand, ParseFailure> {
-    read(args).map_err(|reason| ParseFailure::because(format!("{reason}; see diskspd report --help")))
-}
+impl Arguments for ReportArguments {
+    type Request = ReportCommand;
 
-fn read(args: &[OsString]) -> Result<ReportCommand, String> {
-    let mut parser = lexopt::Parser::from_args(args);
-    let mut files: Vec<PathBuf> = Vec::new();
-    let mut output: Option<PathBuf> = None;
-    let (mut from_ns, mut to_ns, mut percentiles_ppb, mut slowest) = (None, None, Vec::new(), false);
-    let mut chart: Option<String> = None;
-    let mut monitor: Option<PathBuf> = None;
-    let mut replace_output = false;
-    while let Some(word) = parser.next().map_err(|error| error.to_string())? {
-        match word {
-            Short('h') | Long("help") => return Ok(ReportCommand::Help),
-            Short('o') | Long("output") => {
-                let path = parser.value().map_err(|error| error.to_string())?;
-                once(&mut output, "--output", file_name::path_alone("--output", path)?)?;
+    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<ReportCommand, String> {
+        let Self { files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest } = self;
+        if to.is_some_and(|to| to <= from.unwrap_or(0)) {
+            return Err("--to must be later than --from".to_owned());
+        }
+        let is_part = from.is_some() || to.is_some() || !percentile.is_empty();
+        let part = is_part.then(|| PartAsked { from_ns: from.unwrap_or(0), to_ns: to, percentiles_ppb: percentile });
+        match output {
+            None if chart.is_some() => Err("--chart needs an --output that ends with .svg or .png".to_owned()),
+            None if monitor.is_some() => Err(MONITOR_NEEDS_A_PAGE.to_owned()),
+            None if slowest || is_part => Ok(ReportCommand::Look { files, part, slowest }),
+            None => Ok(ReportCommand::Print { files }),
+            Some(_) if slowest || is_part => {
+                Err("--output cannot be combined with --from, --to, --percentile or --slowest".to_owned())
             }
-            Long("monitor") => {
-                let path = parser.value().map_err(|error| error.to_string())?;
-                once(&mut monitor, "--monitor", file_name::path("--monitor", path)?)?;
-            }
-            Long("from") => once(&mut from_ns, "--from", time(&mut parser)?)?,
-            Long("to") => once(&mut to_ns, "--to", time(&mut parser)?)?,
-            Long("percentile") => percentiles_ppb.push(decimal::rank_ppb(&text(&mut parser)?)?),
-            Long("slowest") => slowest = true,
-            Long("replace-output") => replace_output = true,
-            Long("chart") => once(&mut chart, "--chart", text(&mut parser)?)?,
-            Value(path) => files.push(PathBuf::from(path)),
-            other => return Err(other.unexpected().to_string()),
+            Some(path) => written(files, OutputAsked { path, replace }, chart, monitor),
         }
     }
-    if files.is_empty() {
-        return Err("no result file given".to_owned());
-    }
-    if to_ns.is_some_and(|to_ns| to_ns <= from_ns.unwrap_or(0)) {
-        return Err("--to must be later than --from".to_owned());
-    }
-    let is_part = from_ns.is_some() || to_ns.is_some() || !percentiles_ppb.is_empty();
-    let part = is_part.then(|| PartAsked { from_ns: from_ns.unwrap_or(0), to_ns, percentiles_ppb });
-    let Some(output) = output else {
-        if chart.is_some() {
-            return Err("--chart needs an --output that ends with .svg or .png".to_owned());
-        }
-        if monitor.is_some() {
-            return Err(MONITOR_NEEDS_A_PAGE.to_owned());
-        }
-        let looks = slowest || is_part;
-        return Ok(if looks { ReportCommand::Look { files, part, slowest } } else { ReportCommand::Print { files } });
-    };
-    if is_part || slowest {
-        return Err("--output cannot be combined with --from, --to, --percentile or --slowest".to_owned());
-    }
-    written(files, OutputAsked { path: output, replace: replace_output }, chart, monitor)
 }
 
 /// What is made of whole results.
@@ -215,19 +184,6 @@ fn written(
     }
 }
 
-/// Keeps a value that may be given once.
-fn once<T>(place: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
-    place.replace(value).map_or(Ok(()), |_| Err(format!("{option} was already given")))
-}
-
-fn time(parser: &mut lexopt::Parser) -> Result<u64, String> {
-    decimal::time_ns(&text(parser)?)
-}
-
-fn text(parser: &mut lexopt::Parser) -> Result<String, String> {
-    parser.value().and_then(ValueExt::string).map_err(|error| error.to_string())
-}
-
 /// The kind of output that a suffix selects.
 enum Output {
     Document(Form),
@@ -255,14 +211,18 @@ fn form_of(output: &Path) -> Result<Output, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subcommand::Subcommand;
+    use crate::subcommand::tests::typed;
 
     fn asked(path: &str) -> OutputAsked {
         OutputAsked { path: path.into(), replace: false }
     }
 
     fn parsed(line: &str) -> Result<ReportCommand, String> {
-        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse(&args).map_err(|failure| failure.messages.join("\n"))
+        match typed("report", line)? {
+            Subcommand::Report(command) => Ok(command),
+            other => panic!("{other:?}"),
+        }
     }
 
     fn files(names: &[&str]) -> ReportCommand {
@@ -273,7 +233,7 @@ mod tests {
     fn files_are_printed_and_one_is_converted() {
         assert_eq!(parsed("a.json b.xml -"), Ok(files(&["a.json", "b.xml", "-"])));
         assert_eq!(parsed("-- -a"), Ok(files(&["-a"])));
-        assert_eq!(parsed("a --help"), Ok(ReportCommand::Help));
+        assert_eq!(parsed("a --help"), Err("help".to_owned()));
         let convert =
             |output: &str, form| Ok(ReportCommand::Convert { file: "a.json".into(), output: asked(output), form });
         assert_eq!(parsed("a.json --output b.TXT"), convert("b.TXT", Form::Text));
@@ -322,9 +282,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, expected) in [
-            ("", "no result file given"),
-            ("--output a.txt", "no result file given"),
-            ("a --output", "missing argument for option '--output'"),
+            ("", "FILE is missing"),
+            ("--output a.txt", "FILE is missing"),
+            ("a --output", "option '--output': the value is missing"),
             ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .html, .svg, .png)"),
             ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
@@ -333,12 +293,12 @@ mod tests {
             ("a --output json", "'json' (expected: .txt"),
             ("a b --output c.txt", "takes one result, not 2"),
             ("a --output c.txt -o d.txt", "--output was already given"),
-            ("a --outptu c.txt", "invalid option '--outptu'"),
-            ("a --from", "missing argument for option '--from'"),
-            ("a --from 1x", "'1x' is not a time"),
+            ("a --outptu c.txt", "invalid option '--outptu' (did you mean --output?)"),
+            ("a --from", "option '--from': the value is missing"),
+            ("a --from 1x", "--from '1x' is not a time"),
             ("a --from 1 --from 2", "--from was already given"),
             ("a --from 2 --to 2s", "--to must be later than --from"),
-            ("a --percentile 100.1", "'100.1' is not a percentile"),
+            ("a --percentile 100.1", "--percentile '100.1' is not a percentile"),
             ("a --slowest --output b.txt", "--output cannot be combined with --from"),
             ("a --from 1 --output b.txt", "--output cannot be combined with --from"),
             ("a --monitor m", "--monitor needs exactly one result and an --output that ends with .html"),
