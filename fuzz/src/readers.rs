@@ -7,8 +7,8 @@ use model::profile::Profile;
 use model::result::RunResult;
 use model::topology::{Cpu, Topology};
 use model::validate::{Purpose, validate};
+use pages::{Subject, html};
 use plan::Choices;
-use report::page::{Subject, html};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -139,15 +139,15 @@ pub fn preset(bytes: &[u8]) {
 
 /// Results of DiskSpd and of this program, as XML or text.
 pub fn decoded_result(bytes: &[u8]) {
-    if let Ok(result) = report::read(bytes) {
+    if let Ok(result) = import::read(bytes) {
         shown(&result);
     }
 }
 
 /// Results as JSON.
 pub fn result(bytes: &[u8]) {
-    let _ = report::document::DocumentKind::of(bytes);
-    if let Ok(result) = report::json::read(bytes) {
+    let _ = render::document::DocumentKind::of(bytes);
+    if let Ok(result) = import::json::read(bytes) {
         shown(&result);
     }
 }
@@ -156,22 +156,22 @@ fn shown(result: &RunResult) {
     let mut out = Vec::new();
     let profile = cli::write_profile(&result.profile, result.profile.result_format);
     // Nothing can go wrong with writing to memory, but a result may hold what a form cannot say.
-    let _ = report::text(result, &mut out);
-    let _ = report::xml(result, &profile, &mut out);
-    let _ = report::csv(result, &mut out);
-    let _ = report::json::write(result, &mut out);
+    let _ = render::text(result, &mut out);
+    let _ = render::xml(result, &profile, &mut out);
+    let _ = render::csv(result, &mut out);
+    let _ = render::json::write(result, &mut out);
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let Some(measured) = &span_result.measured else { continue };
-        let _ = report::slowest(Some(index + 1), measured, &mut out);
+        let _ = render::slowest(Some(index + 1), measured, &mut out);
         if let Ok(part) = stats::part(measured, 1, None, &[500_000_000, 999_000_000]) {
-            let _ = report::part(None, &part, &mut out);
+            let _ = render::part(None, &part, &mut out);
         }
     }
 }
 
 /// A result of any form as a page with charts.
 pub fn page(bytes: &[u8]) {
-    let result = report::json::read(bytes).or_else(|_| report::read(bytes));
+    let result = import::json::read(bytes).or_else(|_| import::read(bytes));
     if let Ok(result) = result {
         let _ = html(&Subject::Run { name: "fuzzed", result: &result, devices: None });
     }
@@ -179,18 +179,18 @@ pub fn page(bytes: &[u8]) {
 
 /// What the monitor keeps, as a page with charts.
 pub fn recording(bytes: &[u8]) {
-    if let Ok(recording) = report::recording::read(bytes) {
-        assert!(report::recording::is_recording(bytes), "what can be read is known for what it is");
+    if let Ok(recording) = import::recording::read(bytes) {
+        assert!(import::recording::is_recording(bytes), "what can be read is known for what it is");
         let _ = html(&Subject::Recording { name: "fuzzed", recording: &recording });
     }
 }
 
 /// What `sweep` and `repeat` keep.
 pub fn sweep(bytes: &[u8]) {
-    let Ok(sweep) = report::json::read_sweep(bytes) else { return };
+    let Ok(sweep) = import::json::read_sweep(bytes) else { return };
     let mut out = Vec::new();
-    let _ = report::sweep::summary(&sweep, &mut out);
-    let _ = report::sweep::csv(&sweep, &mut out);
+    let _ = render::sweep::summary(&sweep, &mut out);
+    let _ = render::sweep::csv(&sweep, &mut out);
 }
 
 /// Sizes.

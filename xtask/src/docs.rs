@@ -48,14 +48,14 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         page("docs/switches.md", reference_page::settings_table())?,
         whole("crates/app/tests/data/sentences.txt", sentences::list(root)?),
         whole("docs/formats/diskspd-profile.xsd", settings::xml::schema::schema()),
-        page("docs/formats/json.md", schema_page::page(&report::json::schema_of_written()))?,
-        schema("docs/formats/diskspd-result.schema.json", &report::json::schema())?,
-        page("docs/formats/sweep.md", schema_page::page(&report::json::schema_of_written_sweep()))?,
-        schema("docs/formats/diskspd-sweep.schema.json", &report::json::schema_of_sweep())?,
-        page("docs/formats/monitor.md", schema_page::page(&report::json::schema_of_written_monitor()))?,
-        schema("docs/formats/diskspd-monitor.schema.json", &report::json::schema_of_monitor())?,
-        page("docs/formats/live.md", schema_page::page(&report::json::schema_of_live_interval()))?,
-        schema("docs/formats/diskspd-live.schema.json", &report::json::schema_of_live())?,
+        page("docs/formats/json.md", schema_page::page(&render::json::schema_of_written()))?,
+        schema("docs/formats/diskspd-result.schema.json", &render::json::schema())?,
+        page("docs/formats/sweep.md", schema_page::page(&render::json::schema_of_written_sweep()))?,
+        schema("docs/formats/diskspd-sweep.schema.json", &render::json::schema_of_sweep())?,
+        page("docs/formats/monitor.md", schema_page::page(&render::json::schema_of_written_monitor()))?,
+        schema("docs/formats/diskspd-monitor.schema.json", &render::json::schema_of_monitor())?,
+        page("docs/formats/live.md", schema_page::page(&render::json::schema_of_live_interval()))?,
+        schema("docs/formats/diskspd-live.schema.json", &render::json::schema_of_live())?,
     ])
 }
 

@@ -32,8 +32,8 @@ impl Default for Request {
 
 /// Files of the project's tests that are examples for a target too, beside its corpus.
 const EXAMPLES: [(&str, &str); 6] = [
-    ("decoded_result", "crates/report/tests/data"),
-    ("page", "crates/report/tests/data"),
+    ("decoded_result", "crates/import/tests/data"),
+    ("page", "crates/import/tests/data"),
     ("page", "fuzz/corpus/result"),
     ("planned", "crates/cli/tests/data/profiles"),
     ("preset", "crates/cli/presets"),

@@ -19,8 +19,12 @@ const HEAD: &str = "\
 /// If a source cannot be read, or is no Rust.
 pub(crate) fn list(root: &Path) -> io::Result<String> {
     let mut texts = BTreeSet::new();
-    for file in sources(&root.join("crates"))? {
-        let code = std::fs::read_to_string(&file)?;
+    let files: Vec<(PathBuf, String)> = sources(&root.join("crates"))?
+        .into_iter()
+        .map(|file| std::fs::read_to_string(&file).map(|code| (file, code)))
+        .collect::<io::Result<_>>()?;
+    let of_tests: BTreeSet<PathBuf> = files.iter().flat_map(|(file, code)| files_of_tests(file, code)).collect();
+    for (file, code) in files.iter().filter(|(file, _)| !of_tests.contains(file)) {
         let tokens: TokenStream = code
             .parse()
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", file.display())))?;
@@ -46,6 +50,20 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
+}
+
+/// The files of the modules that a source declares for its tests alone.
+fn files_of_tests(file: &Path, code: &str) -> Vec<PathBuf> {
+    let stem = file.file_stem().unwrap_or_default();
+    let holder = file.parent().unwrap_or(Path::new(""));
+    let folder =
+        if ["lib", "main", "mod"].iter().any(|name| stem == *name) { holder.to_owned() } else { holder.join(stem) };
+    let lines = || code.lines().map(str::trim);
+    let names = lines().zip(lines().skip(1)).filter_map(|(attribute, line)| {
+        let (_, name) = line.strip_suffix(';')?.rsplit_once("mod ")?;
+        (attribute == "#[cfg(test)]").then_some(name)
+    });
+    names.map(|name| folder.join(format!("{name}.rs"))).collect()
 }
 
 /// Literals outside of attributes, comments and modules of tests.
@@ -93,6 +111,15 @@ fn sentence(literal: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_modules_for_tests_are_left_out() {
+        let code =
+            "mod shown;\n#[cfg(test)]\nmod cases;\n\n#[cfg(test)]\npub(crate) mod fixture;\n#[cfg(unix)]\nmod unix;\n";
+        let found = |file: &str| files_of_tests(Path::new(file), code);
+        assert_eq!(found("a/src/lib.rs"), [Path::new("a/src/cases.rs"), Path::new("a/src/fixture.rs")]);
+        assert_eq!(found("a/src/b.rs"), [Path::new("a/src/b/cases.rs"), Path::new("a/src/b/fixture.rs")]);
+    }
 
     #[test]
     fn texts_outside_of_tests_attributes_and_comments_are_listed() {

@@ -14,9 +14,9 @@ use model::check::{
 use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
 use model::printable::printable_json;
+use model::record::CpuTimes;
 use model::version::IMPLEMENTATION_VERSION;
-use report::document::DocumentKind;
-use run::cpu;
+use render::document::DocumentKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
@@ -51,7 +51,7 @@ pub(crate) fn run(request: &CheckRequest) -> Status {
         writeln!(out)
     };
     let mut text = Vec::new();
-    let shown = if is_json_on_stdout { json(&mut text) } else { report::check::text(&report, &mut text) };
+    let shown = if is_json_on_stdout { json(&mut text) } else { render::check::text(&report, &mut text) };
     let status = printed(shown.and_then(|()| print(&text)), status);
     let written = file.map_or(Ok(()), |file| file.write(json));
     written.map_or_else(|error| fail(&format!("cannot write --json: {error}")), |()| status)
@@ -112,12 +112,12 @@ fn watch(root: &Root, devices: &BTreeSet<&str>) -> Activity {
     let counters = || host::io_counters(root, devices.iter().copied());
     let began = Instant::now();
     // CPU times that cannot be read are a finding, not an error.
-    let (before, cpus_before) = (counters(), cpu::read().unwrap_or_default());
+    let (before, cpus_before) = (counters(), host::cpu_times(root).unwrap_or_default());
     thread::sleep(WATCH);
-    let (after, cpus_after) = (counters(), cpu::read().unwrap_or_default());
+    let (after, cpus_after) = (counters(), host::cpu_times(root).unwrap_or_default());
     Activity {
         duration_ms: began.elapsed().as_millis() as u64,
         devices: after.since(&before).devices,
-        cpus: cpu::difference(&cpus_before, &cpus_after),
+        cpus: CpuTimes::spent(&cpus_before, &cpus_after),
     }
 }

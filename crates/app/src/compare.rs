@@ -33,7 +33,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     };
     let reference = &first[0];
     let others = first.iter().chain(&second).skip(1);
-    if let Some(strange) = others.map(|other| report::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
+    if let Some(strange) = others.map(|other| render::compare::unlike(reference, other)).find(|u| !u.load.is_empty())
         && !anyway
     {
         say_each("ERROR", &strange.load);
@@ -44,9 +44,9 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     if differences.is_empty() {
         return fail("the results have no metrics in common");
     }
-    let unlike = report::compare::unlike(reference, &second[0]);
+    let unlike = render::compare::unlike(reference, &second[0]);
     let mut text = Vec::new();
-    let written = report::compare::text(&differences, (first.len(), second.len()), &unlike, &mut text);
+    let written = render::compare::text(&differences, (first.len(), second.len()), &unlike, &mut text);
     if let Err(error) = written.and_then(|()| print(&text)) {
         return printed(Err(error), Status::Done);
     }
@@ -59,7 +59,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
 fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
     let Some(found) = differences.iter().find(|found| found.figure.name() == limit.figure) else {
-        say(&format!("--fail-if '{typed}' cannot be judged: a side has no {}", limit.figure));
+        say(&format!("--fail-if '{typed}' cannot be judged: one side has no {}", limit.figure));
         return Status::CannotTell;
     };
     let is_beyond =
@@ -67,13 +67,16 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
     match found.verdict {
         _ if !is_beyond => Status::Done,
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            say(&format!("--fail-if '{typed}' holds"));
+            say(&format!("--fail-if '{typed}': condition met"));
             Status::No
         }
         ComparisonVerdict::NoDifference => Status::Done,
         ComparisonVerdict::CannotTell => {
             let percent = found.percent;
-            say(&format!("--fail-if '{typed}' cannot be judged: {percent:+.1} % may be chance; more runs are needed"));
+            say(&format!(
+                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs \
+                          are needed"
+            ));
             Status::CannotTell
         }
     }
@@ -85,7 +88,7 @@ fn scaling(one: &Path, many: &Path, drives: u32) -> Status {
         (Err(reason), _) | (_, Err(reason)) => return fail(&reason),
     };
     let mut text = Vec::new();
-    let written = report::compare::scaling(&one, &many, drives, &mut text);
+    let written = render::compare::scaling(&one, &many, drives, &mut text);
     printed(written.and_then(|()| print(&text)), Status::Done)
 }
 

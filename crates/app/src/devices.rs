@@ -10,7 +10,7 @@ use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::printable::printable_json;
 use model::units::Bytes;
-use report::plain_table::PlainTable;
+use render::plain_table::PlainTable;
 
 /// What is printed where nothing is known.
 const UNKNOWN: &str = "-";

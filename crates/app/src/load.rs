@@ -173,9 +173,8 @@ impl Job<'_> {
             return Status::Refused;
         }
         let record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
-        let result = self.measurement.summarise(&Plan::default(), &record);
         let errors = refusals.iter().map(Refusal::to_string).collect();
-        let result = RunResult { plan: None, errors, ..result };
+        let result = self.measurement.summarise(None, &record, errors);
         self.report(&result, &result.errors, Status::Failed)
     }
 

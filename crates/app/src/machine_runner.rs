@@ -6,6 +6,7 @@ use crate::live::LiveSinks;
 use crate::load::{check_profile, choices};
 use crate::measure::{Measurement, stop_sources};
 use cli::RunRequest;
+use host::Root;
 use model::facts::SystemFacts;
 use model::plan::{Plan, Preparation};
 use model::profile::Profile;
@@ -86,7 +87,8 @@ impl Runner for MachineRunner<'_> {
         let request = self.with(profile);
         let plan = self.plan(&request, &self.choices).map_err(|refusals| failed(&refusals))?;
         let mut observer = self.observer();
-        let prepared = run::prepare(&plan, stop_sources(self.signals, &Events::default()), &mut observer);
+        let prepared =
+            run::prepare(&plan, &Root::machine(), stop_sources(self.signals, &Events::default()), &mut observer);
         observer.finish();
         prepared.map_err(|reason| reason.map_or(RunFailure::Interrupted, |reason| RunFailure::Failed(vec![reason])))
     }

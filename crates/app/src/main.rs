@@ -6,7 +6,6 @@ mod console_observer;
 mod devices;
 mod events;
 mod interrupt;
-mod kernel_sampler;
 mod live;
 mod load;
 mod machine_runner;

@@ -2,25 +2,23 @@
 
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
-use crate::kernel_sampler::KernelSampler;
 use crate::live::{self, LiveSinks, LiveView, Naming};
 use cli::RunRequest;
 use host::Root;
 use model::block_device::BlockDevice;
-use model::environment::TargetEnvironment;
-use model::facts::{DiskFacts, Facts, FileIdentity, SystemFacts, TargetKind};
-use model::note::Note;
+use model::environment::{TargetEnvironment, device_names};
+use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
 use model::plan::Plan;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
+use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
-use run::event::{Events, StopSources, UsersOfFiles};
-use stats::Input;
+use run::Machine;
+use run::event::{Events, StopSources};
+use stats::{Input, RunContext};
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use sys::cpu_latency::LatencyHold;
 
 /// A request and what the machine is like.
 pub(crate) struct Measurement<'a> {
@@ -75,35 +73,32 @@ impl<'a> Measurement<'a> {
     ) -> (RunResult, Vec<String>) {
         self.sample_devices(plan);
         let environments = self.environments();
-        let profile = &self.request.profile;
-        let devices = devices(environments);
+        let (profile, options) = (&self.request.profile, &self.request.options);
         let naming = Naming {
             tool: &Tool::default(),
             command_line: &self.command_line,
-            labels: &self.request.options.labels,
+            labels: &options.labels,
             profile,
-            devices: devices.clone(),
+            devices: device_names(environments),
             interrupt: &signals.interrupted,
         };
-        let view = LiveView::begin(observer, plan, sinks, &naming);
-        let mut observer = KernelSampler::new(view, &self.machine, plan, profile.tracing, environments, devices);
-        let hold = self.request.options.hold_latency.then(LatencyHold::acquire);
-        let record = run::run(plan, stop_sources(signals, events), &mut observer);
-        let stream = observer.inner.finish();
+        let mut view = LiveView::begin(observer, plan, sinks, &naming);
+        let machine = Machine {
+            root: &self.machine,
+            environments,
+            counts_events: profile.tracing.is_some(),
+            holds_latency: options.hold_latency,
+        };
+        let mut record = run::run(plan, machine, stop_sources(signals, events), &mut view);
+        let stream = view.finish();
+        record.notes.extend(stream.as_ref().and_then(live::dropped));
         let mut errors = Vec::new();
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors: reasons } = &time_span.outcome {
                 errors.extend(reasons.iter().cloned());
             }
         }
-        let mut result = RunResult { target_environments: environments.clone(), ..self.summarise(plan, &record) };
-        observer.tell(&record, &mut result);
-        result.notes.extend(hold.as_ref().map(latency_note));
-        result.notes.extend(stream.as_ref().and_then(live::dropped));
-        stats::verdict::judge(&mut result);
-        if let Some(stated) = &self.request.options.expect {
-            stats::expect::judge(&mut result, stated);
-        }
+        let result = self.summarise(Some(plan), &record, Vec::new());
         if let Some(stream) = stream {
             live::end(stream, &result);
         }
@@ -134,43 +129,30 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// The result, with everything that is known beside the figures.
-    pub(crate) fn summarise(&self, plan: &Plan, record: &Record) -> RunResult {
-        let (profile, system) = (&self.request.profile, &self.facts.system);
-        let command_line = self.command_line.clone();
-        let result = stats::summarise(&Input { command_line, profile, system, plan, record });
-        RunResult {
-            labels: self.request.options.labels.clone(),
-            preset: self.request.options.preset.as_deref().cloned(),
+    /// The result; `errors`: why nothing was run.
+    pub(crate) fn summarise(&self, plan: Option<&Plan>, record: &Record, errors: Vec<String>) -> RunResult {
+        let options = &self.request.options;
+        let context = RunContext {
+            command_line: self.command_line.clone(),
+            labels: options.labels.clone(),
+            preset: options.preset.as_deref().cloned(),
+            stated: options.expect.as_deref().copied(),
             environment: Some(host::environment(&self.machine)),
-            targets: self.facts.targets.clone(),
+            targets: TargetsFound {
+                facts: self.facts.targets.clone(),
+                environments: plan.map(|_| self.environments().clone()).unwrap_or_default(),
+            },
             warnings: self.warnings.clone(),
-            ..result
-        }
-    }
-}
-
-/// What became of `--hold-latency`.
-fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
-    match hold {
-        Ok(_) => Note::CpuLatencyHeld,
-        Err(error) => Note::CpuLatencyNotHeld { reason: format!("{}: {error}", sys::cpu_latency::DOOR) },
+            errors,
+        };
+        let (profile, system) = (&self.request.profile, &self.facts.system);
+        stats::summarise(Input { context, profile, system, plan, record })
     }
 }
 
 /// What a run heeds.
 pub(crate) fn stop_sources<'a>(signals: &'a Signals, events: &'a Events) -> StopSources<'a> {
-    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events, users_of_files }
-}
-
-fn users_of_files(files: &[(PathBuf, FileIdentity)]) -> UsersOfFiles {
-    host::users_of_files(&Root::machine(), files)
-}
-
-/// The devices that the targets stand on, and those below, by the kernel's names.
-fn devices(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
-    let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(|device| device.walk());
-    devices.map(|device| device.name.clone()).collect()
+    StopSources { interrupt: &signals.interrupted, status_asked: &signals.status_asked, events }
 }
 
 /// What planning wants to know about the disks below each target.

@@ -16,7 +16,7 @@ use live::ticks::Ticks;
 use live::watch::Watch;
 use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use sinks::{Ended, MonitorSinks};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

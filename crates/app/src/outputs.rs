@@ -11,7 +11,7 @@ use cli::{Form, Outputs};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
 use place::Place;
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use sys::folder::Folder;
@@ -71,7 +71,7 @@ impl Destinations {
             OnStdout::Document(form) => document(form, result),
             OnStdout::PresetTable => {
                 let mut bytes = Vec::new();
-                report::preset::table(result, &mut bytes).map(|()| bytes)
+                render::preset::table(result, &mut bytes).map(|()| bytes)
             }
         };
         let printed = bytes.and_then(|bytes| crate::output::print(&bytes));
@@ -137,13 +137,13 @@ pub(crate) fn document(form: Form, result: &RunResult) -> io::Result<Vec<u8>> {
 /// Writes a result in one form.
 pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     match form {
-        Form::Text => report::text(result, out),
+        Form::Text => render::text(result, out),
         Form::Xml => {
             let profile = cli::write_profile(&result.profile, ResultFormat::Xml);
-            report::xml(result, &profile, out)
+            render::xml(result, &profile, out)
         }
-        Form::Json => report::json::write(result, out),
-        Form::Csv => report::csv(result, out),
+        Form::Json => render::json::write(result, out),
+        Form::Csv => render::csv(result, out),
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
         symlink(at("target"), at("soft")).unwrap();
         let protected = ["target", "to be made"].map(|name| Protected { path: at(name), role: "a target of this run" });
         for name in ["target", "hard", "soft", "./target", "to be made"] {
-            assert_eq!(refusal(&at(name), &protected), "it is a target of this run", "{name}");
+            assert_eq!(refusal(&at(name), &protected), "the file is a target of this run", "{name}");
         }
         assert!(OutputFile::check(&at("other"), ANY, &protected).is_ok());
     }

@@ -7,12 +7,12 @@ use crate::status::{Status, fail, printed};
 use crate::sweep::folder::Kind;
 use cli::Form;
 use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
+use model::device_interval::Recording;
 use model::result::{Measured, RunResult};
-use report::document::DocumentKind;
-use report::recording::Recording;
+use render::document::DocumentKind;
 use stats::{NAMED_PERCENTILES, NoPart, Part};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd report`.
@@ -22,7 +22,10 @@ pub(crate) fn report(command: &ReportCommand) -> Status {
             each(files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
         }
         ReportCommand::Look { files, part, slowest } => each(files, |result| look(result, part.as_ref(), *slowest)),
-        ReportCommand::Convert { file, output, form } => convert(file, output, *form),
+        ReportCommand::Convert { file, output, form } => {
+            convert(file, output, kind_of(*form), |result, out| write_document(*form, result, out))
+        }
+        ReportCommand::Metrics { file, output } => convert(file, output, DocumentKind::Metrics, render::open_metrics),
         ReportCommand::Picture { sources, output, form, monitor } => {
             picture::make(sources, output, form, monitor.as_deref())
         }
@@ -66,18 +69,17 @@ fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<V
         }
         if let Some(asked) = part {
             let part = part_of(measured, asked).map_err(|reason| reason.to_string())?;
-            report::part(number, &part, &mut text).map_err(|error| unwritten(&error))?;
+            render::part(number, &part, &mut text).map_err(|error| unwritten(&error))?;
         }
         if slowest {
             if measured.slowest.is_empty() {
-                return Err(
-                    "it has no list of slowest I/Os; only JSON results of runs with -D or -L have one".to_owned()
-                );
+                return Err("the result has no list of slowest I/Os; only JSON results of runs with -D or -L have one"
+                    .to_owned());
             }
             if part.is_some() {
                 text.push(b'\n');
             }
-            report::slowest(number, measured, &mut text).map_err(|error| unwritten(&error))?;
+            render::slowest(number, measured, &mut text).map_err(|error| unwritten(&error))?;
         }
     }
     if text.is_empty() { Err("nothing was measured".to_owned()) } else { Ok(text) }
@@ -91,12 +93,17 @@ fn part_of(measured: &Measured, asked: &PartAsked) -> Result<Part, NoPart> {
 }
 
 fn unwritten(error: &io::Error) -> String {
-    format!("it cannot be shown: {error}")
+    format!("the report cannot be created: {error}")
 }
 
-fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
+fn convert(
+    file: &Path,
+    output: &OutputAsked,
+    kind: DocumentKind,
+    write: impl FnOnce(&RunResult, &mut dyn Write) -> io::Result<()>,
+) -> Status {
     let source = [Protected { path: file.to_owned(), role: "the result being read" }];
-    let place = match output_file(output, kind_of(form), &source) {
+    let place = match output_file(output, kind, &source) {
         Ok(place) => place,
         Err(status) => return status,
     };
@@ -111,7 +118,7 @@ fn convert(file: &Path, output: &OutputAsked, form: Form) -> Status {
             file.display()
         ));
     }
-    match place.write(|out| write_document(form, &result, out)) {
+    match place.write(|out| write(&result, out)) {
         Ok(()) => Status::Done,
         Err(error) => fail(&format!("cannot write '{}': {error}", output.path.display())),
     }
@@ -149,14 +156,14 @@ pub(crate) enum Document {
 /// Reads a result or a recording of the monitor, in one go: a pipe gives its bytes only once. The error is a sentence.
 pub(crate) fn read_document(file: &Path) -> Result<Document, String> {
     let bytes = contents(file)?;
-    if report::recording::is_recording(&bytes) {
+    if import::recording::is_recording(&bytes) {
         return recording_in(file, &bytes).map(Box::new).map(Document::Recording);
     }
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
     let result = if is_json {
-        report::json::read(&bytes).map_err(|error| error.to_string())
+        import::json::read(&bytes).map_err(|error| error.to_string())
     } else {
-        report::read(&bytes).map_err(|error| error.to_string())
+        import::read(&bytes).map_err(|error| error.to_string())
     };
     result.map(Box::new).map(Document::Run).map_err(|reason| format!("'{}': {reason}", file.display()))
 }
@@ -167,12 +174,12 @@ pub(crate) fn read_recording(file: &Path) -> Result<Recording, String> {
 }
 
 fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
-    report::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
+    import::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
 }
 
 /// Reads at most one byte more than the limit.
 fn contents(file: &Path) -> Result<Vec<u8>, String> {
-    let limit = report::json::BYTES_MAX as u64 + 1;
+    let limit = import::json::BYTES_MAX as u64 + 1;
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {
         io::stdin().lock().take(limit).read_to_end(&mut bytes)

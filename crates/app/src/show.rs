@@ -35,8 +35,8 @@ pub(crate) fn system(format: ResultFormat) -> Status {
     let system = host::system(&Root::machine());
     let mut text = Vec::new();
     let result = match format {
-        ResultFormat::Text => report::system_text(&system, started_at, &mut text),
-        ResultFormat::Xml => report::system_xml(&system, started_at, &mut text),
+        ResultFormat::Text => render::system_text(&system, started_at, &mut text),
+        ResultFormat::Xml => render::system_xml(&system, started_at, &mut text),
     };
     printed(result.and_then(|()| print(&text)), Status::Done)
 }
@@ -62,7 +62,7 @@ pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status 
         }
         ResultFormat::Text => {
             let system = host::system(&Root::machine());
-            report::profile_text(&invocation.command_line(), &request.profile, &system, &mut text)
+            render::profile_text(&invocation.command_line(), &request.profile, &system, &mut text)
         }
     };
     printed(result.and_then(|()| print(&text)), Status::Done)

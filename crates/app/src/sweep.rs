@@ -277,7 +277,7 @@ fn announce(
         (_, Some(most)) => format!("up to {most} % of the I/Os are writes"),
     };
     let made =
-        if bytes == 0 { "none to create targets".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
+        if bytes == 0 { "no targets to create".to_owned() } else { format!("{} to create targets", Bytes(bytes)) };
     say(&format!("data to write: {made}; {load}"));
     say(&format!("results: {}", folder.path().display()));
 }
@@ -294,8 +294,8 @@ fn length(time: Duration) -> String {
 fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, is_strict_and_invalid: bool) -> Status {
     let mut text = Vec::new();
     let summary = match folder.kind() {
-        Kind::Sweep => report::sweep::summary(sweep, &mut text),
-        Kind::Repeat => report::repeat::summary(sweep, &mut text),
+        Kind::Sweep => render::sweep::summary(sweep, &mut text),
+        Kind::Repeat => render::repeat::summary(sweep, &mut text),
     };
     let written = summary.and_then(|()| print(&text));
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
@@ -356,8 +356,8 @@ impl SweepObserver for SweepRecorder<'_> {
         let planned = &self.request.points[visit.point];
         let mut line = Vec::new();
         let made = match self.folder.kind() {
-            Kind::Sweep => report::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
-            Kind::Repeat => report::repeat::line(visit, &mut line),
+            Kind::Sweep => render::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
+            Kind::Repeat => render::repeat::line(visit, &mut line),
         };
         made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
         self.folder.save(sweep)

@@ -213,7 +213,7 @@ fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
     let (image, device) = or_skip!(with_ext4(&place, "used.img"));
     let before = Snapshot::of(&image).checksum;
     let run = with_list(&image.display().to_string(), "022", &device.path);
-    run.expect_status(3).expect_stderr(&["ext4", "applies to empty disks only"]);
+    run.expect_status(3).expect_stderr(&["ext4", "allows writes only to empty disks"]);
     assert_eq!(Snapshot::of(&image).checksum, before);
 }
 

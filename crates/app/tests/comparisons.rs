@@ -25,11 +25,11 @@ fn results_are_compared_and_limits_are_heeded() {
     run.expect_status(0).expect_stdout(&["IOPS", "+0.0 %", "mean ms", "p99.9 ms", "a single run shows only"]);
     assert!(!run.stdout.contains("better") && !run.stdout.contains("worse"), "{}", run.stdout);
     let run = place.diskspd("compare a.json slow.json --fail-if iops<-3% --fail-if mean>+5%").run();
-    run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%' holds"]);
+    run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%': condition met"]);
     assert!(!run.stderr.contains("mean"), "{}", run.stderr);
     place.diskspd("compare slow.json a.json --fail-if iops<-3%").run().expect_status(0).expect_stdout(&["better"]);
     let run = place.diskspd("compare a.json slow.json --with slow.json slow.json --fail-if iops<-3%").run();
-    run.expect_status(6).expect_stderr(&["--fail-if 'iops<-3%' cannot be judged: -29.3 % may be chance"]);
+    run.expect_status(6).expect_stderr(&["--fail-if 'iops<-3%' cannot be judged: a change of -29.3 % may be chance"]);
     place
         .diskspd("compare a.json a.json --fail-if ipos<-3%")
         .run()

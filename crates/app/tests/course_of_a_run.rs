@@ -107,7 +107,7 @@ fn what_is_not_kept_cannot_be_asked_for() {
     place.diskspd("-d1 -W0 -b4K -D --json r.json a.dat").run().expect_status(0);
     for (words, status, expected) in [
         ("plain.json --from 0", 1, "the result has no latencies over time"),
-        ("plain.json --slowest", 1, "it has no list of slowest I/Os"),
+        ("plain.json --slowest", 1, "the result has no list of slowest I/Os"),
         ("r.json --from 1s", 1, "the selected range is outside the measurement, which lasted 1 s"),
         ("r.json --to 1001ms", 1, "the selected range is outside the measurement, which lasted 1 s"),
         ("r.json --from 1s --to 1s", 3, "--to must be later than --from"),

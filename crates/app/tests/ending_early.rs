@@ -86,13 +86,13 @@ fn files_that_the_run_made_are_deleted_and_others_stay() {
     assert!(!place.path("ours.dat").exists() && theirs.exists());
     let (text, said) = (&finished.stdout, &finished.stderr);
     assert!(said.contains("deleted ") && said.contains("ours.dat"), "{said}");
-    assert!(text.contains("theirs.dat' is not deleted (--delete-after): it existed before"), "{text}");
+    assert!(text.contains("theirs.dat' is not deleted (--delete-after): the file existed before"), "{text}");
     assert!(text.contains("'/dev/zero' is not deleted (--delete-after): it is a device"), "{text}");
 
     // Without -c nothing was made.
     run(&place, "-W0 -d1").expect_status(0);
     let read = place.diskspd("-W0 -d1 -b4K --delete-after").arg(place.path("t.dat")).run();
-    assert!(place.path("t.dat").exists() && read.stdout.contains("this run did not create it with -c"));
+    assert!(place.path("t.dat").exists() && read.stdout.contains("this run did not create the file with -c"));
     // Reused is as good as made.
     run(&place, "-W0 -d1 --delete-after").expect_status(0);
     assert!(!place.path("t.dat").exists());

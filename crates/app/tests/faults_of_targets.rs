@@ -81,6 +81,33 @@ fn a_target_that_hangs_does_not_hang_the_run() {
     }
 }
 
+// Shows faults: A target is slow for the depth
+#[test]
+fn a_queue_that_takes_long_to_drain_is_waited_for() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    faulty.slow_down_all(Duration::from_secs(4));
+    let run = place.diskspd("-d1 -W0 -b4K -r -o8").arg(&faulty.file).run();
+    run.expect_status(0).expect_stdout(&["NOTE: the 8 I/Os outstanding at the end took "]);
+    assert!(!run.stdout.contains("had not completed") && !run.stdout.contains("lost-ios"), "{run}");
+}
+
+// Shows faults: A target hangs, and the run is interrupted
+#[test]
+fn ctrl_c_ends_the_wait_for_a_target_that_hangs() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "faulty"));
+    let mut run = place.diskspd("-d600 -W0 -b4K -o4 -v").arg(&faulty.file).start();
+    run.wait_for_stderr("starting measurements");
+    run.wait_until("some I/O", |_| faulty.answered() > 100);
+    faulty.hold();
+    run.wait_until("an I/O to hang", |_| faulty.held() > 0);
+    run.interrupt();
+    run.wait_for_stdout("outstanding at the end had not completed");
+    faulty.release();
+    run.finish().expect_status(0);
+}
+
 // Shows faults: A target hangs, and there are more timespans
 #[test]
 fn no_timespan_begins_while_ios_of_the_one_before_hang() {

@@ -159,8 +159,8 @@ fn what_lines_cannot_go_to_is_refused_before_anything_is_made() {
     place.file("target.dat", &[1; 8192]);
     or_skip!(made_fifo(&place.path("fifo")));
     for (to, expected) in [
-        ("target.dat", "it is a target of this run"),
-        ("r.json", "it is a result file of this run"),
+        ("target.dat", "the file is a target of this run"),
+        ("r.json", "the file is a result file of this run"),
         ("missing/live.jsonl", "the directory 'missing'"),
         ("fd:77", "fd:77': Bad file descriptor"),
     ] {

@@ -261,7 +261,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
         run.wait_for_stderr("starting measurements");
         let writer = fs::OpenOptions::new().write(true).open(&path).expect("opens");
         run.interrupt();
-        run.finish().expect_stderr(&["t.dat", "is still marked as open for writing", "has it open for writing"]);
+        run.finish().expect_stderr(&["t.dat", "is still marked as open for writing", "has the file open for writing"]);
         drop(writer);
         place.refused("-w100 -b4K", &path, &["is still active or was killed", "--overwrite"]);
     }
@@ -341,7 +341,7 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     let (run, event) = waiting("b.dat");
     let holder = Holder::open(&place, &path);
     let process = format!("process {}", holder.id());
-    go(run, &event).expect_status(1).expect_stderr(&["b.dat", "was opened while the run waited", &process]);
+    go(run, &event).expect_status(1).expect_stderr(&["b.dat", "while the run waited for its start event", &process]);
     assert_eq!(Snapshot::of(&path).checksum, before.checksum);
     drop(holder);
     // Replaced.

@@ -159,7 +159,7 @@ fn what_cannot_be_watched_is_refused() {
             &["unknown counter 'Temperature'", "\\PhysicalDisk(*)\\Disk Reads/sec\n"],
         ),
         ("all -o /dev/null", &["ERROR: --output '/dev/null': it is in /dev"]),
-        ("all -o a --record ./a", &["--record './a': it is the --output file"]),
+        ("all -o a --record ./a", &["--record './a': the file is the --output file"]),
         ("all --interval=1ms", &["the interval must be at least 100ms"]),
     ] {
         let run = place.diskspd("monitor").args(words).run();

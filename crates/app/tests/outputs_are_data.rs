@@ -6,14 +6,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use testkit::{Finished, Mounted, Snapshot, Workplace, or_skip, workplace};
 
 /// `DiskSpd`'s own report, as it prints it on Windows.
-const WINDOWS_TEXT: &[u8] = include_bytes!("../../report/tests/data/01-basic_mix.txt");
-const WINDOWS_XML: &[u8] = include_bytes!("../../report/tests/data/01-basic_mix.xml");
+const WINDOWS_TEXT: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.txt");
+const WINDOWS_XML: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.xml");
 
 /// Short runs.
 const RUN: &str = "-d1 -W0 -b4K";
 
 /// Every way to write a document, with the words before the name and behind it. It needs `a.dat` and `r.json`.
-const OUTPUTS: [(&str, &str, &str); 17] = [
+const OUTPUTS: [(&str, &str, &str); 18] = [
     ("json", "-d1 -W0 -b4K --json", "a.dat"),
     ("xml", "-d1 -W0 -b4K --xml", "a.dat"),
     ("text", "-d1 -W0 -b4K --text", "a.dat"),
@@ -23,6 +23,7 @@ const OUTPUTS: [(&str, &str, &str); 17] = [
     ("report.xml", "report r.json --output", ""),
     ("report.txt", "report r.json --output", ""),
     ("report.csv", "report r.json --output", ""),
+    ("report.prom", "report r.json --output", ""),
     ("report.html", "report r.json --output", ""),
     ("report.svg", "report r.json --output", ""),
     ("report.png", "report r.json --output", ""),
@@ -86,7 +87,7 @@ fn other_peoples_files_are_refused_by_every_output() {
     for output in outputs() {
         for content in [&vec![0xa5; 65_536][..], b"notes\n", b"{}", WINDOWS_TEXT, WINDOWS_XML, &[0; 4096]] {
             place.file(output.0, content);
-            expect_refused(&place, output, "", &["it exists and is not ", "--replace-output"]);
+            expect_refused(&place, output, "", &["the existing file is not ", "--replace-output"]);
         }
     }
 }
@@ -149,7 +150,7 @@ fn documents_of_another_kind_are_refused() {
                 &place,
                 *output,
                 "",
-                &["it exists and is ", " written by diskspd, not ", "--replace-output"],
+                &["the existing file is ", " written by diskspd, not ", "--replace-output"],
             );
         }
     }
@@ -157,7 +158,12 @@ fn documents_of_another_kind_are_refused() {
         place.file(name, &contents[content]);
     }
     fs::copy(place.path("check.json"), place.path("json")).expect("our folder");
-    expect_refused(&place, OUTPUTS[0], "", &["it exists and is a check report written by diskspd, not a JSON result"]);
+    expect_refused(
+        &place,
+        OUTPUTS[0],
+        "",
+        &["the existing file is a check report written by diskspd, not a JSON result"],
+    );
     fs::copy(place.path("live.jsonl"), place.path("json")).expect("our folder");
     expect_refused(&place, OUTPUTS[0], "", &["is a live stream"]);
 }
@@ -205,7 +211,7 @@ fn a_text_without_a_line_of_ours_is_ours_as_long_as_nobody_changes_it() {
     let mut changed = place.content("t.txt");
     changed[20] = b'!';
     fs::write(place.path("t.txt"), changed).expect("our file");
-    convert().expect_status(3).expect_stderr(&["it exists and is not a text report written by diskspd"]);
+    convert().expect_status(3).expect_stderr(&["the existing file is not a text report written by diskspd"]);
 }
 
 #[test]
@@ -254,12 +260,12 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
     for option in ["--json", "--xml", "--text", "--csv", "--live-json"] {
         for name in ["a.dat", "./a.dat", "hard", "soft"] {
             let run = place.diskspd("-d1 --replace-output").args(option).arg(name).arg("a.dat").run();
-            run.expect_status(3).expect_stderr(&[option, name, "it is a target of this run"]);
+            run.expect_status(3).expect_stderr(&[option, name, "the file is a target of this run"]);
         }
         let run = place.diskspd("-d1 -c1M --replace-output").args(option).args("other/new.dat folder/new.dat").run();
-        run.expect_status(3).expect_stderr(&["it is a target of this run"]);
+        run.expect_status(3).expect_stderr(&["the file is a target of this run"]);
         let run = place.diskspd("-d1 --replace-output").args(option).args("hard r.json").run();
-        run.expect_status(3).expect_stderr(&["it is a target file created by diskspd"]);
+        run.expect_status(3).expect_stderr(&["the file is a target created by diskspd"]);
         let run = place.diskspd("-d1 -w1 -Z4K,r.json --replace-output").args(option).args("r.json a.dat").run();
         run.expect_status(3).expect_stderr(&["the file with write data"]);
     }
@@ -272,12 +278,12 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
     place.file("p.xml", profile.as_bytes());
     for option in ["--xml", "--live-json"] {
         let run = place.diskspd("--replace-output -Xp.xml").args(option).arg("p.xml").run();
-        run.expect_status(3).expect_stderr(&["it is the profile of this run"]);
+        run.expect_status(3).expect_stderr(&["the file is the profile of this run"]);
     }
     let preset = place.diskspd("preset show sql-log --toml").run().stdout;
     place.file("p.toml", preset.as_bytes());
     let run = place.diskspd("preset run ./p.toml --replace-output --json p.toml -d1 a.dat").run();
-    run.expect_status(3).expect_stderr(&["it is the preset of this run"]);
+    run.expect_status(3).expect_stderr(&["the file is the preset of this run"]);
     assert_eq!(place.content("p.toml"), preset.as_bytes());
 }
 
@@ -296,12 +302,12 @@ fn bind_mounts_are_seen_through() {
     {
         for option in ["--json", "--live-json"] {
             let run = place.diskspd("--replace-output").args(option).arg(output).args(words).run();
-            run.expect_status(3).expect_stderr(&[output, "it is a target of this run"]);
+            run.expect_status(3).expect_stderr(&[output, "the file is a target of this run"]);
         }
     }
     for (words, reason) in [
         ("--json folder/r --xml other/r", "already used by --xml"),
-        ("--json folder/r --live-json other/r", "it is a result file of this run"),
+        ("--json folder/r --live-json other/r", "the file is a result file of this run"),
     ] {
         let run = place.diskspd("-d1").args(words).arg("a.dat").run();
         run.expect_status(3).expect_stderr(&[reason]);
@@ -348,7 +354,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
         let run = place.diskspd(words).arg("").args(load).run();
         run.expect_status(3).expect_stderr(&["ERROR: --dir '': a file name is missing"]);
         let run = place.diskspd(words).arg(".").args(load).run();
-        run.expect_status(3).expect_stderr(&["--dir '.': it is not empty", "--replace-output"]);
+        run.expect_status(3).expect_stderr(&["--dir '.': the directory is not empty", "--replace-output"]);
     }
     assert_eq!(entries(&place), 2);
     fs::create_dir(place.path("s")).expect("our folder");

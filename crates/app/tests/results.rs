@@ -55,6 +55,9 @@ fn a_run_is_written_in_every_form_at_once() {
         place.diskspd(&format!("report r.json --output {again}")).run().expect_status(0);
         assert_eq!(place.content(&again), place.content(name), "{name}");
     }
+    let text = place.diskspd("report r.txt").run();
+    text.expect_status(1)
+        .expect_stderr(&["a text report of diskspd for Linux", "use the JSON or XML result of the run"]);
     let files = fs::read_dir(place.folder()).expect("our folder").count();
     assert_eq!(files, 9, "one target, four results twice, and nothing else");
 }
@@ -74,6 +77,34 @@ fn stdout_carries_the_one_document_asked_for() {
     assert!(run.stdout.starts_with("scope,timespan,"), "{}", run.stdout);
     let run = place.diskspd("--json - --csv - new.dat -c1M").run();
     run.expect_status(3).expect_stderr(&["'--json -' already uses stdout"]);
+}
+
+#[test]
+fn metrics_have_the_figures_of_the_summary() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -w30 -o4 -L --json r.json a.dat").run().expect_status(0);
+    place.diskspd("report r.json --output r.prom").run().expect_status(0);
+    let metrics = String::from_utf8(place.content("r.prom")).expect("text");
+    let sample = |name: &str| -> f64 {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no sample {name} in {metrics}"))
+    };
+    let summary = &document(&place, "r.json")["time_spans"][0]["summary"];
+    let near = |sample: f64, figure: &Value, unit: f64| {
+        let figure = figure.as_f64().expect("a figure") * unit;
+        assert!((sample - figure).abs() <= figure * 1e-9, "{sample} {figure}");
+    };
+    for direction in ["read", "write", "total"] {
+        let labels = format!("time_span=\"1\",direction=\"{direction}\"");
+        near(sample(&format!("diskspd_result_iops{{{labels}}}")), &summary[direction]["iops"], 1.0);
+        let p99 = format!("diskspd_result_io_latency_quantile_seconds{{{labels},quantile=\"0.99\"}}");
+        near(sample(&p99), &summary[direction]["p99_ns"], 1e-9);
+    }
+    let rows = &document(&place, "r.json")["time_spans"][0]["measured"]["rows"];
+    let labels = "time_span=\"1\",target=\"a.dat\",direction=\"read\"";
+    let reads = &rows[0]["figures"]["read"]["ios"];
+    near(sample(&format!("diskspd_result_ios{{{labels}}}")), reads, 1.0);
+    near(sample(&format!("diskspd_result_io_latency_seconds_count{{{labels}}}")), reads, 1.0);
 }
 
 // Shows switches: -R(text|xml)
@@ -121,10 +152,10 @@ fn a_file_that_cannot_be_is_refused_before_anything_is_touched() {
     fs::create_dir(place.path("folder")).expect("our folder");
     place.tool("mkfifo").arg("fifo").run().expect_status(0);
     for (name, reason) in [
-        ("a.dat", "it is a target of this run"),
-        ("link", "it is a target of this run"),
-        ("hard", "it is a target of this run"),
-        ("new.dat", "it is a target of this run"),
+        ("a.dat", "the file is a target of this run"),
+        ("link", "the file is a target of this run"),
+        ("hard", "the file is a target of this run"),
+        ("new.dat", "the file is a target of this run"),
         ("source.bin", "the file with write data"),
         ("folder", "it is a directory"),
         ("fifo", "it is a FIFO"),
@@ -152,7 +183,7 @@ fn a_profile_is_not_replaced_by_its_results() {
     let shown = place.diskspd("-d1 -W0 -Rpxml a.dat").run();
     place.file("p.xml", shown.stdout.as_bytes());
     let run = place.diskspd("-Xp.xml --xml p.xml").run();
-    run.expect_status(3).expect_stderr(&["--xml 'p.xml': it is the profile of this run"]);
+    run.expect_status(3).expect_stderr(&["--xml 'p.xml': the file is the profile of this run"]);
     assert_eq!(place.content("p.xml"), shown.stdout.as_bytes());
 }
 
@@ -197,7 +228,7 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
     run.expect_status(1);
     assert_eq!(run.stdout, format!("==> r.json <==\n{text}\n==> r.json <==\n{text}"));
     let run = place.diskspd("report r.json --output r.json").run();
-    run.expect_status(3).expect_stderr(&["it is the result being read"]);
+    run.expect_status(3).expect_stderr(&["the file is the result being read"]);
 }
 
 #[test]

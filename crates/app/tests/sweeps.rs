@@ -96,9 +96,13 @@ fn what_was_stopped_goes_on_and_a_changed_sweep_does_not() {
     );
 
     place.file("d/sweep.json", hurried.replace("diskspd 0", "diskspd 99").as_bytes());
-    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["it was started with diskspd 99"]);
+    place
+        .diskspd("sweep --resume d")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["the earlier runs were made with diskspd 99"]);
     place.file("d/sweep.json", hurried.replace("--vary=o=1,2,3", "--vary=o=1,2,4").as_bytes());
-    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["its points do not match"]);
+    place.diskspd("sweep --resume d").run().expect_status(3).expect_stderr(&["the stored points do not match"]);
     place
         .diskspd("sweep --vary o=1 --dir d -- a.dat")
         .run()
@@ -158,7 +162,7 @@ fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
     run.expect_status(0).expect_stderr(&["2MiB to create targets"]);
     let when = made(&place);
     let run = place.diskspd("sweep --vary o=1,2 --dir f -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
-    run.expect_status(0).expect_stderr(&["none to create targets; the load writes nothing"]);
+    run.expect_status(0).expect_stderr(&["no targets to create; the load writes nothing"]);
     assert_eq!(made(&place), when, "what stands is not made again");
 }
 
@@ -214,7 +218,7 @@ fn rounds_go_on_until_they_are_steady_and_say_what_they_are_not() {
     let words = "repeat --steady --runs 12 --dir s -- -c1M -d1 -b4K -r --rate=2000 --engine=null a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&[
-        "steady state, SNIA-style: rounds ",
+        "steady state by the SNIA criteria: rounds ",
         "deviation from the SNIA specification: the device was not purged",
         "the targets are files",
     ]);

@@ -7,12 +7,12 @@ fn a_value_apart_from_its_option_is_refused() {
     let place = workplace!();
     place.made("f", "-c64K");
     for (words, expected) in [
-        ("-d 1 f", "'-d 1': write -d1, without a blank"),
-        ("-b 8K f", "'-b 8K': write -b8K, without a blank"),
-        ("-t 4 f", "'-t 4': write -t4, without a blank"),
-        ("-w 50 f", "'-w 50': write -w50, without a blank"),
-        ("-r 4K f", "'-r 4K': write -r4K, without a blank"),
-        ("-c 1.5G f", "'-c 1.5G': write -c1.5G, without a blank"),
+        ("-d 1 f", "'-d 1': write -d1, without a space"),
+        ("-b 8K f", "'-b 8K': write -b8K, without a space"),
+        ("-t 4 f", "'-t 4': write -t4, without a space"),
+        ("-w 50 f", "'-w 50': write -w50, without a space"),
+        ("-r 4K f", "'-r 4K': write -r4K, without a space"),
+        ("-c 1.5G f", "'-c 1.5G': write -c1.5G, without a space"),
     ] {
         let run = place.diskspd(words).run();
         run.expect_status(3).expect_stderr(&[expected]);
@@ -126,7 +126,7 @@ fn on_a_terminal_errors_come_last() {
     let narrow = format!("stty cols 40; exec {program} -d 1 f");
     let run = place.tool(&script).args("-qec").arg(narrow).arg("/dev/null").run();
     assert!(run.stdout.lines().all(|line| line.trim_end().chars().count() <= 40), "{run}");
-    assert!(run.stdout.contains("write -d1, without a\r\nblank between"), "{run}");
+    assert!(run.stdout.contains("write -d1, without a\r\nspace between"), "{run}");
     // Scripts get the report that they know.
     let run = place.diskspd("-d1 -W0 nowhere").run();
     run.expect_status(1).expect_stdout(&["Command Line:"]).expect_stderr(&["ERROR: 'nowhere'"]);

@@ -25,8 +25,8 @@ impl ExitStatus {
         ("3", "The command line, the profile or a target was refused; nothing was changed."),
         (
             "4",
-            "The answer is no: the results are invalid (--strict), changed by more than the limit (compare --fail-if), \
-             or a check failed (check).",
+            "The results are invalid (--strict), a metric changed by more than the limit (compare --fail-if), or a \
+             check failed (check).",
         ),
         ("6", "The results cannot tell whether the limit is exceeded (compare --fail-if)."),
         ("129, 130, 143", "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured."),

@@ -167,10 +167,10 @@ pub fn facts(row: &OptionRow) -> Vec<(&'static str, String)> {
         Scope::Target => "every target",
     };
     let repeat = match row.repeat {
-        Repeat::Harmless => "has no further effect",
-        Repeat::LastWins => "the last value counts",
-        Repeat::Accumulates => "adds up",
-        Repeat::Error => "is an error",
+        Repeat::Harmless => "no further effect",
+        Repeat::LastWins => "the last value is used",
+        Repeat::Accumulates => "the values are combined",
+        Repeat::Error => "refused",
     };
     let since = match row.since {
         Since::DiskSpd(version) => format!("DiskSpd {version}"),

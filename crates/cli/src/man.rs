@@ -9,8 +9,8 @@ use roff::{Roff, bold, italic, roman};
 /// What it reads of its environment.
 const VARIABLES: [(&str, &str); 3] = [
     ("DISKSPD_OVERWRITE", "1 does the same as --overwrite, for scripts that cannot be changed."),
-    ("NO_COLOR", "If not empty, output is not coloured."),
-    ("TERM", "If dumb, the live progress line is not shown."),
+    ("NO_COLOR", "If set to any text, output has no colours."),
+    ("TERM", "If set to dumb, the live progress line is not shown."),
 ];
 
 /// Files with a meaning of their own.

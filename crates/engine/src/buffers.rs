@@ -30,7 +30,7 @@ impl Region {
     ///
     /// If the operation reads, or leaves its region.
     pub(crate) fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
-        assert!(op.write, "only what is written is filled");
+        assert!(op.write, "only writes are filled with data");
         let Self::Own(mapping) = self else { return false };
         mapping.fill(op.region_offset, u64::from(op.length), fill);
         true

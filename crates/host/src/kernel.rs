@@ -21,6 +21,18 @@ pub(crate) fn release(root: &Root) -> String {
     root.word("/proc/sys/kernel/osrelease").unwrap_or_default()
 }
 
+/// True if the kernel keeps time with the processor's time stamp counter, and the processor promises it a
+/// constant rate.
+pub fn trusts_tsc(root: &Root) -> bool {
+    let source = root.word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    if source.as_deref() != Some("tsc") {
+        return false;
+    }
+    let processors = root.text("/proc/cpuinfo").unwrap_or_default();
+    let flags = processors.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    ["constant_tsc", "nonstop_tsc"].iter().all(|wanted| flags.split_ascii_whitespace().any(|flag| flag == *wanted))
+}
+
 /// True if limits on locked memory do not bind this process. Capabilities in a user namespace of
 /// its own do not count: the kernel asks for those of the first one.
 pub(crate) fn locks_any_memory(root: &Root) -> bool {

@@ -22,6 +22,11 @@ pub(crate) fn read(root: &Root, lock_limit_bytes: Option<u64>) -> Memory {
     }
 }
 
+/// The default size of huge pages; `None` = there are none.
+pub fn huge_page_bytes(root: &Root) -> Option<u64> {
+    labelled_kib(&root.text("/proc/meminfo")?, "Hugepagesize")
+}
+
 fn available_bytes(root: &Root) -> Option<u64> {
     let meminfo = root.text("/proc/meminfo")?;
     // Kernels before 3.14 and some emulations of /proc have no MemAvailable.

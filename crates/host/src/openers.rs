@@ -38,7 +38,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         return Openers::None;
     }
     let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else {
-        return Openers::NoneFoundInProc { reason: "its device and inode numbers cannot be read".to_owned() };
+        return Openers::NoneFoundInProc { reason: "the file's device and inode numbers cannot be read".to_owned() };
     };
     let mut found = search(root, &[(path.to_owned(), identity)], &[]);
     let mut who = found.users.remove(&identity).unwrap_or_default();
@@ -52,7 +52,7 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
         Ok(WriteLease::Granted) => Openers::None,
         Err(error) => Openers::NoneFoundInProc { reason: no_lease(&error, &found) },
         Ok(_) if by_ourselves => Openers::NoneFoundInProc {
-            reason: "this process has it open twice, so the kernel's lease check cannot work".to_owned(),
+            reason: "this process has the file open twice, so the kernel's lease check cannot work".to_owned(),
         },
         // Who was there may have left since, or is about to: an indexer, or the kernel itself, which
         // keeps files of a ring open until some time after its process has ended.

@@ -154,7 +154,7 @@ fn regular(root: &Root, file_systems: &mut FileSystems<'_>, path: &Path, questio
         Ok((file, metadata, state, stat))
     };
     let (file, metadata, state, stat) = match looked() {
-        Ok((_, metadata, ..)) if !metadata.is_file() => return inaccessible("it was replaced during the check"),
+        Ok((_, metadata, ..)) if !metadata.is_file() => return inaccessible("the file was replaced during the check"),
         Ok(looked) => looked,
         Err(error) => return inaccessible(error.to_string()),
     };
@@ -208,7 +208,7 @@ fn look_for_owners(
     if facts.file_system.is_pseudo {
         let name = &facts.file_system.name;
         facts.origin = Origin::Foreign { evidence: format!("it is on {name}, a pseudo file system without storage") };
-        facts.openers = Openers::NoneFoundInProc { reason: format!("it is on {name}, so it was not checked") };
+        facts.openers = Openers::NoneFoundInProc { reason: format!("files on {name} are not checked") };
         facts.not_writable = Some(format!("it is on {name}, a pseudo file system without storage"));
         return;
     }

@@ -146,7 +146,7 @@ fn this_process_itself_is_no_stranger() {
     }
     let _open = File::open(&subject.path).expect("opens");
     let Openers::NoneFoundInProc { reason } = openers(&subject.path) else { panic!("not told apart") };
-    assert!(reason.contains("this process has it open"), "{reason}");
+    assert!(reason.contains("this process has the file open"), "{reason}");
 }
 
 #[test]

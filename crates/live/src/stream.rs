@@ -81,7 +81,7 @@ impl Stream {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
             Err(RecvTimeoutError::Timeout) => Some("the reader did not read the remaining lines in time".to_owned()),
-            Err(RecvTimeoutError::Disconnected) => Some("its writer thread ended unexpectedly".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => Some("the writer thread ended unexpectedly".to_owned()),
         };
         StreamEnd { dropped_lines: self.dropped_lines, reason }
     }

@@ -31,7 +31,7 @@ pub struct BlockDevice {
     pub size_bytes: Option<u64>,
     /// True if its medium can be taken out.
     pub removable: Option<bool>,
-    /// True if the kernel refuses writes to it.
+    /// True if the kernel refuses writes to the device.
     pub read_only: Option<bool>,
     /// Which piece of hardware it is.
     pub identity: Identity,

@@ -1,7 +1,7 @@
 //! The course of a measurement in results.
 
+use crate::figures::LatencyFigures;
 use crate::packed_counts::PackedCounts;
-use crate::result::LatencyFigures;
 use serde::{Deserialize, Serialize};
 
 /// What all threads did to all targets in equal parts of the measurement, in order, empty parts included. A
@@ -29,22 +29,24 @@ pub struct SeriesCounts {
     pub latency_sum_ns: Vec<u64>,
 }
 
-/// What all threads did to all targets in one part of the measurement, with its latencies. Sections follow
-/// each other without gaps, from the start of the measurement to its end.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What all threads did to all targets in one part of the measurement. Sections follow each other without
+/// gaps, from its start to its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Section {
     /// Where it begins, in nanoseconds since the start of the measurement.
     pub start_ns: u64,
     /// Where it ends.
     pub end_ns: u64,
-    /// Reads that completed in it, if there were any.
+    /// Reads that completed in it; null = there were none.
     pub read: Option<SectionFigures>,
-    /// Writes that completed in it, if there were any.
+    /// Writes that completed in it; null = there were none.
     pub write: Option<SectionFigures>,
 }
 
 /// Reads or writes of a section.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionFigures {
     /// How many.
     pub ios: u64,
@@ -52,6 +54,7 @@ pub struct SectionFigures {
     pub bytes: u64,
     /// Moments and extremes of their latencies.
     pub latency: LatencyFigures,
-    /// Their latencies by coarse bucket (`hot::buckets::coarse`).
+    // By coarse bucket (`hot::buckets::coarse`).
+    /// All of their latencies.
     pub histogram: PackedCounts,
 }

@@ -1,7 +1,7 @@
 //! What must be known about a block device before anything is written to it.
 
 use crate::block_device::DeviceKind;
-use crate::facts::FileIdentity;
+use crate::file_identity::FileIdentity;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

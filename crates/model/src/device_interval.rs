@@ -173,3 +173,14 @@ pub struct WatchEnd {
     /// Intervals that could not be read in time; what they held is in the one after them.
     pub missed_count: u64,
 }
+
+/// What a monitor kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Its first line.
+    pub begin: WatchBegin,
+    /// What it saw, in order.
+    pub intervals: Vec<DeviceInterval>,
+    /// Its last line; `None` if it was cut off.
+    pub end: Option<WatchEnd>,
+}

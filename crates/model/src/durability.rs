@@ -29,13 +29,16 @@ impl Durability {
     /// As a clause about writes.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::NotVolatile => "the kernel treats its cache as off or non-volatile (write through)",
+            Self::NotVolatile => "the kernel treats the device's cache as off or non-volatile (write through)",
             Self::Fua => "writes used FUA",
             Self::FuaAndFlushes => "some writes were followed by a cache flush, the others used FUA",
-            Self::FlushPerWrite => "its cache was flushed for each write",
+            Self::FlushPerWrite => "the device's cache was flushed for each write",
             Self::SharedFlushes => "one cache flush covered several writes",
-            Self::SeveralFlushesPerWrite => "its cache was flushed more than once per write",
-            Self::Nothing => "the writes are not durable: its cache is volatile (write back) and was not flushed",
+            Self::SeveralFlushesPerWrite => "the device's cache was flushed more than once per write",
+            Self::Nothing => {
+                "the writes are not durable: the device's cache is volatile (write back) and was not \
+                              flushed"
+            }
         }
     }
 }

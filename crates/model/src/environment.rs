@@ -5,6 +5,7 @@
 
 use crate::block_device::{BlockDevice, DeviceNumber};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The system, as far as [`crate::facts::SystemFacts`] does not say it already.
@@ -137,6 +138,12 @@ pub struct TargetEnvironment {
     pub mount: Option<MountedFileSystem>,
     /// Where its data goes.
     pub backing: Backing,
+}
+
+/// The devices that targets stand on, and those below, by the kernel's names.
+pub fn device_names(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
+    let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(BlockDevice::walk);
+    devices.map(|device| device.name.clone()).collect()
 }
 
 impl TargetEnvironment {

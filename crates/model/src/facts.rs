@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
+pub use crate::file_identity::FileIdentity;
+
 /// All facts about this machine that planning and reports need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -227,16 +229,6 @@ pub struct UnwrittenPart {
     pub length_bytes: u64,
     /// How much of it is unwritten: all, but for the last one of a list that would have been too long.
     pub unwritten_bytes: u64,
-}
-
-/// Which file it is, whatever its name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FileIdentity {
-    /// Device number.
-    pub device: u64,
-    /// Inode number.
-    pub inode: u64,
 }
 
 /// A file and its content at a moment: what must still be the same just before the first write.

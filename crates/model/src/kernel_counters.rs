@@ -34,6 +34,16 @@ pub struct KernelCounters {
     pub machine: Option<MachineCounters>,
 }
 
+/// The kernel's counters at the two ends of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelCountersAround {
+    /// When it began.
+    pub before: KernelCounters,
+    /// When it ended.
+    pub after: KernelCounters,
+}
+
 impl KernelCounters {
     /// What was counted since `before`; devices that one of the two lacks are left out. What is no
     /// count is that of now.

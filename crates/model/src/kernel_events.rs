@@ -161,3 +161,54 @@ pub struct LevelFigures {
     /// making of a request to its completion. `None` without I/O.
     pub latency_mean_ns: Option<f64>,
 }
+
+/// In documents: `DiskSpd`'s names where it has the same event.
+impl EventKind {
+    /// The title of the class in the text report.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::DiskIo => "Disk I/O",
+            Self::MemoryPageFaults => "Memory Page Faults",
+            Self::MemoryHardFaults => "Memory Hard Faults",
+            Self::Network => "Network",
+            Self::Process => "Process",
+            Self::Thread => "Thread",
+        }
+    }
+
+    /// The XML element of the class; `None` for the one whose counters have no parent element.
+    pub const fn element(self) -> Option<&'static str> {
+        match self {
+            Self::DiskIo => Some("DiskIO"),
+            Self::MemoryPageFaults => Some("MemoryPageFaults"),
+            Self::MemoryHardFaults => None,
+            Self::Network => Some("Network"),
+            Self::Process => Some("Process"),
+            Self::Thread => Some("Thread"),
+        }
+    }
+}
+
+/// The same of counters.
+impl KernelEvent {
+    /// The name of the counter in the text report, and its XML element.
+    pub const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Read => ("Read", "Read"),
+            Self::Write => ("Write", "Write"),
+            Self::HardPageFault => ("Hard page fault", "HardPageFault"),
+            Self::SoftPageFault => ("Soft page fault", "SoftPageFault"),
+            Self::OwnHardPageFault => ("Hard page fault of diskspd", "OwnHardPageFault"),
+            Self::OwnSoftPageFault => ("Soft page fault of diskspd", "OwnSoftPageFault"),
+            Self::Accept => ("Accept", "Accept"),
+            Self::Connect => ("Connect", "Connect"),
+            Self::Retransmit => ("Retransmit", "Retransmit"),
+            Self::TcpSend => ("TCP/IP Send", "TCPIPSend"),
+            Self::TcpReceive => ("TCP/IP Receive", "TCPIPReceive"),
+            Self::UdpSend => ("UDP/IP Send", "UDPIPSend"),
+            Self::UdpReceive => ("UDP/IP Receive", "UDPIPReceive"),
+            Self::Start => ("Start", "Start"),
+            Self::End => ("End", "End"),
+        }
+    }
+}

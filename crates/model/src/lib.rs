@@ -3,8 +3,8 @@
 //! ([`result`]).
 //!
 //! Pure data, and the validation of what needs no machine ([`validate`]). This crate does no I/O,
-//! reads no clock and no environment, and knows no file format; everything else may import it and
-//! it imports nothing of ours.
+//! reads no clock and no environment, and knows no file format but how serde writes its types; everything
+//! else may import it and it imports nothing of ours.
 
 pub mod affinity;
 pub mod block_device;
@@ -15,13 +15,19 @@ pub mod device_fault;
 pub mod device_guard;
 pub mod device_interval;
 pub mod durability;
+pub mod end_after;
+pub mod engine_kind;
 pub mod environment;
 pub mod expectation;
 pub mod facts;
+pub mod figures;
+pub mod file_identity;
 pub mod headline;
+mod histogram;
 pub mod kernel_counters;
 pub mod kernel_events;
 pub mod kernel_message;
+pub mod label;
 pub mod limit;
 pub mod limits;
 pub mod live;
@@ -42,6 +48,8 @@ pub mod series;
 pub mod slow_io;
 pub mod steady_state;
 pub mod sweep;
+pub mod tally;
+pub mod targets_found;
 pub mod topology;
 pub mod units;
 pub mod validate;

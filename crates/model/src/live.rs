@@ -4,6 +4,15 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// What `schema` says in the first line of a stream.
+pub const LIVE_SCHEMA: &str = "diskspd-live";
+
+/// Version of the streams that are written.
+pub const LIVE_SCHEMA_VERSION: u32 = 2;
+
+/// What marked streams of version 1 instead, in the field `form`.
+pub const LIVE_FORM_1: &str = "diskspd-live/1";
+
 /// How a run is shown while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveOptions {

@@ -80,12 +80,13 @@ impl fmt::Display for Unfit {
             ),
             Self::Copied => f.write_str("its mark belongs to another file, so this file is a copy"),
             Self::Open => f.write_str(
-                "a diskspd run that wrote to it is still active or was killed, so later changes cannot be detected",
+                "a diskspd run that wrote to the file is still active or was killed, so later changes cannot be \
+                 detected",
             ),
             Self::Resized { size_bytes } => {
-                write!(f, "it has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
+                write!(f, "the file has been resized (from {size_bytes} bytes) since diskspd last wrote to it")
             }
-            Self::Changed => f.write_str("another program has written to it since diskspd did"),
+            Self::Changed => f.write_str("another program has written to the file since diskspd did"),
         }
     }
 }

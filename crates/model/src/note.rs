@@ -2,10 +2,29 @@
 
 use crate::device_fault::DeviceFault;
 use crate::durability::Durability;
-use crate::profile::EndAfter;
-use serde::{Deserialize, Serialize};
+use crate::end_after::EndAfter;
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
+
+/// A note: its name in `note`, then what belongs to it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Note"))]
+pub(crate) struct Remark<'a> {
+    /// What the note says, as reports print it.
+    #[cfg_attr(feature = "schema", serde(default))]
+    message: String,
+    #[serde(flatten)]
+    note: Cow<'a, Note>,
+}
+
+/// Notes in documents, each with what it says; for `#[serde(serialize_with)]`.
+pub(crate) fn with_messages<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
+    let remark = |note| Remark { message: Note::to_string(note), note: Cow::Borrowed(note) };
+    serializer.collect_seq(notes.iter().map(remark))
+}
 
 /// A fact about a run that is not an error; shown by every renderer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +139,15 @@ pub enum Note {
     IosNeverReturned {
         /// How many.
         count: u64,
+    },
+    /// I/Os that were outstanding at the end took long to complete: the queue was deep for the target.
+    QueueDrainedLate {
+        /// How long they were waited for, in nanoseconds.
+        drain_ns: u64,
+        /// I/Os outstanding at the end.
+        outstanding: u64,
+        /// I/Os that had not completed when the wait ended; they are not counted.
+        left: u64,
     },
     /// The run ended early because a limit on its I/O was reached.
     EndedByLimit {
@@ -304,6 +332,7 @@ impl fmt::Display for Note {
             Self::IosNeverReturned { count } => {
                 write!(f, "{count} I/Os had not completed when the run ended; they are not counted")
             }
+            Self::QueueDrainedLate { drain_ns, outstanding, left } => drained_late(f, *drain_ns, *outstanding, *left),
             Self::EndedByLimit { limits } => write!(f, "the run ended early because a limit was reached ({limits})"),
             Self::StartsDelayedByDepth { delayed, started, depth } => starts_delayed(f, *delayed, *started, *depth),
             Self::StartsNotMade { backlog, intended } => starts_not_made(f, *backlog, *intended),
@@ -403,6 +432,18 @@ fn starts_delayed(f: &mut fmt::Formatter<'_>, delayed: u64, started: u64, depth:
         "{delayed} of {started} I/Os could not start on time because all {depth} requests (-o) were outstanding: \
          response times include this wait"
     )
+}
+
+fn drained_late(f: &mut fmt::Formatter<'_>, drain_ns: u64, outstanding: u64, left: u64) -> fmt::Result {
+    let s = drain_ns as f64 / 1e9;
+    match left {
+        0 => write!(f, "the {outstanding} I/Os outstanding at the end took {s:.1} s to complete; they are not counted"),
+        _ => write!(
+            f,
+            "{left} of the {outstanding} I/Os outstanding at the end had not completed {s:.1} s later; they are not \
+             counted"
+        ),
+    }
 }
 
 fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> fmt::Result {

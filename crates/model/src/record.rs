@@ -2,11 +2,15 @@
 //!
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
+use crate::kernel_counters::KernelCountersAround;
+use crate::kernel_message::KernelMessage;
 use crate::note::Note;
 use crate::series::{SectionRecord, SeriesRecord};
 use crate::slow_io::SlowIo;
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
+
+pub use crate::tally::Tally;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +19,10 @@ pub struct Record {
     pub started_at: UnixTime,
     /// One per timespan of the profile, those that were not run included.
     pub time_spans: Vec<TimeSpanRecord>,
+    /// What the kernel logged meanwhile, by `CLOCK_MONOTONIC`.
+    pub kernel_messages: Vec<KernelMessage>,
+    /// Notes on the whole run.
+    pub notes: Vec<Note>,
 }
 
 /// One timespan.
@@ -34,6 +42,10 @@ pub struct TimeSpanRecord {
     pub series: SeriesRecord,
     /// Latency histograms of equal parts: the intervals of `-D`, or twentieths with `-L`; else none.
     pub sections: Vec<SectionRecord>,
+    /// The kernel's own counters around the measurement; `None` if it did not begin.
+    pub kernel_counters: Option<KernelCountersAround>,
+    /// When the first of these were read, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub counted_from_ns: u64,
     /// Notes for the user.
     pub notes: Vec<Note>,
 }
@@ -106,39 +118,6 @@ pub struct DirectionRecord {
     /// Latency buckets that are not empty, ascending: index (`hot::buckets`) and count. Empty
     /// without `-L`.
     pub buckets: Vec<(u32, u64)>,
-}
-
-/// Count and moments of latencies. Without `-L` and `-D` only the count is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
-    /// Number of I/Os.
-    pub count: u64,
-    /// Sum of latencies in nanoseconds.
-    pub sum_ns: u128,
-    /// Sum of squared latencies in square nanoseconds.
-    pub sum_squares_ns2: f64,
-    /// Smallest latency in nanoseconds; meaningless if `count` is 0.
-    pub min_ns: u64,
-    /// Largest.
-    pub max_ns: u64,
-}
-
-impl Tally {
-    /// Adds another tally.
-    pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.sum_squares_ns2 += other.sum_squares_ns2;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-    }
 }
 
 /// One interval of one row.
@@ -222,4 +201,35 @@ pub struct CpuTimes {
     pub idle: u64,
     /// Steal time.
     pub steal: u64,
+}
+
+impl CpuTimes {
+    /// What was spent between two readings; CPUs that were not there in both are left out. A counter
+    /// that went backwards (iowait may) counts as standing still.
+    pub fn spent(before: &[Self], after: &[Self]) -> Vec<Self> {
+        let spent = |after: &Self| {
+            let before = before.iter().find(|before| before.cpu == after.cpu)?;
+            Some(Self {
+                cpu: after.cpu,
+                user: after.user.saturating_sub(before.user),
+                kernel: after.kernel.saturating_sub(before.kernel),
+                idle: after.idle.saturating_sub(before.idle),
+                steal: after.steal.saturating_sub(before.steal),
+            })
+        };
+        after.iter().filter_map(spent).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_never_go_below_zero() {
+        let before = [CpuTimes { cpu: 0, user: 5, kernel: 5, idle: 50, steal: 0 }];
+        let after =
+            [CpuTimes { cpu: 0, user: 8, kernel: 5, idle: 40, steal: 1 }, CpuTimes { cpu: 1, ..CpuTimes::default() }];
+        assert_eq!(CpuTimes::spent(&before, &after), [CpuTimes { cpu: 0, user: 3, kernel: 0, idle: 0, steal: 1 }]);
+    }
 }

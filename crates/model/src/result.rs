@@ -1,14 +1,15 @@
 //! What a run means: every figure that any report shows.
 //!
-//! Made by `stats` from a record; renderers print it and compute nothing.
+//! Made by `stats` from a record; renderers print it and compute nothing. These types are the JSON result, too:
+//! their fields, in this order, are its keys, and their comments the descriptions in its schema.
 
 use crate::affinity::AffinityEntry;
 use crate::confidence::{FigureSteadiness, HalfWidths};
 use crate::course::{Section, Series};
-use crate::environment::{Environment, TargetEnvironment};
+use crate::environment::Environment;
 use crate::expectation::Expectation;
-use crate::facts::{SystemFacts, TargetFacts};
-use crate::kernel_counters::KernelCounters;
+use crate::facts::SystemFacts;
+use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
 use crate::kernel_message::KernelMessage;
 use crate::note::Note;
@@ -17,47 +18,68 @@ use crate::preset::PresetRun;
 use crate::profile::{Profile, RateProcess};
 use crate::record::WaitCounts;
 use crate::slow_io::SlowIo;
+use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;
 use crate::verdict::Verdict;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A whole run.
-#[derive(Clone, Debug, Default, PartialEq)]
+pub use crate::figures::{
+    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile, Summary,
+};
+
+/// What `schema` says in every JSON result.
+pub const RESULT_SCHEMA: &str = "diskspd-result";
+
+/// Version of the JSON results that are written, and the newest that is read. Fields may be added to
+/// it; one that is renamed, removed or given another meaning makes a new version.
+pub const RESULT_SCHEMA_VERSION: u32 = 2;
+
+/// Everything about one run: what was asked for, on which machine, what was decided, and what was
+/// measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Result"))]
 pub struct RunResult {
     /// The program that measured.
     pub tool: Tool,
     /// The command line, arguments joined by single blanks, program name first.
     pub command_line: String,
-    /// `--label`: name and value, in the order given.
+    /// What `--label` gave, in that order.
+    #[serde(with = "crate::label")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::label::Label>"))]
     pub labels: Vec<(String, String)>,
-    /// The preset that the profile was made from, if it was one.
+    /// The preset that the profile was made from; null = none.
+    #[serde(default)]
     pub preset: Option<PresetRun>,
+    /// When the first timespan was about to start, in nanoseconds since 1970-01-01 00:00:00 UTC;
+    /// null = unknown.
+    #[serde(rename = "started_at_unix_ns")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i128>"))]
+    pub started_at: UnixTime,
     /// What was asked for.
     pub profile: Profile,
     /// The machine.
     pub system: SystemFacts,
-    /// More about it, if it was looked at.
+    /// More about the machine; null = it was not looked at.
     pub environment: Option<Environment>,
-    /// What stood at each distinct target path before the run, if it was looked at.
-    pub targets: BTreeMap<PathBuf, TargetFacts>,
-    /// What each target stands on, if it was looked at.
-    pub target_environments: BTreeMap<PathBuf, TargetEnvironment>,
-    /// What was decided; `None` if the run was refused, and in results of other programs.
+    /// What stood at each distinct target path before the run.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::targets_found::TargetFound<'_>>"))]
+    pub targets: TargetsFound,
+    /// What was decided before anything was done; null = unknown, or the run was refused.
     pub plan: Option<Plan>,
-    /// When the first timespan was about to start.
-    pub started_at: UnixTime,
-    /// One per timespan of the profile.
+    /// One per timespan of the profile, those that were not run included.
     pub time_spans: Vec<TimeSpanResult>,
-    /// Sums over the measured timespans; `None` if there is but one, and it was not measured.
+    /// Sums over the measured timespans; null = there is but one, and it was not measured.
     pub totals: Option<Totals>,
-    /// Notes of the plan; those of a timespan are with it.
+    /// What must be known beside the figures, about the whole run.
+    #[serde(serialize_with = "crate::note::with_messages")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
     pub notes: Vec<Note>,
-    /// What was warned of before the run: sentences without a prefix.
+    /// What was warned of before the run.
     pub warnings: Vec<String>,
-    /// Why nothing was run; those of a timespan are with it.
+    /// Why nothing was run.
     pub errors: Vec<String>,
 }
 
@@ -107,28 +129,38 @@ pub struct Implementation {
 }
 
 /// One timespan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSpanResult {
     /// How it ended.
     pub outcome: Ending,
-    /// Errors that ended it.
+    /// Errors that ended it, one message each.
     pub errors: Vec<String>,
-    /// What the user should know.
+    /// What must be known beside the figures.
+    #[serde(serialize_with = "crate::note::with_messages")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
     pub notes: Vec<Note>,
-    /// The engine of each target's threads, in target order: what the profile echo prints.
+    /// The engine of each target's threads, in target order.
     pub engines: Vec<EngineKind>,
-    /// Alignment of each I/O buffer in bytes; 0 = system default.
+    /// Alignment of each I/O buffer in bytes; 0 = the system's default.
     pub buffer_separation_bytes: u64,
-    /// The figures; `None` if the test was interrupted before the measurements began.
+    /// The figures that are asked for most; null = it ended before the measurements began.
+    #[serde(default)]
+    pub summary: Option<Directions<Summary>>,
+    /// All figures; null = it ended before the measurements began.
     pub measured: Option<Measured>,
-    /// The kernel's own counters around the measurement, if they were read.
+    /// The kernel's own counters around the measurement; null = they were not read.
     pub kernel_counters: Option<KernelCountersAround>,
-    /// What they amount to, if it was asked for (`-e`).
+    /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
+    #[serde(default)]
     pub kernel_events: Option<KernelEvents>,
-    /// Whether the figures are what they claim to be; `None` without figures, and in results of other
-    /// programs.
+    /// Whether the figures are what they claim to be; null = there are none, or another program
+    /// measured.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::verdict::WrittenVerdict<'_>>"))]
     pub verdict: Option<Verdict>,
-    /// How near it came to what was said of the storage (`--expect`).
+    /// How near it came to what was said of the storage (`--expect`); null = nothing was said.
+    #[serde(default)]
     pub expectation: Option<Expectation>,
 }
 
@@ -148,94 +180,79 @@ pub enum Ending {
     Failed,
 }
 
-/// The kernel's counters at the two ends of a measurement.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct KernelCountersAround {
-    /// When it began.
-    pub before: KernelCounters,
-    /// When it ended.
-    pub after: KernelCounters,
-}
-
 /// The figures of a timespan.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// Measured time in nanoseconds.
     pub elapsed_ns: u64,
     /// True if an error or a stop ended it before its planned time.
     pub is_partial: bool,
+    /// True if latencies were measured (`-L` or `-D`).
+    pub is_latency_run: bool,
     /// `-F`, or the number of threads.
     pub thread_count: u32,
-    /// `-O`, if it was in effect.
+    /// `-O`; null = it was not in effect.
     pub request_count: Option<u32>,
-    /// Where the threads ran; `None` with `-n`.
+    /// Where the threads ran, in thread order; null = anywhere (`-n`).
     pub effective_affinity: Option<Vec<AffinityEntry>>,
-    /// P-cores and E-cores used, if both were.
+    /// P-cores and E-cores used; null = not both were.
     pub mixed_cores: Option<MixedCores>,
-    /// One per online CPU, ascending.
+    /// Usage of each online CPU, ascending.
     pub cpus: Vec<CpuUsage>,
-    /// Mean of each column over the CPUs.
+    /// Mean over the CPUs; its `cpu` means nothing.
     pub cpu_average: CpuUsage,
-    /// Effective distributions in order of their ranges, each once.
+    /// Effective distributions, each once, and who used them.
     pub distributions: Vec<DistributionUse>,
     /// One per thread and target.
     pub rows: Vec<Row>,
     /// All rows together.
     pub total: Directions<Figures>,
-    /// The interval series of all rows together (`-D`).
+    /// The interval series of all rows together; empty without `-D`.
     pub intervals: Vec<Directions<IntervalFigures>>,
-    /// One per distinct path in target order, if there is more than one path. Only with `-L`.
-    pub target_latencies: Vec<(PathBuf, Directions<Option<LatencyDistribution>>)>,
-    /// All targets together. Only with `-L`.
+    /// Latencies of each distinct path in target order, if there are several; empty without `-L`.
+    pub target_latencies: Vec<TargetLatencies>,
+    /// Latencies of all targets together; null without `-L`.
     pub total_latency: Option<Directions<Option<LatencyDistribution>>>,
-    /// Submissions per thread; `None` = unknown, in results of other programs and in texts and XML without `-u`.
+    /// System calls that submitted I/Os; null if read from a text or XML without `-u`.
     pub submissions: Option<Submissions>,
-    /// Wait statistics per thread (`-vs`).
+    /// How each thread waited; empty without `-vs`.
     pub waits: Vec<ThreadWaits>,
-    /// True if `-L` or `-D` was in effect.
-    pub is_latency_run: bool,
-    /// What decided when I/Os started; `None` = unknown, in results of other programs.
+    /// What decided when I/Os started; null = unknown.
+    #[serde(default)]
     pub load_loop: Option<LoadLoop>,
-    /// 95 % confidence intervals. `None` = unknown; of a direction: it has no I/Os, or the series has fewer
-    /// than ten whole cells.
+    /// Flushes; null = there were to be none (`--fdatasync-every`).
+    #[serde(default)]
+    pub flushes: Option<FlushFigures>,
+    /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
+    /// the series has fewer than ten whole cells.
+    #[serde(default)]
     pub confidence: Option<Directions<Option<HalfWidths>>>,
     /// Whether the figures were the same all the time.
+    #[serde(default)]
     pub steadiness: FigureSteadiness,
-    /// Counts over time.
+    /// Counts of every 100 ms, all threads and targets together; of wider parts in long runs.
+    #[serde(default)]
     pub series: Series,
-    /// Latency histograms over time (`-D` or `-L`).
+    /// Latencies of each interval (`-D`), or of each twentieth of the measurement (`-L`), all threads and
+    /// targets together; empty without both.
+    #[serde(default)]
     pub sections: Vec<Section>,
-    /// The slowest I/Os (`-D` or `-L`), the slowest first.
+    /// The slowest I/Os, at most 100, the slowest first; empty without `-L` and `-D`.
+    #[serde(default)]
     pub slowest: Vec<SlowIo>,
-    /// What the kernel logged within a second of these, in its order.
+    /// What the kernel logged while one of these was under way, or within a second of that, in its order; at
+    /// most 100.
+    #[serde(default)]
     pub kernel_messages: Vec<KernelMessage>,
-    /// What flushes took (`--fdatasync-every`).
-    pub flushes: Option<FlushFigures>,
-}
-
-/// Flushes, which are neither reads nor writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FlushFigures {
-    /// A thread flushed after so many writes.
-    pub after_writes: u32,
-    /// Flushes that ended while measuring, of all threads.
-    pub count: u64,
-    /// The same per second.
-    pub per_s: f64,
-    /// What they took; null = there were none.
-    pub latency: Option<LatencyFigures>,
-    /// Median in nanoseconds; null = there were none.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile in nanoseconds; null = there were none.
-    pub p99_ns: Option<u64>,
 }
 
 /// What decides when I/Os start.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum LoadLoop {
-    /// Completions: while the target does not answer, nothing is asked of it.
+    /// Completions.
     Closed {
         /// I/Os outstanding at most, all threads together.
         depth: u32,
@@ -245,7 +262,8 @@ pub enum LoadLoop {
 }
 
 /// What became of the intended I/Os of an open loop.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenLoop {
     /// I/Os outstanding at most, all threads together.
     pub depth: u32,
@@ -263,21 +281,20 @@ pub struct OpenLoop {
     pub lateness_mean_ns: f64,
     /// Longest such time, in nanoseconds.
     pub lateness_max_ns: u64,
-    /// Times from intended start to completion of the I/Os that completed while measuring.
+    /// Times from intended start to completion; null = there were no such I/Os.
     pub response_time: Directions<Option<LatencyDistribution>>,
 }
 
-/// One value for reads, one for writes, one for both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Latencies of one target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "DirectionsOf{T}"))]
-pub struct Directions<T> {
-    /// Reads.
-    pub read: T,
-    /// Writes.
-    pub write: T,
-    /// Both.
-    pub total: T,
+pub struct TargetLatencies {
+    /// The target's path.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// By direction; null = there were no such I/Os.
+    pub latency: Directions<Option<LatencyDistribution>>,
 }
 
 /// Usage of one CPU in percent of the measured time.
@@ -307,128 +324,79 @@ pub struct MixedCores {
 }
 
 /// An effective distribution and who used it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionUse {
-    /// The list.
+    /// The distribution.
     pub distribution: EffectiveDistribution,
-    /// Paths in byte order, each with its threads, ascending.
-    pub users: Vec<(PathBuf, Vec<u32>)>,
+    /// Paths in byte order, each with its threads.
+    pub users: Vec<DistributionUser>,
+}
+
+/// Threads that used a distribution on one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DistributionUser {
+    /// The target's path.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// Thread numbers, ascending.
+    pub threads: Vec<u32>,
 }
 
 /// What one thread did to one target.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Thread number.
     pub thread: u32,
     /// Index of the target in the timespan.
     pub target: usize,
     /// Its path.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
     /// Size of the whole target in bytes.
     pub target_size_bytes: u64,
     /// The figures.
     pub figures: Directions<Figures>,
-    /// Interval series (`-D`), one entry per interval that counts, empty ones included.
+    // Buckets as in `LatencyDistribution`.
+    /// Histogram of the latencies of reads (`-L`).
+    #[serde(rename = "read_latency_histogram", with = "crate::histogram")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::histogram::Histogram"))]
+    pub read_buckets: Vec<(u32, u64)>,
+    /// Histogram of the latencies of writes (`-L`).
+    #[serde(rename = "write_latency_histogram", with = "crate::histogram")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::histogram::Histogram"))]
+    pub write_buckets: Vec<(u32, u64)>,
+    /// Interval series, one entry per interval that counts, empty ones included; empty without
+    /// `-D`.
     pub intervals: Vec<Directions<IntervalFigures>>,
-    /// Its effective distribution, if one was used: index into [`Measured::distributions`].
+    /// Index into `distributions`; null = none was used.
     pub distribution: Option<usize>,
-    /// Its latencies (`-L`): buckets that are not empty, ascending, as in [`LatencyDistribution`].
-    pub latency_buckets: RowBuckets,
 }
 
-/// Latency buckets of one row: index (`hot::buckets`) and count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowBuckets {
-    /// Of reads.
-    pub read: Vec<(u32, u64)>,
-    /// Of writes.
-    pub write: Vec<(u32, u64)>,
-}
-
-/// The cells of one table row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// System calls that submitted I/Os while measuring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Figures {
-    /// Bytes transferred.
-    pub bytes: u64,
-    /// I/Os completed.
-    pub ios: u64,
-    /// Bytes per second.
-    pub bytes_per_s: f64,
-    /// I/Os per second.
-    pub iops: f64,
-    /// Latency, if it was measured and there were I/Os.
-    pub latency: Option<LatencyFigures>,
-    /// Standard deviation of the I/Os per second over the intervals (`-D`).
-    pub iops_std_dev: Option<f64>,
-}
-
-/// Latency in a few numbers, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LatencyFigures {
-    /// Arithmetic mean.
-    pub mean_ns: f64,
-    /// Population standard deviation.
-    pub std_dev_ns: f64,
-    /// Smallest; `None` = unknown, in results of other programs.
-    pub min_ns: Option<u64>,
-    /// Largest; `None` = unknown, in results of other programs.
-    pub max_ns: Option<u64>,
-}
-
-/// One interval of a series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct IntervalFigures {
-    /// I/Os completed in it.
-    pub ios: u64,
-    /// I/Os per second in it.
-    pub iops: f64,
-    /// Their latency.
-    pub latency: Option<LatencyFigures>,
-}
-
-/// Latencies of many I/Os.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LatencyDistribution {
-    /// Number of I/Os.
-    pub count: u64,
-    /// Moments and extremes.
-    pub figures: LatencyFigures,
-    /// Every percentile that a report may show: the 108 of the XML result, ascending.
-    pub percentiles: Vec<Percentile>,
-    /// Number of distinct values that were kept.
-    pub distinct_values: u64,
-    /// The buckets themselves: index (`hot::buckets`) and count. Empty in results of other
-    /// programs, which do not give them.
-    pub buckets: Vec<(u32, u64)>,
-}
-
-impl LatencyDistribution {
-    /// The percentile of a rank in parts per billion, in nanoseconds, if it is one of those kept.
-    pub fn at(&self, rank_ppb: u64) -> Option<u64> {
-        self.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|percentile| percentile.value_ns)
-    }
-}
-
-/// A percentile and its value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Percentile {
-    /// Rank in parts per billion: `500_000_000` is the median.
-    pub rank_ppb: u64,
-    /// Upper edge of the bucket that holds it, clipped to the extremes, in nanoseconds.
-    pub value_ns: u64,
-}
-
-/// Submissions while measuring.
-#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Submissions {
-    /// Thread number, count, count per second.
-    pub threads: Vec<(u32, u64, f64)>,
-    /// All threads per second.
+    /// One per thread.
+    pub threads: Vec<ThreadSubmissions>,
+    /// All threads, per second.
     pub total_per_s: f64,
+}
+
+/// Submissions of one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadSubmissions {
+    /// Thread number.
+    pub thread: u32,
+    /// How many.
+    pub count: u64,
+    /// Per second.
+    pub per_s: f64,
 }
 
 /// How a thread waited.
@@ -441,28 +409,6 @@ pub struct ThreadWaits {
     pub throttled: bool,
     /// The counters.
     pub counts: WaitCounts,
-}
-
-/// The figures of a direction that are asked for most, without levels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Summary {
-    /// I/Os per second.
-    pub iops: f64,
-    /// Bytes per second.
-    pub bytes_per_s: f64,
-    /// Mean latency in nanoseconds; `None` if it was not measured. Percentiles need `-L`.
-    pub mean_ns: Option<f64>,
-    /// Median latency.
-    pub p50_ns: Option<u64>,
-    /// 90th percentile.
-    pub p90_ns: Option<u64>,
-    /// 99th percentile.
-    pub p99_ns: Option<u64>,
-    /// 99.9th percentile.
-    pub p999_ns: Option<u64>,
-    /// Longest latency.
-    pub max_ns: Option<u64>,
 }
 
 /// Sums over timespans.

@@ -1,7 +1,7 @@
 //! The course of a measurement: counts of short cells, and latency histograms of longer sections.
 
 use crate::packed_counts::PackedCounts;
-use crate::record::Tally;
+use crate::tally::Tally;
 
 /// What all threads did to all targets in equal parts of the measurement, in order, empty parts included.
 /// A last part that was not reached whole is left out.

@@ -1,6 +1,6 @@
 //! Quantities with their unit in the type.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A number of bytes: a size, a length or an offset.
@@ -77,6 +77,18 @@ pub struct UnixTime(pub i128);
 impl UnixTime {
     /// Placeholder for an unknown time, which results of old versions lack. Not a valid calendar date.
     pub const UNKNOWN: Self = Self(i128::MIN);
+}
+
+impl Serialize for UnixTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Some(self.0).filter(|_| *self != Self::UNKNOWN).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for UnixTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Self::UNKNOWN, Self))
+    }
 }
 
 #[cfg(test)]

@@ -103,7 +103,10 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
         report.error("-n and -a cannot be used together: -n leaves threads unbound, -a pins them");
     }
     if span.near_device && (affinity.disabled || !affinity.listed.is_empty()) {
-        report.error("--near-device cannot be used with -n or with CPUs listed by -a: it chooses the CPUs");
+        report.error(
+            "--near-device cannot be used with -n or with CPUs listed by -a: --near-device chooses the CPUs \
+                      itself",
+        );
     }
 }
 
@@ -152,7 +155,7 @@ fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
     }
     let has_bursts = |target: &Target| target.burst_ios.unwrap_or(0) > 0 || target.think_time_ms.unwrap_or(0) > 0;
     if span.targets.iter().any(has_bursts) {
-        report.error("--rate and bursts (-i, -j) cannot be used together: both set when I/Os start");
+        report.error("--rate and bursts (-i, -j) cannot be used together: both determine when I/Os start");
     }
     if span.is_pool_with_requests() {
         report.error("--rate cannot be used with -O (outstanding I/Os per thread); use -o instead");

@@ -2,13 +2,13 @@
 //!
 //! Made by `stats` from a result; the rules and their names are listed in docs/verdict.md.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// What was found, the gravest first. Without findings nothing was seen that would make the
 /// figures wrong.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Verdict {
     /// Each rule's at most once for each target or device.
     pub findings: Vec<Finding>,
@@ -18,6 +18,65 @@ impl Verdict {
     /// The gravest of the findings; `None` if there are none.
     pub fn severity(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// How far the figures can be trusted.
+    pub fn level(&self) -> Level {
+        match self.severity() {
+            None => Level::Ok,
+            Some(Severity::Note) => Level::Note,
+            Some(Severity::Warn) => Level::Warn,
+            Some(Severity::Invalid) => Level::Invalid,
+        }
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WrittenVerdict { level: self.level(), findings: Cow::Borrowed(&self.findings) }.serialize(serializer)
+    }
+}
+
+/// A verdict.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Verdict"))]
+pub(crate) struct WrittenVerdict<'a> {
+    /// That of the most severe finding.
+    #[cfg_attr(feature = "schema", serde(default))]
+    level: Level,
+    /// The most severe first.
+    findings: Cow<'a, [Finding]>,
+}
+
+/// How far the figures can be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// There are no findings.
+    #[default]
+    Ok,
+    /// Notes only.
+    Note,
+    /// A warning.
+    Warn,
+    /// The figures are invalid.
+    Invalid,
+}
+
+impl Level {
+    /// All, the best first.
+    pub const ALL: [Self; 4] = [Self::Ok, Self::Note, Self::Warn, Self::Invalid];
+
+    /// The word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warn => "warn",
+            Self::Invalid => "invalid",
+        }
     }
 }
 

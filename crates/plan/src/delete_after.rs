@@ -26,9 +26,9 @@ fn reason_to_stay(path: &Path, files: &Files<'_>) -> Option<&'static str> {
     match &files.facts().targets.get(path)?.kind {
         TargetKind::Block(_) | TargetKind::Character(_) => Some("it is a device"),
         TargetKind::Regular(file) if matches!(file.origin, Origin::Foreign { .. } | Origin::Empty) => {
-            Some("it existed before this run and was not created by diskspd")
+            Some("the file existed before this run and was not created by diskspd")
         }
-        _ if !files.makes(path) => Some("this run did not create it with -c"),
+        _ if !files.makes(path) => Some("this run did not create the file with -c"),
         _ => None,
     }
 }

@@ -86,8 +86,8 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     let mut reasons = guard.users.clone();
     match &guard.claim {
         Claim::Busy if reasons.is_empty() => reasons.push(
-            "exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a \
-             process not visible from here"
+            "exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process \
+             not visible from here"
                 .to_owned(),
         ),
         Claim::Granted | Claim::Busy => {}
@@ -136,7 +136,10 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
         remarks.push(format!("{wrong} is a kernel name, which can change"));
     }
     match &guard.scratch {
-        Scratch::Listed => remarks.push(format!("{SCRATCH_LIST} lists it, but that applies to empty disks only")),
+        Scratch::Listed => remarks.push(format!(
+            "{SCRATCH_LIST} lists it, but the list allows writes only to empty \
+                                                 disks"
+        )),
         Scratch::Untrusted { reason } => remarks.push(reason.clone()),
         Scratch::NotListed => {}
     }
@@ -160,7 +163,7 @@ fn flag(identity: &str) -> String {
 fn content(content: &DeviceContent) -> String {
     match content {
         DeviceContent::NotAsked => "not checked".to_owned(),
-        DeviceContent::Unknown { reason } => format!("unknown, as it could not be read ({reason})"),
+        DeviceContent::Unknown { reason } => format!("unknown: it could not be read ({reason})"),
         DeviceContent::Blank => "the samples read contain only zeros or diskspd's fill pattern".to_owned(),
         DeviceContent::Unsigned { offset_bytes } => {
             format!("data without a known signature (for example at offset {offset_bytes})")
@@ -270,9 +273,9 @@ mod tests {
             texts.iter().flat_map(|findings| findings.refusals().iter().map(ToString::to_string)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
-        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but that applies to empty disks only; use by other hosts over iSCSI cannot be detected from here
+        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but the list allows writes only to empty disks; use by other hosts over iSCSI cannot be detected from here
         '/dev/sdb' cannot be written to: the kernel marks it read-only
-        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: it is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
+        '/dev/sdb' is in use: exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
     }

@@ -58,7 +58,8 @@ pub(crate) fn may_make(name: &str, path: &Path, place: &MissingFacts, findings: 
     }
     if !place.parent_exists && !path.is_absolute() {
         impossible(format!(
-            "{name} cannot be created: its directory does not exist (missing directories are made for absolute paths only)"
+            "{name} cannot be created: its directory does not exist (missing directories are created only for absolute \
+             paths)"
         ));
     }
     allowed
@@ -121,7 +122,7 @@ fn users(path: &Path, openers: &Openers, findings: &mut Findings) -> Option<Stri
             None
         }
         Openers::Some { who } => Some(format!("open in {}", words::list(who))),
-        Openers::NotAsked => Some("whether others have it open was not checked".to_owned()),
+        Openers::NotAsked => Some("whether other processes have it open was not checked".to_owned()),
     }
 }
 

@@ -88,7 +88,7 @@ fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     }
     if entry.mask & online & !allowed != 0 {
         let cpus = affinity::ranges_text(entry.mask & online & !allowed);
-        wrong.push(format!("{cpus} not allowed to this process by its taskset or cpuset (allowed: {allowed:#x})"));
+        wrong.push(format!("{cpus} outside the taskset or cpuset of this process (allowed: {allowed:#x})"));
     }
     if wrong.is_empty() {
         return Ok(());
@@ -405,7 +405,7 @@ mod tests {
         topology.cpus[0].allowed = false;
         topology.cpus.remove(3);
         insta::assert_snapshot!(refusals(&topology, "-a0-3,9 -ag1").join("\n"), @r#"
-            -a: mask 0x20f of processor group 0 holds CPUs that cannot be used: 3,9 not online (online: 0xf7); 0 not allowed to this process by its taskset or cpuset (allowed: 0xf6)
+            -a: mask 0x20f of processor group 0 holds CPUs that cannot be used: 3,9 not online (online: 0xf7); 0 outside the taskset or cpuset of this process (allowed: 0xf6)
             -a names processor group 1, but this machine has 1, numbered from 0 (group = CPU number / 64)
             "#);
         topology.cpus.iter_mut().for_each(|cpu| cpu.allowed = false);

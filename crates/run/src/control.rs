@@ -1,11 +1,11 @@
 //! The control thread's part of a timespan: phases, CPU times, live results, and the end.
 
 use crate::clock::RunClock;
-use crate::cpu;
+use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
-use crate::io_workers;
+use crate::kernel_sampler::{self, KernelSample, KernelSampler};
 use crate::live_counts::{self, CountsClock};
 use crate::observer::{Event, Live, Observer, Phase};
 use crate::phase::Phases;
@@ -33,6 +33,7 @@ pub(crate) fn run_time_span(
     plan: &Arc<TimeSpanPlan>,
     clock: RunClock,
     preparer: &mut Preparer,
+    sampler: &mut KernelSampler<'_>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
@@ -53,7 +54,7 @@ pub(crate) fn run_time_span(
         Ok(()) => match stop_sources.wait_for_start(observer) {
             Wait::EndWanted => Some(Outcome::Stopped),
             wait => preparer
-                .begin_writing(plan, stop_sources, wait == Wait::Over)
+                .begin_writing(plan, wait == Wait::Over)
                 .map_err(|error| Outcome::Failed { errors: vec![error] })
                 .err(),
         },
@@ -63,14 +64,17 @@ pub(crate) fn run_time_span(
         worker_threads.abandon();
         return TimeSpanRecord { outcome, ..TimeSpanRecord::default() };
     }
-    let mut control = Control::new(plan, &worker_threads, stop_sources, observer);
+    let mut control = Control::new(plan, &worker_threads, sampler, stop_sources, observer);
     control.keep_phases();
-    let all_ended = worker_threads.wait_for_end();
+    let mut drain = control.begin_drain();
+    let all_ended = worker_threads.wait_for_end(&mut drain, &|| stop_sources.end_wanted().is_some());
+    let unfinished = drain.note();
     control.tell_last_counts();
     let Control {
         phases,
         cpu_before,
         cpu_after,
+        kernel_counters,
         sections,
         pause: Pause { pause_ns, at_end_ns },
         io_worker_threads,
@@ -79,9 +83,15 @@ pub(crate) fn run_time_span(
     let deviation_ns = clock.0.deviation_ns();
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
-    warn_of_stuck(&worker_threads, observer);
+    if worker_threads.outstanding() > 0 {
+        warn_of_stuck(unfinished.as_ref(), observer);
+    }
     let mut record = record(plan, &worker_threads, &phases, &cpu_before, &cpu_after);
+    record.notes.extend(unfinished);
     gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
+    if let Some((began_at_ns, around)) = kernel_sampler::around(kernel_counters) {
+        (record.counted_from_ns, record.kernel_counters) = (began_at_ns, Some(around));
+    }
     let threads = io_worker_threads;
     record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns, at_end_ns }));
@@ -114,14 +124,17 @@ fn wait_until_ready(
 }
 
 /// The state of the control thread while workers work.
-struct Control<'a> {
+struct Control<'a, 'm> {
     plan: &'a TimeSpanPlan,
     worker_threads: &'a WorkerThreads,
+    sampler: &'a mut KernelSampler<'m>,
     stop_sources: StopSources<'a>,
     observer: &'a mut dyn Observer,
     phases: Phases,
     cpu_before: Result<Vec<CpuTimes>, String>,
     cpu_after: Result<Vec<CpuTimes>, String>,
+    /// At both ends of the measurement.
+    kernel_counters: Option<[KernelSample; 2]>,
     seen: Seen,
     /// `None` if latencies are not measured.
     sections: Option<SectionSums>,
@@ -144,11 +157,12 @@ struct Seen {
     latency_sum_ns: u64,
 }
 
-impl<'a> Control<'a> {
+impl<'a, 'm> Control<'a, 'm> {
     /// Gives the start signal.
     fn new(
         plan: &'a TimeSpanPlan,
         worker_threads: &'a WorkerThreads,
+        sampler: &'a mut KernelSampler<'m>,
         stop_sources: StopSources<'a>,
         observer: &'a mut dyn Observer,
     ) -> Self {
@@ -159,11 +173,13 @@ impl<'a> Control<'a> {
         Self {
             plan,
             worker_threads,
+            sampler,
             stop_sources,
             observer,
             phases: Phases::new(plan, start_ns),
             cpu_before: unread(),
             cpu_after: unread(),
+            kernel_counters: None,
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             sections: worker_threads.layout.sections().map(SectionSums::new),
             dots: 0,
@@ -184,9 +200,12 @@ impl<'a> Control<'a> {
             return;
         }
         event::set(self.stop_sources.events.on_started.as_ref());
-        self.cpu_before = self.read_cpus();
+        let before;
+        (self.cpu_before, before) = self.read_counters();
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
-        self.cpu_after = self.read_cpus();
+        let after;
+        (self.cpu_after, after) = self.read_counters();
+        self.kernel_counters = Some([before, after]);
         event::set(self.stop_sources.events.on_finished.as_ref());
         self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()) });
         if self.plan.cool_down_ns > 0 && self.worker_threads.stop.at_ns() == u64::MAX {
@@ -194,11 +213,22 @@ impl<'a> Control<'a> {
         }
     }
 
-    fn read_cpus(&mut self) -> Result<Vec<CpuTimes>, String> {
-        let times = cpu::read();
+    /// The load is over: begins to wait for what is outstanding.
+    fn begin_drain(&self) -> Drain {
+        let now_ns = sys::clock::monotonic_ns();
+        let elapsed_ns = elapsed_ns(&self.phases, self.worker_threads.stop.at_ns());
+        let ios = self.look(Phase::Measure { length_ns: elapsed_ns }).ios;
+        let iops = if elapsed_ns > 0 { ios as f64 * 1e9 / elapsed_ns as f64 } else { 0.0 };
+        Drain::begin(now_ns, self.worker_threads.outstanding(), iops)
+    }
+
+    /// CPU times and the kernel's other counters now.
+    fn read_counters(&mut self) -> (Result<Vec<CpuTimes>, String>, KernelSample) {
+        let times = host::cpu_times(self.sampler.root());
+        let sample = self.sampler.sample(self.plan);
         let cpus = times.as_ref().map_or(0, Vec::len);
         self.tell(&Event::CpuTimesRead { cpus });
-        times
+        (times, sample)
     }
 
     /// Stays in a phase until its end or a stop.
@@ -224,7 +254,7 @@ impl<'a> Control<'a> {
                 self.tell_counts(&counts, left_ns);
             }
             if now >= count_io_workers_ns {
-                self.io_worker_threads = self.io_worker_threads.max(io_workers::count());
+                self.io_worker_threads = self.io_worker_threads.max(host::io_worker_threads(self.sampler.root()));
                 count_io_workers_ns = now + LIVE_NS;
             }
             if self.stop_sources.take_status_asked() {
@@ -232,6 +262,7 @@ impl<'a> Control<'a> {
             }
             if now >= self.seen.at_ns + LIVE_NS {
                 let seen = self.look(phase);
+                self.sampler.read_log();
                 self.tell(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
                 self.seen = seen;
             }
@@ -366,9 +397,8 @@ fn record(
     let errors = worker_threads.gate.errors();
     let mut notes = worker_threads.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     notes.extend(short_transfers(plan, worker_threads));
-    notes.extend(stuck(worker_threads));
     let cpus = match (cpu_before, cpu_after) {
-        (Ok(before), Ok(after)) => cpu::difference(before, after),
+        (Ok(before), Ok(after)) => CpuTimes::spent(before, after),
         (Err(reason), _) | (_, Err(reason)) => {
             if elapsed_ns > 0 {
                 notes.push(Note::CpuTimesUnknown { reason: reason.clone() });
@@ -401,15 +431,9 @@ fn record(
     }
 }
 
-/// A note if I/Os have not completed.
-fn stuck(worker_threads: &WorkerThreads) -> Option<Note> {
-    let count: u64 = worker_threads.recorders.iter().map(|recorder| recorder.in_flight.get()).sum();
-    (count > 0).then_some(Note::IosNeverReturned { count })
-}
-
 /// Warns before the report, so that the user knows why the process does not exit.
-fn warn_of_stuck(worker_threads: &WorkerThreads, observer: &mut dyn Observer) {
-    if let Some(note) = stuck(worker_threads) {
+fn warn_of_stuck(note: Option<&Note>, observer: &mut dyn Observer) {
+    if let Some(note) = note.filter(|note| drain::left_behind(note).is_some()) {
         let message = format!("{note}. The process may not exit until they complete");
         observer.observe(&Event::Warning { message: &message });
     }

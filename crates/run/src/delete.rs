@@ -45,7 +45,7 @@ fn delete_one(
     let path = std::fs::canonicalize(path).map_err(|error| error.to_string())?;
     let look = sys::file::open_to_look(&path).map_err(|error| error.to_string())?;
     if files.compare(&look, &path, reused)?.identity != identity {
-        return Err("it is no longer the file this run created".to_owned());
+        return Err("the path no longer names the file that this run created".to_owned());
     }
     written_files::check_unused(&look, &path)?;
     remove(&path, &look).map_err(|error| error.to_string())?;
@@ -68,7 +68,7 @@ fn remove(path: &Path, file: &File) -> io::Result<()> {
         return folder.remove(&private, &own);
     }
     folder.rename_new(&private, name)?;
-    Err(io::Error::other("it is no longer the file this run created"))
+    Err(io::Error::other("the path no longer names the file that this run created"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Block devices that a run writes to, kept for itself from before the first write to its end, with those
 //! that they stand on through loop devices.
 
+use host::Root;
 use model::device_guard::{DeviceBelow, LoopBacking};
 use model::facts::FileIdentity;
 use model::plan::{Expected, Plan};
@@ -35,13 +36,13 @@ struct Guard {
 impl DeviceGuards {
     /// Claims every device that the plan writes to, and its backing devices; nothing has been written when
     /// it fails.
-    pub(crate) fn take(plan: &Plan) -> Result<Self, String> {
+    pub(crate) fn take(plan: &Plan, root: &Root) -> Result<Self, String> {
         let mut guards = Self::default();
         for target in plan.time_spans.iter().flat_map(|span| &span.targets).filter(|target| target.open.write) {
             if let Expected::Block { device, disk_sequence, backing, below } = &target.expect
                 && !guards.written.contains_key(device)
             {
-                guards.written.insert(*device, guard(&target.path, *device, *disk_sequence, *backing)?);
+                guards.written.insert(*device, guard(root, &target.path, *device, *disk_sequence, *backing)?);
                 for lower in below {
                     guards.keep_below(&target.path, lower)?;
                 }
@@ -70,11 +71,18 @@ impl DeviceGuards {
     }
 }
 
-fn guard(path: &Path, device: u64, disk_sequence: Option<u64>, backing: Option<LoopBacking>) -> Result<Guard, String> {
+fn guard(
+    root: &Root,
+    path: &Path,
+    device: u64,
+    disk_sequence: Option<u64>,
+    backing: Option<LoopBacking>,
+) -> Result<Guard, String> {
     let name = format!("'{}'", path.display());
     let claim = claim(path, &name)?;
     compare(&claim, &name, device, disk_sequence, backing)?;
-    let disk = disk_of_partition(device).and_then(|disk| sys::file::open_to_look(&disk).ok());
+    // Disks are locked themselves.
+    let disk = host::disk_of_partition(root, device).and_then(|disk| sys::file::open_to_look(&disk).ok());
     lock(disk.as_ref().unwrap_or(&claim), path)?;
     Ok(Guard { claim, _locked_disk: disk })
 }
@@ -124,17 +132,6 @@ fn backing(device: &File) -> io::Result<LoopBacking> {
     })
 }
 
-/// The node of the disk that a partition is on; `None` for disks, which are locked themselves.
-fn disk_of_partition(device: u64) -> Option<PathBuf> {
-    let (major, minor) = sys::file::major_minor(device);
-    let directory = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
-    if !directory.join("partition").exists() {
-        return None;
-    }
-    let disk = directory.parent()?.file_name()?.to_str()?.replace('!', "/");
-    Some(Path::new("/dev").join(disk))
-}
-
 fn lock(disk: &File, path: &Path) -> Result<(), String> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -178,11 +175,11 @@ mod tests {
     fn what_is_only_read_is_not_claimed_and_what_has_no_device_cannot_be() {
         let plan = |path: &Path, write| plan(path, write, block(7, None, Vec::new()));
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let guards = DeviceGuards::take(&plan(file.path(), false)).expect("nothing to claim");
+        let guards = DeviceGuards::take(&plan(file.path(), false), &Root::machine()).expect("nothing to claim");
         assert_eq!(guards.path(7), None);
-        let refused = DeviceGuards::take(&plan(file.path(), true)).expect_err("a file is no device");
+        let refused = DeviceGuards::take(&plan(file.path(), true), &Root::machine()).expect_err("a file is no device");
         assert!(refused.contains("no longer the device"), "{refused}");
-        assert!(DeviceGuards::take(&plan(Path::new("/nowhere"), true)).is_err());
+        assert!(DeviceGuards::take(&plan(Path::new("/nowhere"), true), &Root::machine()).is_err());
     }
 
     #[test]
@@ -191,7 +188,7 @@ mod tests {
         let files = [(); 2].map(|()| tempfile::NamedTempFile::new().expect("a temporary file"));
         let [written, lower] = files.each_ref().map(tempfile::NamedTempFile::path);
         let take = |backing, below: &[DeviceBelow]| {
-            DeviceGuards::take(&plan(written, true, block(0, backing, below.to_vec())))
+            DeviceGuards::take(&plan(written, true, block(0, backing, below.to_vec())), &Root::machine())
         };
         let same = DeviceBelow { path: lower.to_owned(), device: 0, ..DeviceBelow::default() };
         assert!(take(None, &[same.clone(), DeviceBelow { claim: true, ..same.clone() }]).is_ok());
@@ -221,7 +218,7 @@ mod tests {
         let device = std::fs::metadata(&node).expect("a node").rdev();
         let take = |backing| {
             let plan = plan(Path::new(&node), true, block(device, Some(backing), Vec::new()));
-            DeviceGuards::take(&plan).map(drop)
+            DeviceGuards::take(&plan, &Root::machine()).map(drop)
         };
         let results = [
             take(same),

@@ -2,9 +2,6 @@
 //! processes.
 
 use crate::observer::{Event, Observer};
-use model::facts::FileIdentity;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sys::event::NamedEvent;
 
@@ -44,12 +41,7 @@ pub struct StopSources<'a> {
     pub status_asked: &'a AtomicBool,
     /// Shared with other processes.
     pub events: &'a Events,
-    /// Finds who else uses files; this process does not count.
-    pub users_of_files: fn(&[(PathBuf, FileIdentity)]) -> UsersOfFiles,
 }
-
-/// The users of files, as phrases, by the files that have any.
-pub type UsersOfFiles = BTreeMap<FileIdentity, Vec<String>>;
 
 impl StopSources<'_> {
     /// Ctrl+C here ends all runs that share the stop event.
@@ -96,20 +88,6 @@ impl StopSources<'_> {
                 return Wait::Over;
             }
         }
-    }
-
-    /// Nobody else who can be seen uses these files.
-    ///
-    /// # Errors
-    ///
-    /// A sentence that names one that is used, and by whom.
-    pub(crate) fn check_users(&self, files: &[(PathBuf, FileIdentity)]) -> Result<(), String> {
-        let users = (self.users_of_files)(files);
-        let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
-        used.map_or(Ok(()), |(path, users)| {
-            let (path, users) = (path.display(), users.join(", "));
-            Err(format!("'{path}' was opened while the run waited for its start event ({users}); it was not touched"))
-        })
     }
 }
 

@@ -1,26 +1,26 @@
 //! Threads and phases: a plan becomes a record.
 //!
 //! The calling thread is the control thread: it prepares the targets, starts one worker per
-//! planned thread, keeps the phases, reads the CPU times and collects what the workers counted.
+//! planned thread, keeps the phases, reads what the kernel counts and logs, and collects what the workers
+//! counted.
 //! It neither parses nor renders; whoever wants to see the run as it goes passes an [`Observer`].
 
 mod allowance;
 mod clock;
 mod collect;
 mod control;
-pub mod cpu;
-mod cpu_wait;
 mod create;
 mod delete;
 mod device_guard;
+mod drain;
 pub mod event;
 mod flush;
 mod gate;
 mod gather;
 mod in_a_row;
 pub mod interval_layout;
-mod io_workers;
 mod issue;
+mod kernel_sampler;
 mod life;
 mod live_counts;
 pub mod observer;
@@ -46,32 +46,62 @@ mod written_files;
 
 use crate::clock::RunClock;
 use crate::event::StopSources;
+use crate::kernel_sampler::KernelSampler;
 use crate::observer::{Event, Observer};
 use crate::prepare::{Preparer, Unprepared};
+use host::Root;
+use model::environment::TargetEnvironment;
 use model::note::Note;
 use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+use sys::cpu_latency::LatencyHold;
 use sys::tsc::MachineClock;
+
+/// The machine that a plan is run on, and what is read and held of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'a> {
+    /// Where the kernel's files are.
+    pub root: &'a Root,
+    /// What the targets stand on: of these devices the kernel's counters are read.
+    pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// Reads the counters of kernel events, too (`-e`).
+    pub counts_events: bool,
+    /// Keeps CPUs out of idle states that are slow to leave (`--hold-latency`).
+    pub holds_latency: bool,
+}
 
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
 /// timespans are recorded as not run.
-pub fn run(plan: &Plan, stop_sources: StopSources<'_>, observer: &mut dyn Observer) -> Record {
-    let mut preparer = Preparer::default();
-    let record = run_time_spans(plan, &mut preparer, stop_sources, observer);
+pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, observer: &mut dyn Observer) -> Record {
+    let mut sampler = KernelSampler::begin(machine);
+    let hold = machine.holds_latency.then(LatencyHold::acquire);
+    let mut preparer = Preparer::new(machine.root);
+    let mut record = run_time_spans(plan, &mut preparer, &mut sampler, stop_sources, observer);
     delete::delete(plan, &mut preparer.files, observer);
     close_files(&mut preparer, &record, observer);
     // It may have come where only the flag is looked at, as while files are made.
     stop_sources.pass_interrupt_on();
+    (record.kernel_messages, record.notes) = sampler.finish();
+    record.notes.extend(hold.as_ref().map(latency_note));
     record
+}
+
+/// What became of `--hold-latency`.
+fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
+    match hold {
+        Ok(_) => Note::CpuLatencyHeld,
+        Err(error) => Note::CpuLatencyNotHeld { reason: format!("{}: {error}", sys::cpu_latency::DOOR) },
+    }
 }
 
 /// Closes what was written to, unless I/Os are still on their way: a flush would wait for them.
 fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Observer) {
-    let is_stuck = |note: &Note| matches!(note, Note::IosNeverReturned { .. });
-    if !record.time_spans.iter().any(|span| span.notes.iter().any(is_stuck)) {
+    if !record.time_spans.iter().any(|span| span.notes.iter().any(|note| drain::left_behind(note).is_some())) {
         preparer.close_files(observer);
     }
 }
@@ -81,8 +111,13 @@ fn close_files(preparer: &mut Preparer, record: &Record, observer: &mut dyn Obse
 /// # Errors
 ///
 /// Why they are not; `None` if they were not because of an interrupt.
-pub fn prepare(plan: &Plan, stop_sources: StopSources<'_>, observer: &mut dyn Observer) -> Result<(), Option<String>> {
-    let mut preparer = Preparer::default();
+pub fn prepare(
+    plan: &Plan,
+    root: &Root,
+    stop_sources: StopSources<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), Option<String>> {
+    let mut preparer = Preparer::new(root);
     let steps = plan.time_spans.first().into_iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
     let first = preparer.prepare_first(plan, stop_sources.interrupt, observer);
     let made = first.and_then(|()| preparer.make(steps, stop_sources.interrupt, observer));
@@ -96,6 +131,7 @@ pub fn prepare(plan: &Plan, stop_sources: StopSources<'_>, observer: &mut dyn Ob
 fn run_time_spans(
     plan: &Plan,
     preparer: &mut Preparer,
+    sampler: &mut KernelSampler<'_>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
@@ -105,14 +141,15 @@ fn run_time_spans(
         if let Some(first) = time_spans.first_mut() {
             *first = unprepared.record(observer);
         }
-        return Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans };
+        return Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans, ..Record::default() };
     }
-    let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans: Vec::new() };
-    let clock = RunClock(MachineClock::choose(first_look, Path::new("/")));
+    let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
+    let clock = RunClock(MachineClock::choose(first_look, host::trusts_tsc(preparer.root())));
     for (index, time_span) in plan.time_spans.iter().enumerate() {
         let result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
-            control::run_time_span(&Arc::new(time_span.clone()), clock, preparer, stop_sources, observer)
+            let plan = Arc::new(time_span.clone());
+            control::run_time_span(&plan, clock, preparer, sampler, stop_sources, observer)
         });
         record.time_spans.push(result);
     }
@@ -125,10 +162,7 @@ fn instead(before: &TimeSpanRecord) -> Option<TimeSpanRecord> {
         return Some(TimeSpanRecord::default());
     }
     // They would complete during it, and their targets are still open.
-    let stuck = before.notes.iter().find_map(|note| match note {
-        Note::IosNeverReturned { count } => Some(*count),
-        _ => None,
-    })?;
+    let stuck = before.notes.iter().find_map(drain::left_behind)?;
     let error = format!("the next timespan is not run: {stuck} I/Os of the previous one have not completed");
     Some(TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() })
 }

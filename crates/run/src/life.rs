@@ -1,14 +1,12 @@
 //! The life of a worker's thread: bound, set up, started, turned until it is over, drained.
 
 use crate::clock::RunClock;
-use crate::cpu_wait;
 use crate::flush::Flusher;
 use crate::gate::{Gate, Signal};
 use crate::phase::Phases;
 use crate::setup::{self, Context};
 use crate::work::{self, Buffers};
 use crate::worker::WorkerError;
-use crate::worker_threads::DRAIN_NS;
 use engine::Engine;
 use engine::aio::AioEngine;
 use engine::buffers::Region;
@@ -159,17 +157,18 @@ fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
     while sys::clock::monotonic_ns() < start_ns {
         sys::clock::sleep_until_ns(start_ns);
     }
-    let waited_before_ns = cpu_wait::since_start_ns();
+    let root = &context.ready.root;
+    let waited_before_ns = host::cpu_wait_ns(root);
     worker.start(Phases::new(&context.plan, start_ns));
     let result = worker.run().map_err(|trouble| describe(&trouble, context, plan));
-    if let Some((before_ns, after_ns)) = waited_before_ns.zip(cpu_wait::since_start_ns()) {
+    if let Some((before_ns, after_ns)) = waited_before_ns.zip(host::cpu_wait_ns(root)) {
         let of_ns = sys::clock::monotonic_ns().saturating_sub(start_ns);
         context.recorder.set_cpu_wait(CpuWait { wait_ns: after_ns.saturating_sub(before_ns), of_ns });
     }
     if result.is_err() {
         context.stop.fail(sys::clock::monotonic_ns());
     }
-    worker.drain(sys::clock::monotonic_ns() + DRAIN_NS);
+    worker.drain();
     result
 }
 

@@ -42,11 +42,18 @@ pub struct Stop {
     /// each turn.
     leave_ns: AtomicU64,
     failed: AtomicBool,
+    /// What is outstanding is to be cancelled.
+    cancelled: AtomicBool,
 }
 
 impl Default for Stop {
     fn default() -> Self {
-        Self { at_ns: AtomicU64::new(u64::MAX), leave_ns: AtomicU64::new(u64::MAX), failed: AtomicBool::new(false) }
+        Self {
+            at_ns: AtomicU64::new(u64::MAX),
+            leave_ns: AtomicU64::new(u64::MAX),
+            failed: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+        }
     }
 }
 
@@ -80,6 +87,16 @@ impl Stop {
     #[inline]
     pub(crate) fn leave_ns(&self) -> u64 {
         self.leave_ns.load(Relaxed)
+    }
+
+    /// Nobody waits any longer for what is outstanding.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// True if outstanding operations are to be cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
     }
 
     /// True if an error stopped it.

@@ -2,9 +2,9 @@
 
 use crate::create;
 use crate::device_guard::DeviceGuards;
-use crate::event::StopSources;
 use crate::observer::{Event, Observer};
 use crate::written_files::{self, WrittenFiles};
+use host::Root;
 use hot::fill;
 use hot::rng::Rng;
 use model::facts::{FileIdentity, FileStamp, Fill};
@@ -36,6 +36,7 @@ pub(crate) struct Ready {
     write_sources: Vec<Option<(Arc<Mapping>, u64)>>,
     counters: Vec<Arc<AtomicU64>>,
     devices: Arc<DeviceGuards>,
+    pub(crate) root: Root,
 }
 
 impl Ready {
@@ -47,6 +48,7 @@ impl Ready {
             write_sources: vec![None; targets],
             counters: Vec::new(),
             devices: Arc::default(),
+            root: Root::machine(),
         }
     }
 
@@ -103,8 +105,9 @@ impl Unprepared {
 }
 
 /// Prepares the timespans of one run; remembers what it made and wrote to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Preparer {
+    root: Root,
     pub(crate) files: WrittenFiles,
     /// The files that the timespan will write to.
     looks: Vec<Look>,
@@ -113,6 +116,15 @@ pub(crate) struct Preparer {
 }
 
 impl Preparer {
+    /// `root`: where the kernel's files are.
+    pub(crate) fn new(root: &Root) -> Self {
+        Self { root: root.clone(), files: WrittenFiles::default(), looks: Vec::new(), devices: Arc::default() }
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
     /// What the plan wants before the first timespan. Nothing is written before every target has been checked.
     pub(crate) fn prepare_first(
         &mut self,
@@ -120,7 +132,7 @@ impl Preparer {
         interrupt: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<(), Unprepared> {
-        self.devices = Arc::new(DeviceGuards::take(plan)?);
+        self.devices = Arc::new(DeviceGuards::take(plan, &self.root)?);
         self.check_existing(plan)?;
         self.make(&plan.precreate, interrupt, observer)
     }
@@ -151,7 +163,8 @@ impl Preparer {
             plan.targets.iter().try_for_each(drop_cached)?;
         }
         let counters = (0..plan.shared_counters).map(|_| Arc::default()).collect();
-        Ok(Ready { made: self.files.created(), write_sources, counters, devices: Arc::clone(&self.devices) })
+        let (devices, root) = (Arc::clone(&self.devices), self.root.clone());
+        Ok(Ready { made: self.files.created(), write_sources, counters, devices, root })
     }
 
     /// All files that exist and that the plan makes anew or writes to are still what was checked, and nobody else
@@ -204,12 +217,7 @@ impl Preparer {
 
     /// The last look, when all threads are ready and the start event has come: the files are still what was checked,
     /// and nobody who can be seen has opened them while the run waited. Then they are marked as being written to.
-    pub(crate) fn begin_writing(
-        &mut self,
-        plan: &TimeSpanPlan,
-        stop_sources: StopSources<'_>,
-        has_waited: bool,
-    ) -> Result<(), String> {
+    pub(crate) fn begin_writing(&mut self, plan: &TimeSpanPlan, has_waited: bool) -> Result<(), String> {
         let looks = std::mem::take(&mut self.looks);
         let mut files = Vec::with_capacity(looks.len());
         for Look { file, targets } in &looks {
@@ -221,7 +229,7 @@ impl Preparer {
             for (Look { file, .. }, (path, _)) in looks.iter().zip(&files) {
                 still_at_its_place(file, path)?;
             }
-            stop_sources.check_users(&files)?;
+            check_users(&files, &host::users_of_files(&self.root, &files))?;
         }
         let mut works = vec![Vec::new(); plan.targets.len()];
         for work in plan.workers.iter().flat_map(|worker| &worker.targets) {
@@ -248,6 +256,17 @@ impl Preparer {
         }
         Ok(())
     }
+}
+
+/// Nobody else who can be seen uses these files.
+fn check_users(files: &[(PathBuf, FileIdentity)], users: &BTreeMap<FileIdentity, Vec<String>>) -> Result<(), String> {
+    let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
+    used.map_or(Ok(()), |(path, users)| {
+        let (path, users) = (path.display(), users.join(", "));
+        Err(format!(
+            "'{path}' came into use ({users}) while the run waited for its start event; the file was not touched"
+        ))
+    })
 }
 
 /// What a file was when it was checked; `None` if the run makes it.

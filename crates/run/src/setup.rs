@@ -113,7 +113,7 @@ fn buffer_memory(context: &Context, target: &WorkerTarget, bytes: u64) -> Result
         return Mapping::new(bytes, context.plan.buffer_separation_bytes)
             .map_err(|error| format!("cannot allocate {bytes} bytes of I/O buffers: {error}"));
     }
-    let page = huge_page_bytes().ok_or("this kernel has no huge pages (-l)")?;
+    let page = host::huge_page_bytes(&context.ready.root).ok_or("this kernel has no huge pages (-l)")?;
     Mapping::huge(bytes, page).map_err(|error| {
         format!(
             "cannot allocate {} huge pages of {page} bytes for the I/O buffers of one target (-l): {error}; reserve \
@@ -121,13 +121,6 @@ fn buffer_memory(context: &Context, target: &WorkerTarget, bytes: u64) -> Result
             bytes.div_ceil(page)
         )
     })
-}
-
-/// The default size of huge pages.
-fn huge_page_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kib = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"))?;
-    kib.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// The mapped targets of a worker, and what is left for the engine below them.

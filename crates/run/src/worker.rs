@@ -6,6 +6,7 @@
 
 use crate::allowance::Allowance;
 use crate::collect::IntervalCursor;
+use crate::drain::CANCEL_NS;
 use crate::flush::Flusher;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
@@ -21,6 +22,9 @@ use std::sync::Arc;
 
 /// Waits shorter than this are spent looking for completions: waking from a sleep takes longer.
 const SPIN_NS: u64 = 100_000;
+
+/// How often a worker that waits for its last I/Os looks whether they are to be cancelled.
+const LOOK_NS: u64 = 100_000_000;
 
 /// A request and its operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -274,26 +278,24 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Takes in what is still in flight, without counting it, until `deadline_ns`. Gives the
-    /// number of operations that did not come back.
-    pub fn drain(&mut self, deadline_ns: u64) -> u32 {
+    /// Takes in what is still in flight, without counting it, until the control thread cancels it, and then for
+    /// [`CANCEL_NS`]. Gives the number of operations that did not come back.
+    pub fn drain(&mut self) -> u32 {
         self.count_backlog();
         self.engine.forget_waiting();
-        let mut cancelled = false;
+        let mut cancelled_ns = None;
         while self.engine.in_flight() > 0 {
+            self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
             let now_ns = self.clock.now_ns();
-            if now_ns >= deadline_ns {
+            if cancelled_ns.is_some_and(|at_ns| now_ns >= at_ns + CANCEL_NS) {
                 break;
             }
-            // Half of the time is for I/Os to end by themselves.
-            let patience_ns = if cancelled { deadline_ns } else { now_ns + (deadline_ns - now_ns) / 2 };
-            let pushed = self.engine.push(Wait::Until { count: 1, deadline_ns: patience_ns });
-            let mut nothing = true;
+            let pushed = self.engine.push(Wait::Until { count: 1, deadline_ns: now_ns + LOOK_NS });
             self.engine.look();
-            self.engine.take(u32::MAX, |_| nothing = false);
-            if pushed.is_err() || (nothing && !cancelled && self.clock.now_ns() >= patience_ns) {
+            self.engine.take(u32::MAX, |_| {});
+            if cancelled_ns.is_none() && (pushed.is_err() || self.stop.is_cancelled()) {
                 self.engine.cancel_all();
-                cancelled = true;
+                cancelled_ns = Some(now_ns);
             }
         }
         self.recorder.in_flight.set(u64::from(self.engine.in_flight()));

@@ -2,6 +2,7 @@
 
 use crate::allowance::Budget;
 use crate::clock::RunClock;
+use crate::drain::{Drain, Step};
 use crate::gate::{Gate, Signal};
 use crate::interval_layout::IntervalLayout;
 use crate::life;
@@ -17,9 +18,6 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// What operations get to come back by themselves or after cancellation once the run is over.
-pub(crate) const DRAIN_NS: u64 = 2_000_000_000;
 
 /// How often a thread is tried again, 10 ms apart, where the machine gives no more at the moment.
 const START_RETRIES: u32 = 50;
@@ -109,19 +107,23 @@ impl WorkerThreads {
         Ok(())
     }
 
-    /// Waits until every worker has ended, taking them out of the waits they are in. False if some
-    /// are still stuck in the kernel when all patience is at an end.
-    pub(crate) fn wait_for_end(&self) -> bool {
-        let deadline_ns = sys::clock::monotonic_ns() + DRAIN_NS + DRAIN_NS / 4;
+    /// Waits until every worker has ended, taking them out of the waits they are in, for as long as `drain` says.
+    /// False if some are still stuck in the kernel then.
+    pub(crate) fn wait_for_end(&self, drain: &mut Drain, is_interrupted: &dyn Fn() -> bool) -> bool {
         let mut patience = Duration::from_millis(20);
         loop {
-            if self.gate.all_ended(self.handles.len(), patience) {
+            let all_ended = self.gate.all_ended(self.handles.len(), patience);
+            let now_ns = sys::clock::monotonic_ns();
+            if all_ended {
+                drain.end(now_ns);
                 return true;
             }
             // Thousands take long to end, and longer if they are woken all the time.
             patience = (patience * 2).min(Duration::from_millis(320));
-            if sys::clock::monotonic_ns() >= deadline_ns {
-                return false;
+            match drain.look(now_ns, self.outstanding(), is_interrupted()) {
+                Step::Wait => {}
+                Step::Cancel => self.stop.cancel(),
+                Step::GiveUp => return false,
             }
             // Whoever goes on now has a clock that does not tell the time.
             self.stop.end();
@@ -134,10 +136,17 @@ impl WorkerThreads {
         }
     }
 
+    /// I/Os that are under way.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.recorders.iter().map(|recorder| recorder.in_flight.get()).sum()
+    }
+
     /// Sends home workers that wait at the gate. One that is stuck in the kernel is left behind.
     pub(crate) fn abandon(&mut self) {
         self.gate.signal(Signal::Abandon);
-        if self.wait_for_end() {
+        let mut drain = Drain::begin(sys::clock::monotonic_ns(), 0, 0.0);
+        // Nothing was started: who does not end by then hangs in opening a target.
+        if self.wait_for_end(&mut drain, &|| true) {
             self.join();
         }
     }

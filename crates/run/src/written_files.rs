@@ -185,12 +185,12 @@ fn close_by_name(path: &Path, identity: FileIdentity, content: Fill) -> Result<O
     if found.identity != identity {
         return Ok(None);
     }
-    file.sync_all().map_err(|error| format!("its data cannot be flushed: {error}"))?;
+    file.sync_all().map_err(|error| format!("the file cannot be flushed: {error}"))?;
     // A file that is open for writing elsewhere could be changed by data that is on its way already, and one that is
     // opened now would lose the trace of what is written to it.
     let closed = match sys::lease::with_read_lease(&file, CLOSE_PATIENCE, || close(&file, content)) {
         Ok(Some(closed)) => closed,
-        Ok(None) => return Err("another process has it open for writing".to_owned()),
+        Ok(None) => return Err("another process has the file open for writing".to_owned()),
         // Where leases do not work.
         Err(_) => close(&file, content),
     };

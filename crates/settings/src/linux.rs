@@ -82,8 +82,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "",
             short: "run threads on the NUMA node that their targets' disks are attached to",
-            long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its disks, in the \
-                   order of -a. Where the kernel reports no node, the option has no effect and a note says so.",
+            long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its targets' disks, \
+                   in the order of -a. Where the kernel reports no node, the option has no effect and a note says \
+                   so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
             seen_in: "the report; NUMA placement tested with simulated nodes only",
             example: "--near-device",
@@ -100,7 +101,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "By default, files are opened with O_NOATIME where the kernel allows it (their owner, or \
                    CAP_FOWNER): reads do not update access times and cost less. With this option each read may update \
                    the access time, depending on the mount options (relatime, strictatime), and the file system may \
-                   write it.",
+                   write the new time to the device.",
             kernel: "files are opened without `O_NOATIME`",
             seen_in: "strace: flags of `openat`; `st_atime`",
             example: "--atime",

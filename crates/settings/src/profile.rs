@@ -44,8 +44,9 @@ pub static PROFILE: &[Row] = &[
         ),
     )
     .doc(
-        "Files to create before the first timespan: all, at their largest FileSize; only files with one nonzero \
-         FileSize throughout; or those with one nonzero FileSize, ignoring zeros.",
+        "Which files to create before the first timespan. UseMaxSize: all, each at its largest FileSize. \
+         CreateOnlyFilesWithConstantSizes: only files with the same nonzero FileSize in every timespan. \
+         CreateOnlyFilesWithConstantOrZeroSizes: these, and files whose other FileSizes are 0.",
     )
     .emit(Emit::IfSet),
     Row::new("ETW", "tracing", crate::setting::Codec::Own(&ETW))

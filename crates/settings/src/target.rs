@@ -31,7 +31,7 @@ pub static TARGET: &[Row] = &[
     Row::new("SequentialScan", "sequential_scan_hint", flag!(sequential_scan_hint)).option("-fs").doc("-fs"),
     Row::new("RandomAccess", "random_access_hint", flag!(random_access_hint))
         .option("-fr")
-        .doc("-fr; a hint, not the access pattern."),
+        .doc("Hint for random access (-fr); the access pattern itself is set by Random."),
     Row::new("TemporaryFile", "temporary_hint", flag!(temporary_hint)).option("-ft").doc("-ft"),
     Row::new("UseLargePages", "large_pages", flag!(large_pages)).option("-l").doc("-l"),
     Row::new(
@@ -118,11 +118,11 @@ pub static TARGET: &[Row] = &[
     Row::new("ParallelAsyncIO", "parallel", flag!(parallel)).option("-p").doc("-p"),
     Row::new("BurstSize", "burst_ios", number!(burst_ios, U32))
         .option("-i")
-        .doc("I/Os (-i); needs ThinkTime.")
+        .doc("I/Os per burst (-i); needs ThinkTime.")
         .emit(Emit::IfSet),
     Row::new("ThinkTime", "think_time_ms", number!(think_time_ms, U32))
         .option("-j")
-        .doc("Milliseconds (-j); needs BurstSize.")
+        .doc("Pause between bursts in milliseconds (-j); needs BurstSize.")
         .emit(Emit::IfSet),
     Row::new("FileSize", "create_size_bytes", number!(size create_size, U64))
         .option("-c")
@@ -130,7 +130,7 @@ pub static TARGET: &[Row] = &[
         .emit(Emit::IfSet),
     Row::new("StrideSize", "alignment_bytes", Codec::Own(&STRIDE))
         .option("-s")
-        .doc("Bytes (-s) [BlockSize]; not together with Random or RandomRatio.")
+        .doc("Stride of sequential I/O in bytes (-s) [BlockSize]; not together with Random or RandomRatio.")
         .emit(Emit::When(|target| target.random_percent == 0))
         .examples(&["1", "4096", "18446744073709551615"]),
     Row::new("InterlockedSequential", "interlocked", flag!(interlocked))
@@ -175,8 +175,8 @@ pub static TARGET: &[Row] = &[
     .option("-I")
     .doc("1 very low, 2 low, 3 or 0 normal (-I)."),
     Row::new("Weight", "weight", number!(weight, U32)).doc(
-        "Weight of this target in a thread's I/Os, relative to its other targets [1]; for ThreadCount and \
-              RequestCount.",
+        "Weight of this target in a thread's I/Os, relative to the thread's other targets [1]; used only with \
+         ThreadCount and RequestCount.",
     ),
     Row::new("ThreadTargets", "thread_targets", Codec::Own(&THREAD_TARGETS))
         .emit(Emit::When(|target| !target.thread_targets.is_empty()))

@@ -44,7 +44,7 @@ pub static TIME_SPAN: &[Row] = &[
         ]),
     Row::new("DisableAffinity", "affinity", Codec::Flag(|span| span.affinity.disabled, disable_affinity))
         .option("-n")
-        .doc("-n; not together with AffinityTraversal or Affinity."),
+        .doc("Leaves threads unbound (-n); not together with AffinityTraversal or Affinity."),
     Row::new("AffinityTraversal", "affinity", Codec::Own(&TRAVERSAL))
         .option("-a")
         .emit(Emit::When(|span| !span.affinity.disabled))
@@ -61,7 +61,7 @@ pub static TIME_SPAN: &[Row] = &[
         .examples(&["<Group Group='0' Mask='0xf'/>", "<Group Group='65535' Mask='0x8'/><Group Group='1' Mask='0'/>"]),
     // Of old profiles; it never meant anything.
     Row::new("GroupAffinity", "", Codec::Flag(|_| false, |_, _| {}))
-        .doc("From old profiles; has no effect.")
+        .doc("Found in old profiles; has no effect.")
         .emit(Emit::Never),
     Row::new(
         "BufferSeparation",

@@ -44,7 +44,7 @@ pub(crate) fn average(usages: &[CpuUsage]) -> CpuUsage {
 pub(crate) fn note(times: &[CpuTimes], said: &[Note]) -> Option<Note> {
     if times.is_empty() {
         let known = said.iter().any(|note| matches!(note, Note::CpuTimesUnknown { .. }));
-        return (!known).then(|| Note::CpuTimesUnknown { reason: "none were read".to_owned() });
+        return (!known).then(|| Note::CpuTimesUnknown { reason: "no CPU times were recorded".to_owned() });
     }
     let sum = |column: fn(&CpuTimes) -> u64| times.iter().map(|times| u128::from(column(times))).sum::<u128>();
     let steal = sum(|times| times.steal);

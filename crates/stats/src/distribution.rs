@@ -1,7 +1,7 @@
 //! Effective distributions: each list once, with all its users.
 
 use model::plan::{EffectiveDistribution, EffectiveRange, TimeSpanPlan};
-use model::result::DistributionUse;
+use model::result::{DistributionUse, DistributionUser};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -35,7 +35,10 @@ fn key(list: &EffectiveDistribution) -> (&[EffectiveRange], u32) {
 fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> DistributionUse {
     DistributionUse {
         distribution: EffectiveDistribution { io_span, ranges: ranges.to_vec() },
-        users: users.into_values().map(|(path, threads)| (path.clone(), threads.into_iter().collect())).collect(),
+        users: users
+            .into_values()
+            .map(|(path, threads)| DistributionUser { path: path.clone(), threads: threads.into_iter().collect() })
+            .collect(),
     }
 }
 

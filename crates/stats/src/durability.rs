@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// One note per device that took writes with `-Sw` in a timespan, and one per target where nothing
 /// can be told. None if nothing was measured, or the kernel's counters were not read around it.
-pub fn durability_notes(
+pub(crate) fn durability_notes(
     span: &TimeSpan,
     span_result: &TimeSpanResult,
     environments: &BTreeMap<PathBuf, TargetEnvironment>,
@@ -119,7 +119,8 @@ fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<
 mod tests {
     use super::*;
     use model::environment::Backing;
-    use model::result::{Directions, Figures, KernelCountersAround, Measured};
+    use model::kernel_counters::KernelCountersAround;
+    use model::result::{Directions, Figures, Measured};
 
     fn queue(write_cache: WriteCache, fua: bool) -> Queue {
         Queue { write_cache: Some(write_cache), fua: Some(fua), ..Queue::default() }

@@ -3,7 +3,7 @@
 use crate::rate::Volume;
 use model::block_device::BlockDevice;
 use model::environment::TargetEnvironment;
-use model::kernel_counters::{DeviceCounters, KernelCounters, RequestCounters};
+use model::kernel_counters::{DeviceCounters, KernelCounters, KernelCountersAround, RequestCounters};
 use model::kernel_events::{
     EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents, LevelFigures,
 };
@@ -11,27 +11,26 @@ use model::machine_counters::MachineCounters;
 use model::plan::TimeSpanPlan;
 use model::profile::Tracing;
 use model::record::{DirectionRecord, RowRecord, TimeSpanRecord};
-use model::result::KernelCountersAround;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What the events of a timespan are made of.
 #[derive(Clone, Copy, Debug)]
-pub struct EventSources<'a> {
+pub(crate) struct EventSources<'a> {
     /// What was asked for.
-    pub tracing: Tracing,
+    pub(crate) tracing: Tracing,
     /// What was decided.
-    pub plan: &'a TimeSpanPlan,
+    pub(crate) plan: &'a TimeSpanPlan,
     /// What happened.
-    pub record: &'a TimeSpanRecord,
+    pub(crate) record: &'a TimeSpanRecord,
     /// The kernel's counters at both ends of the measurement.
-    pub around: &'a KernelCountersAround,
+    pub(crate) around: &'a KernelCountersAround,
     /// The devices below each target.
-    pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    pub(crate) environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
 }
 
 /// The requested events; those that the kernel does not report are left out.
-pub fn kernel_events(sources: &EventSources<'_>) -> KernelEvents {
+pub(crate) fn kernel_events(sources: &EventSources<'_>) -> KernelEvents {
     let counted = sources.around.after.since(&sources.around.before);
     let stacks = if sources.tracing.disk_io { stacks(sources, &counted) } else { Vec::new() };
     let machine = counted.machine.unwrap_or_default();

@@ -26,6 +26,7 @@ pub mod latency_band;
 pub mod limit;
 pub mod live;
 mod load_loop;
+pub mod metric_buckets;
 pub mod overview;
 mod part;
 mod rate;
@@ -42,64 +43,102 @@ pub mod verdict;
 pub use affinity::mixed_cores;
 pub use combine::{directions, figures, pooled, pooled_latency};
 pub use cpu::usages;
-pub use durability::durability_notes;
 pub use headline::{headline, summary};
-pub use kernel_events::{EventSources, kernel_events, level_figures};
-pub use kernel_messages::beside;
+pub use kernel_events::level_figures;
 pub use knee::{DEPTHS_MIN, DepthSample, knee};
 pub use latency::{NAMED_PERCENTILES, PERCENTILE_RANKS_PPB, is_weak};
 pub use part::{NoPart, Part, part};
 pub use rate::{amount, per_second};
 
+use model::environment::Environment;
+use model::expectation::Stated;
 use model::facts::SystemFacts;
 use model::plan::{Plan, TimeSpanPlan};
+use model::preset::PresetRun;
 use model::profile::Profile;
 use model::record::{Record, TimeSpanRecord};
 use model::result::{Directions, Figures, RunResult, TimeSpanResult, Tool, Totals};
+use model::targets_found::TargetsFound;
 
-/// Everything that the figures of a run are made of.
+/// Everything that a result is made of.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
-    /// The command line, arguments joined by single blanks, program name first.
-    pub command_line: String,
+    /// What is known beside what was measured.
+    pub context: RunContext,
     /// What was asked for.
     pub profile: &'a Profile,
     /// The machine.
     pub system: &'a SystemFacts,
-    /// What was decided.
-    pub plan: &'a Plan,
+    /// What was decided; `None` if the run was refused.
+    pub plan: Option<&'a Plan>,
     /// What happened.
     pub record: &'a Record,
 }
 
-/// Computes every figure that a report may show.
+/// What a result says beside its figures.
+#[derive(Clone, Debug, Default)]
+pub struct RunContext {
+    /// The command line, arguments joined by single blanks, program name first.
+    pub command_line: String,
+    /// `--label`: name and value, in the order given.
+    pub labels: Vec<(String, String)>,
+    /// The preset that the profile was made from.
+    pub preset: Option<PresetRun>,
+    /// What the storage is said to do (`--expect`).
+    pub stated: Option<Stated>,
+    /// The system around the run.
+    pub environment: Option<Environment>,
+    /// What stood at each distinct target path before the run.
+    pub targets: TargetsFound,
+    /// What was warned of before the run.
+    pub warnings: Vec<String>,
+    /// Why nothing was run.
+    pub errors: Vec<String>,
+}
+
+/// The whole result, with its verdict.
 ///
 /// A timespan that the record lacks counts as not run.
-pub fn summarise(input: &Input<'_>) -> RunResult {
+pub fn summarise(input: Input<'_>) -> RunResult {
+    let Input { context, profile, system, plan, record } = input;
     let no_plan = TimeSpanPlan::default();
     let no_record = TimeSpanRecord::default();
     let summarise_one = |(index, span)| {
         time_span::summarise(&time_span::Sources {
             span,
-            verbose_stats: input.profile.verbose_stats,
-            topology: &input.system.topology,
-            plan: input.plan.time_spans.get(index).unwrap_or(&no_plan),
-            record: input.record.time_spans.get(index).unwrap_or(&no_record),
+            verbose_stats: profile.verbose_stats,
+            topology: &system.topology,
+            plan: plan.and_then(|plan| plan.time_spans.get(index)).unwrap_or(&no_plan),
+            record: record.time_spans.get(index).unwrap_or(&no_record),
+            tracing: profile.tracing,
+            environments: &context.targets.environments,
+            kernel_messages: &record.kernel_messages,
         })
     };
-    let time_spans: Vec<TimeSpanResult> = input.profile.time_spans.iter().enumerate().map(summarise_one).collect();
-    RunResult {
+    let time_spans: Vec<TimeSpanResult> = profile.time_spans.iter().enumerate().map(summarise_one).collect();
+    let planned = plan.iter().flat_map(|plan| &plan.notes);
+    let mut result = RunResult {
         tool: Tool::default(),
-        command_line: input.command_line.clone(),
-        plan: Some(input.plan.clone()),
-        profile: input.profile.clone(),
-        system: input.system.clone(),
-        started_at: input.record.started_at,
+        command_line: context.command_line,
+        labels: context.labels,
+        preset: context.preset,
+        profile: profile.clone(),
+        system: system.clone(),
+        environment: context.environment,
+        targets: context.targets,
+        plan: plan.cloned(),
+        started_at: record.started_at,
         totals: totals(&time_spans),
         time_spans,
-        notes: input.plan.notes.clone(),
-        ..RunResult::default()
+        notes: planned.chain(&record.notes).cloned().collect(),
+        warnings: context.warnings,
+        errors: context.errors,
+    };
+    verdict::judge(&mut result);
+    if let Some(stated) = &context.stated {
+        expect::judge(&mut result, stated);
     }
+    result
 }
 
 /// Sums over the timespans that were measured; `None` if there is but one, and it was not.

@@ -2,15 +2,19 @@
 
 use crate::accuracy::Accuracy;
 use crate::intervals::Series;
+use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, course, cpu, distribution, flushes, load_loop};
+use crate::{affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop};
+use model::environment::TargetEnvironment;
+use model::kernel_events::KernelEvents;
+use model::kernel_message::KernelMessage;
 use model::plan::{EngineKind, TimeSpanPlan};
-use model::profile::TimeSpan;
-use model::record::{DirectionRecord, Outcome, RowRecord, Tally, TimeSpanRecord};
+use model::profile::{TimeSpan, Tracing};
+use model::record::{DirectionRecord, Outcome, RowRecord, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
-    Directions, Ending, Figures, LatencyDistribution, Measured, Row, RowBuckets, Submissions, ThreadWaits,
-    TimeSpanResult,
+    Directions, Ending, Figures, LatencyDistribution, Measured, Row, Submissions, TargetLatencies, ThreadSubmissions,
+    ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +27,12 @@ pub(crate) struct Sources<'a> {
     pub(crate) topology: &'a Topology,
     pub(crate) plan: &'a TimeSpanPlan,
     pub(crate) record: &'a TimeSpanRecord,
+    /// What `-e` asked for.
+    pub(crate) tracing: Option<Tracing>,
+    /// What the targets stand on.
+    pub(crate) environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// What the kernel logged during the whole run.
+    pub(crate) kernel_messages: &'a [KernelMessage],
 }
 
 pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
@@ -36,7 +46,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     }
     let measured = was_measured.then(|| measured(sources));
     notes.extend(measured.iter().filter_map(|measured| measured.load_loop.as_ref()).flat_map(load_loop::notes));
-    TimeSpanResult {
+    let mut result = TimeSpanResult {
         outcome: match &record.outcome {
             Outcome::NotRun => Ending::NotRun,
             Outcome::Completed => Ending::Completed,
@@ -50,12 +60,24 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         notes,
         engines: engines(sources.plan),
         buffer_separation_bytes: sources.plan.buffer_separation_bytes,
+        summary: None,
         measured,
-        kernel_counters: None,
-        kernel_events: None,
+        kernel_events: kernel_events(sources),
+        kernel_counters: record.kernel_counters.clone(),
         verdict: None,
         expectation: None,
-    }
+    };
+    let durability = durability::durability_notes(sources.span, &result, sources.environments);
+    result.notes.extend(durability);
+    result.summary = headline::summary(&result);
+    result
+}
+
+/// What the kernel counted, if it was asked for (`-e`).
+fn kernel_events(sources: &Sources<'_>) -> Option<KernelEvents> {
+    let Sources { plan, record, environments, .. } = *sources;
+    let (tracing, around) = sources.tracing.zip(record.kernel_counters.as_ref())?;
+    Some(kernel_events::kernel_events(&EventSources { tracing, plan, record, around, environments }))
 }
 
 /// The engine of each target: that of the first thread that serves it.
@@ -73,6 +95,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let series = merged_series(record.rows.iter(), plan, record.elapsed_ns);
     let accuracy = Accuracy::of(record, measures_latency || plan.intervals.is_some());
     let used = distribution::Used::new(plan, &distributions);
+    let slowest = course::slowest(&record.threads);
     let summarise_row = |row| summarise_row(row, plan, &used, record.elapsed_ns);
     Measured {
         elapsed_ns: record.elapsed_ns,
@@ -100,10 +123,9 @@ fn measured(sources: &Sources<'_>) -> Measured {
         steadiness: accuracy.steadiness(),
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
         sections: course::sections(&record.sections),
-        slowest: course::slowest(&record.threads),
+        kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
+        slowest,
         flushes: flushes::figures(plan, record),
-        // The log is not part of the record.
-        kernel_messages: Vec::new(),
     }
 }
 
@@ -118,7 +140,8 @@ fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, used: &distribution::Used
         figures: figures(std::iter::once(row), plan.measure_latency, series.as_ref(), elapsed_ns),
         intervals: series.map(|series| series.figures()).unwrap_or_default(),
         distribution: used.index(row.thread, row.target),
-        latency_buckets: RowBuckets { read: row.read.buckets.clone(), write: row.write.buckets.clone() },
+        read_buckets: row.read.buckets.clone(),
+        write_buckets: row.write.buckets.clone(),
     }
 }
 
@@ -175,7 +198,7 @@ fn volume_of(record: &DirectionRecord) -> Volume {
 }
 
 /// One distribution per distinct path in target order, if there is more than one path.
-fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<LatencyDistribution>>)> {
+fn target_latencies(sources: &Sources<'_>) -> Vec<TargetLatencies> {
     let Sources { plan, record, .. } = *sources;
     let mut rows: BTreeMap<&Path, Vec<&RowRecord>> = BTreeMap::new();
     for row in &record.rows {
@@ -189,7 +212,7 @@ fn target_latencies(sources: &Sources<'_>) -> Vec<(PathBuf, Directions<Option<La
         return Vec::new();
     }
     let of = |path: &Path| latencies(rows.get(path).into_iter().flatten().copied());
-    paths.into_iter().map(|path| (path.to_owned(), of(path))).collect()
+    paths.into_iter().map(|path| TargetLatencies { path: path.to_owned(), latency: of(path) }).collect()
 }
 
 fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {
@@ -206,10 +229,12 @@ fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option
 fn submissions(record: &TimeSpanRecord) -> Submissions {
     let submits = record.threads.iter().fold(0u64, |sum, thread| sum.saturating_add(thread.submits));
     let rate = |submits| rate::per_second(submits, record.elapsed_ns);
-    Submissions {
-        threads: record.threads.iter().map(|thread| (thread.thread, thread.submits, rate(thread.submits))).collect(),
-        total_per_s: rate(submits),
-    }
+    let of_thread = |thread: &ThreadRecord| ThreadSubmissions {
+        thread: thread.thread,
+        count: thread.submits,
+        per_s: rate(thread.submits),
+    };
+    Submissions { threads: record.threads.iter().map(of_thread).collect(), total_per_s: rate(submits) }
 }
 
 fn waits(record: &TimeSpanRecord) -> Vec<ThreadWaits> {

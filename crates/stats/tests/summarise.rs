@@ -14,10 +14,10 @@ use model::record::{
     CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
     TimeSpanRecord, TimesRecord, WaitCounts,
 };
-use model::result::{LatencyDistribution, LoadLoop, Measured, RunResult};
+use model::result::{DistributionUser, LatencyDistribution, LoadLoop, Measured, RunResult, ThreadSubmissions};
 use model::topology::{Cpu, Topology};
 use model::units::UnixTime;
-use stats::{Input, summarise};
+use stats::{Input, RunContext, summarise};
 use std::path::PathBuf;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -128,8 +128,8 @@ fn run_on(cases: Vec<Case>, system: &SystemFacts, verbose_stats: bool) -> RunRes
         plan.time_spans.push(case.plan);
         record.time_spans.push(case.record);
     }
-    let command_line = "diskspd b a".to_owned();
-    summarise(&Input { command_line, profile: &profile, system, plan: &plan, record: &record })
+    let context = RunContext { command_line: "diskspd b a".to_owned(), ..RunContext::default() };
+    summarise(Input { context, profile: &profile, system, plan: Some(&plan), record: &record })
 }
 
 fn measure(case: Case) -> Measured {
@@ -167,11 +167,11 @@ fn rows_and_totals() {
 #[test]
 fn latencies_per_path_in_target_order() {
     let measured = measure(two_threads());
-    let paths: Vec<_> = measured.target_latencies.iter().map(|(path, _)| path.to_str().expect("ASCII")).collect();
+    let paths: Vec<_> = measured.target_latencies.iter().map(|of| of.path.to_str().expect("ASCII")).collect();
     assert_eq!(paths, ["b", "a"]);
     let all = measured.total_latency.expect("-L was given");
     assert_eq!(all.total.expect("there were I/Os").count, 450);
-    let (_, a) = &measured.target_latencies[1];
+    let a = &measured.target_latencies[1].latency;
     assert_eq!(a.write, None);
     assert_eq!(a.read.as_ref().expect("there were reads").figures.max_ns, Some(5000));
 }
@@ -187,7 +187,7 @@ fn targets_of_one_path_share_a_table_and_one_path_has_none() {
     case.record.rows.push(row(2, 2, ios(11, 1000), ios(0, 0)));
     let measured = measure(case);
     assert_eq!(measured.target_latencies.len(), 2);
-    assert_eq!(measured.target_latencies[0].1.read.as_ref().expect("there were reads").count, 111);
+    assert_eq!(measured.target_latencies[0].latency.read.as_ref().expect("there were reads").count, 111);
 }
 
 #[test]
@@ -279,8 +279,8 @@ fn totals_of_nothing_are_zero_not_a_division_by_zero() {
 fn a_record_that_ends_early_leaves_timespans_not_run() {
     let profile = Profile { time_spans: vec![two_threads().span, two_threads().span], ..Profile::default() };
     let (system, plan, record) = (SystemFacts::default(), Plan::default(), Record::default());
-    let command_line = String::new();
-    let result = summarise(&Input { command_line, profile: &profile, system: &system, plan: &plan, record: &record });
+    let context = RunContext::default();
+    let result = summarise(Input { context, profile: &profile, system: &system, plan: Some(&plan), record: &record });
     assert_eq!(result.time_spans.len(), 2);
     assert!(result.time_spans.iter().all(|span| span.measured.is_none()));
 }
@@ -295,7 +295,7 @@ fn submissions_are_always_counted_and_waits_where_asked_for() {
     let result = run_on(vec![case], &SystemFacts::default(), true);
     let measured = result.time_spans[0].measured.as_ref().expect("it was measured");
     let submissions = measured.submissions.as_ref().expect("they are counted");
-    assert_eq!(submissions.threads, [(0, 25, 10.0), (1, 25, 10.0)]);
+    assert_eq!(submissions.threads, [0, 1].map(|thread| ThreadSubmissions { thread, count: 25, per_s: 10.0 }));
     assert_eq!(submissions.total_per_s, 20.0);
     assert_eq!((measured.waits[1].throttled, measured.waits[1].counts.wait), (true, 3));
 }
@@ -360,7 +360,9 @@ fn distributions_are_grouped_by_list_and_path() {
     let distributions = measure(case).distributions;
     let shown: Vec<_> = distributions.iter().map(|list| (list.distribution.io_span, list.users.clone())).collect();
     let users = |list: &[(&str, &[u32])]| {
-        list.iter().map(|&(path, threads)| (PathBuf::from(path), threads.to_vec())).collect::<Vec<_>>()
+        let user =
+            |&(path, threads): &(&str, &[u32])| DistributionUser { path: path.into(), threads: threads.to_vec() };
+        list.iter().map(user).collect::<Vec<_>>()
     };
     assert_eq!(shown, [(10, users(&[("a-x", &[0]), ("a/x", &[0, 1]), ("b", &[2])])), (100, users(&[("b", &[0, 1])]))]);
 }

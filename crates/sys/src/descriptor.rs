@@ -16,7 +16,7 @@ pub fn duplicate_for_writing(number: u32) -> io::Result<OwnedFd> {
         return Err(io::Error::last_os_error());
     }
     if flags & libc::O_ACCMODE == libc::O_RDONLY {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is open read-only"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the descriptor is open read-only"));
     }
     // SAFETY: as above; the result is a new descriptor, or -1.
     let duplicate = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };

@@ -171,7 +171,7 @@ impl EventFolder {
         if !is_file || status.st_uid != rustix::process::geteuid().as_raw() {
             return Err(io::Error::new(
                 ErrorKind::PermissionDenied,
-                "its file is not a regular file owned by this user",
+                "the file of the event is not a regular file owned by this user",
             ));
         }
         Ok(Some(file))
@@ -258,7 +258,10 @@ fn check_name(file: &File, name: &[u8]) -> io::Result<()> {
             return Ok(());
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, "its file is already used by a different event; choose another name"))
+    Err(io::Error::new(
+        ErrorKind::AlreadyExists,
+        "an event with a different name already uses the file of this event; choose another name",
+    ))
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 pub(super) fn read(now_ns: i128) -> Known<Vec<Timer>> {
     let words = ["list-timers", "--all", "--output=json", "--no-pager"];
     let asked = Command::new("systemctl").args(words).stdin(Stdio::null()).output();
-    let output = asked.map_err(|error| format!("systemctl cannot be run: {error}; check cron"))?;
+    let output = asked.map_err(|error| format!("systemctl cannot be run: {error}; check cron for scheduled jobs"))?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr);
         let reason = reason.lines().next().unwrap_or("no reason given").trim();

@@ -7,7 +7,7 @@ use live::metrics::{Direction, RunMetrics, Server};
 use live::run_screen::RunScreen;
 use live::stream::Stream;
 use model::live::LiveCounts;
-use report::json::live::{IntervalLine, interval_line};
+use render::json::live::{IntervalLine, interval_line};
 use stats::live::{Follower, Look};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -4,7 +4,6 @@ use host::Root;
 use live::run_screen::MachineLook;
 use model::device_interval::DeviceReading;
 use model::record::CpuTimes;
-use run::cpu;
 use std::collections::BTreeSet;
 
 /// Looks at the machine, and remembers what it saw.
@@ -19,18 +18,18 @@ pub(super) struct MachineWatch {
 impl MachineWatch {
     pub(super) fn begin(devices: BTreeSet<String>) -> Self {
         let machine = Root::machine();
-        let reading = host::device_reading(&machine);
-        Self { machine, devices, reading, cpus: cpu::read().unwrap_or_default() }
+        let (reading, cpus) = (host::device_reading(&machine), host::cpu_times(&machine).unwrap_or_default());
+        Self { machine, devices, reading, cpus }
     }
 
     /// What happened since the last look. What cannot be read is not shown.
     pub(super) fn look(&mut self) -> MachineLook {
-        let (reading, cpus) = (host::device_reading(&self.machine), cpu::read().unwrap_or_default());
+        let (reading, cpus) = (host::device_reading(&self.machine), host::cpu_times(&self.machine).unwrap_or_default());
         let both = self.reading.as_ref().zip(reading.as_ref());
         let interval =
             both.and_then(|(before, now)| stats::device_rates::interval(before, now, 1, before.monotonic_ns));
         let rates = interval.map(|interval| interval.devices).unwrap_or_default();
-        let usages = stats::usages(&cpu::difference(&self.cpus, &cpus));
+        let usages = stats::usages(&CpuTimes::spent(&self.cpus, &cpus));
         (self.reading, self.cpus) = (reading, cpus);
         MachineLook {
             devices: rates.into_iter().filter(|(name, _)| self.devices.contains(name)).collect(),

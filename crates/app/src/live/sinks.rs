@@ -4,7 +4,7 @@ use crate::outputs::{OutputFile, Protected, Replace};
 use live::metrics::{RunMetrics, Server};
 use live::stream::Stream;
 use model::live::{LiveOptions, StreamTarget};
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;

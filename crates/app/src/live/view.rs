@@ -9,7 +9,7 @@ use model::note::Note;
 use model::plan::Plan;
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
-use report::json::live::{Begin, begin_line, result_line};
+use render::json::live::{Begin, begin_line, result_line};
 use run::observer::{Event, Observer, Phase};
 use std::collections::BTreeSet;
 use std::io;

@@ -4,7 +4,7 @@
 use super::place::Place;
 use super::private::{PrivateFile, is_marked_text};
 use model::mark;
-use report::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
+use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -46,7 +46,7 @@ impl OutputFile {
         for Protected { path, role } in protected {
             // What cannot be found cannot be replaced.
             if Place::find(path).is_ok_and(|other| other.is(&place)) {
-                return Err(format!("it is {role}"));
+                return Err(format!("the file is {role}"));
             }
         }
         if let Some(found) = &place.found {
@@ -201,16 +201,16 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<
         return Err(format!("it is {}; results can only be written to regular files", kind_of(&place.path)));
     }
     // Whoever took the right to write away wanted to keep it.
-    let unwritable = |error: io::Error| format!("it cannot be replaced: {error}");
+    let unwritable = |error: io::Error| format!("the file cannot be replaced: {error}");
     place.folder.open_to_write(&place.name).map_err(unwritable)?;
-    let unreadable = |error: io::Error| format!("it exists and cannot be read: {error}: {INSTEAD}");
+    let unreadable = |error: io::Error| format!("the existing file cannot be read: {error}: {INSTEAD}");
     let file = match place.folder.open_to_look(&place.name) {
         Ok(file) => file,
         Err(_) if replace.any => return Ok(()),
         Err(error) => return Err(unreadable(error)),
     };
     if is_marked(&file) {
-        return Err("it is a target file created by diskspd: choose another name".to_owned());
+        return Err("the file is a target created by diskspd: choose another name".to_owned());
     }
     if replace.any || found.size_bytes == 0 {
         return Ok(());
@@ -218,9 +218,9 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace) -> Result<
     let wanted = replace.kind.name();
     match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
         Some(kind) if kind == replace.kind => Ok(()),
-        Some(kind) => Err(format!("it exists and is {} written by diskspd, not {wanted}: {INSTEAD}", kind.name())),
+        Some(kind) => Err(format!("the existing file is {} written by diskspd, not {wanted}: {INSTEAD}", kind.name())),
         None if replace.kind == DocumentKind::ResultText && is_marked_text(&file) => Ok(()),
-        None => Err(format!("it exists and is not {wanted} written by diskspd: {INSTEAD}")),
+        None => Err(format!("the existing file is not {wanted} written by diskspd: {INSTEAD}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files under private names, which become results once they are whole.
 
-use report::document::{DocumentKind, HEAD_BYTES};
+use render::document::{DocumentKind, HEAD_BYTES};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};

@@ -9,7 +9,7 @@ use model::printable::printable_json;
 use model::result::RunResult;
 use model::sweep::{Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
-use report::document::DocumentKind;
+use render::document::DocumentKind;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -94,10 +94,10 @@ fn checksum(path: &Path) -> io::Result<(u32, u32)> {
 pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String> {
     let program = program();
     if sweep.program != program {
-        return Some(format!("it was started with {}, but this is {program}", sweep.program));
+        return Some(format!("the earlier runs were made with {}, but this is {program}", sweep.program));
     }
     if !sweep.points.iter().eq(request.points.iter().map(|planned| &planned.point)) {
-        return Some("its points do not match its command line".to_owned());
+        return Some("the stored points do not match the stored command line".to_owned());
     }
     None
 }
@@ -112,11 +112,11 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let file = folder.join(kind.file());
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    let sweep = report::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
+    let sweep = import::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
-    if is_known { Ok(sweep) } else { Err(at("it lists runs of points that it does not define".to_owned())) }
+    if is_known { Ok(sweep) } else { Err(at("the sweep lists runs of undefined points".to_owned())) }
 }
 
 impl Folder {
@@ -138,7 +138,10 @@ impl Folder {
                 ));
             }
             Ok(_) => {
-                return Err(format!("--dir '{shown}': it is not empty: choose another name, or give --replace-output"));
+                return Err(format!(
+                    "--dir '{shown}': the directory is not empty: choose another name, or give \
+                                    --replace-output"
+                ));
             }
         }
         let folder = Self { path, kind, replace_output, has_earlier: Cell::new(has_earlier) };
@@ -228,7 +231,7 @@ impl Folder {
         self.write(&self.kind.file(), DocumentKind::Sweep, |out| {
             out.write_all(&printable_json(&serde_json::to_vec_pretty(sweep)?))
         })?;
-        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| report::sweep::csv(sweep, out))
+        self.write(TABLE_FILE, DocumentKind::SweepTable, |out| render::sweep::csv(sweep, out))
     }
 
     fn write(

@@ -54,7 +54,9 @@ fn a_recording_is_drawn_device_by_device() {
     let page = page(&place, "m.jsonl");
     assert_eq!(charts(&page), [CHARTS, CHARTS].concat(), "the busiest first, and none of what did nothing");
     let text = words(&page);
-    for part in ["<b>&amp;", "sda, disk, ACME <9000>, 1TiB", "Means over 4 s in 4 intervals", "2027/01/15"] {
+    for part in
+        ["<b>&amp;", "sda, disk, ACME <9000>, 1TiB", "Means over 4 s of recording, in 4 intervals", "2027/01/15"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("idle"), "{text}");

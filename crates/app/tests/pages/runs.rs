@@ -81,7 +81,7 @@ fn what_was_not_measured_is_said() {
 #[test]
 fn results_of_other_tools_give_what_they_have() {
     let place = workplace!();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/data/");
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/data/");
     for name in [
         "01-basic_mix.txt",
         "01-basic_mix.xml",

@@ -100,5 +100,5 @@ fn a_scratch_disk_by_its_name_in_the_world() {
     let other = Disk::shared(2, 1).remove(0).blank();
     place.write_refused(&[], &other.path, &other.path, &["--destroy=uuid."]);
     or_skip!(run(&place, &format!("mkswap {}", disk.path.display())));
-    place.write_refused(&[], &disk.path, &disk.path, &["swap space", "applies to empty disks only"]);
+    place.write_refused(&[], &disk.path, &disk.path, &["swap space", "allows writes only to empty disks"]);
 }

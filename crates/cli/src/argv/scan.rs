@@ -128,7 +128,7 @@ fn refuse_separate_value(
         return Ok(());
     }
     Err(ParseFailure::because(format!(
-        "'{option} {value}': write {option}{value}, without a blank between option and value (for a file of that name, \
+        "'{option} {value}': write {option}{value}, without a space between option and value (for a file of that name, \
          write ./{value})"
     )))
 }

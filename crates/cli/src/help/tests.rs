@@ -45,12 +45,13 @@ fn the_usage_lists_options_in_alphabetical_order_and_three_groups_at_the_end() {
 fn a_topic_tells_all_about_an_option() {
     insta::assert_snapshot!(topic("-rdpct90/10").unwrap(), @r"
     -rd(pct|abs)<IO%>/<length>:...
-        Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is the
-        percentage of I/Os in it (0 makes a hole), '/', and its length in percent of the target (pct) or
-        as a size (abs). The remaining percentage goes to the rest of the target. Needs -r or -rs.
+        Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is
+        given as <IO%>/<length>: its percentage of the I/Os (0: none) and its length, in percent of the
+        target (pct) or as a size (abs). The remaining I/Os go to the rest of the target. Needs -r or
+        -rs.
 
         Applies to:  every target
-        Given again: the last value counts
+        Given again: the last value is used
         In XML:      Distribution
         With -X:     refused
         Since:       DiskSpd 2.1
@@ -58,11 +59,12 @@ fn a_topic_tells_all_about_an_option() {
     ");
     insta::assert_snapshot!(topic("overwrite").unwrap(), @r"
     --overwrite
-        Without it, a run that creates or writes files refuses existing files that this program did not
-        create. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment instead.
+        Without --overwrite, a run that creates or writes files refuses existing files that this program
+        did not create. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment
+        instead.
 
         Applies to:  this invocation, not the profile
-        Given again: has no further effect
+        Given again: no further effect
         With -X:     allowed
         Since:       not in DiskSpd
         Example:     --overwrite
@@ -77,7 +79,7 @@ fn a_topic_tells_all_about_an_option() {
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
 
         Applies to:  every target
-        Given again: adds up
+        Given again: the values are combined
         In XML:      DisableOSCache, DisableLocalCache, WriteThrough, MemoryMappedIo, BypassIO
         With -X:     refused
         Since:       DiskSpd 2.0

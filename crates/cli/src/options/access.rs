@@ -27,7 +27,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RandomRatio"],
         short: "percentage of random I/Os; the others continue sequentially",
         long: "Mixes random and sequential I/O: each I/O is random with this probability in percent (1 to 100); \
-               otherwise it continues where the previous one ended. -r<align> sets the alignment. -rs100 is -r.",
+               otherwise it continues where the previous one ended. -r<align> sets the alignment. -rs100 is the same \
+               as -r.",
         since: Since::DiskSpd("2.1"),
         example: "-rs50",
         apply: mixed,
@@ -38,9 +39,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(pct|abs)<IO%>/<length>:...",
         xml: &["Distribution"],
         short: "distribution of random I/Os over ranges, e.g. -rdpct90/10:5/5 or -rdabs90/10G",
-        long: "Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is the \
-               percentage of I/Os in it (0 makes a hole), '/', and its length in percent of the target (pct) or as a \
-               size (abs). The remaining percentage goes to the rest of the target. Needs -r or -rs.",
+        long: "Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is given as \
+               <IO%>/<length>: its percentage of the I/Os (0: none) and its length, in percent of the target (pct) or \
+               as a size (abs). The remaining I/Os go to the rest of the target. Needs -r or -rs.",
         since: Since::DiskSpd("2.1"),
         example: "-rdpct90/10",
         apply: |builder, given| {
@@ -102,8 +103,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
         long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0.",
-        on_linux: "-w without a value means 0, as in DiskSpd before 2.1; newer versions reject it. An existing file \
-                   that this program did not create is written only with --overwrite.",
+        on_linux: "-w without a value means -w0, as in DiskSpd before 2.1; newer versions of DiskSpd refuse it. An \
+                   existing file that this program did not create is written only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;

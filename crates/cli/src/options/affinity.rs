@@ -18,10 +18,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<cspPeE>",
         xml: &["AffinityTraversal"],
         short: "order of CPUs: c cores first, s span groups, p/P/e/E performance or efficiency cores first",
-        long: "Letters in any order: c uses one thread of every core before second threads; s goes through all groups \
-               in each pass instead of filling one group first; p uses performance cores first in each pass (the \
-               default), P all performance cores before any efficiency core, e and E the same for efficiency cores. At \
-               most one of p, P, e, E and -aup may be given. List CPUs in a separate -a.",
+        long: "Letters in any order: c uses one hardware thread of every core before the second ones; s goes through \
+               all groups in each pass instead of filling one group first; p uses performance cores first in each pass \
+               (the default), P all performance cores before any efficiency core, e and E the same for efficiency \
+               cores. At most one of p, P, e, E and -aup may be given. List CPUs in a separate -a.",
         since: Since::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
         example: "-acs",
@@ -35,10 +35,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "CPUs for the threads, in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group> a whole group",
         long: "Binds threads to the listed CPUs in turn; after the last one the list starts again. g<group> sets the \
                group of the CPUs that follow it in the same argument (initially 0). -ag<group> alone is the whole \
-               group. Lists are appended. The list is ordered by group, then performance cores before efficiency \
-               cores, then as listed. -a and -ag without a list are the default: all CPUs in turn, starting with the \
-               one that handles the interrupts of the targets' disks, if there is only one. -ag0 gives the order \
-               without that.",
+               group. Several lists are joined. The result is ordered by group, then performance cores before \
+               efficiency cores, then as listed. -a and -ag without a list are the default: all CPUs in turn, starting \
+               with the one that handles the interrupts of the targets' disks, if there is only one. -ag0 gives the \
+               same order without regard to interrupts.",
         since: Since::DiskSpd("2.0"),
         on_linux: ORDER_ON_LINUX,
         example: "-a0,1",
@@ -64,7 +64,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["DisableAffinity"],
         short: "do not bind threads to CPUs",
-        long: "Lets the scheduler place threads. Not together with -a and CPUs or an order.",
+        long: "Lets the scheduler place threads. Not together with an -a that lists CPUs or sets an order.",
         example: "-n",
         apply: |builder, _| {
             builder.span.affinity.disabled = true;

@@ -50,8 +50,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["WriteBufferContent"],
         short: "write data from a buffer of this size, random or filled from a file",
         long: "Each write uses data from a random place in one buffer of this size per target. The buffer holds random \
-               bytes or the start of the file, repeated if it is shorter. At least the block size. It overrides -Z, \
-               and -Z overrides -Zr.",
+               bytes, or the start of the file (repeated if the file is shorter). It must be at least as large as a \
+               block. -Z<size> overrides -Z, and -Z overrides -Zr.",
         example: "-Z1M",
         apply: source,
         ..CONTENT

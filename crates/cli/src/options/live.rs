@@ -60,8 +60,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::LastWins,
         short: "update interval of --live, --live-json and --metrics in milliseconds (default 1000)",
-        long: "From 100 to 3600000 milliseconds. Each interval reports its actual length, because reading the \
-               counters of very many threads and targets takes time.",
+        long: "From 100 to 3600000 milliseconds. Each interval reports its actual length, because reading the counters \
+               takes time when there are many threads and targets.",
         example: "--live-interval=500",
         apply: interval,
         ..OWN

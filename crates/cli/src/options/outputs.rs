@@ -54,9 +54,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
         short: "let output files replace files of any kind",
-        long: "By default, a result, a live stream or a recording replaces an existing file only if it is empty or a \
-               document of the same kind written by this program. With --replace-output it replaces any regular file. \
-               A run without results never replaces a file. For targets, see --overwrite.",
+        long: "By default, a result, a live stream or a recording replaces an existing file only if the file is empty \
+               or is a document of the same kind written by this program. With --replace-output it replaces any \
+               regular file. A run without results never replaces a file. For targets, see --overwrite.",
         example: "--replace-output",
         apply: |builder, _| {
             builder.options.replace_output = true;

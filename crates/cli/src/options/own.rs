@@ -21,7 +21,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--overwrite",
         short: "let -c and writes modify existing files that this program did not create",
-        long: "Without it, a run that creates or writes files refuses existing files that this program did not create. \
+        long: "Without --overwrite, a run that creates or writes files refuses existing files that this program did not create. \
                For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment instead.",
         example: "--overwrite",
         apply: |builder, _| {
@@ -50,9 +50,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "allow writes to the block device with this wwid, serial number or backing file; its data is lost",
         long: "A block device is written to only if it is not in use and is named by a persistent ID, not its kernel \
                name: its wwid, EUI, NGUID or serial number, the UUID of an md or device mapper device, or the backing \
-               file of a loop device; append -part<n> for a partition. A refused run prints the option to give. Disks \
-               listed in /etc/diskspd/scratch need this option only if a signature is found on them. May be given \
-               again for other devices; it is not saved in profiles.",
+               file of a loop device; append -part<n> for a partition. If a run is refused, its error shows the option \
+               to give. Disks listed in /etc/diskspd/scratch need this option only if a signature is found on them. \
+               May be given again for other devices; it is not saved in profiles.",
         example: "--destroy=eui.0025385b71b00001",
         apply: destroy,
         ..OWN
@@ -96,10 +96,10 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--hold-latency",
         short: "keep CPUs out of deep idle states for the whole run",
-        long: "Holds /dev/cpu_dma_latency open at 0 from before the targets are created to the end; needs root. At low \
-               queue depths every latency includes the time a CPU takes to leave an idle state; this option removes \
-               it, but the machine draws more power and may clock lower. A note in the result states that it was held, \
-               or why not.",
+        long: "Holds /dev/cpu_dma_latency open at 0 from before the targets are created until the program ends; needs \
+               root. At low queue depths every latency includes the time a CPU takes to leave an idle state; this \
+               option removes it, but the machine draws more power and may clock lower. A note in the result states \
+               whether this succeeded and, if not, why.",
         example: "--hold-latency",
         apply: |builder, _| {
             builder.options.hold_latency = true;
@@ -110,8 +110,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--strict",
         short: "exit with status 4 if the verdict finds results invalid",
-        long: "Each timespan's results end with a verdict: the conditions found that invalidate or bias the results. \
-               With --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
+        long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
+               --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
                written.",
         example: "--strict",
         apply: |builder, _| {

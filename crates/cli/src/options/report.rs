@@ -32,8 +32,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["CalculateIopsStdDev", "IoBucketDuration"],
         short: "I/O rate statistics over intervals of this length [default 1000 ms]",
-        long: "Counts I/Os per interval and reports the standard deviation of the rate. Without a number above 0, the \
-               length of the interval is unchanged.",
+        long: "Counts I/Os per interval and reports the standard deviation of the rate. -D0, or -D without a number, \
+               leaves the length of the interval unchanged.",
         example: "-D500",
         apply: |builder, given| {
             let interval = builder.number(given)?;
@@ -137,7 +137,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<flags>",
         xml: &["ExperimentFlags"],
         short: "experiment flags [default 0]",
-        long: "A sum of numbers that switch on experiments. 1: rate limits may sleep for longer than 1 ms at a time.",
+        long: "Experimental features, as the sum of their numbers. 1: rate limits may sleep for longer than 1 ms at a \
+               time.",
         since: Since::DiskSpd("2.2"),
         example: "-:1",
         apply: |builder, given| {

@@ -49,7 +49,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-yr",
         short: "wait for this event before the run starts",
-        long: "Creates the event if it does not exist, and waits for it before the run starts, warm-up included.",
+        long: "Creates the event if it does not exist, and starts the run, including its warm-up, only when the event \
+               is set.",
         example: "-yrReady",
         apply: |builder, given| {
             builder.events.wait_start = Some(given.value.to_owned());

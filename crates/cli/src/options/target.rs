@@ -15,7 +15,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         group: Group::Targets,
         short: "bytes per I/O [default 64K]",
         long: "Bytes per I/O. In every other size on the command line, before or after -b, the suffix b means blocks \
-               of this size. In -b itself it means multiples of the block size so far: the default, or that of an \
+               of this size. In -b itself, b means multiples of the block size set so far: the default, or that of an \
                earlier -b.",
         example: "-b4K",
         apply: block_size,

@@ -72,7 +72,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["CompletionDepth"],
         short: "maximum completions reaped at once, 1 to 16 [default 16]",
         long: "Maximum number of completions that a thread reaps at once. They all share one time stamp, so a smaller \
-               number gives more precise latencies and costs more calls. Ignored with -u and with one outstanding I/O.",
+               number gives more precise latencies and costs more system calls. Ignored with -u and with one \
+               outstanding I/O.",
         since: Since::DiskSpd("2.3"),
         example: "-oc8",
         apply: |builder, given| {

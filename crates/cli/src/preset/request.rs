@@ -130,7 +130,7 @@ impl User<'_> {
         let span = |part: &str| {
             let words = [&self.options(preset, load, part)[..], self.targets].concat();
             let run = run_of(&words, environment)?;
-            run.profile.time_spans.into_iter().next().ok_or_else(|| "it defines no workload".to_owned())
+            run.profile.time_spans.into_iter().next().ok_or_else(|| "the preset defines no workload".to_owned())
         };
         let mut whole = span("")?;
         let mut targets: Vec<Target> = Vec::new();

@@ -23,9 +23,10 @@ pub(super) struct ReportArguments {
     /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for one FILE; .html is a page
-    /// with charts in a single self-contained file; .svg and .png are a single chart. A page or chart of several results
-    /// compares each with the first. An existing file is replaced only if it is empty or a document of the same kind
+    /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for one FILE, or .prom for
+    /// Prometheus' textfile collector; .html is a page with charts in a single self-contained file; .svg and .png are a
+    /// single chart. A page or chart of several results compares each with the first. An existing file is replaced only if
+    /// it is empty or a document of the same kind
     #[arg(short, long, value_name = "OUT", value_parser = file_name::path_alone())]
     output: Option<PathBuf>,
     /// replace any regular file
@@ -83,6 +84,13 @@ pub enum ReportCommand {
         output: OutputAsked,
         /// Its form.
         form: Form,
+    },
+    /// Write the figures of one result for Prometheus.
+    Metrics {
+        /// `-` = stdin.
+        file: PathBuf,
+        /// Where to.
+        output: OutputAsked,
     },
     /// Make a page or a chart.
     Picture {
@@ -170,16 +178,20 @@ fn written(
     }
     let picture = |files, output, form| ReportCommand::Picture { sources: files, output, form, monitor };
     let form = match form {
-        Output::Document(form) if chart.is_none() => form,
+        Output::Document(form) if chart.is_none() => Some(form),
+        Output::Metrics if chart.is_none() => None,
         Output::Svg => return Ok(picture(files, output, PictureForm::Svg { chart })),
         Output::Png => return Ok(picture(files, output, PictureForm::Png { chart })),
         Output::Page if chart.is_none() => return Ok(picture(files, output, PictureForm::Page)),
-        Output::Document(_) | Output::Page => {
+        Output::Document(_) | Output::Metrics | Output::Page => {
             return Err("--chart needs an --output that ends with .svg or .png".to_owned());
         }
     };
     match <[PathBuf; 1]>::try_from(files) {
-        Ok([file]) => Ok(ReportCommand::Convert { file, output, form }),
+        Ok([file]) => Ok(match form {
+            Some(form) => ReportCommand::Convert { file, output, form },
+            None => ReportCommand::Metrics { file, output },
+        }),
         Err(files) => Err(format!("--output takes one result, not {}", files.len())),
     }
 }
@@ -187,6 +199,7 @@ fn written(
 /// The kind of output that a suffix selects.
 enum Output {
     Document(Form),
+    Metrics,
     Page,
     Svg,
     Png,
@@ -197,13 +210,14 @@ fn form_of(output: &Path) -> Result<Output, String> {
     let is = |name: &str| suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(name));
     match suffix.and_then(Form::from_suffix) {
         Some(form) => Ok(Output::Document(form)),
+        None if is("prom") => Ok(Output::Metrics),
         None if is("html") || is("htm") => Ok(Output::Page),
         None if is("svg") => Ok(Output::Svg),
         None if is("png") => Ok(Output::Png),
         None => {
             let suffixes = Form::ALL.map(|form| format!(".{}", form.suffix())).join(", ");
             let shown = output.display();
-            Err(format!("unknown suffix of --output '{shown}' (expected: {suffixes}, .html, .svg, .png)"))
+            Err(format!("unknown suffix of --output '{shown}' (expected: {suffixes}, .prom, .html, .svg, .png)"))
         }
     }
 }
@@ -240,6 +254,8 @@ mod tests {
         assert_eq!(parsed("--output=b.xml a.json"), convert("b.xml", Form::Xml));
         assert_eq!(parsed("-o c/d.csv a.json"), convert("c/d.csv", Form::Csv));
         assert_eq!(parsed("-ob.x.json a.json"), convert("b.x.json", Form::Json));
+        let metrics = ReportCommand::Metrics { file: "a.json".into(), output: asked("b.prom") };
+        assert_eq!(parsed("a.json -o b.prom"), Ok(metrics));
     }
 
     #[test]
@@ -285,13 +301,14 @@ mod tests {
             ("", "FILE is missing"),
             ("--output a.txt", "FILE is missing"),
             ("a --output", "option '--output': the value is missing"),
-            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .html, .svg, .png)"),
+            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .prom, .html, .svg, .png)"),
             ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat -o b.txt", "--chart needs an --output that ends with .svg or .png"),
             ("a --chart heat --chart cpu -o b.svg", "--chart was already given"),
             ("a --output json", "'json' (expected: .txt"),
             ("a b --output c.txt", "takes one result, not 2"),
+            ("a b --output c.prom", "takes one result, not 2"),
             ("a --output c.txt -o d.txt", "--output was already given"),
             ("a --outptu c.txt", "invalid option '--outptu' (did you mean --output?)"),
             ("a --from", "option '--from': the value is missing"),

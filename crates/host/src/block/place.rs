@@ -49,6 +49,14 @@ pub(crate) fn by_number(root: &Root, number: DeviceNumber) -> Option<String> {
     })
 }
 
+/// The node of the disk that a partition is on, absolute on the machine; `None` for what is no partition.
+pub fn disk_of_partition(root: &Root, device: u64) -> Option<PathBuf> {
+    let (major, minor) = sys::file::major_minor(device);
+    let directory = root.real(format!("/sys/dev/block/{major}:{minor}"))?;
+    let disk = directory.parent().filter(|_| root.exists(directory.join("partition")))?;
+    Some(Path::new("/dev").join(name(disk)?))
+}
+
 /// The name of the device whose node is at `path`, absolute on the machine.
 ///
 /// In a container the node may be missing although /sys knows the device; then its usual name

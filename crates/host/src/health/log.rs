@@ -1,6 +1,7 @@
 //! The kernel's log, from some moment on.
 
 use crate::root::Root;
+use model::kernel_message::KernelMessage;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
@@ -12,15 +13,6 @@ const RECORD_BYTES_MAX: usize = 8192;
 
 /// A flood is not read to its end.
 const RECORDS_MAX: usize = 100_000;
-
-/// A message of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoggedMessage {
-    /// When it was logged, in nanoseconds of `CLOCK_MONOTONIC`: between the two looks that it came between.
-    pub at_ns: u64,
-    /// The message.
-    pub text: String,
-}
 
 /// The log, at the place up to which it was read.
 #[derive(Debug)]
@@ -41,11 +33,12 @@ impl KernelLog {
         Some(Self { file, looked_at_ns: now_ns, records: 0 })
     }
 
-    /// The kernel's own messages since the last look, which is now.
+    /// The kernel's own messages since the last look, which is now, in nanoseconds of `CLOCK_MONOTONIC`: between
+    /// the two looks that they came between.
     ///
     /// Their stamps are those of a clock that runs like `CLOCK_MONOTONIC`, but is set right by nobody: in weeks
     /// they come apart by seconds. A message is not older than the last look and not younger than this one.
-    pub(super) fn new_messages(&mut self, now_ns: u64) -> Vec<LoggedMessage> {
+    pub(super) fn new_messages(&mut self, now_ns: u64) -> Vec<KernelMessage> {
         let looked_at_ns = std::mem::replace(&mut self.looked_at_ns, now_ns).min(now_ns);
         let mut text = Vec::new();
         let mut record = [0; RECORD_BYTES_MAX];
@@ -62,8 +55,8 @@ impl KernelLog {
             }
         }
         let text = String::from_utf8_lossy(&text);
-        let logged = text.lines().filter_map(message).map(|(stamp_ns, text)| LoggedMessage {
-            at_ns: stamp_ns.clamp(looked_at_ns, now_ns),
+        let logged = text.lines().filter_map(message).map(|(stamp_ns, text)| KernelMessage {
+            at_ns: stamp_ns.clamp(looked_at_ns, now_ns).cast_signed(),
             text: text.to_owned(),
         });
         logged.collect()

@@ -8,8 +8,8 @@ mod names;
 use crate::root::Root;
 use counters::Counters;
 use log::KernelLog;
-pub use log::LoggedMessage;
 use model::device_fault::DeviceFault;
+use model::kernel_message::KernelMessage;
 use model::note::Note;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct HealthWatch<'a> {
     /// `None` where this process may not read it.
     log: Option<KernelLog>,
     /// What it has told.
-    messages: Vec<LoggedMessage>,
+    messages: Vec<KernelMessage>,
     devices: Vec<Watched>,
 }
 
@@ -50,15 +50,15 @@ impl<'a> HealthWatch<'a> {
         self.messages.extend(self.log.iter_mut().flat_map(|log| log.new_messages(now_ns)));
     }
 
-    /// What the kernel said until the last look, of whatever it was.
-    pub fn messages(&self) -> &[LoggedMessage] {
-        &self.messages
+    /// What the kernel said until the last look, of whatever it was, by `CLOCK_MONOTONIC`.
+    pub fn into_messages(self) -> Vec<KernelMessage> {
+        self.messages
     }
 
     /// What happened until the last look: messages by device and fault, in the order of the devices, then
     /// counters that rose.
     pub fn notes(&self) -> Vec<Note> {
-        let fault = |message: &'_ LoggedMessage| message::fault(&message.text);
+        let fault = |message: &'_ KernelMessage| message::fault(&message.text);
         let faults: Vec<(DeviceFault, &str)> =
             self.messages.iter().filter_map(|message| Some((fault(message)?, message.text.as_str()))).collect();
         let mut notes = Vec::new();

@@ -1,6 +1,5 @@
 //! What was counted since the program began, as `OpenMetrics` text.
 
-use hot::buckets::{COARSE_COUNT, coarse_upper_edge_ns};
 use model::live::{LivePhase, LiveTally};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -9,14 +8,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+use stats::metric_buckets::MetricBuckets;
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// Upper edges of the buckets in microseconds: 1, 2 and 5 of each decade from 1 µs to 10 s.
-const EDGES_US: [u64; 22] = [
-    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
-    1_000_000, 2_000_000, 5_000_000, 10_000_000,
-];
 
 /// Reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,10 +53,8 @@ pub struct RunMetrics {
 pub struct TargetMetrics {
     ios: u64,
     bytes: u64,
-    measured_ios: u64,
     measured_sum_ns: u64,
-    /// One for each of [`EDGES_US`], and one for what is above; not cumulative.
-    buckets: [u64; EDGES_US.len() + 1],
+    measured: MetricBuckets,
 }
 
 impl TargetMetrics {
@@ -75,10 +67,7 @@ impl TargetMetrics {
         }
         self.measured_sum_ns = self.measured_sum_ns.wrapping_add(counted.latency_sum_ns);
         for &(index, count) in &counted.buckets {
-            let upper_ns = coarse_upper_edge_ns((index as usize).min(COARSE_COUNT - 1));
-            let at = EDGES_US.partition_point(|&edge_us| edge_us * 1000 < upper_ns);
-            self.buckets[at] += count;
-            self.measured_ios += count;
+            self.measured.add_coarse(index, count);
         }
     }
 }
@@ -163,11 +152,10 @@ impl Collector for RunMetrics {
         let mut latency =
             encoder.encode_descriptor("io_latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
         self.each_target(&mut |labels, metrics| {
-            let edges = EDGES_US.iter().map(|&edge_us| edge_us as f64 / 1e6).chain([f64::INFINITY]);
-            let buckets: Vec<(f64, u64)> = edges.zip(metrics.buckets).collect();
             let sum_s = metrics.measured_sum_ns as f64 / 1e9;
+            let (count, buckets) = (metrics.measured.count(), metrics.measured.in_seconds());
             let mut of_target = latency.encode_family(labels)?;
-            of_target.encode_histogram::<[(&str, &str); 0]>(sum_s, metrics.measured_ios, &buckets, None)
+            of_target.encode_histogram::<[(&str, &str); 0]>(sum_s, count, &buckets, None)
         })
     }
 }

@@ -23,7 +23,7 @@ const HELP: [&str; 12] = [
     "m          devices below the targets, and CPUs",
     "t          results per target",
     "h          results per thread",
-    "Tab        next of these views",
+    "Tab        next view",
     "↑ ↓        scroll them",
     "",
     "last       the last interval",

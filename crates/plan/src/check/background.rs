@@ -41,7 +41,7 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
             Some(activity) => {
                 is_quiet = false;
                 let advice =
-                    "wait until it finishes, or echo idle > /sys/block/mdN/md/sync_action and restart it later";
+                    "wait until this work finishes, or echo idle > /sys/block/mdN/md/sync_action and restart it later";
                 list.warn(Check::BackgroundWork, &device.name, format!("{activity} in progress"), advice);
             }
         }
@@ -52,7 +52,7 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
             Ok(Some(work)) => {
                 is_quiet = false;
                 let found = format!("the file system is busy: {work}");
-                list.warn(Check::BackgroundWork, &subject, found, "wait until it finishes");
+                list.warn(Check::BackgroundWork, &subject, found, "wait until this work finishes");
             }
             Err(reason) if target.environment.mount.is_some() => {
                 is_quiet = false;
@@ -63,7 +63,7 @@ fn now(facts: &CheckFacts, list: &mut Checklist) {
     }
     if !facts.housekeeping.is_empty() {
         let found = format!("{} is running", facts.housekeeping.join(", "));
-        list.warn(Check::BackgroundWork, MACHINE, found, "wait until it finishes");
+        list.warn(Check::BackgroundWork, MACHINE, found, "wait until this work finishes");
     } else if is_quiet {
         list.pass(Check::BackgroundWork, ALL_TARGETS, "no resync, balance, scrub or trim is running");
     }
@@ -92,7 +92,7 @@ fn soon(facts: &CheckFacts, list: &mut Checklist) {
         ),
         (true, Some((due_in_s, unit))) => {
             let hours = *due_in_s as f64 / 3600.0;
-            list.pass(Check::Timers, MACHINE, format!("next: {unit} in {hours:.1} h"));
+            list.pass(Check::Timers, MACHINE, format!("next timer: {unit} in {hours:.1} h"));
         }
         (true, None) => list.pass(Check::Timers, MACHINE, "no trim, scrub or check is scheduled by systemd"),
     }
@@ -140,7 +140,7 @@ mod tests {
             timer("fstrim.timer", Some(9000)),
             timer("mdcheck_start.timer", None),
         ]);
-        assert_eq!(answers(&facts, Check::Timers), ["pass machine: next: fstrim.timer in 2.5 h"]);
+        assert_eq!(answers(&facts, Check::Timers), ["pass machine: next timer: fstrim.timer in 2.5 h"]);
         facts.timers = Ok(vec![timer("fstrim.timer", Some(3600)), timer("e2scrub_all.timer", Some(61))]);
         assert_eq!(
             answers(&facts, Check::Timers),

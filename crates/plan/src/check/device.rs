@@ -59,7 +59,8 @@ fn partitions(facts: &CheckFacts, list: &mut Checklist) {
         let queue = partition.below.first().map(|disk| &disk.queue);
         let sector_bytes = queue.and_then(|queue| queue.physical_sector_bytes).map_or(4096, u64::from).max(512);
         let found = format!("starts at {start_bytes} bytes");
-        let advice = "recreate it aligned (parted -a optimal): misaligned I/Os touch two sectors or stripe units";
+        let advice = "recreate the partition aligned (parted -a optimal): misaligned I/Os touch two sectors or stripe \
+                      units";
         if !start_bytes.is_multiple_of(sector_bytes) {
             let found = format!("{found}, not aligned to its {} sectors", Bytes(sector_bytes));
             list.fail(Check::Alignment, &partition.name, found, advice);
@@ -80,12 +81,12 @@ fn drive_sleep(facts: &CheckFacts, list: &mut Checklist) {
     for disk in disks {
         let told = facts.devices.get(&disk.name).map(|state| state.wake_latency_us.as_ref());
         match told {
-            Some(Ok(0)) => list.pass(Check::DrivePowerStates, &disk.name, "it does not enter low-power states"),
+            Some(Ok(0)) => list.pass(Check::DrivePowerStates, &disk.name, "the drive does not enter low-power states"),
             Some(Ok(latency_us)) => list.warn(
                 Check::DrivePowerStates,
                 &disk.name,
                 format!("may enter a power state with {latency_us} µs wake-up latency (APST)"),
-                "it adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \
+                "APST adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \
                  boot, or nvme set-feature -f 0x0c -v 0",
             ),
             Some(Err(reason)) => list.unknown(Check::DrivePowerStates, &disk.name, reason),

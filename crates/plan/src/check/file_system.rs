@@ -58,8 +58,7 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
             Check::CopyOnWrite,
             subject,
             "zfs is copy-on-write and may compress data",
-            "check compression and recordsize with zfs get; write random content (-Zr) and choose -b with recordsize \
-             in mind",
+            "check compression and recordsize with zfs get; write random content (-Zr) and match -b to recordsize",
         );
     } else if is_compressed && !is_in_place {
         list.warn(
@@ -73,8 +72,8 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
             Check::CopyOnWrite,
             subject,
             format!("{name} is copy-on-write"),
-            "chattr +C on the empty directory disables copy-on-write for new files; otherwise the results include its \
-             cost",
+            "chattr +C on the empty directory disables copy-on-write for new files; otherwise the results include the \
+             cost of copy-on-write",
         );
     } else if matches!(target.environment.backing, Backing::Overlay { .. }) {
         list.warn(

@@ -54,14 +54,14 @@ fn idle_states(facts: &CheckFacts, list: &mut Checklist) {
         return list.pass(Check::IdleStates, MACHINE, found);
     }
     let how = if facts.processors.may_hold_latency { "" } else { " as root" };
-    let advice = format!("exit latency adds to every I/O at low queue depths: run with --hold-latency{how}");
+    let advice = format!("leaving an idle state delays every I/O at low queue depths: run with --hold-latency{how}");
     list.warn(Check::IdleStates, MACHINE, found, advice);
 }
 
 fn limits(facts: &CheckFacts, list: &mut Checklist) {
     let limits: Vec<String> = facts.environment.cgroup_limits.iter().map(words).collect();
     if limits.is_empty() {
-        return list.pass(Check::CgroupLimits, MACHINE, "none are set");
+        return list.pass(Check::CgroupLimits, MACHINE, "no cgroup limits are set");
     }
     let advice = "run outside that cgroup; otherwise the result measures the limit, not the device";
     for limit in limits {
@@ -98,7 +98,7 @@ fn rate_words(rates: &IoRates) -> String {
 
 fn memory(facts: &CheckFacts, list: &mut Checklist) {
     let free_bytes = facts.system.memory.free_bytes();
-    let found = format!("{} free for a run", Bytes(free_bytes));
+    let found = format!("{} of memory free for a run", Bytes(free_bytes));
     if free_bytes < MEMORY_BYTES {
         list.warn(
             Check::Memory,
@@ -135,7 +135,7 @@ fn distance(facts: &CheckFacts, list: &mut Checklist) {
             list.warn(
                 Check::NumaDistance,
                 &disk.name,
-                format!("on node {node}; some CPUs are at distance {far} (local is {NEAR})"),
+                format!("on NUMA node {node}; some CPUs are at distance {far} (local is {NEAR})"),
                 "run with --near-device, or pin threads to the CPUs of that node (-a)",
             );
         } else {
@@ -205,7 +205,7 @@ mod tests {
         let mut facts = facts();
         assert_eq!(outcomes(&facts, Check::Memory), [Outcome::Pass]);
         facts.system.memory.cgroup_left_bytes = Some(100 << 20);
-        assert_eq!(answers(&facts, Check::Memory), ["warn machine: 100MiB free for a run"]);
+        assert_eq!(answers(&facts, Check::Memory), ["warn machine: 100MiB of memory free for a run"]);
     }
 
     // Shows check: numa-distance
@@ -219,7 +219,7 @@ mod tests {
         facts.processors.node_distances = BTreeMap::from([(1, BTreeMap::from([(0, 21), (1, 10)]))]);
         assert_eq!(
             answers(&facts, Check::NumaDistance),
-            ["warn nvme0n1: on node 1; some CPUs are at distance 21 (local is 10)"]
+            ["warn nvme0n1: on NUMA node 1; some CPUs are at distance 21 (local is 10)"]
         );
         for cpu in &mut facts.system.topology.cpus {
             cpu.allowed = cpu.node == 1;

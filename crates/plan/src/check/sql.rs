@@ -94,12 +94,12 @@ fn access_times(target: &CheckedTarget, subject: &str, list: &mut Checklist) {
 
 fn fua(name: &str, queue: &Queue, list: &mut Checklist) {
     match (queue.fua, queue.write_cache) {
-        (_, Some(WriteCache::WriteThrough)) => list.pass(Check::Fua, name, "not needed: no volatile cache"),
+        (_, Some(WriteCache::WriteThrough)) => list.pass(Check::Fua, name, "FUA is not needed: no volatile cache"),
         (Some(true), _) => list.pass(Check::Fua, name, "yes"),
         (Some(false), _) => list.warn(
             Check::Fua,
             name,
-            "no: each durable write costs a flush of the whole cache",
+            "no FUA: each durable write flushes the whole cache",
             "prefer drives with FUA or power-loss protection; for SQL Server, see trace flag 3979, \
              or writethrough and alternatewritethrough in mssql-conf",
         ),

@@ -20,8 +20,8 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
     let mut fail = |found: &str, advice: &str| list.fail(Check::Target, &subject, found, advice);
     let read_only = |file_system: &FileSystem| file_system.read_only;
     match &target.facts.kind {
-        TargetKind::Unusable { what } => fail(&format!("it is {what}"), "give a file or a block device"),
-        TargetKind::Inaccessible { reason } => fail(reason, "make it readable for this user, or run as root"),
+        TargetKind::Unusable { what } => fail(&format!("the target is {what}"), "give a file or a block device"),
+        TargetKind::Inaccessible { reason } => fail(reason, "make the target readable for this user, or run as root"),
         TargetKind::Character(_) => list.pass(Check::Target, &subject, "a character device, not storage"),
         TargetKind::Missing(missing) if !missing.parent_exists => {
             fail("its directory does not exist", "create the directory first: diskspd creates only files");
@@ -56,7 +56,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
             None if target.environment.devices().iter().any(|device| device.read_only == Some(true)) => list.warn(
                 Check::Target,
                 &subject,
-                "the kernel refuses writes to it",
+                "the kernel refuses writes to the device",
                 "only reads are possible; blockdev --setrw allows writes where the hardware does",
             ),
             None => {
@@ -143,7 +143,7 @@ mod tests {
         facts.targets[0].facts.kind = TargetKind::Missing(MissingFacts { parent_exists: false, ..missing });
         assert_eq!(answers(&facts, Check::Target), ["fail a.dat: its directory does not exist"]);
         facts.targets[0].facts.kind = TargetKind::Unusable { what: "a directory".into() };
-        assert_eq!(answers(&facts, Check::Target), ["fail a.dat: it is a directory"]);
+        assert_eq!(answers(&facts, Check::Target), ["fail a.dat: the target is a directory"]);
         assert_eq!(outcomes(&facts, Check::Space), [Outcome::Unknown]);
     }
 

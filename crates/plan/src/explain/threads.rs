@@ -78,7 +78,7 @@ fn starts(group: &[WorkerPlan], index: usize) -> String {
     match starts.as_slice() {
         [] => String::new(),
         [first, second, ..] if first != second => format!(
-            "; the first thread starts at {}, each further one {} higher",
+            "; the first thread starts at {}, each next thread starts {} higher",
             words::offset(*first),
             words::exact(second.abs_diff(*first))
         ),

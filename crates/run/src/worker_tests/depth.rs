@@ -26,7 +26,7 @@ fn mean_depth(slots: u32, service: Service, spread: Spread) -> f64 {
     worker.start(Phases::new(&context.plan, 0));
     while worker.turn().expect("nothing fails here") == Turn::GoOn {}
     let depth = worker.engine.mean_depth(clock.now_ns.load(Relaxed));
-    worker.drain(clock.now_ns.load(Relaxed) + S);
+    worker.drain();
     depth
 }
 

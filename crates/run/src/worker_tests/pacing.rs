@@ -51,7 +51,7 @@ pub(super) fn run_skipping(
     while worker.turn().expect("nothing fails here") == Turn::GoOn {
         clock.now_ns.fetch_max(next_ns(&worker), Relaxed);
     }
-    worker.drain(clock.now_ns.load(Relaxed) + S);
+    worker.drain();
     context.recorder.row_records().remove(0)
 }
 

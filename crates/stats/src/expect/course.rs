@@ -96,8 +96,8 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Finding> {
     let at_s = best.1 as f64 * rates.part_s;
     let is_at_ceiling = PINNED.contains(&(mean(second) / binding.limit));
     let advice = if is_at_ceiling {
-        "burst credit ran out: the second rate is the sustained one; measure it with a warm-up (-W) as long as the \
-         burst"
+        "burst credit ran out: the second rate is the sustained one; to measure it, use a warm-up (-W) at least as \
+         long as the burst"
     } else {
         "burst credit ran out, or a cache filled up: the second rate is the sustained one; confirm with a longer run"
     };

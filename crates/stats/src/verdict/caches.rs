@@ -85,7 +85,7 @@ fn served_share(ios: u64, counters: CacheCounters) -> Option<f64> {
 }
 
 fn stands_on(context: &RuleContext<'_>, row: &Row, cache: &str) -> bool {
-    let Some(environment) = context.result.target_environments.get(&row.path) else { return false };
+    let Some(environment) = context.result.targets.environments.get(&row.path) else { return false };
     let devices: Vec<&BlockDevice> = environment.devices().into_iter().flat_map(BlockDevice::walk).collect();
     match cache {
         ZFS_CACHE => {
@@ -104,7 +104,7 @@ fn writes_in_memory(context: &RuleContext<'_>) -> Option<Finding> {
     let is_buffered = |row: &&Row| {
         let open = context.target(row.target).map(|target| target.open).unwrap_or_default();
         let on_disk =
-            context.result.target_environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
+            context.result.targets.environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
         open.is_written_back() && on_disk && context.reaches_kernel(row.target)
     };
     let written: u64 = context.measured.rows.iter().filter(is_buffered).map(|row| row.figures.write.bytes).sum();
@@ -169,7 +169,7 @@ mod tests {
     fn cached(backing: Backing, name: &str, read_hits: u64, read_misses: u64) -> Vec<String> {
         let mut built = Built::sound();
         built.plan().targets[0].open.direct = true;
-        built.result.target_environments.values_mut().next().expect("the target").backing = backing;
+        built.result.targets.environments.values_mut().next().expect("the target").backing = backing;
         let around = built.span_result().kernel_counters.get_or_insert_default();
         let counters = |hits, misses| CacheCounters { read_hits: hits, read_misses: misses };
         around.before.caches = [(name.to_owned(), counters(5, 7))].into();

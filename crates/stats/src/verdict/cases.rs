@@ -11,6 +11,7 @@ use model::plan::{
 };
 use model::profile::{IoPriority, Profile, Target, TimeSpan};
 use model::result::{Directions, Ending, Figures, Measured, Row, RunResult, TimeSpanResult};
+use model::targets_found::TargetsFound;
 
 /// The one target.
 pub(crate) const PATH: &str = "a.dat";
@@ -95,7 +96,10 @@ impl Built {
         let result = RunResult {
             profile,
             plan: Some(Plan { time_spans: vec![plan()], ..Plan::default() }),
-            targets: [(PATH.into(), TargetFacts { resolved: None, kind })].into(),
+            targets: TargetsFound {
+                facts: [(PATH.into(), TargetFacts { resolved: None, kind })].into(),
+                ..TargetsFound::default()
+            },
             time_spans: vec![span_result],
             ..RunResult::default()
         };
@@ -123,7 +127,7 @@ impl Built {
     }
 
     pub(crate) fn facts(&mut self) -> &mut RegularFacts {
-        let facts = self.result.targets.values_mut().next().expect("one target");
+        let facts = self.result.targets.facts.values_mut().next().expect("one target");
         let TargetKind::Regular(facts) = &mut facts.kind else { panic!("it is a file") };
         facts
     }
@@ -135,7 +139,7 @@ impl Built {
         let partition = BlockDevice { name: "sda1".to_owned(), kind, below: vec![disk], ..BlockDevice::default() };
         let mount = MountedFileSystem { file_system: file_system.to_owned(), ..MountedFileSystem::default() };
         let environment = TargetEnvironment { mount: Some(mount), backing: Backing::Devices(vec![partition]) };
-        self.result.target_environments.insert(PATH.into(), environment);
+        self.result.targets.environments.insert(PATH.into(), environment);
     }
 
     /// The counters of a device at the end; they were 0 when the measurement began.

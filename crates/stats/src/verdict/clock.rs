@@ -7,8 +7,8 @@ use model::verdict::{Finding, Severity};
 pub(super) const WRONG_CLOCK: Rule = Rule {
     name: "wrong-clock",
     severity: Severity::Invalid,
-    advice: "use a machine or clocksource with a stable time stamp counter; a virtual machine that was migrated or \
-             paused has none",
+    advice: "use a machine or clocksource with a stable time stamp counter; migrating or pausing a virtual machine \
+             makes its counter unstable",
 };
 
 pub(super) const PROCESS_PAUSED: Rule = Rule {

@@ -28,7 +28,7 @@ pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
 fn shrinking(context: &RuleContext<'_>, index: usize, target: &TargetPlan, written_bytes: u64) -> Option<Finding> {
     let share = written_bytes as f64 / context.measured.total.total.bytes.max(1) as f64;
     let written = context.work.of(index).filter(|work| work.write_percent > 0).find_map(|work| words(work.content))?;
-    let environment = context.result.target_environments.get(&target.path)?;
+    let environment = context.result.targets.environments.get(&target.path)?;
     let by = file_system(environment, target.open.direct).or_else(|| device(environment))?;
     let figure = format!("{written} was written to '{}', which is on {by}", target.path.display());
     let counts = context.reaches_kernel(index) && share > super::WORTH_A_WARNING;
@@ -88,7 +88,7 @@ mod tests {
         built.work().write_percent = 100;
         let row = &mut built.measured().rows[0].figures;
         (row.write, row.read) = (row.read, row.write);
-        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let mount = environment.mount.as_mut().expect("it is a file");
         mount.file_system_options = options.iter().map(|option| (*option).to_owned()).collect();
         built
@@ -123,7 +123,7 @@ mod tests {
         let mut built = written("ext4", &[]);
         let kind = DeviceKind::Zram { algorithm: None };
         let zram = BlockDevice { name: "zram0".to_owned(), kind, ..BlockDevice::default() };
-        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         environment.backing = Backing::Devices(vec![zram]);
         assert!(built.found(evaluate)[0].ends_with("which is on zram0 (zram)"));
         assert!(written("zfs", &[]).found(evaluate)[0].contains("on ZFS, which compresses"));

@@ -64,7 +64,7 @@ fn unwritten(context: &RuleContext<'_>, index: usize, target: &TargetPlan) -> Op
         return None;
     }
     let used = context.work.used_bytes(index)?;
-    match &context.result.targets.get(&target.path)?.kind {
+    match &context.result.targets.facts.get(&target.path)?.kind {
         TargetKind::Regular(RegularFacts { unwritten: Some(parts), .. }) => {
             let unwritten: f64 = parts.iter().map(|part| unwritten_in(part, &used)).sum();
             let share = unwritten / used.end.saturating_sub(used.start) as f64;
@@ -176,7 +176,7 @@ mod tests {
         let mut built = Built::sound();
         let sample = ZeroSample { start_bytes: 0, length_bytes: 1024 * MIB, blocks: 1000, zero_blocks };
         let kind = TargetKind::Block(BlockFacts { zeros: vec![sample], ..BlockFacts::default() });
-        built.result.targets.insert(PATH.into(), TargetFacts { resolved: None, kind });
+        built.result.targets.facts.insert(PATH.into(), TargetFacts { resolved: None, kind });
         built
     }
 

@@ -71,7 +71,7 @@ fn is_on_array(context: &RuleContext<'_>, target: usize) -> bool {
 /// The disks and software arrays below a target.
 fn disks<'a>(context: &RuleContext<'a>, target: usize) -> Vec<&'a BlockDevice> {
     let path = context.target(target).map(|target| &target.path);
-    let environment = path.and_then(|path| context.result.target_environments.get(path));
+    let environment = path.and_then(|path| context.result.targets.environments.get(path));
     let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
     let mut found: Vec<&BlockDevice> = Vec::new();
     for device in below.filter(|device| device.below.is_empty() || matches!(device.kind, DeviceKind::Disk)) {
@@ -118,7 +118,7 @@ mod tests {
             ..BlockDevice::default()
         };
         let mut on = |devices: Vec<BlockDevice>| {
-            let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+            let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
             environment.backing = Backing::Devices(devices);
             built.found(evaluate)
         };

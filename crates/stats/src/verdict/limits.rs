@@ -22,8 +22,8 @@ pub(super) const DEPTH_LIMITED: Rule = Rule {
 pub(super) const STARTS_NOT_MADE: Rule = Rule {
     name: "starts-not-made",
     severity: Severity::Warn,
-    advice: "lower the rate (--rate), or treat the results as overload: response times leave out the I/Os still \
-             waiting at the end",
+    advice: "lower the rate (--rate), or treat the run as overloaded: response times leave out the I/Os still waiting \
+             at the end",
 };
 
 /// How near to a limit a rate must be to be taken for it.

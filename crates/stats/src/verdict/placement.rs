@@ -58,7 +58,7 @@ mod tests {
     fn interrupting(cpus: &[u32]) -> Built {
         let mut built = Built::sound();
         built.plan().targets[0].open.direct = true;
-        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
         devices[0].below[0].queue.interrupt_cpus = cpus.to_vec();
         built.result.system.topology.cpus =

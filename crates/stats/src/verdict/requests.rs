@@ -87,7 +87,7 @@ fn depth(context: &RuleContext<'_>, devices: &[OnDevice<'_>]) -> Option<Finding>
 /// meanwhile. One after the other, what is missing is on its way.
 fn is_in_bursts(context: &RuleContext<'_>, asked: u32) -> bool {
     let Some(submissions) = &context.measured.submissions else { return false };
-    let count: u64 = submissions.threads.iter().map(|(_, count, _)| count).sum();
+    let count: u64 = submissions.threads.iter().map(|thread| thread.count).sum();
     let ios = context.measured.total.total.ios;
     let depth_of_thread = f64::from(asked) / submissions.threads.len() as f64;
     ios as f64 >= count as f64 * (depth_of_thread * BURST).max(2.0)
@@ -159,7 +159,7 @@ mod tests {
     use crate::verdict::cases::{BYTES, Built, IOS, PATH};
     use model::environment::Backing;
     use model::kernel_counters::{FlushCounters, ProcessCounters};
-    use model::result::Submissions;
+    use model::result::{Submissions, ThreadSubmissions};
     use std::path::Path;
 
     /// 8 requests outstanding for 100 s, past the cache; the disk counted this time in its queue.
@@ -191,7 +191,7 @@ mod tests {
     /// The same on a disk that is known to take this many requests.
     fn taking(request_count_max: u64, queue_time_ms: u64) -> Built {
         let mut built = queued(queue_time_ms);
-        let environment = built.result.target_environments.get_mut(Path::new(PATH)).expect("the target");
+        let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
         devices[0].below[0].queue.request_count_max = Some(request_count_max);
         built.measured().submissions = Some(submitted(IOS / 4));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn submitted(count: u64) -> Submissions {
-        Submissions { threads: vec![(0, count, 0.0)], total_per_s: 0.0 }
+        Submissions { threads: vec![ThreadSubmissions { count, ..ThreadSubmissions::default() }], total_per_s: 0.0 }
     }
 
     #[test]

@@ -15,7 +15,7 @@ const PLAIN: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 /// The device that a target stands on and those below it, each the only one of the device above;
 /// `None` where more than one disk, or a layer that keeps or changes data, is in the way.
 pub(super) fn chain<'a>(context: &RuleContext<'a>, path: &Path) -> Option<Vec<&'a BlockDevice>> {
-    let environment = context.result.target_environments.get(path)?;
+    let environment = context.result.targets.environments.get(path)?;
     if environment.mount.as_ref().is_some_and(|mount| !PLAIN.contains(&mount.file_system.as_str())) {
         return None;
     }
@@ -63,7 +63,7 @@ impl OnDevice<'_> {
 
     /// True if a file system is between some of it and the device.
     pub(super) fn has_file_system(&self, context: &RuleContext<'_>) -> bool {
-        let environment = |row: &&Row| context.result.target_environments.get(&row.path);
+        let environment = |row: &&Row| context.result.targets.environments.get(&row.path);
         self.rows.iter().filter_map(environment).any(|environment| environment.mount.is_some())
     }
 
@@ -104,7 +104,7 @@ pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
 fn rows_touching<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, usize> {
     let mut touching = BTreeMap::new();
     for row in &context.measured.rows {
-        let environment = context.result.target_environments.get(&row.path);
+        let environment = context.result.targets.environments.get(&row.path);
         let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
         let names: BTreeSet<&str> = below.map(|device| device.name.as_str()).collect();
         for name in names {

@@ -19,7 +19,7 @@ pub(super) const SHORT_RUN: Rule = Rule {
 pub(super) const SHORT_WARM_UP: Rule = Rule {
     name: "short-warm-up",
     severity: Severity::Warn,
-    advice: "extend the warm-up (-W) by at least this part of the measurement: it differs from the rest",
+    advice: "extend the warm-up (-W) to cover the start of the measurement, which differs from the rest",
 };
 
 pub(super) const DRIFT: Rule = Rule {

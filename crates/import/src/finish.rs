@@ -1,0 +1,59 @@
+//! What follows from what was read, alike for every form.
+
+use model::affinity::AffinityEntry;
+use model::profile::{Profile, TimeSpan};
+use model::result::{Directions, Ending, Figures, MixedCores, Row, RunResult, TimeSpanResult};
+use model::topology::Topology;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Which target of the profile each row is about, by path: the second row of a thread on a path is
+/// about the second target with it.
+pub(super) fn number_targets(rows: &mut [Row], span: &TimeSpan) {
+    let mut targets: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
+    for (index, target) in span.targets.iter().enumerate() {
+        targets.entry(&target.path).or_default().push(index);
+    }
+    let mut seen: BTreeMap<(u32, PathBuf), usize> = BTreeMap::new();
+    for row in rows {
+        let nth = seen.entry((row.thread, row.path.clone())).or_default();
+        let known = targets.get(&row.path);
+        row.target = known.and_then(|indices| indices.get(*nth).or(indices.last())).copied().unwrap_or(0);
+        *nth += 1;
+    }
+}
+
+/// How a timespan ended, as far as it shows.
+pub(super) fn ending(span_result: &TimeSpanResult) -> Ending {
+    match &span_result.measured {
+        _ if !span_result.errors.is_empty() => Ending::Failed,
+        Some(measured) if measured.is_partial => Ending::Stopped,
+        Some(_) => Ending::Completed,
+        None => Ending::Stopped,
+    }
+}
+
+/// The core types that were used, if the result says that they were mixed.
+pub(super) fn mixed_cores(affinity: Option<&[AffinityEntry]>, topology: &Topology) -> Option<MixedCores> {
+    stats::mixed_cores(affinity?, topology)
+}
+
+/// A profile and its results have the same timespans.
+pub(super) fn align(profile: &mut Profile, time_spans: &mut Vec<TimeSpanResult>) {
+    let count = profile.time_spans.len().max(time_spans.len());
+    profile.time_spans.resize_with(count, TimeSpan::default);
+    time_spans.resize_with(count, TimeSpanResult::default);
+}
+
+/// Summaries, and sums over the timespans, if none were read.
+pub(super) fn totals(result: &mut RunResult) {
+    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    result.totals = result.totals.or_else(|| stats::totals(&result.time_spans));
+}
+
+/// Latency of reads and writes together, where only each is known.
+pub(super) fn pool_total(figures: &mut Directions<Figures>) {
+    if figures.total.latency.is_none() {
+        figures.total.latency = stats::pooled_latency([figures.read, figures.write]);
+    }
+}

@@ -1,0 +1,141 @@
+//! JSON results, live streams and what sweeps keep, of every version.
+
+mod upgrade;
+
+use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
+use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION, RunResult};
+use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Largest document that is read.
+pub const BYTES_MAX: usize = 1 << 30;
+
+/// Why a text is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no JSON, or none of the form that results have.
+    #[error("it is not a result of this program: {0}")]
+    Malformed(serde_json::Error),
+    /// It is JSON of somebody else.
+    #[error("it is JSON, but not a result of this program: its \"schema\" is {found}, not \"{RESULT_SCHEMA}\"")]
+    Foreign {
+        /// What it says that it is.
+        found: String,
+    },
+    /// It is larger than anything that is read.
+    #[error("{bytes} bytes are more than a result may have ({BYTES_MAX})")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// It is a live stream whose run did not come to its end.
+    #[error("it is a live stream without a result: its run did not come to its end")]
+    CutOff,
+    /// A newer program wrote it.
+    #[error("it has version {version} of the format; this program knows versions up to {RESULT_SCHEMA_VERSION}")]
+    TooNew {
+        /// Its version.
+        version: u64,
+    },
+}
+
+/// Reads a result that `render` wrote, or that of a live stream. Fields that it does not know are ignored.
+pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
+    if bytes.len() > BYTES_MAX {
+        return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
+    let of_stream = result_in(bytes)?;
+    let bytes = of_stream.as_deref().unwrap_or(bytes);
+    let head: Head = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
+    let schema = head.schema.ok_or_else(|| ReadError::Foreign { found: "missing".to_owned() })?;
+    if schema != RESULT_SCHEMA {
+        return Err(ReadError::Foreign { found: format!("{schema:?}") });
+    }
+    if let Some(version) = head.schema_version.filter(|&version| version > u64::from(RESULT_SCHEMA_VERSION)) {
+        return Err(ReadError::TooNew { version });
+    }
+    let result: Result<RunResult, _> = if head.schema_version < Some(u64::from(RESULT_SCHEMA_VERSION)) {
+        upgraded(bytes)
+    } else {
+        serde_json::from_slice(bytes)
+    };
+    let mut result = result.map_err(ReadError::Malformed)?;
+    // Earlier programs wrote none.
+    result.time_spans.iter_mut().for_each(|span_result| span_result.summary = stats::summary(span_result));
+    Ok(result)
+}
+
+/// A document of an earlier version.
+fn upgraded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    let mut value: Value = serde_json::from_slice(bytes)?;
+    upgrade::upgrade(&mut value);
+    serde_json::from_value(value)
+}
+
+/// Reads what a sweep or repeat keeps (`sweep.json`, `repeat.json`).
+///
+/// # Errors
+///
+/// Why it is none.
+pub fn read_sweep(bytes: &[u8]) -> Result<Sweep, String> {
+    let head: SweepHead = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let read = match (head.schema.as_deref(), head.schema_version, head.form.as_deref()) {
+        (Some(SWEEP_SCHEMA), Some(SWEEP_SCHEMA_VERSION), _) => serde_json::from_slice(bytes),
+        (Some(SWEEP_SCHEMA), Some(version), _) => {
+            return Err(format!("unsupported version {version} (this program reads up to {SWEEP_SCHEMA_VERSION})"));
+        }
+        (None, _, Some(SWEEP_FORM_1)) => upgraded(bytes),
+        (found, ..) => {
+            let found = found.or(head.form.as_deref()).unwrap_or("missing");
+            return Err(format!("unknown schema '{found}' (expected: {SWEEP_SCHEMA})"));
+        }
+    };
+    read.map_err(|error| error.to_string())
+}
+
+/// What tells whether a sweep can be read.
+#[derive(Deserialize)]
+struct SweepHead {
+    schema: Option<String>,
+    schema_version: Option<u32>,
+    /// Of version 1.
+    form: Option<String>,
+}
+
+/// What tells whether the rest can be read.
+#[derive(Deserialize)]
+struct Head<'a> {
+    schema: Option<Cow<'a, str>>,
+    schema_version: Option<u64>,
+}
+
+/// What is asked of a line before it is read.
+#[derive(Deserialize)]
+struct Marks {
+    schema: Option<String>,
+    form: Option<String>,
+}
+
+/// The result in a live stream, as a document of its own: the last line has it. `None` if a text is no such stream.
+///
+/// # Errors
+///
+/// If the stream has no result, because its run did not come to its end.
+fn result_in(text: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let marks: Option<Marks> = lines.next().and_then(|line| serde_json::from_slice(line).ok());
+    let is_stream =
+        |marks: Marks| marks.schema.as_deref() == Some(LIVE_SCHEMA) || marks.form.as_deref() == Some(LIVE_FORM_1);
+    if !marks.is_some_and(is_stream) {
+        return Ok(None);
+    }
+    let mut last: serde_json::Value =
+        lines.next_back().and_then(|line| serde_json::from_slice(line).ok()).unwrap_or_default();
+    match last.get_mut("result").map(serde_json::Value::take) {
+        Some(result) => serde_json::to_vec(&result).map(Some).map_err(ReadError::Malformed),
+        None => Err(ReadError::CutOff),
+    }
+}

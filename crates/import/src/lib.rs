@@ -1,0 +1,84 @@
+//! Results that were saved: `DiskSpd`'s XML documents and text reports of versions 2.0.12 to 2.3, and our own
+//! documents ([`json`], XML, recordings of the monitor). Our own text reports are not read back.
+//!
+//! What a form does not tell stays unknown and is noted; what it does tell is taken as it stands,
+//! never recomputed from rounded figures. Nothing that is read can make this panic, and what it
+//! may hold is limited.
+
+mod decode;
+mod distributions;
+mod error;
+mod finish;
+pub mod json;
+mod number;
+pub mod recording;
+mod text;
+mod xml;
+
+pub use error::ReadError;
+
+use model::result::RunResult;
+
+/// Largest XML document or text report that is read.
+pub const BYTES_MAX: usize = 256 << 20;
+
+/// Reads a result: an XML document or a text report, in UTF-8 or with a byte order mark in UTF-16,
+/// with either kind of line ends. Lines before it (progress, messages) are skipped.
+pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
+    if bytes.len() > BYTES_MAX {
+        return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
+    let decoded = decode::decode(bytes);
+    let mut result = match form(&decoded.text) {
+        Some(Form::Xml { starts_at }) => xml::read(&decoded.text, starts_at)?,
+        Some(Form::Text) => text::read(&decoded.text)?,
+        None => return Err(ReadError::NotAResult),
+    };
+    result.notes.extend(decoded.note);
+    Ok(result)
+}
+
+/// What kind of result a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Xml {
+        /// Where the document begins.
+        starts_at: usize,
+    },
+    Text,
+}
+
+fn form(text: &str) -> Option<Form> {
+    // A report may show a path that contains the other form's beginning, so the first one decides.
+    let mut starts_at = 0;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        if content.starts_with("<Results>") || content.starts_with("<?xml") {
+            return Some(Form::Xml { starts_at: starts_at + (line.len() - line.trim_start().len()) });
+        }
+        if content.starts_with("Command Line:") || content == "Input parameters:" {
+            return Some(Form::Text);
+        }
+        starts_at += line.len();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_beginning_decides() {
+        assert_eq!(form("progress\n\n  <Results>\n"), Some(Form::Xml { starts_at: 12 }));
+        assert_eq!(form("\nCommand Line: diskspd <Results>\n<Results>"), Some(Form::Text));
+        assert_eq!(form("Results\n"), None);
+        assert_eq!(read(b"{}"), Err(ReadError::NotAResult));
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_not_looked_at() {
+        let bytes = vec![0; BYTES_MAX + 1];
+        assert_eq!(read(&bytes), Err(ReadError::TooLarge { bytes: BYTES_MAX + 1 }));
+    }
+}

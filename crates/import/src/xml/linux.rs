@@ -1,0 +1,179 @@
+//! What our own documents contain beyond `DiskSpd`'s.
+
+use super::element::Element;
+use super::statistics;
+use crate::{ReadError, number};
+use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::expectation::{Ceiling, CeilingUnit, Expectation};
+use model::note::Note;
+use model::plan::EngineKind;
+use model::profile::RateProcess;
+use model::result::{
+    Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult,
+    TargetLatencies, TimeSpanResult,
+};
+use model::units::bytes_of_mib;
+use model::verdict::{Finding, Severity, Verdict};
+
+const ENGINES: [EngineKind; 5] =
+    [EngineKind::Synchronous, EngineKind::IoUring, EngineKind::LinuxAio, EngineKind::MemoryMapped, EngineKind::Null];
+
+pub(super) fn read(
+    linux: Option<Element<'_, '_>>,
+    span_result: &mut TimeSpanResult,
+    result: &mut RunResult,
+) -> Result<(), ReadError> {
+    let Some(linux) = linux else { return Ok(()) };
+    let note = |element: Element<'_, '_>| Note::Verbatim { text: element.text().to_owned() };
+    if let Some(command_line) = linux.child_text("CommandLine") {
+        command_line.clone_into(&mut result.command_line);
+    }
+    let labels = linux.children("Label").filter_map(|label| Some((label.attribute("Name")?, label.text())));
+    result.labels.extend(labels.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    result.warnings.extend(linux.children("RunWarning").map(|warning| warning.text().to_owned()));
+    result.errors.extend(linux.children("RunFailure").map(|failure| failure.text().to_owned()));
+    result.notes.extend(linux.children("RunNote").map(note));
+    span_result.notes.extend(linux.children("Note").map(note));
+    span_result.errors.extend(linux.children("Failure").map(|failure| failure.text().to_owned()));
+    let engine = |element: Element<'_, '_>| ENGINES.into_iter().find(|engine| engine.name() == element.text());
+    span_result.engines.extend(linux.children("Engine").filter_map(engine));
+    span_result.verdict = linux.child("Verdict").map(verdict).transpose()?;
+    span_result.expectation = linux.child("Expectation").map(expectation).transpose()?;
+    if let Some(measured) = &mut span_result.measured {
+        measured.is_partial = linux.is_true("Partial");
+        for target in linux.children("TargetLatency") {
+            let path = target.attribute("Path").unwrap_or_default().into();
+            measured.target_latencies.push(TargetLatencies { path, latency: latencies(target)? });
+        }
+        measured.load_loop = load_loop(linux)?;
+        measured.flushes = linux.child("Fdatasync").map(flushes).transpose()?;
+        measured.confidence = linux.child("Confidence").map(confidence).transpose()?;
+    }
+    Ok(())
+}
+
+fn verdict(element: Element<'_, '_>) -> Result<Verdict, ReadError> {
+    Ok(Verdict { findings: findings(element)? })
+}
+
+fn findings(element: Element<'_, '_>) -> Result<Vec<Finding>, ReadError> {
+    let finding = |element: Element<'_, '_>| {
+        let word = element.attribute("Severity").unwrap_or_default();
+        let unknown = || element.error(format!("Finding: unknown severity '{}'", number::shown(word)));
+        Ok(Finding {
+            name: element.attribute("Name").unwrap_or_default().to_owned(),
+            severity: Severity::from_word(word).ok_or_else(unknown)?,
+            figure: element.child_text("Figure").unwrap_or_default().to_owned(),
+            value: element.real_attribute("Value")?,
+            advice: element.child_text("Advice").unwrap_or_default().to_owned(),
+        })
+    };
+    element.children("Finding").map(finding).collect()
+}
+
+fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
+    let ceiling = |element: Element<'_, '_>| {
+        let word = element.attribute("Unit").unwrap_or_default();
+        let unknown = || element.error(format!("Ceiling: unknown unit '{}'", number::shown(word)));
+        let figure = |name: &str| Ok::<f64, ReadError>(element.real_attribute(name)?.unwrap_or(0.0));
+        Ok(Ceiling {
+            name: element.attribute("Name").unwrap_or_default().to_owned(),
+            unit: CeilingUnit::ALL.into_iter().find(|unit| unit.xml() == word).ok_or_else(unknown)?,
+            limit: figure("Limit")?,
+            reached: figure("Reached")?,
+            share_percent: figure("SharePercent")?,
+            is_estimate: element.attribute("Estimate") == Some("true"),
+        })
+    };
+    Ok(Expectation {
+        ceilings: element.children("Ceiling").map(ceiling).collect::<Result<_, ReadError>>()?,
+        binding: element.attribute("Binding").unwrap_or_default().to_owned(),
+        findings: findings(element)?,
+    })
+}
+
+fn confidence(element: Element<'_, '_>) -> Result<Directions<Option<HalfWidths>>, ReadError> {
+    let of = |direction: &str| {
+        let mut all = element.children("HalfWidths");
+        all.find(|one| one.attribute("Direction") == Some(direction)).map(half_widths).transpose()
+    };
+    Ok(Directions { read: of("Read")?, write: of("Write")?, total: of("Total")? })
+}
+
+fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {
+    let percentile = |rank: Element<'_, '_>| {
+        let percent = rank.attribute("Percent").unwrap_or_default();
+        let rank_ppb = number::rank_ppb(percent).map_err(|reason| rank.error_at_name(&reason))?;
+        let half_width_ns = number::ns(rank.real_attribute("Milliseconds")?.unwrap_or(0.0));
+        Ok(PercentileHalfWidth { rank_ppb, half_width_ns })
+    };
+    Ok(HalfWidths {
+        iops: element.real_attribute("IosPerSecond")?.unwrap_or(0.0),
+        bytes_per_s: bytes_of_mib(element.real_attribute("MiBPerSecond")?.unwrap_or(0.0)),
+        latency_mean_ns: element.real_attribute("AvgMilliseconds")?.map(number::ns),
+        percentiles: element.children("Rank").map(percentile).collect::<Result<_, _>>()?,
+    })
+}
+
+/// The load loop, if the document has one.
+fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
+    let whole = |element: Element<'_, '_>, name: &str| Ok(element.whole_attribute(name)?.unwrap_or(0));
+    if let Some(closed) = linux.child("ClosedLoop") {
+        return Ok(Some(LoadLoop::Closed { depth: closed.whole_attribute("Depth")?.unwrap_or(0) }));
+    }
+    let Some(open) = linux.child("OpenLoop") else { return Ok(None) };
+    let ns = |name: &str| Ok(number::ns(open.real_attribute(name)?.unwrap_or(0.0)));
+    Ok(Some(LoadLoop::Open(Box::new(OpenLoop {
+        depth: open.whole_attribute("Depth")?.unwrap_or(0),
+        rate_iops: open.whole_attribute("IntendedRate")?.unwrap_or(0),
+        process: open.attribute("Process").and_then(RateProcess::from_option).unwrap_or_default(),
+        intended_starts: whole(open, "IntendedStarts")?,
+        backlog: whole(open, "Backlog")?,
+        delayed_by_depth: whole(open, "DelayedByDepth")?,
+        lateness_mean_ns: ns("LatenessAvgMilliseconds")?,
+        lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
+        response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
+    }))))
+}
+
+fn flushes(element: Element<'_, '_>) -> Result<FlushFigures, ReadError> {
+    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
+    let max_ns = whole_ns("MaxMilliseconds")?;
+    let figures = |mean_ns| LatencyFigures { mean_ns, max_ns, ..LatencyFigures::default() };
+    Ok(FlushFigures {
+        after_writes: element.whole_attribute("AfterWrites")?.unwrap_or(0),
+        count: element.whole_attribute("Flushes")?.unwrap_or(0),
+        per_s: element.real_attribute("FlushesPerSecond")?.unwrap_or(0.0),
+        latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
+        p50_ns: whole_ns("P50Milliseconds")?,
+        p99_ns: whole_ns("P99Milliseconds")?,
+    })
+}
+
+fn latencies(target: Element<'_, '_>) -> Result<Directions<Option<LatencyDistribution>>, ReadError> {
+    Ok(Directions {
+        read: latency(target, "Read")?,
+        write: latency(target, "Write")?,
+        total: latency(target, "Total")?,
+    })
+}
+
+fn latency(target: Element<'_, '_>, kind: &str) -> Result<Option<LatencyDistribution>, ReadError> {
+    let Some(count) = target.whole_attribute(&format!("{kind}Ios"))? else { return Ok(None) };
+    let real = |name: &str| target.real_attribute(&format!("{kind}{name}"));
+    let figures = LatencyFigures {
+        mean_ns: number::ns(real("AvgMilliseconds")?.unwrap_or(0.0)),
+        std_dev_ns: number::ns(real("StdDevMilliseconds")?.unwrap_or(0.0)),
+        min_ns: None,
+        max_ns: None,
+    };
+    let mut percentiles = Vec::new();
+    for rank in target.children("Rank") {
+        let percent = rank.attribute("Percent").unwrap_or_default();
+        let rank_ppb = number::rank_ppb(percent).map_err(|reason| rank.error_at_name(&reason))?;
+        let value_ms = rank.real_attribute(kind)?;
+        percentiles.extend(value_ms.map(|ms| Percentile { rank_ppb, value_ns: number::whole_ns(ms) }));
+    }
+    let values = target.whole_attribute(&format!("{kind}Values"))?.unwrap_or(0);
+    Ok(statistics::distribution(count, Some(figures), percentiles, values))
+}

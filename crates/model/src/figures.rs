@@ -1,0 +1,137 @@
+//! Figures: rates and latencies of reads, writes and both.
+
+use serde::{Deserialize, Serialize};
+
+/// One value for reads, one for writes, one for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DirectionsOf{T}"))]
+pub struct Directions<T> {
+    /// Reads.
+    pub read: T,
+    /// Writes.
+    pub write: T,
+    /// Both.
+    pub total: T,
+}
+
+/// The cells of one table row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Figures {
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Latency, if it was measured and there were I/Os.
+    pub latency: Option<LatencyFigures>,
+    /// Standard deviation of the I/Os per second over the intervals (`-D`).
+    pub iops_std_dev: Option<f64>,
+}
+
+/// Latency in a few numbers, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyFigures {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Population standard deviation.
+    pub std_dev_ns: f64,
+    /// Smallest; `None` = unknown, in results of other programs.
+    pub min_ns: Option<u64>,
+    /// Largest; `None` = unknown, in results of other programs.
+    pub max_ns: Option<u64>,
+}
+
+/// One interval of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IntervalFigures {
+    /// I/Os completed in it.
+    pub ios: u64,
+    /// I/Os per second in it.
+    pub iops: f64,
+    /// Their latency.
+    pub latency: Option<LatencyFigures>,
+}
+
+/// Latencies of many I/Os.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyDistribution {
+    /// Number of I/Os.
+    pub count: u64,
+    /// Moments and extremes.
+    pub figures: LatencyFigures,
+    // All that a report may show: the 108 of the XML result.
+    /// Percentiles, ascending.
+    pub percentiles: Vec<Percentile>,
+    /// Number of distinct values that were kept.
+    pub distinct_values: u64,
+    // Buckets that are not empty, ascending: index (`hot::buckets`) and count. Empty in results of other programs.
+    /// All of them.
+    #[serde(rename = "histogram", with = "crate::histogram")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::histogram::Histogram"))]
+    pub buckets: Vec<(u32, u64)>,
+}
+
+impl LatencyDistribution {
+    /// The percentile of a rank in parts per billion, in nanoseconds, if it is one of those kept.
+    pub fn at(&self, rank_ppb: u64) -> Option<u64> {
+        self.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|percentile| percentile.value_ns)
+    }
+}
+
+/// A percentile and its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Percentile {
+    /// Rank in parts per billion: `500_000_000` is the median.
+    pub rank_ppb: u64,
+    /// Upper edge of the bucket that holds it, clipped to the extremes, in nanoseconds.
+    pub value_ns: u64,
+}
+
+/// Flushes, which are neither reads nor writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FlushFigures {
+    /// A thread flushed after so many writes.
+    pub after_writes: u32,
+    /// Flushes that ended while measuring, of all threads.
+    pub count: u64,
+    /// The same per second.
+    pub per_s: f64,
+    /// What they took; null = there were none.
+    pub latency: Option<LatencyFigures>,
+    /// Median in nanoseconds; null = there were none.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile in nanoseconds; null = there were none.
+    pub p99_ns: Option<u64>,
+}
+
+/// The figures of a direction that are asked for most, without levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean latency in nanoseconds; `None` if it was not measured. Percentiles need `-L`.
+    pub mean_ns: Option<f64>,
+    /// Median latency.
+    pub p50_ns: Option<u64>,
+    /// 90th percentile.
+    pub p90_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Longest latency.
+    pub max_ns: Option<u64>,
+}

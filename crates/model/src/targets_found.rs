@@ -1,0 +1,54 @@
+//! What stood at the paths of a run's targets.
+
+use crate::environment::TargetEnvironment;
+use crate::facts::TargetFacts;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What stood at each distinct target path before a run. In documents it is one list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TargetsFound {
+    /// What was there, if it was looked at.
+    pub facts: BTreeMap<PathBuf, TargetFacts>,
+    /// What each target stands on, if it was looked at.
+    pub environments: BTreeMap<PathBuf, TargetEnvironment>,
+}
+
+/// A target path and what stood there.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct TargetFound<'a> {
+    /// The path, as the user wrote it.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    path: PathBuf,
+    /// What was there; null = unknown.
+    facts: Option<Cow<'a, TargetFacts>>,
+    /// What it stands on; null = it was not looked at.
+    environment: Option<Cow<'a, TargetEnvironment>>,
+}
+
+impl Serialize for TargetsFound {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { facts, environments } = self;
+        let paths: BTreeSet<&PathBuf> = facts.keys().chain(environments.keys()).collect();
+        serializer.collect_seq(paths.into_iter().map(|path| TargetFound {
+            path: path.clone(),
+            facts: facts.get(path).map(Cow::Borrowed),
+            environment: environments.get(path).map(Cow::Borrowed),
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for TargetsFound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut found = Self::default();
+        for TargetFound { path, facts, environment } in Vec::deserialize(deserializer)? {
+            found.facts.extend(facts.map(|facts| (path.clone(), facts.into_owned())));
+            found.environments.extend(environment.map(|environment| (path, environment.into_owned())));
+        }
+        Ok(found)
+    }
+}

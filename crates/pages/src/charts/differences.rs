@@ -1,0 +1,60 @@
+//! What differs between two sides, with intervals.
+
+use crate::axis::Axis;
+use crate::chart::{Chart, Interval, Marker, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::Quantity;
+use render::compare::word;
+use render::figure_words::label;
+use stats::compare::{ComparisonVerdict, Difference};
+
+/// Percent of the first side; `None` without figures in common.
+pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
+    let rows = found.len() as f64;
+    let row = |(index, difference): (usize, &Difference)| {
+        let Difference { percent, interval, verdict, .. } = *difference;
+        let bounds = interval.map_or_else(String::new, |(low, high)| format!(" ({low:+.1} % to {high:+.1} %)"));
+        Interval {
+            at: percent,
+            bounds: interval,
+            y: rows - index as f64,
+            role: role(verdict),
+            text: format!("{}: {percent:+.1} %{bounds}: {}", name(difference), word(verdict)),
+        }
+    };
+    let intervals: Vec<Interval> = found.iter().enumerate().map(row).collect();
+    // An interval that is wider than that says no more than one that leaves the chart.
+    let farthest = intervals.iter().map(|row| row.at.abs()).fold(25.0, f64::max) * 2.0;
+    let ends = intervals.iter().flat_map(|row| {
+        let (low, high) = row.bounds.unwrap_or((row.at, row.at));
+        [row.at, low.clamp(-farthest, farthest), high.clamp(-farthest, farthest)]
+    });
+    let names = found.iter().enumerate().map(|(index, difference)| (rows - index as f64, name(difference)));
+    let across = Axis::from_zero("change", Quantity::Change, ends.chain([-1.0, 1.0]));
+    (!found.is_empty()).then(|| Chart {
+        name: "differences",
+        title: "Differences".to_owned(),
+        caption:
+            "Change of the second side relative to the first, with 95 % intervals. Green: better; red: worse; grey: \
+             no change, or not significant."
+                .to_owned(),
+        x: across,
+        y: Axis::named("", Quantity::Count, (0.4, rows + 0.6), names.collect()),
+        series: vec![Series { name: String::new(), role: Role::Total, marks: Marks::Intervals(intervals) }],
+        markers: vec![Marker { x: 0.0, bounds: (0.0, 0.0), role: Role::Muted, label: "no change".to_owned() }],
+    })
+}
+
+/// Without the unit: changes have another.
+fn name(difference: &Difference) -> String {
+    let label = label(difference.figure);
+    label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
+}
+
+fn role(verdict: ComparisonVerdict) -> Role {
+    match verdict {
+        ComparisonVerdict::Better => Role::Good,
+        ComparisonVerdict::Worse => Role::Bad,
+        ComparisonVerdict::NoDifference | ComparisonVerdict::CannotTell => Role::Total,
+    }
+}

@@ -1,0 +1,101 @@
+//! Points of a sweep over two options, as a heat map.
+
+use crate::axis::Axis;
+use crate::chart::{Cell, Chart, Marks, Series};
+use crate::palette::Role;
+use crate::quantity::{Quantity, latency};
+use model::headline::Headline;
+use model::sweep::{Setting, Sweep};
+
+/// Labels are written on the colour.
+const STRENGTH_MAX: f64 = 0.55;
+const STRENGTH_MIN: f64 = 0.04;
+
+/// Throughput and mean latency, if exactly two options vary.
+pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
+    let Some([across, up]) = varied(sweep) else { return Vec::new() };
+    let grid = |name, title: &str, quantity: Quantity, of: fn(&Headline) -> Option<f64>| {
+        chart(sweep, (name, title), (&across, &up), quantity, of)
+    };
+    let throughput =
+        grid("grid-throughput", "Throughput across the grid", Quantity::Iops, |figures| Some(figures.iops));
+    let latency = grid("grid-latency", "Mean latency across the grid", Quantity::LatencyNs, |figures| figures.mean_ns);
+    [throughput, latency].into_iter().flatten().collect()
+}
+
+/// One option and its values in the order of the points.
+struct Varied {
+    /// Index among the settings of a point.
+    index: usize,
+    name: String,
+    values: Vec<String>,
+}
+
+fn varied(sweep: &Sweep) -> Option<[Varied; 2]> {
+    let first = sweep.points.first().filter(|point| point.settings.len() > 1)?;
+    let of = |(index, setting): (usize, &Setting)| {
+        let mut values: Vec<String> = Vec::new();
+        for value in sweep.points.iter().filter_map(|point| point.settings.get(index)).map(|setting| &setting.value) {
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        (values.len() > 1).then(|| Varied { index, name: setting.name.clone(), values })
+    };
+    let all: Vec<Varied> = first.settings.iter().enumerate().filter_map(of).collect();
+    // Options that vary together, such as -t and -o of one total depth, fill no grid.
+    let [a, b] = <[Varied; 2]>::try_from(all).ok()?;
+    let is_grid = sweep.points.len() * 2 > a.values.len() * b.values.len();
+    // More values are read more easily from left to right.
+    is_grid.then_some(if a.values.len() > b.values.len() { [a, b] } else { [b, a] })
+}
+
+fn chart(
+    sweep: &Sweep,
+    (name, title): (&'static str, &str),
+    (across, up): (&Varied, &Varied),
+    quantity: Quantity,
+    of: fn(&Headline) -> Option<f64>,
+) -> Option<Chart> {
+    let place = |varied: &Varied, point: usize| {
+        let value = &sweep.points[point].settings.get(varied.index)?.value;
+        varied.values.iter().position(|known| known == value).map(|position| position as f64 + 1.0)
+    };
+    let known = (0..sweep.points.len()).filter_map(|point| {
+        let value = of(stats::sweep::figures(sweep, point)?)?;
+        Some((point, place(across, point)?, place(up, point)?, value))
+    });
+    let known: Vec<(usize, f64, f64, f64)> = known.collect();
+    let most = known.iter().map(|(.., value)| *value).fold(0.0, f64::max);
+    let cell = |&(point, x, y, value): &(usize, f64, f64, f64)| Cell {
+        x: (x - 0.5, x + 0.5),
+        y: (y - 0.5, y + 0.5),
+        value,
+        strength: STRENGTH_MIN + (STRENGTH_MAX - STRENGTH_MIN) * (value / most),
+        label: if quantity == Quantity::LatencyNs { latency(value) } else { quantity.tick(value, value) },
+        text: format!("{}: {}", Setting::typed_all(&sweep.points[point].settings), quantity.value(value)),
+    };
+    let axis = |varied: &Varied| {
+        let marks = varied.values.iter().enumerate().map(|(index, value)| (index as f64 + 1.0, value.clone()));
+        let typed = Setting { name: varied.name.clone(), value: String::new() }.typed();
+        Axis::named(
+            typed.trim_end_matches('='),
+            Quantity::Count,
+            (0.5, varied.values.len() as f64 + 0.5),
+            marks.collect(),
+        )
+    };
+    (!known.is_empty()).then(|| Chart {
+        name,
+        title: title.to_owned(),
+        caption: String::new(),
+        x: axis(across),
+        y: axis(up),
+        series: vec![Series {
+            name: String::new(),
+            role: Role::Heat,
+            marks: Marks::Cells(known.iter().map(cell).collect()),
+        }],
+        markers: Vec::new(),
+    })
+}

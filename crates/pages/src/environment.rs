@@ -1,0 +1,115 @@
+//! Where a result comes from, and how to get it again.
+
+use super::block::{Block, Fact, Section};
+use super::foreign_text::{text, text_of_path};
+use model::block_device::BlockDevice;
+use model::environment::{Backing, Environment, Hypervisor, MountedFileSystem, TargetEnvironment};
+use model::result::{RunResult, Tool};
+use model::units::Bytes;
+use render::system::{known, utc};
+use std::path::Path;
+
+/// Machine and time, on a line.
+pub(super) fn subtitle(result: &RunResult) -> String {
+    let started = utc(result.started_at);
+    format!("{} · {started} · {}", text(known(Some(&result.system.computer_name)).as_bytes()), tool(&result.tool))
+}
+
+/// The machine, its storage and the program.
+pub(super) fn environment(result: &RunResult) -> Section {
+    let mut facts = machine(result);
+    for (path, environment) in &result.targets.environments {
+        facts.extend(target(path, result, environment));
+    }
+    Section::new("Environment", vec![Block::Facts { facts }])
+}
+
+/// What to type to repeat it.
+pub(super) fn command(result: &RunResult) -> Section {
+    let words = text(result.command_line.as_bytes());
+    let hint = if result.command_line.split(' ').any(|word| word.starts_with("-X")) {
+        "The XML profile (-X) is also in the JSON result.".to_owned()
+    } else {
+        String::new()
+    };
+    Section::new("Command line", vec![Block::Command { words, hint }])
+}
+
+fn tool(tool: &Tool) -> String {
+    match &tool.implementation {
+        Some(implementation) => text(format!("{} {}", implementation.name, implementation.version).as_bytes()),
+        None => text(format!("DiskSpd {}", tool.version).as_bytes()),
+    }
+}
+
+fn fact(name: &'static str, value: String) -> Fact {
+    Fact { name, value }
+}
+
+fn machine(result: &RunResult) -> Vec<Fact> {
+    let system = &result.system;
+    let nothing = Environment::default();
+    let environment = result.environment.as_ref().unwrap_or(&nothing);
+    let named = |name: &'static str, value: Option<&str>| {
+        value.filter(|value| !value.is_empty()).map(|value| fact(name, text(value.as_bytes())))
+    };
+    let topology = &system.topology;
+    let cpus =
+        format!("{} CPUs, {} cores, {} sockets", topology.cpus.len(), topology.core_count(), topology.socket_count());
+    let hypervisor = environment.hypervisor.as_ref().filter(|hypervisor| **hypervisor != Hypervisor::None);
+    [
+        named("computer", Some(&system.computer_name)),
+        named("processor", system.processor_name.as_deref()),
+        (!topology.cpus.is_empty()).then(|| fact("CPUs", cpus)),
+        environment.memory_bytes.map(|bytes| fact("memory", Bytes(bytes).to_string())),
+        named("virtual machine", hypervisor.map(Hypervisor::words)),
+        named("system", environment.distribution.as_deref()),
+        named("kernel", environment.kernel_release.as_deref().or(Some(&system.kernel_release))),
+        named("power", system.power_scheme.as_deref()),
+        (!environment.cgroup_limits.is_empty()).then(|| {
+            fact("limits", format!("{} set by cgroups; see the JSON result", environment.cgroup_limits.len()))
+        }),
+        Some(fact("measured with", tool(&result.tool))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The target, its file system and the disks below.
+fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> Vec<Fact> {
+    let measured = result.time_spans.iter().filter_map(|span| span.measured.as_ref());
+    let mut rows = measured.flat_map(|measured| &measured.rows);
+    let size = rows.find(|row| row.path == path).map(|row| format!(" ({})", Bytes(row.target_size_bytes)));
+    let mut facts = vec![fact("target", format!("{}{}", text_of_path(path), size.unwrap_or_default()))];
+    facts.extend(environment.mount.as_ref().map(|mount| fact("\u{2003}file system", mounted(mount))));
+    let place = match &environment.backing {
+        Backing::Memory => Some("memory".to_owned()),
+        Backing::Remote { address } => Some(format!("remote server {address}")),
+        Backing::Process => Some("a process (FUSE)".to_owned()),
+        Backing::Zfs(dataset) => Some(format!("ZFS, {}", dataset.dataset)),
+        Backing::Unknown | Backing::Devices(_) | Backing::Overlay { .. } => None,
+    };
+    facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
+    facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk))));
+    facts
+}
+
+fn mounted(mount: &MountedFileSystem) -> String {
+    let options = mount.mount_options.join(",");
+    text(format!("{} from {}, {options}", mount.file_system, mount.source).as_bytes())
+}
+
+/// `nvme0n1, Some Model, 1.9TiB, scheduler none`
+fn described(disk: &BlockDevice) -> String {
+    let hardware = [disk.identity.vendor.as_deref(), disk.identity.model.as_deref()];
+    let hardware = hardware.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let parts = [
+        Some(disk.name.clone()),
+        Some(hardware).filter(|hardware| !hardware.is_empty()),
+        disk.size_bytes.map(|bytes| Bytes(bytes).to_string()),
+        disk.queue.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
+        disk.queue.rotational.map(|turns| if turns { "rotational" } else { "not rotational" }.to_owned()),
+    ];
+    text(parts.into_iter().flatten().collect::<Vec<_>>().join(", ").as_bytes())
+}

@@ -1,0 +1,178 @@
+//! Results to look at: a page of HTML that needs nothing else, and single charts as SVG and PNG.
+//!
+//! [`charts`] makes charts of results as plain data, [`draw`] draws them, [`image`] puts them into a format.
+//! [`run`], [`sweep`], [`repeat`] and [`comparison`] say what stands on a page and in which order, as blocks;
+//! the template gives each kind of block its form.
+
+mod axis;
+mod block;
+mod chart;
+mod charts;
+mod comparison;
+mod draw;
+mod environment;
+mod foreign_text;
+mod image;
+mod palette;
+mod quantity;
+mod recording;
+mod repeat;
+mod ruler;
+mod run;
+mod sweep;
+
+use block::Page;
+use chart::Chart;
+use minijinja::Environment;
+use minijinja::value::Serde;
+use model::device_interval::Recording;
+use model::result::RunResult;
+use model::sweep::Sweep;
+use std::io;
+use thiserror::Error;
+
+/// What a page is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<'a> {
+    /// One result.
+    Run {
+        /// The name of its file.
+        name: &'a str,
+        /// The result.
+        result: &'a RunResult,
+        /// What devices did meanwhile, if it was recorded.
+        devices: Option<&'a Recording>,
+    },
+    /// What devices did.
+    Recording {
+        /// The name of its file.
+        name: &'a str,
+        /// The recording.
+        recording: &'a Recording,
+    },
+    /// A sweep.
+    Sweep {
+        /// The name of its directory.
+        name: &'a str,
+        /// The sweep.
+        sweep: &'a Sweep,
+        /// The result of the point that is [worth a look](stats::sweep::recommended), if it can be had.
+        chosen: Option<&'a RunResult>,
+    },
+    /// Runs of the same load.
+    Repeat {
+        /// The name of their directory.
+        name: &'a str,
+        /// The runs.
+        sweep: &'a Sweep,
+        /// The result of one of them, if it can be had.
+        example: Option<&'a RunResult>,
+    },
+    /// Results beside the first of them.
+    Comparison {
+        /// Two or more.
+        sides: &'a [Side],
+    },
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The name of its file or directory.
+    pub name: String,
+    /// Its runs.
+    pub results: Vec<RunResult>,
+}
+
+/// Formats of a single chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChartFormat {
+    /// Vectors.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+/// Why there is no chart.
+#[derive(Debug, Error)]
+pub enum NoChart {
+    /// There is none of this name.
+    #[error("unknown chart '{name}' (available: {})", known.join(", "))]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// Those that there are.
+        known: Vec<&'static str>,
+    },
+    /// There is none at all.
+    #[error("nothing to draw: {0}")]
+    Nothing(String),
+    /// It cannot be drawn.
+    #[error("{0}")]
+    Failed(#[from] io::Error),
+}
+
+/// A page as HTML.
+pub fn html(subject: &Subject<'_>) -> io::Result<String> {
+    let page = match *subject {
+        Subject::Run { name, result, devices } => run::page(result, name, devices),
+        Subject::Recording { name, recording } => recording::page(recording, name),
+        Subject::Sweep { name, sweep, chosen } => sweep::page(sweep, chosen, name),
+        Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name),
+        Subject::Comparison { sides } => comparison::page(sides),
+    }?;
+    rendered(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
+}
+
+fn rendered(page: Page) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    // Names that end with .html are escaped.
+    environment.add_template("report.html", include_str!("report.html"))?;
+    environment.add_template("block.html", include_str!("block.html"))?;
+    environment.add_template("report.css", include_str!("report.css"))?;
+    environment.add_template("report.js", include_str!("report.js"))?;
+    environment.get_template("report.html")?.render(Serde(page))
+}
+
+/// One chart; without a name the first that there is.
+pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> Result<Vec<u8>, NoChart> {
+    let shown = match *subject {
+        Subject::Run { result, .. } => {
+            let spans = result.profile.time_spans.iter().map(Some).chain(std::iter::repeat(None));
+            let measured = result.time_spans.iter().zip(spans);
+            let mut shown = measured.filter_map(|(span_result, span)| Some((span, span_result.measured.as_ref()?)));
+            shown.next().map(|(span, measured)| charts::of_time_span(span, measured)).unwrap_or_default()
+        }
+        Subject::Recording { recording, .. } => recording::shown(recording),
+        Subject::Sweep { sweep, .. } => sweep::shown(sweep),
+        Subject::Repeat { sweep, .. } => {
+            let headlines: Vec<_> = sweep.measured().collect();
+            stats::repeats::repeats(&headlines).map(|found| Ok(charts::runs(&headlines, &found))).into_iter().collect()
+        }
+        Subject::Comparison { sides: [first, second, ..] } => {
+            let found = stats::compare::compare(&first.results, &second.results);
+            charts::differences(&found).map(Ok).into_iter().collect()
+        }
+        Subject::Comparison { .. } => Vec::new(),
+    };
+    let reasons: Vec<String> =
+        shown.iter().filter_map(|shown| shown.as_ref().err()).map(|no| no.reason.clone()).collect();
+    let charts: Vec<Chart> = shown.into_iter().flatten().collect();
+    let found = match name {
+        Some(name) => charts.iter().find(|chart| chart.name == name),
+        None => charts.first(),
+    };
+    match (found, name) {
+        (Some(chart), _) => Ok(match format {
+            ChartFormat::Svg => image::svg_alone(chart)?,
+            ChartFormat::Png => image::png(chart)?,
+        }),
+        (None, Some(name)) if !charts.is_empty() => {
+            Err(NoChart::Unknown { name: name.to_owned(), known: charts.iter().map(|chart| chart.name).collect() })
+        }
+        (None, _) => {
+            Err(NoChart::Nothing(reasons.first().cloned().unwrap_or_else(|| "nothing was measured".to_owned())))
+        }
+    }
+}

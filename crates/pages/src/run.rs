@@ -1,0 +1,347 @@
+//! The page of one result.
+
+use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Tone, charts};
+use super::charts::of_time_span;
+use super::environment::{command, environment, subtitle};
+use super::foreign_text::{text, text_of_path};
+use super::quantity::{Quantity, grouped, latency, significant};
+use super::recording;
+use model::confidence::HalfWidths;
+use model::device_interval::Recording;
+use model::profile::TimeSpan;
+use model::result::{Directions, Ending, LatencyDistribution, LoadLoop, Measured, RunResult, TimeSpanResult};
+use model::units::mib;
+use model::verdict::{Severity, Verdict};
+use render::verdict_block::SOUND;
+use stats::NAMED_PERCENTILES;
+use std::io;
+
+/// Rows of the table of slowest I/Os.
+const SLOWEST_ROWS: usize = 20;
+
+/// Everything about a result.
+pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) -> io::Result<Page> {
+    let mut sections = Vec::new();
+    if !result.errors.is_empty() {
+        sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
+    }
+    let several = result.time_spans.len() > 1;
+    for (index, span_result) in result.time_spans.iter().enumerate() {
+        let heading = if several { format!("Timespan {}", index + 1) } else { String::new() };
+        sections.extend(time_span(result.profile.time_spans.get(index), span_result, &heading)?);
+    }
+    // Only the first timespan's beginning is known.
+    let first = result.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
+    if let Some((recording, measured)) = devices.zip(first) {
+        sections.extend(recording::during(recording, result, measured)?);
+    }
+    sections.extend(remarks(result));
+    sections.push(environment(result));
+    sections.push(command(result));
+    Ok(Page::new(title(result, name), subtitle(result), sections))
+}
+
+/// The first label, or the name of the file.
+pub(super) fn title(result: &RunResult, name: &str) -> String {
+    let label = result.labels.first().map(|(key, value)| text(format!("{key}: {value}").as_bytes()));
+    label.unwrap_or_else(|| name.to_owned())
+}
+
+/// Verdict and headline, charts, tables.
+pub(super) fn time_span(
+    span: Option<&TimeSpan>,
+    span_result: &TimeSpanResult,
+    heading: &str,
+) -> io::Result<Vec<Section>> {
+    let mut first = Vec::new();
+    if !span_result.errors.is_empty() {
+        first.push(failure("An error ended the timespan", &span_result.errors));
+    }
+    first.extend(span_result.verdict.as_ref().map(verdict));
+    let Some(measured) = &span_result.measured else {
+        if span_result.errors.is_empty() {
+            first.push(failure("Nothing was measured", &[ended(span_result.outcome).to_owned()]));
+        }
+        return Ok(vec![Section::new(heading, first)]);
+    };
+    first.push(Block::Tiles { tiles: tiles(span_result, measured) });
+    first.push(Block::Table(totals(measured)));
+    let mut sections = vec![Section::new(heading, first)];
+    sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
+    let tables = [devices(span_result), percentiles(measured), slowest(measured), kernel_messages(measured)];
+    let tables = tables.into_iter().flatten();
+    let tables: Vec<Block> = tables.map(Block::Table).collect();
+    if !tables.is_empty() {
+        sections.push(Section::new("Tables", tables));
+    }
+    if !span_result.notes.is_empty() {
+        let sentences = span_result.notes.iter().map(|note| text(note.to_string().as_bytes())).collect();
+        sections.push(Section::new("Notes", vec![Block::Notes { heading: String::new(), sentences }]));
+    }
+    Ok(sections)
+}
+
+fn failure(headline: &str, reasons: &[String]) -> Block {
+    let found = |reason: &String| Found {
+        tone: Tone::Bad,
+        word: "ERROR".to_owned(),
+        name: String::new(),
+        figure: text(reason.as_bytes()),
+        advice: String::new(),
+    };
+    Block::Verdict(Banner {
+        tone: Tone::Bad,
+        headline: headline.to_owned(),
+        findings: reasons.iter().map(found).collect(),
+    })
+}
+
+const fn ended(outcome: Ending) -> &'static str {
+    match outcome {
+        Ending::NotRun => "this timespan was not run, because an earlier one failed or the run was stopped",
+        Ending::Stopped => "this timespan was stopped before its measurement began",
+        Ending::Completed | Ending::Failed => "the result has no measurements",
+    }
+}
+
+/// The verdict with its findings, the gravest first.
+pub(super) fn verdict(verdict: &Verdict) -> Block {
+    let severity = verdict.severity();
+    let headline = match severity {
+        Some(Severity::Invalid) => "INVALID: the results are not valid".to_owned(),
+        Some(Severity::Warn) => "WARN: something other than the target affected the results".to_owned(),
+        Some(Severity::Note) | None => format!("Sound: {SOUND}"),
+    };
+    let findings = verdict.findings.iter().map(|finding| Found {
+        tone: match finding.severity {
+            Severity::Note => Tone::Plain,
+            graver => Tone::of(Some(graver)),
+        },
+        word: finding.severity.word().to_owned(),
+        name: text(finding.name.as_bytes()),
+        figure: text(finding.figure.as_bytes()),
+        advice: text(finding.advice.as_bytes()),
+    });
+    Block::Verdict(Banner { tone: Tone::of(severity), headline, findings: findings.collect() })
+}
+
+/// The figures that are quoted, with half their intervals.
+fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
+    let Some(headline) = stats::headline(span_result) else { return Vec::new() };
+    let confidence = measured.confidence.as_ref().and_then(|confidence| confidence.total.as_ref());
+    let give_or_take = |of: fn(&HalfWidths) -> Option<f64>, shown: fn(f64) -> String| {
+        confidence.and_then(of).map(|half| format!("± {}", shown(half))).unwrap_or_default()
+    };
+    let tile = |label: &str, value: String, unit: &str, beside: String| Tile {
+        label: label.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        beside,
+    };
+    let mut tiles = vec![
+        tile("I/Os per second", grouped(headline.iops), "", give_or_take(|half| Some(half.iops), grouped)),
+        tile(
+            "Throughput",
+            Quantity::MibPerS.value(mib(headline.bytes_per_s)).replace(" MiB/s", ""),
+            "MiB/s",
+            give_or_take(|half| Some(mib(half.bytes_per_s)), significant),
+        ),
+    ];
+    let mut add_latency = |label: &str, ns: Option<f64>, beside: String| {
+        let Some(ns) = ns else { return };
+        let shown = latency(ns);
+        let (value, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
+        tiles.push(tile(label, value.to_owned(), unit, beside));
+    };
+    let rank = |rank_ppb: u64| {
+        let half = confidence?.percentiles.iter().find(|half| half.rank_ppb == rank_ppb)?;
+        Some(format!("± {}", latency(half.half_width_ns)))
+    };
+    add_latency("Mean latency", headline.mean_ns, give_or_take(|half| half.latency_mean_ns, latency));
+    let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
+    let count = measured.total.total.ios;
+    for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
+        let weak = || if stats::is_weak(count, rank_ppb) { "too few I/Os to rely on" } else { "" }.to_owned();
+        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb).unwrap_or_else(weak));
+    }
+    add_latency(
+        "99th pct. response time",
+        headline.response_p99_ns.map(|ns| ns as f64),
+        "from the intended start".to_owned(),
+    );
+    tiles.push(tile("CPU", significant(headline.cpu_percent), "%", "mean of all CPUs".to_owned()));
+    tiles
+}
+
+/// What decides when I/Os start.
+fn load(measured: &Measured) -> String {
+    match &measured.load_loop {
+        Some(LoadLoop::Closed { depth }) => format!(", closed loop of depth {depth}"),
+        Some(LoadLoop::Open(open)) => {
+            format!(", open loop of {} I/Os per second, depth {}", grouped(open.rate_iops.into()), open.depth)
+        }
+        None => String::new(),
+    }
+}
+
+/// Reads, writes and both.
+fn totals(measured: &Measured) -> Table {
+    let Directions { read, write, total } = &measured.total;
+    let row = |name: &str, figures: &model::result::Figures| {
+        let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), latency);
+        let latencies = figures.latency;
+        vec![
+            name.to_owned(),
+            grouped(figures.ios as f64),
+            grouped(figures.iops),
+            Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+            known(latencies.map(|latency| latency.mean_ns)),
+            known(latencies.map(|latency| latency.std_dev_ns)),
+            known(latencies.and_then(|latency| latency.max_ns).map(|ns| ns as f64)),
+        ]
+    };
+    let sides = [("reads", read), ("writes", write)].into_iter().filter(|(_, figures)| figures.ios > 0);
+    let mut rows: Vec<Vec<String>> = sides.map(|(name, figures)| row(name, figures)).collect();
+    if rows.len() != 1 {
+        rows.push(row("total", total));
+    }
+    let names = ["I/Os", "IOPS", "MiB/s", "mean", "std dev", "max"].map(Column::number);
+    Table {
+        columns: [Column::text("")].into_iter().chain(names).collect(),
+        rows,
+        note: format!(
+            "Measured for {}{}, {} {}{}.",
+            Quantity::TimeS.value(measured.elapsed_ns as f64 / 1e9),
+            load(measured),
+            measured.thread_count,
+            if measured.thread_count == 1 { "thread" } else { "threads" },
+            if measured.is_partial { "; it ended early" } else { "" }
+        ),
+        ..Table::default()
+    }
+}
+
+/// The percentiles that reports show, with those named that are weaker than their sample.
+fn percentiles(measured: &Measured) -> Option<Table> {
+    let latencies = measured.total_latency.as_ref()?;
+    let sides = [("reads", &latencies.read), ("writes", &latencies.write), ("total", &latencies.total)];
+    let sides: Vec<(&str, &LatencyDistribution)> =
+        sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?))).collect();
+    let mut is_any_weak = false;
+    let mut cell = |side: &LatencyDistribution, rank_ppb: u64| {
+        let found = side.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
+        let is_weak = stats::is_weak(side.count, rank_ppb);
+        is_any_weak |= is_weak && found.is_some();
+        found.map_or_else(
+            || "-".to_owned(),
+            |percentile| format!("{}{}", latency(percentile.value_ns as f64), if is_weak { " *" } else { "" }),
+        )
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let extreme = |side: &LatencyDistribution, of: fn(&LatencyDistribution) -> Option<u64>| {
+        of(side).map_or_else(|| "-".to_owned(), |ns| latency(ns as f64))
+    };
+    let row = |name: &str, cells: Vec<String>| [name.to_owned()].into_iter().chain(cells).collect();
+    rows.push(row("min", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.min_ns)).collect()));
+    for (name, rank_ppb) in NAMED_PERCENTILES {
+        rows.push(row(name, sides.iter().map(|(_, side)| cell(side, rank_ppb)).collect()));
+    }
+    rows.push(row("max", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.max_ns)).collect()));
+    let names = sides.iter().map(|(name, _)| Column::number(name));
+    (!sides.is_empty()).then(|| Table {
+        heading: "Percentiles of latency".to_owned(),
+        columns: [Column::text("percentile")].into_iter().chain(names).collect(),
+        rows,
+        note: if is_any_weak {
+            "* unreliable: fewer than ten I/Os lie beyond this percentile. 3-nines is the 99.9th percentile.".to_owned()
+        } else {
+            "3-nines is the 99.9th percentile.".to_owned()
+        },
+    })
+}
+
+/// What the devices below saw, beside this program (`-eDISK_IO`).
+fn devices(span_result: &TimeSpanResult) -> Option<Table> {
+    let stacks = &span_result.kernel_events.as_ref()?.stacks;
+    let mut rows = Vec::new();
+    for level in stacks.iter().flat_map(|stack| &stack.levels) {
+        let indent = "\u{2003}".repeat(level.depth as usize);
+        let name = level.device.as_deref().unwrap_or("diskspd");
+        for (kind, figures) in [("read", &level.read), ("write", &level.write)] {
+            if figures.ios == 0 {
+                continue;
+            }
+            rows.push(vec![
+                format!("{indent}{}", text(name.as_bytes())),
+                kind.to_owned(),
+                grouped(figures.ios as f64),
+                grouped(figures.iops),
+                Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+                figures.latency_mean_ns.map_or_else(|| "-".to_owned(), latency),
+            ]);
+        }
+    }
+    let columns = [Column::text("level"), Column::text("kind")];
+    let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
+    (!rows.is_empty()).then(|| Table {
+        heading: "I/O at each level".to_owned(),
+        columns: columns.into_iter().chain(numbers).collect(),
+        rows,
+        note: "Devices: requests from all programs, from creation to completion (/sys/block/*/stat).".to_owned(),
+    })
+}
+
+fn slowest(measured: &Measured) -> Option<Table> {
+    let row = |io: &model::slow_io::SlowIo| {
+        let path = measured.rows.iter().find(|row| row.target == io.target).map(|row| text_of_path(&row.path));
+        vec![
+            format!("{:.3} s", io.ended_at_ns as f64 / 1e9),
+            latency(io.latency_ns as f64),
+            if io.is_write { "write" } else { "read" }.to_owned(),
+            io.thread.to_string(),
+            io.offset_bytes.to_string(),
+            io.size_bytes.to_string(),
+            path.unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = measured.slowest.iter().take(SLOWEST_ROWS).map(row).collect();
+    let columns = vec![
+        Column::number("completed at"),
+        Column::number("latency"),
+        Column::text("kind"),
+        Column::number("thread"),
+        Column::number("offset"),
+        Column::number("bytes"),
+        Column::text("file"),
+    ];
+    (!rows.is_empty()).then(|| Table {
+        heading: format!("The {} slowest I/Os", rows.len()),
+        columns,
+        rows,
+        note: String::new(),
+    })
+}
+
+/// What the kernel logged while the slowest I/Os were under way.
+fn kernel_messages(measured: &Measured) -> Option<Table> {
+    let messages = measured.kernel_messages.iter();
+    let row = |message: &model::kernel_message::KernelMessage| {
+        vec![format!("{:.3} s", message.at_ns as f64 / 1e9), text(message.text.as_bytes())]
+    };
+    let rows: Vec<Vec<String>> = messages.map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        heading: "Kernel messages during the slowest I/Os".to_owned(),
+        columns: vec![Column::number("at"), Column::text("message")],
+        rows,
+        note: String::new(),
+    })
+}
+
+/// Notes of the plan, and warnings.
+fn remarks(result: &RunResult) -> Option<Section> {
+    let notes = result.notes.iter().map(|note| text(note.to_string().as_bytes()));
+    let warnings = result.warnings.iter().map(|warning| text(warning.as_bytes()));
+    let sentences: Vec<String> = warnings.chain(notes).collect();
+    let block = Block::Notes { heading: String::new(), sentences };
+    (!result.notes.is_empty() || !result.warnings.is_empty()).then(|| Section::new("Warnings and notes", vec![block]))
+}

@@ -1,0 +1,270 @@
+//! The page of a sweep: which setting to use, and why.
+
+use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
+use super::charts::{Shown, grids, latency_over_depth, over_settings, throughput_over_depth};
+use super::environment::{environment, subtitle};
+use super::foreign_text::{quoted, text};
+use super::quantity::{Quantity, grouped, latency, significant};
+use super::run::time_span;
+use model::headline::Headline;
+use model::limit::LimitFound;
+use model::result::RunResult;
+use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome};
+use model::units::mib;
+use model::verdict::Severity;
+use render::sweep::{dashed, edge, names};
+use std::io;
+
+/// Series of depths that have charts; more would hide the answer.
+const SERIES_MAX: usize = 8;
+
+/// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
+pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io::Result<Page> {
+    let mut first = vec![Block::Answers { answers: answers(sweep) }];
+    first.extend(verdicts(sweep));
+    let mut sections = vec![Section::new("", first)];
+    sections.push(Section::new("The points", charts(&shown(sweep))?));
+    if let Some(block) = sections.last_mut() {
+        block.blocks.push(Block::Table(table(sweep)));
+    }
+    if let (Some(result), Some(point)) = (chosen, stats::sweep::recommended(sweep)) {
+        let settings = Setting::typed_all(&sweep.points[point].settings);
+        for (index, span_result) in result.time_spans.iter().enumerate() {
+            let heading = format!("The run with {}", text(settings.as_bytes()));
+            sections.extend(time_span(result.profile.time_spans.get(index), span_result, &heading)?);
+        }
+        sections.push(environment(result));
+    }
+    sections.push(command("sweep", sweep));
+    let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    Ok(Page::new(name.to_owned(), subtitle, sections))
+}
+
+/// The charts of the points.
+pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
+    let mut found = Vec::new();
+    for series in sweep.depths.iter().take(SERIES_MAX) {
+        found.extend(throughput_over_depth(sweep, series).map(Ok));
+        found.extend(latency_over_depth(sweep, series).map(Ok));
+    }
+    found.extend(grids(sweep).into_iter().map(Ok));
+    if found.is_empty() {
+        found.extend(over_settings(sweep).into_iter().map(Ok));
+    }
+    found
+}
+
+/// What was typed.
+pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
+    let words: Vec<String> = sweep.words.iter().map(|word| quoted(&text(word.as_bytes()))).collect();
+    let words = format!("diskspd {subcommand} {}", words.join(" "));
+    let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
+    Section::new("Command line", vec![Block::Command { words, hint }])
+}
+
+/// The answer for each series of depths, or the best point.
+fn answers(sweep: &Sweep) -> Vec<Answer> {
+    if let Some(found) = &sweep.limit {
+        return vec![of_limits(sweep, found)];
+    }
+    if sweep.depths.is_empty() {
+        return best(sweep).into_iter().collect();
+    }
+    sweep.depths.iter().map(|series| answer(sweep, series)).collect()
+}
+
+/// What the text says, which begins with the answer.
+fn of_limits(sweep: &Sweep, found: &LimitFound) -> Answer {
+    let mut written = Vec::new();
+    // Writing to a vector cannot fail.
+    let _ = render::limit::answer(sweep, found, &mut written);
+    let written = text_of_lines(&written);
+    let mut lines = written.into_iter();
+    Answer {
+        tone: if found.holds.is_some() { Tone::Good } else { Tone::Bad },
+        about: String::new(),
+        headline: lines.next().unwrap_or_default(),
+        sentences: lines.collect(),
+    }
+}
+
+fn text_of_lines(written: &[u8]) -> Vec<String> {
+    let lines = written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| text(line.trim_ascii())).collect()
+}
+
+fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
+    let about = text(Setting::typed_all(&series.settings).as_bytes());
+    let Some(Knee { efficient, saturation }) = &series.knee else {
+        return Answer {
+            tone: Tone::Plain,
+            about,
+            headline: "Too few queue depths to find the best one".to_owned(),
+            sentences: vec![format!("At least {} queue depths are needed.", stats::DEPTHS_MIN)],
+        };
+    };
+    let mut sentences = vec![why_efficient(sweep, series, efficient)];
+    match saturation {
+        Saturation::At { depth, .. } if depth.depth == efficient.depth => {
+            sentences.push("It also saturates the target: throughput is within 5 % of its plateau.".to_owned());
+        }
+        Saturation::At { depth, plateau_iops } => sentences.push(format!(
+            "If only throughput counts: {}, {}. Throughput there is within 5 % of its plateau of {}; more depth only \
+             adds latency.",
+            named(sweep, series, depth),
+            figures_at(sweep, series, depth.depth),
+            Quantity::Iops.value(*plateau_iops),
+        )),
+        Saturation::StillRising { doubling_percent } => sentences.push(format!(
+            "Throughput still rises at the largest depth tried: twice the depth would give about {doubling_percent:.0} \
+             % more. Sweep larger depths to find the saturation point."
+        )),
+    }
+    sentences.extend(how_sure(efficient, saturation));
+    Answer { tone: Tone::Good, about, headline: format!("Use {}", named(sweep, series, efficient)), sentences }
+}
+
+/// `depth 8 (-o8)`
+fn named(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
+    let point = stats::sweep::point_at(sweep, series, estimate.depth);
+    let typed = |point: usize| {
+        let settings: Vec<Setting> = sweep.points[point].settings.iter().filter(|s| s.is_depth()).cloned().collect();
+        format!(" ({})", text(Setting::typed_all(&settings).as_bytes()))
+    };
+    format!("depth {}{}", estimate.depth, point.map(typed).unwrap_or_default())
+}
+
+/// `30,943 IOPS at 258 µs`
+fn figures_at(sweep: &Sweep, series: &DepthSeries, depth: u32) -> String {
+    let point = stats::sweep::point_at(sweep, series, depth);
+    let figures = point.and_then(|point| stats::sweep::figures(sweep, point));
+    figures.map(rate_and_latency).unwrap_or_default()
+}
+
+fn rate_and_latency(figures: &Headline) -> String {
+    let latency = figures.mean_ns.map(|ns| format!(" at a mean latency of {}", latency(ns))).unwrap_or_default();
+    format!("{}{latency}", Quantity::Iops.value(figures.iops))
+}
+
+fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> String {
+    let point = stats::sweep::point_at(sweep, series, efficient.depth);
+    let figures = point.and_then(|point| stats::sweep::figures(sweep, point));
+    let known = series.points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
+    let fastest = known.max_by(|a, b| a.iops.total_cmp(&b.iops));
+    let share = figures.zip(fastest).filter(|(one, other)| one.depth != other.depth).and_then(|(figures, fastest)| {
+        let beside = stats::sweep::beside(figures, fastest)?;
+        let latency =
+            beside.mean_percent.map(|percent| format!(" at {percent:.0} % of its latency")).unwrap_or_default();
+        let depth = fastest.depth.unwrap_or_default();
+        Some(format!(", {:.0} % of the peak throughput (depth {depth}){latency}", beside.iops_percent))
+    });
+    format!(
+        "It has the best ratio of throughput to latency: {}{}{}.",
+        figures.map(rate_and_latency).unwrap_or_default(),
+        share.unwrap_or_default(),
+        edge(sweep, series, efficient)
+    )
+}
+
+fn how_sure(efficient: &DepthEstimate, saturation: &Saturation) -> Option<String> {
+    let range = |name: &str, DepthEstimate { low, high, .. }: &DepthEstimate| {
+        (low != high).then(|| format!("{name} lies between {low} and {high}"))
+    };
+    let saturated = match saturation {
+        Saturation::At { depth, .. } => range("the saturation depth", depth),
+        Saturation::StillRising { .. } => None,
+    };
+    let ranges: Vec<String> = [range("the efficient depth", efficient), saturated].into_iter().flatten().collect();
+    (!ranges.is_empty()).then(|| format!("With 95 % confidence {}.", ranges.join(", and ")))
+}
+
+fn best(sweep: &Sweep) -> Option<Answer> {
+    let point = stats::sweep::best(sweep)?;
+    let figures = stats::sweep::figures(sweep, point)?;
+    Some(Answer {
+        tone: Tone::Good,
+        about: String::new(),
+        headline: format!("Highest IOPS with {}", text(Setting::typed_all(&sweep.points[point].settings).as_bytes())),
+        sentences: vec![format!("{}.", rate_and_latency(figures))],
+    })
+}
+
+/// Runs that failed, and what the verdicts on the others say.
+pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
+    let mut findings = Vec::new();
+    for visit in &sweep.visits {
+        let settings = || text(Setting::typed_all(&sweep.points[visit.point].settings).as_bytes());
+        if let VisitOutcome::Failed { reasons } = &visit.outcome {
+            findings.push(Found {
+                tone: Tone::Bad,
+                word: "FAILED".to_owned(),
+                name: settings(),
+                figure: text(reasons.join("; ").as_bytes()),
+                advice: String::new(),
+            });
+        }
+    }
+    for severity in [Severity::Invalid, Severity::Warn] {
+        let of = sweep.visits.iter().filter(|visit| visit.headline().is_some_and(|of| of.severity == Some(severity)));
+        let files: Vec<String> = of
+            .filter_map(|visit| match &visit.outcome {
+                VisitOutcome::Measured { file, .. } => Some(text(file.as_bytes())),
+                VisitOutcome::Failed { .. } => None,
+            })
+            .collect();
+        if !files.is_empty() {
+            findings.push(Found {
+                tone: Tone::of(Some(severity)),
+                word: severity.word().to_owned(),
+                name: String::new(),
+                figure: format!("verdict for {} of {} runs: {}", files.len(), sweep.visits.len(), shortened(&files)),
+                advice: "show the findings with diskspd report FILE".to_owned(),
+            });
+        }
+    }
+    let tone = findings.iter().map(|found| found.tone).max()?;
+    let headline = if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Some runs have warnings" };
+    Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
+}
+
+fn shortened(files: &[String]) -> String {
+    const NAMED: usize = 4;
+    let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if files.len() > NAMED { format!("{named} ...") } else { named }
+}
+
+fn table(sweep: &Sweep) -> Table {
+    let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
+    let mut figures = vec!["depth", "IOPS", "MiB/s", "mean", "p99", "CPU %"];
+    if sweep.devices.is_some() {
+        figures.extend(["amplification", "depth/SSD", "IOPS/SSD"]);
+    }
+    let columns = settings.chain(figures.into_iter().map(Column::number)).chain([Column::text("verdict")]).collect();
+    let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.point == *point);
+    let rows = (0..sweep.points.len()).filter(tried).map(|point| row(sweep, point)).collect();
+    Table { columns, rows, ..Table::default() }
+}
+
+fn row(sweep: &Sweep, point: usize) -> Vec<String> {
+    let mut cells: Vec<String> =
+        sweep.points[point].settings.iter().map(|setting| text(setting.value.as_bytes())).collect();
+    let Some(figures) = stats::sweep::figures(sweep, point) else {
+        cells.push("failed".to_owned());
+        return cells;
+    };
+    let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    cells.extend([
+        known(figures.depth.map(|depth| depth.to_string())),
+        grouped(figures.iops),
+        significant(mib(figures.bytes_per_s)),
+        known(figures.mean_ns.map(latency)),
+        known(figures.p99_ns.map(|ns| latency(ns as f64))),
+        significant(figures.cpu_percent),
+    ]);
+    if let Some(devices) = sweep.devices {
+        let each = stats::sweep::per_device(figures, devices);
+        cells.extend([significant(each.amplification), known(each.depth.map(significant)), grouped(each.iops)]);
+    }
+    cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
+    cells
+}

@@ -1,0 +1,146 @@
+//! Two sets of results beside each other.
+
+use crate::figure_words::{label, shown_figure};
+use crate::plain_table::PlainTable;
+use model::result::RunResult;
+use serde::Serialize;
+use serde_json::Value;
+use stats::compare::{ComparisonVerdict, Difference};
+use std::io::{self, Write};
+
+/// What is not the same in two results, with the place of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unlike {
+    /// Differences of what was asked for that make it another load.
+    pub load: Vec<String>,
+    /// Everything else: names, lengths, the machine, the program.
+    pub other: Vec<String>,
+}
+
+/// Compares what was asked for, where, and with what.
+pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
+    let mut unlike = Unlike::default();
+    for settings::difference::Difference { text, is_load } in
+        settings::difference::differences(&first.profile, &second.profile)
+    {
+        if is_load { unlike.load.push(text) } else { unlike.other.push(text) }
+    }
+    let machine = differences("machine", &first.system, &second.system);
+    let tool = differences("tool", &first.tool, &second.tool);
+    unlike.other.extend(machine.into_iter().chain(tool).map(|(_, what)| what));
+    unlike
+}
+
+/// Each leaf that differs: its place, and `place: this, that`.
+fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    // What was read from JSON, or is written to it, has a JSON form; null where there is none.
+    let value = |of: Result<Value, _>| of.unwrap_or_default();
+    walk(name, &value(serde_json::to_value(first)), &value(serde_json::to_value(second)), &mut found);
+    found
+}
+
+fn walk(place: &str, first: &Value, second: &Value, found: &mut Vec<(String, String)>) {
+    match (first, second) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut keys: Vec<&String> = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))).collect();
+            keys.sort();
+            for key in keys {
+                walk(
+                    &format!("{place}.{key}"),
+                    a.get(key).unwrap_or(&Value::Null),
+                    b.get(key).unwrap_or(&Value::Null),
+                    found,
+                );
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                walk(&format!("{place}[{index}]"), a, b, found);
+            }
+        }
+        (first, second) if first != second => {
+            found.push((place.to_owned(), format!("{place}: {}, {}", shown(first), shown(second))));
+        }
+        _ => {}
+    }
+}
+
+/// A value on one line; long ones are cut.
+fn shown(value: &Value) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// The table, and what differs.
+pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
+    for found in differences {
+        let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));
+        table.add([
+            label(found.figure).to_owned(),
+            shown_figure(found.figure, found.first, 3),
+            shown_figure(found.figure, found.second, 3),
+            format!("{:+.1} %", found.percent),
+            interval,
+            word(found.verdict).to_owned(),
+        ]);
+    }
+    table.write(out)?;
+    if runs.0 == 1 || runs.1 == 1 {
+        writeln!(
+            out,
+            "\na single run shows only the variation within that run; runs often differ more from each other (use \
+             diskspd repeat)"
+        )?;
+    }
+    for (heading, lines) in [("\nthe loads differ:", &unlike.load), ("\nother differences:", &unlike.other)] {
+        if !lines.is_empty() {
+            writeln!(out, "{heading}")?;
+        }
+        for line in lines {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// How well several drives do beside one.
+pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Write) -> io::Result<()> {
+    for found in stats::compare::compare(std::slice::from_ref(one), std::slice::from_ref(many)) {
+        if !found.figure.is_more_better() {
+            continue;
+        }
+        let (one, many) = (shown_figure(found.figure, found.first, 3), shown_figure(found.figure, found.second, 3));
+        let percent = stats::compare::scaling_percent(&found, drives);
+        writeln!(
+            out,
+            "{}: {many} on {drives} drives, {one} on one drive: {percent:.1} % of linear scaling to {drives} drives",
+            label(found.figure)
+        )?;
+    }
+    Ok(())
+}
+
+pub fn word(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::NoDifference => "no difference",
+        ComparisonVerdict::CannotTell => "cannot tell",
+    }
+}
+
+/// An end of an interval; so wide a one says nothing, however wide it is.
+fn end(percent: f64) -> String {
+    const WIDE_PERCENT: f64 = 1000.0;
+    match percent {
+        wide if wide >= WIDE_PERCENT => format!("above +{WIDE_PERCENT} %"),
+        wide if wide <= -WIDE_PERCENT => format!("below -{WIDE_PERCENT} %"),
+        percent => format!("{percent:+.1} %"),
+    }
+}

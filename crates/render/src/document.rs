@@ -1,0 +1,306 @@
+//! Kinds of documents that this program writes, and how each is recognised by its beginning.
+//!
+//! A document that exists is replaced only by one of its kind, so a beginning that is not exactly what
+//! this program writes is somebody else's.
+
+use crate::open_metrics::PREFIX;
+use crate::{csv, sweep};
+use model::check::CHECK_SCHEMA;
+use model::device_interval::WATCH_SCHEMA;
+use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
+use model::performance_counter::TYPEPERF_TITLE;
+use model::result::RESULT_SCHEMA;
+use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA};
+use model::version::IMPLEMENTATION;
+
+/// Bytes needed to detect a document's kind, unless [`is_text_report`] says that all are needed.
+pub const HEAD_BYTES: usize = 64 << 10;
+
+/// Largest text report that is looked through.
+pub const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// A kind of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// `--json`
+    ResultJson,
+    /// `--xml`
+    ResultXml,
+    /// `--text`
+    ResultText,
+    /// `--csv`
+    ResultCsv,
+    /// `--live-json`
+    LiveStream,
+    /// `monitor --record`
+    MonitorRecording,
+    /// `monitor --jsonl`
+    MonitorJsonLines,
+    /// `monitor --csv`
+    MonitorCsv,
+    /// `check --json`
+    Check,
+    /// `sweep.json` and `repeat.json`
+    Sweep,
+    /// `table.csv` of a sweep.
+    SweepTable,
+    /// `report --output` for Prometheus.
+    Metrics,
+    /// `report --output` as HTML.
+    Page,
+    /// `report --output` as SVG.
+    Svg,
+    /// `report --output` as PNG.
+    Png,
+}
+
+/// What a kind is called, with its article, and whether a document begins like one.
+struct Row {
+    kind: DocumentKind,
+    name: &'static str,
+    begins: fn(&[u8]) -> bool,
+}
+
+/// Every kind, once.
+const TABLE: [Row; 15] = [
+    Row {
+        kind: DocumentKind::ResultJson,
+        name: "a JSON result",
+        begins: |head| begins_with_member(head, &["schema"], RESULT_SCHEMA),
+    },
+    Row { kind: DocumentKind::ResultXml, name: "an XML result", begins: begins_as_xml },
+    Row { kind: DocumentKind::ResultText, name: "a text report", begins: begins_as_text },
+    Row {
+        kind: DocumentKind::ResultCsv,
+        name: "a CSV result",
+        begins: |head| first_line(head).is_some_and(|line| line == csv::header().as_bytes()),
+    },
+    Row {
+        kind: DocumentKind::LiveStream,
+        name: "a live stream",
+        begins: |head| {
+            begins_with_member(head, &["kind", "begin", "schema"], LIVE_SCHEMA)
+                || begins_with_member(head, &["kind", "begin", "form"], LIVE_FORM_1)
+        },
+    },
+    Row {
+        kind: DocumentKind::MonitorRecording,
+        name: "a monitor recording",
+        begins: |head| begins_with_member(head, &["kind", "begin", "schema"], WATCH_SCHEMA),
+    },
+    Row { kind: DocumentKind::MonitorJsonLines, name: "a monitor stream", begins: begins_as_interval },
+    Row { kind: DocumentKind::MonitorCsv, name: "a monitor CSV", begins: begins_as_counters },
+    Row {
+        kind: DocumentKind::Check,
+        name: "a check report",
+        begins: |head| {
+            begins_with_member(head, &["schema"], CHECK_SCHEMA)
+                || begins_with_member(head, &["form"], "diskspd-check/1")
+        },
+    },
+    Row {
+        kind: DocumentKind::Sweep,
+        name: "a sweep record",
+        begins: |head| {
+            begins_with_member(head, &["schema"], SWEEP_SCHEMA) || begins_with_member(head, &["form"], SWEEP_FORM_1)
+        },
+    },
+    Row {
+        kind: DocumentKind::SweepTable,
+        name: "a sweep table",
+        begins: |head| {
+            let line = first_line(head).and_then(|line| std::str::from_utf8(line).ok());
+            line.is_some_and(|line| line.ends_with(&sweep::COLUMNS.join(",")))
+        },
+    },
+    Row { kind: DocumentKind::Metrics, name: "a metrics file", begins: begins_as_metrics },
+    Row { kind: DocumentKind::Page, name: "a report page", begins: begins_as_page },
+    Row { kind: DocumentKind::Svg, name: "an SVG chart", begins: begins_as_svg },
+    Row { kind: DocumentKind::Png, name: "a PNG chart", begins: begins_as_png },
+];
+
+impl DocumentKind {
+    /// What it is called, with its article.
+    pub fn name(self) -> &'static str {
+        TABLE.iter().find(|row| row.kind == self).map_or("", |row| row.name)
+    }
+
+    /// The kind of a document with this beginning; `None` = this program did not write it.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        TABLE.iter().find(|row| (row.begins)(head)).map(|row| row.kind)
+    }
+}
+
+/// True if a document may be a text report, which names its program only further down.
+pub fn is_text_report(head: &[u8]) -> bool {
+    head.starts_with(b"\nCommand Line: ")
+}
+
+/// The first line without its line feed; `None` if there is none.
+fn first_line(head: &[u8]) -> Option<&[u8]> {
+    head.iter().position(|byte| *byte == b'\n').map(|end| &head[..end])
+}
+
+/// Takes `part` off the beginning of `rest`, white space before it included.
+fn take<'a>(rest: &'a [u8], part: &str) -> Option<&'a [u8]> {
+    rest.trim_ascii_start().strip_prefix(part.as_bytes())
+}
+
+/// True if it is an object of JSON whose first member has this value. `path` is the name of the member;
+/// names and values of members before it come before that.
+fn begins_with_member(head: &[u8], path: &[&str], value: &str) -> bool {
+    let mut rest = take(head, "{");
+    for (index, word) in path.iter().chain(std::iter::once(&value)).enumerate() {
+        let quoted = format!("\"{word}\"");
+        rest = rest.and_then(|rest| take(rest, &quoted));
+        let is_last = index == path.len();
+        if !is_last {
+            rest = rest.and_then(|rest| take(rest, if index % 2 == 0 { ":" } else { "," }));
+        }
+    }
+    rest.is_some()
+}
+
+/// Of a result the implementation stands in `Tool`; `DiskSpd` itself names none.
+fn begins_as_xml(head: &[u8]) -> bool {
+    let Some(rest) = take(head, "<Results>").and_then(|rest| take(rest, "<System>")) else { return false };
+    let text = String::from_utf8_lossy(rest);
+    let tool = text.split_once("<Tool>").and_then(|(_, rest)| rest.split_once("</Tool>"));
+    tool.is_some_and(|(tool, _)| tool.contains(&format!("<Implementation Name=\"{IMPLEMENTATION}\"")))
+}
+
+/// A text report is `DiskSpd`'s up to the figures: which loop it was, the verdict and errors among the
+/// results are in ours alone.
+fn begins_as_text(text: &[u8]) -> bool {
+    const OURS: [&[u8]; 4] = [b"closed loop, depth ", b"open loop, ", b"Verdict: ", b"ERROR: "];
+    let mut lines = text.split(|byte| *byte == b'\n');
+    is_text_report(text)
+        && lines.any(|line| line.starts_with(b"Results for timespan "))
+        && lines.any(|line| OURS.iter().any(|beginning| line.starts_with(beginning)))
+}
+
+fn begins_as_interval(head: &[u8]) -> bool {
+    let digits = |rest: &'static str| {
+        move |text: &'_ [u8]| -> bool {
+            let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            count > 0 && text[count..].starts_with(rest.as_bytes())
+        }
+    };
+    let begins = head.strip_prefix(b"{\"kind\":\"interval\",\"number\":");
+    begins.is_some_and(digits(",\"ended_at_unix_ns\":"))
+}
+
+/// As typeperf has it, but with the line ends of this system, which typeperf never writes.
+fn begins_as_counters(head: &[u8]) -> bool {
+    let titled = head.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(TYPEPERF_TITLE.as_bytes()));
+    // Of very many columns the line may be longer than what was read.
+    let line = first_line(head).unwrap_or(head);
+    titled.is_some_and(|rest| rest.starts_with(b" (")) && !line.ends_with(b"\r")
+}
+
+fn begins_as_metrics(head: &[u8]) -> bool {
+    head.strip_prefix(b"# HELP ").is_some_and(|rest| rest.starts_with(PREFIX.as_bytes()))
+}
+
+fn begins_as_page(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let head = text.starts_with("<!doctype html>\n").then(|| text.split_once("<style>")).flatten();
+    head.is_some_and(|(head, _)| head.contains(&format!("<meta name=\"generator\" content=\"{IMPLEMENTATION} ")))
+}
+
+/// The comment after the first tag of a chart.
+pub const SVG_MARK: &str = "<!-- Made by diskspd report -->";
+
+fn begins_as_svg(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let rest = text.strip_prefix("<svg ").and_then(|rest| rest.split_once(">\n"));
+    rest.is_some_and(|(tag, rest)| !tag.contains('>') && rest.starts_with(SVG_MARK))
+}
+
+/// The name of the text in a bitmap that names the program.
+pub const PNG_KEYWORD: &str = "Software";
+
+fn begins_as_png(head: &[u8]) -> bool {
+    const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+    let Some(mut rest) = head.strip_prefix(SIGNATURE) else { return false };
+    let mark = format!("{PNG_KEYWORD}\0{IMPLEMENTATION}");
+    // A chunk: its length, its kind, its data, its checksum.
+    while let Some((length, chunk)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_be_bytes(*length) as usize;
+        if chunk.strip_prefix(b"tEXt").is_some_and(|data| length >= mark.len() && data.starts_with(mark.as_bytes())) {
+            return true;
+        }
+        match chunk.get(length.saturating_add(8)..) {
+            Some(next) => rest = next,
+            None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_in_the_table_once() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert!(!row.kind.name().is_empty());
+            assert!(TABLE[..index].iter().all(|other| other.kind != row.kind && other.name != row.name));
+        }
+    }
+
+    #[test]
+    fn each_kind_is_recognised_by_its_beginning_alone() {
+        for (head, kind) in [
+            ("{\n  \"schema\": \"diskspd-result\",\n", DocumentKind::ResultJson),
+            ("{\"schema\":\"diskspd-result\"", DocumentKind::ResultJson),
+            (
+                "<Results>\n  <System>\n    <ComputerName>a</ComputerName>\n    <Tool>\n      <Version>2.3</Version>\n      \
+                 <Implementation Name=\"diskspd for Linux\" Version=\"1\"/>\n    </Tool>",
+                DocumentKind::ResultXml,
+            ),
+            ("\nCommand Line: x\n\nResults for timespan 1:\n***\n\nclosed loop, depth 1\n", DocumentKind::ResultText),
+            ("\nCommand Line: x\n\nResults for timespan 1:\n***\n\nERROR: gone\n", DocumentKind::ResultText),
+            ("{\"kind\":\"begin\",\"form\":\"diskspd-live/1\",", DocumentKind::LiveStream),
+            ("{\"kind\":\"begin\",\"schema\":\"diskspd-monitor\",", DocumentKind::MonitorRecording),
+            ("{\"kind\":\"interval\",\"number\":12,\"ended_at_unix_ns\":1", DocumentKind::MonitorJsonLines),
+            ("\"(PDH-CSV 4.0) (CET)(-60)\",\"\\\\H\\PhysicalDisk(sda)\\Avg\"\n", DocumentKind::MonitorCsv),
+            ("{\n  \"form\": \"diskspd-check/1\",", DocumentKind::Check),
+            ("{\n  \"form\": \"diskspd-sweep/1\",", DocumentKind::Sweep),
+            ("# HELP diskspd_result_build_info Always 1\n", DocumentKind::Metrics),
+            ("<svg xmlns=\"x\">\n<!-- Made by diskspd report -->\n", DocumentKind::Svg),
+        ] {
+            assert_eq!(DocumentKind::of(head.as_bytes()), Some(kind), "{head}");
+        }
+        assert_eq!(DocumentKind::of(format!("{}\n", csv::header()).as_bytes()), Some(DocumentKind::ResultCsv));
+        let table = format!("-o,{}\n", sweep::COLUMNS.join(","));
+        assert_eq!(DocumentKind::of(table.as_bytes()), Some(DocumentKind::SweepTable));
+    }
+
+    #[test]
+    fn what_others_write_is_no_document_of_ours() {
+        for head in [
+            "",
+            "{}",
+            "{\"schema\":\"other\"}",
+            "{\"a\":1,\"schema\":\"diskspd-result\"}",
+            "[{\"schema\":\"diskspd-result\"}]",
+            "<Results>\n  <System>\n    <Tool>\n      <Version>2.2.0</Version>\n    </Tool>",
+            "<Results>\n<System><ComputerName><Implementation Name=\"diskspd for Linux\"</ComputerName><Tool></Tool>",
+            "\nCommand Line: diskspd.exe x\n\nResults for timespan 1:\n***\nactual test time:\t1.00s\n",
+            "\nERROR: x\nCommand Line: diskspd.exe x\n\nResults for timespan 1:\n",
+            "closed loop, depth 1\n",
+            "scope,timespan,thread\n",
+            "\"(PDH-CSV 4.0)\",\"\\\\H\\PhysicalDisk(0 C:)\\Avg\"\r\n",
+            "\"(PDH-CSV 4.0) (CET)(-60)\",\"\\\\H\\PhysicalDisk(0 C:)\\Avg\"\r\n",
+            "<!doctype html>\n<style></style><meta name=\"generator\" content=\"diskspd 1\">",
+            "# HELP diskspd_ios Counter\n",
+            "<svg>\n<title>x</title>",
+            "\u{89}PNG\r\n",
+        ] {
+            assert_eq!(DocumentKind::of(head.as_bytes()), None, "{head}");
+        }
+        assert_eq!(DocumentKind::of(b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXtSoftware"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! The form of the document as JSON Schema, made from the types and their comments.
+
+use super::Document;
+use super::live::{IntervalLine, Line};
+use model::device_interval::WatchLine;
+use model::live::{LIVE_SCHEMA, LIVE_SCHEMA_VERSION};
+use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION};
+use model::sweep::{SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+/// What is read, as JSON Schema (draft 2020-12).
+pub fn schema() -> Value {
+    of_document(SchemaSettings::draft2020_12())
+}
+
+/// What [`super::write`] writes. Here `required` lists every field, in the order of the document.
+pub fn schema_of_written() -> Value {
+    of_document(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// `sweep.json` and `repeat.json`, as JSON Schema (draft 2020-12): as they are read.
+pub fn schema_of_sweep() -> Value {
+    of_sweep(SchemaSettings::draft2020_12())
+}
+
+/// The same as they are written. Here `required` lists every field, in the order of the file.
+pub fn schema_of_written_sweep() -> Value {
+    of_sweep(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// A line of the monitor, as JSON Schema (draft 2020-12): as it is read.
+pub fn schema_of_monitor() -> Value {
+    generate::<WatchLine>(SchemaSettings::draft2020_12(), "Line of diskspd monitor")
+}
+
+/// The same as it is written.
+pub fn schema_of_written_monitor() -> Value {
+    generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd monitor")
+}
+
+/// A line of a live stream, as JSON Schema (draft 2020-12).
+pub fn schema_of_live() -> Value {
+    let mut schema =
+        generate::<Line<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd --live-json");
+    schema["$defs"]["LiveBegin"]["properties"]["schema"]["const"] = json!(LIVE_SCHEMA);
+    schema["$defs"]["LiveBegin"]["properties"]["schema_version"]["const"] = json!(LIVE_SCHEMA_VERSION);
+    schema
+}
+
+/// An interval of a live stream, the same.
+pub fn schema_of_live_interval() -> Value {
+    generate::<IntervalLine<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Interval of diskspd --live-json")
+}
+
+fn of_document(settings: SchemaSettings) -> Value {
+    let mut schema = generate::<Document<'_>>(settings, "Result of diskspd");
+    schema["properties"]["schema"]["const"] = json!(RESULT_SCHEMA);
+    schema["properties"]["schema_version"]["const"] = json!(RESULT_SCHEMA_VERSION);
+    schema
+}
+
+fn of_sweep(settings: SchemaSettings) -> Value {
+    let mut schema = generate::<Sweep>(settings, "Result of diskspd sweep or repeat");
+    schema["properties"]["schema"]["const"] = json!(SWEEP_SCHEMA);
+    schema["properties"]["schema_version"]["const"] = json!(SWEEP_SCHEMA_VERSION);
+    schema
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    schema["title"] = json!(title);
+    tidy(&mut schema);
+    schema
+}
+
+/// Comments are broken into lines and use Rust's names; readers of JSON know neither.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(description)) = fields.get_mut("description") {
+                *description = without_links(&description.replace('\n', " ")).replace("`None`", "null");
+            }
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// `` [`TimeSpanPlan::targets`] `` becomes `` `targets` ``.
+fn without_links(text: &str) -> String {
+    let mut tidy = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("[`") {
+        let Some((name, behind)) = link.split_once("`]") else { break };
+        let name = name.rsplit("::").next().unwrap_or(name);
+        tidy.extend([before, "`", name, "`"]);
+        rest = behind;
+    }
+    tidy + rest
+}

@@ -1,0 +1,50 @@
+//! Latency percentiles.
+
+use crate::foreign;
+use crate::numbers::ms;
+use model::result::{Directions, LatencyDistribution, Measured, TargetLatencies};
+use stats::NAMED_PERCENTILES;
+use std::io::{self, Write};
+
+/// A table per path, if there are several, and the table of all; nothing without `-L`.
+pub(crate) fn tables(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
+    for TargetLatencies { path, latency } in &measured.target_latencies {
+        write!(out, "\nLatency distribution: ")?;
+        foreign::write_path(out, path)?;
+        writeln!(out)?;
+        table(out, latency)?;
+    }
+    if let Some(latencies) = &measured.total_latency {
+        writeln!(out, "\nTotal latency distribution:")?;
+        table(out, latencies)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn table(out: &mut dyn Write, latencies: &Directions<Option<LatencyDistribution>>) -> io::Result<()> {
+    writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
+    writeln!(out, "{}", "-".repeat(46))?;
+    row(out, "min", latencies, |latencies| latencies.figures.min_ns)?;
+    for (label, rank_ppb) in NAMED_PERCENTILES {
+        row(out, label, latencies, |latencies| {
+            let found = latencies.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
+            found.map(|percentile| percentile.value_ns)
+        })?;
+    }
+    row(out, "max", latencies, |latencies| latencies.figures.max_ns)
+}
+
+/// Without samples, reads and writes show `N/A`, and the total shows zero.
+fn row(
+    out: &mut dyn Write,
+    label: &str,
+    latencies: &Directions<Option<LatencyDistribution>>,
+    value_ns: impl Fn(&LatencyDistribution) -> Option<u64>,
+) -> io::Result<()> {
+    let of = |latencies: &Option<LatencyDistribution>| latencies.as_ref().and_then(&value_ns);
+    let cell = |latencies: &Option<LatencyDistribution>| {
+        of(latencies).map_or_else(|| "N/A".to_owned(), |ns| format!("{:.3}", ms(ns as f64)))
+    };
+    let total = ms(of(&latencies.total).unwrap_or(0) as f64);
+    writeln!(out, "{label:>7} | {:>10} | {:>10} | {total:10.3}", cell(&latencies.read), cell(&latencies.write))
+}

@@ -1,0 +1,105 @@
+//! Results become documents: text (`DiskSpd`'s report in the layout of version 2.3), XML, JSON and CSV.
+//!
+//! Pure functions of what they are given; nothing is computed here, no file, clock or environment
+//! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
+//! the order of lines are part of the contract.
+
+mod cache_table;
+pub mod check;
+pub mod compare;
+mod confidence;
+mod cpu_table;
+mod csv;
+mod distribution_list;
+pub mod document;
+mod echo;
+mod echo_target;
+mod event_table;
+mod expectation_block;
+pub mod figure_words;
+mod flush_table;
+pub mod foreign;
+mod io_table;
+pub mod json;
+mod latency_table;
+pub mod limit;
+mod load_loop;
+mod numbers;
+mod open_metrics;
+mod part_table;
+pub mod plain_table;
+pub mod preset;
+pub mod repeat;
+mod slowest_table;
+pub mod sweep;
+pub mod system;
+mod time_span;
+mod totals;
+pub mod verdict_block;
+mod wait_table;
+mod xml;
+
+pub use csv::csv;
+pub use open_metrics::open_metrics;
+pub use part_table::part;
+pub use slowest_table::slowest;
+pub use xml::{system_xml, xml};
+
+use model::facts::SystemFacts;
+use model::profile::Profile;
+use model::result::RunResult;
+use model::units::UnixTime;
+use std::io::{self, Write};
+
+/// Writes the whole report.
+pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    echo::head(out, &result.command_line, &result.labels, &result.profile)?;
+    let platform = match result.tool.implementation {
+        Some(_) => echo::Platform::Linux,
+        None => echo::Platform::Windows,
+    };
+    for (index, span) in result.profile.time_spans.iter().enumerate() {
+        let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system, platform);
+        echo::time_span(out, index + 1, span, &decisions)?;
+    }
+    system_text(&result.system, result.started_at, out)?;
+    for (index, span_result) in result.time_spans.iter().enumerate() {
+        let Some(span) = result.profile.time_spans.get(index) else { break };
+        // Notes of the plan belong to the one timespan there is, else to the end of the report.
+        let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
+        time_span::results(
+            out,
+            &time_span::Shown { number: index + 1, span, span_result, run_notes, topology: &result.system.topology },
+        )?;
+    }
+    if let Some(totals) = result.totals_of_several() {
+        totals::table(out, totals)?;
+        time_span::remarks(out, &[], &result.notes)?;
+    }
+    if result.preset.is_some() {
+        writeln!(out, "\n")?;
+    }
+    preset::table(result, out)
+}
+
+/// Writes the profile alone (`-Rptext`): the command line and the input parameters, as far as
+/// they follow from the profile and the machine. Nothing was planned, so it tells which mechanism
+/// would be used.
+pub fn profile_text(
+    command_line: &str,
+    profile: &Profile,
+    system: &SystemFacts,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    echo::head(out, command_line, &[], profile)?;
+    for (index, span) in profile.time_spans.iter().enumerate() {
+        let decisions = echo::Decisions::expected(span, system);
+        echo::time_span(out, index + 1, span, &decisions)?;
+    }
+    Ok(())
+}
+
+/// Writes the system block alone (`-Rs`).
+pub fn system_text(system: &SystemFacts, started_at: UnixTime, out: &mut dyn Write) -> io::Result<()> {
+    system::block(out, system, started_at)
+}

@@ -1,0 +1,87 @@
+//! Runs of the same load: a line for each, and what they say together.
+
+use crate::figure_words::{label, shown_figure};
+use crate::sweep::figures_of_line;
+use model::headline::{Figure, Headline};
+use model::steady_state::SteadyState;
+use model::sweep::{Purpose, Sweep, Visit};
+use stats::repeats::{Repeats, Spread};
+use std::io::{self, Write};
+
+/// One run: `Run 3, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
+pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
+    match visit.purpose {
+        Purpose::Precondition => write!(out, "Preconditioning")?,
+        _ => write!(out, "Run {}", visit.run + 1)?,
+    }
+    figures_of_line(&visit.outcome, out)?;
+    writeln!(out)
+}
+
+/// The average in the form that `DiskSpd`'s guides print, then median, interval and spread.
+pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    let runs: Vec<&Headline> = sweep.measured().collect();
+    let Some(found) = stats::repeats::repeats(&runs) else { return Ok(()) };
+    let Repeats { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, levels, first_run_percent } = &found;
+    write!(out, "Average, {:.3} iops, {:.3} MB/sec", iops.mean, mib_per_s.mean)?;
+    if let Some(mean_ns) = mean_ns {
+        write!(out, ", {:.4} ms", mean_ns.mean / 1e6)?;
+    }
+    writeln!(out, ", {:.3}% CPU\n", cpu_percent.mean)?;
+    writeln!(
+        out,
+        "{:<8} {:>12} {:>27} {:>12} {:>12} {:>9}",
+        "", "median", "95 % interval", "smallest", "largest", "std dev"
+    )?;
+    row(Figure::Iops, Some(iops), out)?;
+    row(Figure::MibPerS, Some(mib_per_s), out)?;
+    row(Figure::MeanLatency, mean_ns.as_ref(), out)?;
+    row(Figure::P99, p99_ns.as_ref(), out)?;
+    row(Figure::Cpu, Some(cpu_percent), out)?;
+    if runs.len() < 6 {
+        writeln!(out, "\nno 95 % interval: {} runs are too few; 6 are needed", runs.len())?;
+    }
+    if let Some(levels) = levels {
+        let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
+        writeln!(
+            out,
+            "\ntwo levels: {low} runs near {low_iops:.0} IOPS and {high} near {high_iops:.0}; their average describes \
+             neither. Look for differences between runs (thread placement, CPU frequency, other load)"
+        )?;
+    }
+    if let Some(percent) = first_run_percent {
+        let how = if *percent < 0.0 { "slower" } else { "faster" };
+        writeln!(
+            out,
+            "\nfirst run: {:.1} % {how} than the others; it started in a different state (caches, an idle device, a \
+             new file). Leave it out, or warm up longer (-W)",
+            percent.abs()
+        )?;
+    }
+    sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
+}
+
+/// Whether it was reached, by what, and what it is not.
+fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
+    let SteadyState { is_reached, rounds: (first, last), mean_iops, range_percent, rise_percent, missing } = found;
+    let what = if *is_reached { "steady state by the SNIA criteria" } else { "no steady state" };
+    writeln!(
+        out,
+        "\n{what}: rounds {first} to {last} have a mean of {mean_iops:.2} IOPS, a range of {range_percent:.1} % (limit \
+         20) and a slope excursion of {rise_percent:.1} % (limit 10)"
+    )?;
+    missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
+}
+
+fn row(figure: Figure, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(Spread { median, interval, min, max, deviation_percent, .. }) = spread else { return Ok(()) };
+    let (name, shown) = (label(figure), |value: f64| shown_figure(figure, value, 4));
+    let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
+    writeln!(
+        out,
+        "{name:<8} {:>12} {interval:>27} {:>12} {:>12} {deviation_percent:>7.2} %",
+        shown(*median),
+        shown(*min),
+        shown(*max)
+    )
+}

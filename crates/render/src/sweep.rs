@@ -1,0 +1,270 @@
+//! A sweep as lines, as a table and as comma-separated values.
+
+use crate::figure_words::{cell, label};
+use crate::foreign;
+use crate::limit;
+use crate::plain_table::PlainTable;
+use csv::{Terminator, WriterBuilder};
+use model::headline::{Figure, Headline};
+use model::profile::Profile;
+use model::sweep::{DepthEstimate, DepthSeries, Knee, Point, Purpose, Saturation, Setting, Sweep, Visit, VisitOutcome};
+use model::units::mib;
+use std::io::{self, Write};
+
+/// One run, in the form that `DiskSpd`'s guides print:
+/// `Param -o 8 -t 1, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
+pub fn line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "Param")?;
+    for setting in shown(profile, point) {
+        let dashes = if setting.name.chars().count() == 1 { "-" } else { "--" };
+        write!(out, " {dashes}{} {}", setting.name, setting.value)?;
+    }
+    figures_of_line(&visit.outcome, out)?;
+    writeln!(out, "{}", why(visit.purpose))
+}
+
+/// `, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`, or why there are none.
+pub(crate) fn figures_of_line(outcome: &VisitOutcome, out: &mut dyn Write) -> io::Result<()> {
+    match outcome {
+        VisitOutcome::Measured { headline, .. } => {
+            write!(out, ", {:.2} iops, {:.2} MB/sec", headline.iops, mib(headline.bytes_per_s))?;
+            if let Some(mean_ns) = headline.mean_ns {
+                write!(out, ", {:.3} ms", mean_ns / 1e6)?;
+            }
+            if let Some(p99_ns) = headline.response_p99_ns {
+                write!(out, ", p99 response {:.3} ms", p99_ns as f64 / 1e6)?;
+            }
+            write!(out, ", {:.2}% CPU", headline.cpu_percent)
+        }
+        VisitOutcome::Failed { reasons } => write!(out, ", failed: {}", reasons.join("; ")),
+    }
+}
+
+fn why(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Measure => "",
+        Purpose::Probe => " (probe)",
+        Purpose::Again => " (repeated: outlier)",
+        Purpose::Confirm => " (confirmed)",
+        Purpose::Precondition => " (preconditioning)",
+    }
+}
+
+/// Depth and threads, which the guides always print, and what else varies.
+fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
+    let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
+    let target = profile.time_spans.first().and_then(|span| Some((span, span.targets.first()?)));
+    let mut settings = match target {
+        Some((span, _)) if span.thread_count > 0 && span.request_count > 0 => {
+            vec![setting("O", span.request_count), setting("F", span.thread_count)]
+        }
+        Some((span, target)) if span.thread_count > 0 => {
+            vec![setting("o", target.outstanding), setting("F", span.thread_count)]
+        }
+        Some((_, target)) => vec![setting("o", target.outstanding), setting("t", target.threads)],
+        None => Vec::new(),
+    };
+    let others = point.settings.iter().filter(|setting| !setting.is_depth());
+    settings.extend(others.cloned());
+    settings
+}
+
+/// The table of all points, and which depth to use.
+pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    if sweep.visits.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    table(sweep, out)?;
+    for series in &sweep.depths {
+        writeln!(out)?;
+        depths(sweep, series, out)?;
+    }
+    if let Some(found) = &sweep.limit {
+        writeln!(out)?;
+        return limit::answer(sweep, found, out);
+    }
+    if let (true, Some(best)) = (sweep.depths.is_empty(), stats::sweep::best(sweep)) {
+        writeln!(out, "\nmost I/Os per second with {}", Setting::typed_all(&sweep.points[best].settings))?;
+    }
+    Ok(())
+}
+
+/// Figures of the table.
+const FIGURES: [Figure; 5] = [Figure::Iops, Figure::MibPerS, Figure::MeanLatency, Figure::P99, Figure::Cpu];
+
+fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();
+    header.push("depth".to_owned());
+    header.extend(FIGURES.map(|figure| label(figure).to_owned()));
+    if sweep.devices.is_some() {
+        header.extend(["amplification", "depth/SSD", "IOPS/SSD"].map(str::to_owned));
+    }
+    let numbers = 0..header.len();
+    header.push("verdict".to_owned());
+    let mut table = PlainTable::new(header, numbers);
+    for (index, point) in sweep.points.iter().enumerate() {
+        if sweep.visits.iter().any(|visit| visit.point == index) {
+            table.add(row(sweep, index, point));
+        }
+    }
+    table.write(out)
+}
+
+fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
+    let mut cells: Vec<String> = point.settings.iter().map(|setting| setting.value.clone()).collect();
+    let Some(figures) = stats::sweep::figures(sweep, index) else {
+        cells.push("failed".to_owned());
+        return cells;
+    };
+    let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    cells.push(known(figures.depth.map(|depth| depth.to_string())));
+    cells.extend(FIGURES.map(|figure| cell(figure, figures)));
+    if let Some(devices) = sweep.devices {
+        let each = stats::sweep::per_device(figures, devices);
+        cells.extend([
+            format!("{:.2}", each.amplification),
+            known(each.depth.map(|depth| format!("{depth:.1}"))),
+            format!("{:.2}", each.iops),
+        ]);
+    }
+    cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
+    cells
+}
+
+/// What varies, in the order of the settings; every point has the same.
+pub fn names(sweep: &Sweep) -> Vec<String> {
+    let first = sweep.points.first();
+    first.map(|point| point.settings.iter().map(|setting| setting.name.clone()).collect()).unwrap_or_default()
+}
+
+pub fn dashed(name: &str) -> String {
+    if name.chars().count() == 1 { format!("-{name}") } else { name.to_owned() }
+}
+
+/// Which depth to use, and why.
+fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Result<()> {
+    if !series.settings.is_empty() {
+        writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
+    }
+    let Some(Knee { efficient, saturation }) = &series.knee else {
+        return writeln!(out, "too few queue depths to find the best one: at least {} are needed", stats::DEPTHS_MIN);
+    };
+    writeln!(
+        out,
+        "efficient depth:  {}: best ratio of throughput to latency{}",
+        estimate(sweep, series, efficient),
+        edge(sweep, series, efficient)
+    )?;
+    match saturation {
+        Saturation::At { depth, plateau_iops } => writeln!(
+            out,
+            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS; more depth only adds latency",
+            estimate(sweep, series, depth)
+        ),
+        Saturation::StillRising { doubling_percent } => writeln!(
+            out,
+            "saturation depth: above the tested range; throughput still rises: doubling the depth would add about \
+             {doubling_percent:.0} %"
+        ),
+    }
+}
+
+/// `24 (-o3), 95 % interval 16 to 32`
+fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
+    let DepthEstimate { depth, low, high, .. } = *estimate;
+    let at = stats::sweep::point_at(sweep, series, depth);
+    let settings = at.map(|point| Setting::typed_all(&sweep.points[point].settings)).unwrap_or_default();
+    if low == high {
+        format!("{depth} ({settings})")
+    } else {
+        format!("{depth} ({settings}), 95 % interval {low} to {high}")
+    }
+}
+
+pub fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {
+    let first = series.points.first().and_then(|point| stats::sweep::figures(sweep, *point));
+    match first {
+        _ if !estimate.is_at_edge => "",
+        // One for each thread cannot be undercut.
+        Some(first) if first.depth == Some(estimate.depth) && first.threads >= estimate.depth => "",
+        Some(first) if first.depth == Some(estimate.depth) => {
+            "; this is the smallest depth tried; a smaller one may be better"
+        }
+        _ => "; this is the largest depth tried; a larger one may be better",
+    }
+}
+
+/// Columns after those of the varied settings.
+pub(crate) const COLUMNS: [&str; 19] = [
+    "point",
+    "run",
+    "purpose",
+    "file",
+    "total_depth",
+    "threads",
+    "iops",
+    "mib_per_s",
+    "latency_mean_ns",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_p99_9_ns",
+    "response_mean_ns",
+    "response_p50_ns",
+    "response_p99_ns",
+    "response_p99_9_ns",
+    "cpu_percent",
+    "verdict",
+    "error",
+];
+
+/// All runs, one a line, in the order in which they were made. Empty cells are unknown.
+pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(out);
+    let names = names(sweep);
+    let names = names.iter().map(|name| foreign::text_cell(name));
+    writer.write_record(names.chain(COLUMNS.map(str::to_owned)))?;
+    for visit in &sweep.visits {
+        let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
+        let mut cells: Vec<String> = settings.iter().map(|setting| setting.value.clone()).collect();
+        let purpose = match visit.purpose {
+            Purpose::Measure => "measure",
+            Purpose::Probe => "probe",
+            Purpose::Again => "again",
+            Purpose::Confirm => "confirm",
+            Purpose::Precondition => "precondition",
+        };
+        cells.extend([(visit.point + 1).to_string(), (visit.run + 1).to_string(), purpose.to_owned()]);
+        match &visit.outcome {
+            VisitOutcome::Measured { file, headline } => cells.extend(figures(file, headline)),
+            VisitOutcome::Failed { reasons } => {
+                cells.extend(std::iter::repeat_n(String::new(), 15));
+                cells.push(foreign::text_cell(&reasons.join("; ")));
+            }
+        }
+        writer.write_record(&cells)?;
+    }
+    writer.flush()
+}
+
+fn figures(file: &str, headline: &Headline) -> [String; 16] {
+    let known = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    [
+        foreign::text_cell(file),
+        headline.depth.map(|depth| depth.to_string()).unwrap_or_default(),
+        headline.threads.to_string(),
+        headline.iops.to_string(),
+        mib(headline.bytes_per_s).to_string(),
+        headline.mean_ns.map(|ns| ns.to_string()).unwrap_or_default(),
+        known(headline.p50_ns),
+        known(headline.p99_ns),
+        known(headline.p999_ns),
+        headline.response_mean_ns.map(|ns| ns.to_string()).unwrap_or_default(),
+        known(headline.response_p50_ns),
+        known(headline.response_p99_ns),
+        known(headline.response_p999_ns),
+        headline.cpu_percent.to_string(),
+        headline.severity.map_or("", |severity| severity.word()).to_owned(),
+        String::new(),
+    ]
+}

@@ -1,0 +1,198 @@
+//! What `DiskSpd`'s document has no place for, in the last element of a timespan.
+//!
+//! Its elements share no name with `DiskSpd`'s, so that readers which look for a name anywhere in
+//! the document find the same as before.
+
+use super::events;
+use super::number::{ms, percent, two_decimals};
+use super::statistics::{ranks, value_ns};
+use super::writer::Writer;
+use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::expectation::{Ceiling, Expectation};
+use model::result::{Directions, FlushFigures, LatencyDistribution, LoadLoop, RunResult, TimeSpanResult};
+use model::units::mib;
+use model::verdict::{Finding, Verdict};
+use std::fmt::Display;
+use std::io;
+
+/// Data of the whole run, here because the document has no other place for it.
+pub(super) struct AboutRun<'a> {
+    /// In the first timespan.
+    pub(super) before: Option<&'a RunResult>,
+    /// In the last timespan.
+    pub(super) after: Option<&'a RunResult>,
+}
+
+pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_run: &AboutRun<'_>) -> io::Result<()> {
+    xml.inside("Linux", &[], |xml| {
+        if let Some(RunResult { command_line, labels, .. }) = about_run.before {
+            xml.element("CommandLine", command_line)?;
+            for (name, value) in labels {
+                xml.element_with("Label", &[("Name", name)], value)?;
+            }
+        }
+        if let Some(measured) = &span_result.measured {
+            // The test time has two decimals, too few to divide by after a short run.
+            xml.element("ElapsedNanoseconds", measured.elapsed_ns)?;
+            if measured.is_partial {
+                xml.element("Partial", true)?;
+            }
+        }
+        for engine in &span_result.engines {
+            xml.element("Engine", engine.name())?;
+        }
+        for error in &span_result.errors {
+            xml.element("Failure", error)?;
+        }
+        for note in &span_result.notes {
+            xml.element("Note", note)?;
+        }
+        if let Some(RunResult { errors, warnings, notes, .. }) = about_run.after {
+            errors.iter().try_for_each(|error| xml.element("RunFailure", error))?;
+            warnings.iter().try_for_each(|warning| xml.element("RunWarning", warning))?;
+            notes.iter().try_for_each(|note| xml.element("RunNote", note))?;
+        }
+        if let Some(events) = &span_result.kernel_events {
+            events::beside(xml, events)?;
+        }
+        let targets = span_result.measured.iter().flat_map(|measured| &measured.target_latencies);
+        targets.into_iter().try_for_each(|target| {
+            latency(xml, "TargetLatency", &[("Path", target.path.display().to_string())], &target.latency)
+        })?;
+        let load_loop = span_result.measured.as_ref().and_then(|measured| measured.load_loop.as_ref());
+        load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
+        let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
+        flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
+        let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
+        confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
+        span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
+        span_result.expectation.as_ref().map_or(Ok(()), |expectation| self::expectation(xml, expectation))
+    })
+}
+
+fn verdict(xml: &mut Writer<'_>, verdict: &Verdict) -> io::Result<()> {
+    xml.inside("Verdict", &[], |xml| verdict.findings.iter().try_for_each(|found| finding(xml, found)))
+}
+
+fn finding(xml: &mut Writer<'_>, found: &Finding) -> io::Result<()> {
+    let Finding { name, severity, figure, value, advice } = found;
+    let value = value.map(|value| value.to_string());
+    let mut attributes: Vec<(&str, &dyn Display)> = vec![("Name", name), ("Severity", severity)];
+    attributes.extend(value.as_ref().map(|value| ("Value", value as &dyn Display)));
+    xml.inside("Finding", &attributes, |xml| {
+        xml.element("Figure", figure)?;
+        xml.element("Advice", advice)
+    })
+}
+
+/// How near the timespan came to what was said, in full: shares are small where a ceiling is far away.
+fn expectation(xml: &mut Writer<'_>, expectation: &Expectation) -> io::Result<()> {
+    let Expectation { ceilings, binding, findings } = expectation;
+    xml.inside("Expectation", &[("Binding", binding)], |xml| {
+        for Ceiling { name, unit, limit, reached, share_percent, is_estimate } in ceilings {
+            let attributes: [(&str, &dyn Display); 6] = [
+                ("Name", name),
+                ("Unit", &unit.xml()),
+                ("Limit", limit),
+                ("Reached", reached),
+                ("SharePercent", share_percent),
+                ("Estimate", is_estimate),
+            ];
+            xml.empty("Ceiling", &attributes)?;
+        }
+        findings.iter().try_for_each(|found| finding(xml, found))
+    })
+}
+
+/// Half the widths of confidence intervals, with the decimals of the text report.
+fn confidence(xml: &mut Writer<'_>, confidence: &Directions<Option<HalfWidths>>) -> io::Result<()> {
+    let Directions { read, write, total } = confidence;
+    xml.inside("Confidence", &[("Percent", &95)], |xml| {
+        for (direction, half_widths) in [("Read", read), ("Write", write), ("Total", total)] {
+            let Some(HalfWidths { iops, bytes_per_s, latency_mean_ns, percentiles }) = half_widths else { continue };
+            let (iops, mib_per_s, mean) =
+                (two_decimals(*iops), two_decimals(mib(*bytes_per_s)), latency_mean_ns.map(ms));
+            let mut attributes: Vec<(&str, &dyn Display)> =
+                vec![("Direction", &direction), ("IosPerSecond", &iops), ("MiBPerSecond", &mib_per_s)];
+            attributes.extend(mean.as_ref().map(|ms| ("AvgMilliseconds", ms as &dyn Display)));
+            xml.inside("HalfWidths", &attributes, |xml| {
+                percentiles.iter().try_for_each(|PercentileHalfWidth { rank_ppb, half_width_ns }| {
+                    let (rank, half_width_ms) = (percent(*rank_ppb), ms(*half_width_ns));
+                    xml.empty("Rank", &[("Percent", &rank), ("Milliseconds", &half_width_ms)])
+                })
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// What decided when I/Os started.
+fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
+    let open = match load_loop {
+        LoadLoop::Closed { depth } => return xml.empty("ClosedLoop", &[("Depth", depth)]),
+        LoadLoop::Open(open) => open,
+    };
+    let attributes: [(&str, &dyn Display); 8] = [
+        ("Depth", &open.depth),
+        ("IntendedRate", &open.rate_iops),
+        ("Process", &open.process.option()),
+        ("IntendedStarts", &open.intended_starts),
+        ("Backlog", &open.backlog),
+        ("DelayedByDepth", &open.delayed_by_depth),
+        ("LatenessAvgMilliseconds", &ms(open.lateness_mean_ns)),
+        ("LatenessMaxMilliseconds", &ms(open.lateness_max_ns as f64)),
+    ];
+    xml.inside("OpenLoop", &attributes, |xml| latency(xml, "ResponseTime", &[], &open.response_time))
+}
+
+/// Flushes and what they took.
+fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
+    let FlushFigures { after_writes, count, per_s, latency, p50_ns, p99_ns } = flushes;
+    let mut cells = vec![
+        ("AfterWrites", after_writes.to_string()),
+        ("Flushes", count.to_string()),
+        ("FlushesPerSecond", two_decimals(*per_s)),
+    ];
+    cells.extend(latency.map(|latency| ("AvgMilliseconds", ms(latency.mean_ns))));
+    cells.extend(p50_ns.map(|ns| ("P50Milliseconds", ms(ns as f64))));
+    cells.extend(p99_ns.map(|ns| ("P99Milliseconds", ms(ns as f64))));
+    cells.extend(latency.and_then(|latency| latency.max_ns).map(|ns| ("MaxMilliseconds", ms(ns as f64))));
+    let attributes: Vec<(&str, &dyn Display)> =
+        cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+    xml.empty("Fdatasync", &attributes)
+}
+
+/// Figures and percentiles that the document has no place for: it has service times of all targets
+/// together only.
+fn latency(
+    xml: &mut Writer<'_>,
+    name: &str,
+    whose: &[(&str, String)],
+    latencies: &Directions<Option<LatencyDistribution>>,
+) -> io::Result<()> {
+    let Directions { read, write, total } = latencies;
+    let kinds = [("Read", read), ("Write", write), ("Total", total)];
+    let mut cells: Vec<(String, String)> =
+        whose.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    for (kind, latencies) in kinds {
+        let Some(LatencyDistribution { count, figures, distinct_values, .. }) = latencies else { continue };
+        cells.push((format!("{kind}Ios"), count.to_string()));
+        cells.push((format!("{kind}AvgMilliseconds"), ms(figures.mean_ns)));
+        cells.push((format!("{kind}StdDevMilliseconds"), ms(figures.std_dev_ns)));
+        cells.push((format!("{kind}Values"), distinct_values.to_string()));
+    }
+    let attributes: Vec<(&str, &dyn Display)> =
+        cells.iter().map(|(name, value)| (name.as_str(), value as &dyn Display)).collect();
+    xml.inside(name, &attributes, |xml| {
+        for rank_ppb in ranks(latencies) {
+            let mut cells = vec![("Percent", percent(rank_ppb))];
+            for (kind, latencies) in kinds {
+                cells.extend(value_ns(latencies.as_ref(), rank_ppb).map(|ns| (kind, ms(ns as f64))));
+            }
+            let attributes: Vec<(&str, &dyn Display)> =
+                cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+            xml.empty("Rank", &attributes)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,15 @@
+//! Fixed results, and the text that must come of them. The texts are those of the specification of
+//! `DiskSpd`'s report, brought to the layout of version 2.3.
+
+mod caches;
+mod confidence;
+mod cpus;
+mod echo;
+mod endings;
+mod events;
+mod metrics;
+mod parsing;
+mod statistics;
+mod support;
+mod verdicts;
+mod whole;

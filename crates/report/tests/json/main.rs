@@ -1,9 +1,0 @@
-//! The JSON document: its form, and that nothing is lost in it.
-
-mod a_day;
-mod document;
-mod instance;
-mod random_documents;
-#[path = "../report/support.rs"]
-#[allow(dead_code, reason = "shared with the tests of the text report")]
-mod support;

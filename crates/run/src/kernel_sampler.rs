@@ -1,0 +1,99 @@
+//! The kernel's counters at both ends of a measurement, and its log.
+
+use crate::Machine;
+use host::{HealthWatch, Root};
+use model::environment::device_names;
+use model::kernel_counters::{KernelCounters, KernelCountersAround};
+use model::kernel_message::KernelMessage;
+use model::note::Note;
+use model::plan::TimeSpanPlan;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+
+/// Reads what the kernel counts and logs during a run.
+#[derive(Debug)]
+pub(crate) struct KernelSampler<'a> {
+    machine: Machine<'a>,
+    /// The devices that the targets stand on, and those below, by the kernel's names.
+    devices: BTreeSet<String>,
+    health: HealthWatch<'a>,
+}
+
+/// The counters at one end of a measurement.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelSample {
+    /// When they were read, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(crate) at_ns: u64,
+    pub(crate) counters: KernelCounters,
+}
+
+impl<'a> KernelSampler<'a> {
+    /// Watches from now on.
+    pub(crate) fn begin(machine: Machine<'a>) -> Self {
+        let devices = device_names(machine.environments);
+        let names = devices.iter().map(String::as_str);
+        let health = HealthWatch::begin(machine.root, names, sys::clock::monotonic_ns());
+        Self { machine, devices, health }
+    }
+
+    pub(crate) fn root(&self) -> &'a Root {
+        self.machine.root
+    }
+
+    /// The counters now.
+    pub(crate) fn sample(&self, plan: &TimeSpanPlan) -> KernelSample {
+        let at_ns = sys::clock::monotonic_ns();
+        let root = self.machine.root;
+        // First what may be compared with the I/Os of just this time.
+        let io = host::io_counters(root, self.devices.iter().map(String::as_str));
+        let counters = KernelCounters {
+            machine: self.machine.counts_events.then(|| host::machine_counters(root)),
+            dirty_of_targets: host::dirty_parts(self.written_through_cache(plan)),
+            cpus: host::cpu_counters(
+                root,
+                plan.workers.iter().filter_map(|worker| worker.cpu).collect::<BTreeSet<_>>(),
+            ),
+            ..io
+        };
+        KernelSample { at_ns, counters }
+    }
+
+    /// Reads the log. The more often, the better is known when a message came.
+    pub(crate) fn read_log(&mut self) {
+        self.health.look(sys::clock::monotonic_ns());
+    }
+
+    /// What was logged, and what went wrong with the devices.
+    pub(crate) fn finish(mut self) -> (Vec<KernelMessage>, Vec<Note>) {
+        self.read_log();
+        let notes = self.health.notes();
+        (self.health.into_messages(), notes)
+    }
+
+    /// The targets of the timespan on devices that are written to and leave it to the kernel when, and the
+    /// parts of them that are used. None if they are many: each is opened.
+    fn written_through_cache<'p>(&self, plan: &'p TimeSpanPlan) -> BTreeMap<&'p Path, Range<u64>> {
+        const TARGETS_MAX: usize = 100;
+        let mut parts: BTreeMap<&Path, Range<u64>> = BTreeMap::new();
+        if plan.targets.len() > TARGETS_MAX {
+            return parts;
+        }
+        for work in plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.write_percent > 0) {
+            let Some(target) = plan.targets.get(work.target) else { continue };
+            let on_disk = self.machine.environments.get(&target.path).is_some_and(|below| !below.devices().is_empty());
+            if target.open.is_written_back() && on_disk {
+                let used = work.used_bytes();
+                let part = parts.entry(&target.path).or_insert_with(|| used.clone());
+                *part = part.start.min(used.start)..part.end.max(used.end);
+            }
+        }
+        parts
+    }
+}
+
+/// What was read at the two ends of a measurement, and when it began; `None` if it did not begin.
+pub(crate) fn around(ends: Option<[KernelSample; 2]>) -> Option<(u64, KernelCountersAround)> {
+    let [before, after] = ends?;
+    Some((before.at_ns, KernelCountersAround { before: before.counters, after: after.counters }))
+}
