@@ -25,12 +25,11 @@ use std::error::Error;
 use std::fs::File;
 use std::hint::black_box;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use std::{env, io, ptr, slice, thread};
+use sys::machine_clock::{MachineClock, look};
 use sys::mapping::{Mapping, untouched_table};
-use sys::tsc::{MachineClock, look};
 
 /// What an I/O is counted in.
 struct Statistics {
@@ -73,6 +72,12 @@ struct Load {
     end_ns: u64,
 }
 
+/// The kernel keeps time with the CPU's counter.
+fn is_trusted() -> bool {
+    let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    source.is_ok_and(|source| sys::machine_clock::COUNTER_SOURCE == Some(source.trim()))
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [engine, depth, seconds, block, path, bytes @ ..] = &arguments[..] else {
@@ -88,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (block, depth): (u32, u32) = (block.parse()?, depth.parse()?);
     let earlier = look();
     thread::sleep(Duration::from_millis(20));
-    let clock = MachineClock::choose(earlier, Path::new("/"));
+    let clock = MachineClock::choose(earlier, is_trusted());
     let begun_ns = clock.now_ns();
     let end_ns = begun_ns + seconds.parse::<u64>()? * 1_000_000_000;
     let load = Load { depth, block, positions: bytes / u64::from(block), clock, begun_ns, end_ns };

@@ -8,7 +8,7 @@ use xtask::vm::Request;
 const USAGE: &str = "\
 Usage: cargo xtask docs
        cargo xtask cost
-       cargo xtask dist
+       cargo xtask dist [--target TRIPLE]
        cargo xtask fuzz [--seconds N] [FILTER]
        cargo xtask tidy
        cargo xtask torment [--seconds N] [--seed S] [--case K] [--program PATH] [--keep-going]
@@ -16,7 +16,8 @@ Usage: cargo xtask docs
 
   docs      write the documents that are made from the program
   cost      count the instructions of an I/O, which must stay within bounds (needs valgrind)
-  dist      make the static binary, the archive and the packages below target/dist, and check them
+  dist      make the static binary, the archive and the packages below target/dist, and check them;
+            --target builds for another CPU or C library, such as aarch64-unknown-linux-gnu
   fuzz      feed foreign bytes to the readers with FILTER in their name, each for N seconds (60; needs
             cargo-fuzz)
   tidy      look for what breaks the project's own rules: imports, sizes, dead files, links
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string()),
         },
-        ["dist"] => ended("dist", xtask::dist::make(root)),
+        ["dist"] => ended("dist", xtask::dist::make(root, None)),
+        ["dist", "--target", target] => ended("dist", xtask::dist::make(root, Some(target))),
         ["fuzz", ref words @ ..] => match fuzzed(words) {
             Some(request) => ended("fuzz", xtask::fuzz::run(root, &request)),
             None => usage(),

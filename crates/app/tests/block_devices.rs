@@ -39,6 +39,8 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     for wrong in ["--overwrite", &kernel_name, &node, "--destroy=naa.5000", &format!("{flag}x")] {
         place.write_refused(&[wrong], &device.path, &image, &[&flag]);
     }
+    let meant = format!("did you mean {}?", image.display());
+    place.write_refused(&[&format!("{flag}x")], &device.path, &image, &[&flag, &meant]);
     let before = Snapshot::of(&image).checksum;
     let run = place.write_to(&["--destroy=naa.5000", &flag], &device.path);
     run.expect_status(0).expect_stdout(&["is overwritten", &flag]);

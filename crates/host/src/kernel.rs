@@ -21,16 +21,27 @@ pub(crate) fn release(root: &Root) -> String {
     root.word("/proc/sys/kernel/osrelease").unwrap_or_default()
 }
 
-/// True if the kernel keeps time with the processor's time stamp counter, and the processor promises it a
-/// constant rate.
-pub fn trusts_tsc(root: &Root) -> bool {
-    let source = root.word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    if source.as_deref() != Some("tsc") {
-        return false;
-    }
+/// The kernel's clock source; empty if unknown.
+pub fn clock_source(root: &Root) -> String {
+    root.word("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default()
+}
+
+/// True if the kernel keeps time with the CPU's counter, and the processor promises it a constant rate, also while it
+/// sleeps: on x86-64 by flags, on ARM64 by its architecture.
+pub fn trusts_cpu_counter(root: &Root) -> bool {
+    sys::machine_clock::COUNTER_SOURCE.is_some_and(|name| name == clock_source(root)) && has_constant_rate(root)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_constant_rate(root: &Root) -> bool {
     let processors = root.text("/proc/cpuinfo").unwrap_or_default();
     let flags = processors.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     ["constant_tsc", "nonstop_tsc"].iter().all(|wanted| flags.split_ascii_whitespace().any(|flag| flag == *wanted))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_constant_rate(_root: &Root) -> bool {
+    true
 }
 
 /// True if limits on locked memory do not bind this process. Capabilities in a user namespace of

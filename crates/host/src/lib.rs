@@ -60,7 +60,7 @@ pub use devices::devices;
 pub use dirty_parts::dirty_parts;
 pub use environment::{environment, target_environment};
 pub use health::HealthWatch;
-pub use kernel::{computer_name, trusts_tsc};
+pub use kernel::{clock_source, computer_name, trusts_cpu_counter};
 pub use kernel_counters::io_counters;
 pub use machine_counters::machine_counters;
 pub use memory::huge_page_bytes;

@@ -47,6 +47,7 @@ pub mod runner;
 pub mod series;
 pub mod slow_io;
 pub mod steady_state;
+pub mod suggest;
 pub mod sweep;
 pub mod tally;
 pub mod targets_found;

@@ -125,10 +125,15 @@ pub enum Note {
         #[serde(default)]
         at_end_ns: u64,
     },
-    /// The TSC, which latencies are measured with, drifted from the kernel clock.
+    /// The CPU's time counter, which latencies are measured with, drifted from the kernel clock.
     ClocksDisagree {
         /// Difference at the end of the run, in nanoseconds.
         deviation_ns: u64,
+    },
+    /// The clock that latencies are measured with advances in large steps.
+    ClockSteps {
+        /// By how much, in nanoseconds.
+        step_ns: u64,
     },
     /// CPU times could not be read.
     CpuTimesUnknown {
@@ -328,6 +333,7 @@ impl fmt::Display for Note {
             }
             Self::ProcessPaused { pause_ns, at_end_ns } => process_paused(f, *pause_ns, *at_end_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),
+            Self::ClockSteps { step_ns } => clock_steps(f, *step_ns),
             Self::CpuTimesUnknown { reason } => write!(f, "CPU times are unknown: {reason}"),
             Self::IosNeverReturned { count } => {
                 write!(f, "{count} I/Os had not completed when the run ended; they are not counted")
@@ -457,7 +463,17 @@ fn starts_not_made(f: &mut fmt::Formatter<'_>, backlog: u64, intended: u64) -> f
 fn clocks_disagree(f: &mut fmt::Formatter<'_>, deviation_ns: u64) -> fmt::Result {
     write!(
         f,
-        "the TSC drifted from the kernel clock by {:.3} ms during the run; rates and latencies may be wrong by as much",
+        "the CPU's time counter drifted from the kernel clock by {:.3} ms during the run; rates and latencies may be \
+         wrong by as much",
         deviation_ns as f64 / 1e6
+    )
+}
+
+fn clock_steps(f: &mut fmt::Formatter<'_>, step_ns: u64) -> fmt::Result {
+    write!(
+        f,
+        "clock resolution: {:.3} us; latencies are no more exact than that (the kernel lists other clock sources in \
+         /sys/devices/system/clocksource/clocksource0/available_clocksource)",
+        step_ns as f64 / 1e3
     )
 }

@@ -8,6 +8,7 @@ use crate::words;
 use model::device_guard::{Claim, DeviceContent, DeviceGuard, SCRATCH_LIST, Scratch};
 use model::facts::{BlockFacts, TargetFacts, TargetKind};
 use model::note::Note;
+use model::suggest::near;
 use std::path::Path;
 
 /// True if a block device may be used so. `destroy` are the names that the user has given up.
@@ -132,9 +133,7 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
     };
     let mut remarks =
         vec![format!("{name} is a block device, and writing (-w) would destroy its content: {content}. {way}")];
-    if let Some(wrong) = destroy.iter().find(|given| **given == guard.name) {
-        remarks.push(format!("{wrong} is a kernel name, which can change"));
-    }
+    remarks.extend(destroy.iter().filter_map(|given| wrong_name(given, guard)));
     match &guard.scratch {
         Scratch::Listed => remarks.push(format!(
             "{SCRATCH_LIST} lists it, but the list allows writes only to empty \
@@ -148,6 +147,15 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
     }
     findings.refuse_file(RefusalKind::Invalid, remarks.join("; "));
     None
+}
+
+/// What is wrong with a name given to `--destroy` that is not the device's; `None` if it may be that of another target.
+fn wrong_name(given: &str, guard: &DeviceGuard) -> Option<String> {
+    if given.strip_prefix("/dev/").unwrap_or(given) == guard.name {
+        return Some(format!("{given} is a kernel name, which can change"));
+    }
+    let meant = *near(given, guard.identities.iter().map(String::as_str)).first()?;
+    Some(format!("{given} is not its ID: did you mean {meant}?"))
 }
 
 /// The option as it can be pasted into a shell.
@@ -278,6 +286,23 @@ mod tests {
         '/dev/sdb' is in use: exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
+    }
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_the_right_one() {
+        for (given, expected) in [
+            ("naa.500", Some("naa.500 is not its ID: did you mean naa.5000?")),
+            ("naa.5001", Some("naa.5001 is not its ID: did you mean naa.5000?")),
+            ("WD-", Some("WD- is not its ID: did you mean WD-1?")),
+            ("sdb", Some("sdb is a kernel name, which can change")),
+            ("/dev/sdb", Some("/dev/sdb is a kernel name, which can change")),
+            ("nvme.144d-533457", None),
+        ] {
+            assert_eq!(wrong_name(given, &free()).as_deref(), expected);
+            let refusal = judge(free(), &[given]).refusals()[0].to_string();
+            let allows = refusal.find("To allow this: --destroy=naa.5000").expect("what to give");
+            assert_eq!(expected.map(|text| refusal.find(text) > Some(allows)), expected.map(|_| true), "{refusal}");
+        }
     }
 
     #[test]

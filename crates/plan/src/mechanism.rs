@@ -25,7 +25,7 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     }
     let lines = matches!(target.flush, Some(FlushMode::NonVolatileMemory | FlushMode::NonVolatileMemoryNoDrain));
     if lines && !system.cache_line_write_back {
-        refuse("-Nn and -Ni need a CPU with CLWB or CLFLUSHOPT, and this one has neither; -Nv works everywhere".into());
+        refuse("-Nn and -Ni need a CPU with CLWB, CLFLUSHOPT or DC CVAP, and this one has none of them; -Nv works everywhere".into());
     }
     if target.cache_mode == CacheMode::NoLocalCache && !NETWORK_FILE_SYSTEMS.contains(&standing.place.as_str()) {
         refuse(format!(

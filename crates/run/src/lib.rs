@@ -60,7 +60,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use sys::cpu_latency::LatencyHold;
-use sys::tsc::MachineClock;
+use sys::machine_clock::MachineClock;
 
 /// The machine that a plan is run on, and what is read and held of it.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +135,7 @@ fn run_time_spans(
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
-    let first_look = sys::tsc::look();
+    let first_look = sys::machine_clock::look();
     if let Err(unprepared) = preparer.prepare_first(plan, stop_sources.interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
         if let Some(first) = time_spans.first_mut() {
@@ -144,13 +144,15 @@ fn run_time_spans(
         return Record { started_at: UnixTime(sys::clock::realtime_ns()), time_spans, ..Record::default() };
     }
     let mut record = Record { started_at: UnixTime(sys::clock::realtime_ns()), ..Record::default() };
-    let clock = RunClock(MachineClock::choose(first_look, host::trusts_tsc(preparer.root())));
+    let clock = RunClock(MachineClock::choose(first_look, host::trusts_cpu_counter(preparer.root())));
+    let coarse = clock::note(clock.0.step_ns(&host::clock_source(preparer.root())));
     for (index, time_span) in plan.time_spans.iter().enumerate() {
-        let result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
+        let mut result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
             let plan = Arc::new(time_span.clone());
             control::run_time_span(&plan, clock, preparer, sampler, stop_sources, observer)
         });
+        result.notes.extend(coarse.clone().filter(|_| result.outcome == Outcome::Completed));
         record.time_spans.push(result);
     }
     record

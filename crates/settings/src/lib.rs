@@ -8,13 +8,13 @@ pub mod difference;
 mod linux;
 mod profile;
 mod setting;
-pub mod suggest;
 mod target;
 mod target_parts;
 mod time_span;
 pub mod xml;
 
 pub use linux::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN};
+pub use model::suggest;
 pub use profile::PROFILE;
 pub use setting::{OwnOption, Setting, Takes, short_size};
 pub use target::TARGET;

@@ -10,6 +10,13 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// The least by which `CLOCK_MONOTONIC` advances as the kernel says, in nanoseconds: one, or a tick of the
+/// scheduler on a kernel without high-resolution timers.
+pub fn monotonic_step_ns() -> u64 {
+    let step = rustix::time::clock_getres(ClockId::Monotonic);
+    step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64
+}
+
 /// Sleeps until `CLOCK_MONOTONIC` reads `until_ns`, or a signal arrives; at once if it has passed.
 pub fn sleep_until_ns(until_ns: u64) {
     let until = timespec(until_ns);

@@ -9,7 +9,7 @@ use std::process::Command;
 /// Makes it beside the folder of its files, the same bytes from the same files.
 pub(super) fn make(root: &Path, stage: &Path, binary: &Binary) -> Result<String, Stop> {
     let version = env!("CARGO_PKG_VERSION");
-    let name = format!("diskspd-{version}-{}", binary.target);
+    let name = format!("diskspd-{version}-{}", binary.target.triple);
     let folder = root.join("target/dist");
     let archive = format!("{name}.tar.gz");
     run(Command::new("tar")

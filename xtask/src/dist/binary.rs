@@ -1,6 +1,7 @@
 //! The static binary: for musl where its target is installed, else with glibc linked in.
 
-use super::{failed, mebibytes, run};
+use super::target::Target;
+use super::{failed, mebibytes};
 use crate::stop::Stop;
 use crate::surroundings::target_directory;
 use std::path::{Path, PathBuf};
@@ -13,39 +14,23 @@ const BYTES_MAX: u64 = 12 << 20;
 pub(super) struct Binary {
     /// Where it is.
     pub(super) path: PathBuf,
-    /// The target that it is for.
-    pub(super) target: &'static str,
-    /// Why it is not for musl, if it is not.
-    instead_of_musl: Option<String>,
+    /// What it is for.
+    pub(super) target: Target,
 }
 
 /// Builds it with the profile `dist`.
-pub(super) fn build(root: &Path) -> Result<Binary, Stop> {
-    let (target, instead_of_musl) = match musl() {
-        Ok(()) => ("x86_64-unknown-linux-musl", None),
-        Err(reason) => ("x86_64-unknown-linux-gnu", Some(reason)),
-    };
+pub(super) fn build(root: &Path, target: Target) -> Result<Binary, Stop> {
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root).args(["build", "--profile", "dist", "--locked", "--package", "app", "--target", target]);
+    cargo.current_dir(root).args(["build", "--profile", "dist", "--locked", "--package", "app", "--target"]);
+    cargo.arg(&target.triple).envs(target.linker());
     // musl's start files are static unless said otherwise; glibc's have to be asked.
     cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
     let status = cargo.status().map_err(|error| Stop::Failed(format!("cannot run cargo: {error}")))?;
     if !status.success() {
         return Err(Stop::Failed(format!("{cargo:?}: {status}")));
     }
-    let path = target_directory(root).join(target).join("dist/diskspd");
-    Ok(Binary { path, target, instead_of_musl })
-}
-
-/// Whether the standard library for musl is installed.
-fn musl() -> Result<(), String> {
-    let mut rustc = Command::new("rustc");
-    rustc.args(["--print", "target-libdir", "--target", "x86_64-unknown-linux-musl"]);
-    let folder = run(&mut rustc).map_err(|_| "rustc does not know musl".to_owned())?;
-    if Path::new(folder.trim()).is_dir() {
-        return Ok(());
-    }
-    Err("rustup target add x86_64-unknown-linux-musl was not done".to_owned())
+    let path = target_directory(root).join(&target.triple).join("dist/diskspd");
+    Ok(Binary { path, target })
 }
 
 impl Binary {
@@ -59,13 +44,14 @@ impl Binary {
         if size > BYTES_MAX {
             return Err(Stop::Failed(format!("{} are more than {}", mebibytes(size), mebibytes(BYTES_MAX))));
         }
-        let reason = self.instead_of_musl.as_ref().map_or(String::new(), |reason| format!("; not musl: {reason}"));
-        Ok(format!("{}, {}{reason}", mebibytes(size), self.target))
+        let reason =
+            self.target.instead_of_musl.as_ref().map_or(String::new(), |reason| format!("; not musl: {reason}"));
+        Ok(format!("{}, {}{reason}", mebibytes(size), self.target.triple))
     }
 }
 
 /// True if an ELF file of 64 bits, little-endian, has a program header that names an interpreter.
-fn has_interpreter(elf: &[u8]) -> bool {
+pub(super) fn has_interpreter(elf: &[u8]) -> bool {
     const PT_INTERP: u32 = 3;
     let word = |at: usize, bytes: usize| -> Option<u64> {
         let field = elf.get(at..at + bytes)?;

@@ -1,5 +1,7 @@
 //! The program where there is nothing else, and the package in a fresh Debian.
 
+use super::binary::has_interpreter;
+use super::target::Target;
 use super::{failed, run};
 use crate::stop::Stop;
 use crate::surroundings::{installed, target_directory};
@@ -9,21 +11,27 @@ use std::process::Command;
 /// The example of the README on a smaller file and for a shorter time, and what its report has.
 const EXAMPLE: &str = "-c4M -d1 -W0 -r -b8K -t2 -o8 -w30 -Sh -L -D /testfile.dat";
 
-/// Runs the program as the only file of a root file system: without /proc, /sys, /dev and a home.
-pub(super) fn bare(root: &Path, stage: &Path) -> Result<String, Stop> {
+/// Runs the program as the only file of a root file system: without /proc, /sys, /dev and a home. One for another CPU
+/// has its emulator beside it.
+pub(super) fn bare(root: &Path, stage: &Path, target: &Target) -> Result<String, Stop> {
     only_root()?;
     // Not below /tmp, which may be in memory, where direct I/O is not.
     let folder = tempfile::tempdir_in(root.join("target")).map_err(failed("make a folder in", root))?;
     let to = folder.path().join("diskspd");
     std::fs::copy(stage.join("diskspd"), &to).map_err(failed("copy to", &to))?;
+    let emulator = target.emulator()?;
+    if let Some(emulator) = &emulator {
+        let bytes = std::fs::read(emulator).map_err(failed("read", emulator))?;
+        if has_interpreter(&bytes) {
+            return Err(Stop::Skipped(format!("{} is not static (Debian: qemu-user-static)", emulator.display())));
+        }
+        std::fs::copy(emulator, folder.path().join("emulator")).map_err(failed("copy", emulator))?;
+    }
     let diskspd = |words: &str| {
         let mut command = Command::new("chroot");
-        run(command
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin")
-            .arg(folder.path())
-            .arg("/diskspd")
-            .args(words.split(' ')))
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin").arg(folder.path());
+        command.args(emulator.as_ref().map(|_| "/emulator"));
+        run(command.arg("/diskspd").args(words.split(' ')))
     };
     for (words, part) in [("--version", "commit: "), ("-?", "Usage: "), ("--man", ".TH DISKSPD")] {
         expect(&diskspd(words)?, &[part])?;
@@ -40,7 +48,10 @@ pub(super) fn bare(root: &Path, stage: &Path) -> Result<String, Stop> {
 }
 
 /// Installs the package in a fresh Debian stable, runs the program and removes the package again.
-pub(super) fn debian(root: &Path, package: &Path) -> Result<String, Stop> {
+pub(super) fn debian(root: &Path, package: &Path, target: &Target) -> Result<String, Stop> {
+    if target.is_foreign() {
+        return Err(Stop::Skipped(format!("this machine's CPU is not {}", target.cpu.name)));
+    }
     only_root()?;
     let debian = debian_root(root)?;
     let inside = |words: &[&str]| {

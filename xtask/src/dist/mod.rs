@@ -7,29 +7,34 @@ mod chroot;
 mod licences;
 mod packages;
 mod stage;
+mod target;
 
 use crate::stop::Stop;
 use std::path::Path;
 use std::process::Command;
+use target::Target;
 
-/// Makes everything, prints a row for each, and checks it.
+/// Makes everything for a target of rustc (without one for this machine), prints a row for each, and checks it.
 ///
 /// # Errors
 ///
 /// [`Stop::Failed`] if something could not be made, or does not do what it should.
-pub fn make(root: &Path) -> Result<(), Stop> {
-    let binary = binary::build(root)?;
+pub fn make(root: &Path, target: Option<&str>) -> Result<(), Stop> {
+    let target = Target::choose(target)?;
+    // Its man pages and completions are printed by the program itself.
+    target.emulator()?;
+    let binary = binary::build(root, target)?;
     let mut rows = Rows::default();
     rows.add("static binary", binary.describe());
     let stage = stage::fill(root, &binary)?;
     rows.add("archive", archive::make(root, &stage, &binary));
-    let debian = packages::debian(root);
-    let rpm = packages::rpm(root);
-    rows.add("in an empty root", chroot::bare(root, &stage));
+    let debian = packages::debian(root, &binary.target);
+    let rpm = packages::rpm(root, &binary.target);
+    rows.add("in an empty root", chroot::bare(root, &stage, &binary.target));
     rows.add("Debian package", debian.as_ref().map(|package| packages::size(package)).map_err(Stop::clone));
-    rows.add("in Debian stable", debian.and_then(|package| chroot::debian(root, &package)));
+    rows.add("in Debian stable", debian.and_then(|package| chroot::debian(root, &package, &binary.target)));
     rows.add("RPM", rpm.as_ref().map(|package| packages::size(package)).map_err(Stop::clone));
-    rows.add("what rpm says of it", rpm.and_then(|package| packages::ask_rpm(&package)));
+    rows.add("what rpm says of it", rpm.and_then(|package| packages::ask_rpm(&package, &binary.target)));
     rows.end()
 }
 

@@ -1,5 +1,6 @@
 //! Packages for Debian and for RPM, from what `crates/app/Cargo.toml` says about them.
 
+use super::target::Target;
 use super::{mebibytes, run};
 use crate::stop::Stop;
 use crate::surroundings::installed;
@@ -7,38 +8,45 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Makes the package for Debian.
-pub(super) fn debian(root: &Path) -> Result<PathBuf, Stop> {
+pub(super) fn debian(root: &Path, target: &Target) -> Result<PathBuf, Stop> {
     let tool = needed("cargo-deb", "cargo install cargo-deb")?;
     needed("dpkg-deb", "apt-get install dpkg")?;
-    let output = root.join(format!("target/dist/diskspd_{}_amd64.deb", env!("CARGO_PKG_VERSION")));
+    let name = format!("target/dist/diskspd_{}_{}.deb", env!("CARGO_PKG_VERSION"), target.cpu.debian);
+    let output = root.join(name);
     let mut command = Command::new(tool);
     // As `cargo deb` calls it.
-    command.current_dir(root).args(["deb", "--no-build", "--no-strip", "--package", "app", "--output"]).arg(&output);
-    run(&mut command)?;
+    command.current_dir(root).args(["deb", "--no-build", "--no-strip", "--package", "app", "--target", &target.triple]);
+    run(command.arg("--output").arg(&output))?;
+    let architecture = run(Command::new("dpkg-deb").arg("--field").arg(&output).arg("Architecture"))?;
+    if architecture.trim() != target.cpu.debian {
+        return Err(Stop::Failed(format!("{} is for {}", output.display(), architecture.trim())));
+    }
     let list = run(Command::new("dpkg-deb").arg("--contents").arg(&output))?;
     expect_files(&list, &output)
 }
 
 /// Makes the package for RPM.
-pub(super) fn rpm(root: &Path) -> Result<PathBuf, Stop> {
+pub(super) fn rpm(root: &Path, target: &Target) -> Result<PathBuf, Stop> {
     let tool = needed("cargo-generate-rpm", "cargo install cargo-generate-rpm")?;
-    let output = root.join(format!("target/dist/diskspd-{}-1.x86_64.rpm", env!("CARGO_PKG_VERSION")));
+    let output = root.join(format!("target/dist/diskspd-{}-1.{}.rpm", env!("CARGO_PKG_VERSION"), target.cpu.rpm));
     let mut command = Command::new(tool);
     command
         .current_dir(root)
-        .args(["generate-rpm", "--package", "crates/app", "--auto-req", "disabled", "--output"])
+        .args(["generate-rpm", "--package", "crates/app", "--auto-req", "disabled"])
+        .args(["--target", &target.triple, "--output"])
         .arg(&output);
     run(&mut command)?;
     Ok(output)
 }
 
 /// What rpm reads in a package.
-pub(super) fn ask_rpm(package: &Path) -> Result<String, Stop> {
+pub(super) fn ask_rpm(package: &Path, target: &Target) -> Result<String, Stop> {
     let rpm = needed("rpm", "apt-get install rpm")?;
     let ask = |what: &str| run(Command::new(&rpm).arg(what).arg(package));
     let (facts, list) = (ask("-qip")?, ask("-qlp")?);
     expect_files(&list, package)?;
-    for part in ["Name        : diskspd", "License     : MIT OR Apache-2.0"] {
+    let architecture = format!("Architecture: {}", target.cpu.rpm);
+    for part in ["Name        : diskspd", "License     : MIT OR Apache-2.0", &architecture] {
         if !facts.contains(part) {
             return Err(Stop::Failed(format!("rpm -qip does not say '{part}':\n{facts}")));
         }

@@ -4,7 +4,6 @@ use super::binary::Binary;
 use super::{failed, licences, run};
 use crate::stop::Stop;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Below the root of the project, where the manifests of packages look for it.
 pub(super) const FOLDER: &str = "target/dist/files";
@@ -23,27 +22,27 @@ pub(super) fn fill(root: &Path, binary: &Binary) -> Result<PathBuf, Stop> {
         std::fs::create_dir_all(&folder).map_err(failed("make", &folder))?;
     }
     let program = stage.join("diskspd");
+    let ask = |argument: &str| run(binary.target.command(&program)?.arg(argument));
     std::fs::copy(&binary.path, &program).map_err(failed("copy", &binary.path))?;
     for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         let from = root.join(name);
         std::fs::copy(&from, stage.join(name)).map_err(failed("copy", &from))?;
     }
-    write(&stage.join("THIRD-PARTY.md"), &licences::page(root, binary.target)?)?;
+    write(&stage.join("THIRD-PARTY.md"), &licences::page(root, &binary.target.triple)?)?;
     for (shell, name) in COMPLETIONS {
-        let text = run(Command::new(&program).arg(format!("--completions={shell}")))?;
+        let text = ask(&format!("--completions={shell}"))?;
         write(&stage.join("completions").join(name), &text)?;
     }
-    write(&stage.join("man/diskspd.1"), &run(Command::new(&program).arg("--man"))?)?;
-    for subcommand in subcommands(&program)? {
-        let text = run(Command::new(&program).arg(format!("--man={subcommand}")))?;
+    write(&stage.join("man/diskspd.1"), &ask("--man")?)?;
+    for subcommand in subcommands(&ask("--help")?)? {
+        let text = ask(&format!("--man={subcommand}"))?;
         write(&stage.join(format!("man/diskspd-{subcommand}.1")), &text)?;
     }
     Ok(stage)
 }
 
 /// The names of the subcommands, as `--help` lists them.
-fn subcommands(program: &Path) -> Result<Vec<String>, Stop> {
-    let help = run(Command::new(program).arg("--help"))?;
+fn subcommands(help: &str) -> Result<Vec<String>, Stop> {
     let list = help.split_once("\nSubcommands").map_or("", |(_, list)| list);
     let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
     let names: Vec<String> = lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();

@@ -52,6 +52,21 @@ fn threads_take_cpus_in_turn_unless_they_are_not_bound() {
 }
 
 #[test]
+fn buffers_are_counted_and_separated_in_pages_of_the_machine() {
+    let of = |page_kib: u64, block_kib: u32| {
+        let mut machine = machine();
+        machine.system.page_size_bytes = page_kib << 10;
+        let change =
+            |target: &mut Target| (target.block_size, target.write_percent) = (Bytes(u64::from(block_kib) << 10), 50);
+        let plan = planned(&profile(span([target("a", change)])), &machine).time_spans.remove(0);
+        (plan.memory.buffers >> 10, plan.buffer_separation_bytes >> 20)
+    };
+    // A half for reads and one for writes, and a page of page-table entries.
+    assert_eq!([4, 16, 64].map(|page| of(page, 4)), [(8 + 4, 16), (16 + 16, 256), (64 + 64, 4096)]);
+    assert_eq!([4, 16, 64].map(|page| of(page, 64).0), [128 + 4, 128 + 16, 128 + 64]);
+}
+
+#[test]
 fn a_pool_serves_every_target_from_every_thread() {
     let time_span = TimeSpan { thread_count: 2, ..span([with("a", 1, 3), with("b", 1, 4)]) };
     let plan = plan_of(time_span);

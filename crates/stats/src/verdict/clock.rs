@@ -22,7 +22,7 @@ pub(super) fn evaluate(context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |note: &Note| match note {
         Note::ClocksDisagree { deviation_ns } => {
             let ms = *deviation_ns as f64 / 1e6;
-            Some(WRONG_CLOCK.finding(format!("the TSC drifted from the kernel clock by {ms:.3} ms"), ms))
+            Some(WRONG_CLOCK.finding(format!("the CPU's time counter drifted from the kernel clock by {ms:.3} ms"), ms))
         }
         Note::ProcessPaused { pause_ns, .. } => {
             let pause_s = *pause_ns as f64 / 1e9;
@@ -54,7 +54,10 @@ mod tests {
     #[test]
     fn clocks_that_came_apart_make_it_invalid() {
         let note = Note::ClocksDisagree { deviation_ns: 7_500_000 };
-        assert_eq!(found(Some(note)), ["INVALID wrong-clock: the TSC drifted from the kernel clock by 7.500 ms"]);
+        assert_eq!(
+            found(Some(note)),
+            ["INVALID wrong-clock: the CPU's time counter drifted from the kernel clock by 7.500 ms"]
+        );
     }
 
     #[test]

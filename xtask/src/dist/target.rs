@@ -1,0 +1,129 @@
+//! What the program is built for.
+
+use super::run;
+use crate::stop::Stop;
+use crate::surroundings::installed;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A kind of CPU, by the names that others have for it.
+#[derive(Debug)]
+pub(super) struct Cpu {
+    /// Rust's name, which is the kernel's.
+    pub(super) name: &'static str,
+    /// Debian's name.
+    pub(super) debian: &'static str,
+    /// RPM's name.
+    pub(super) rpm: &'static str,
+}
+
+const CPUS: [Cpu; 2] =
+    [Cpu { name: "x86_64", debian: "amd64", rpm: "x86_64" }, Cpu { name: "aarch64", debian: "arm64", rpm: "aarch64" }];
+
+/// The C libraries that the program may be linked with.
+const LIBRARIES: [&str; 2] = ["unknown-linux-musl", "unknown-linux-gnu"];
+
+/// A target of rustc.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// Its name.
+    pub(super) triple: String,
+    /// Its CPU.
+    pub(super) cpu: &'static Cpu,
+    /// Why it is not for musl, if it was not asked for and is not.
+    pub(super) instead_of_musl: Option<String>,
+}
+
+impl Target {
+    /// The target that was asked for; without one this machine's, for musl where that is installed.
+    pub(super) fn choose(asked: Option<&str>) -> Result<Self, Stop> {
+        if let Some(triple) = asked {
+            let target = Self::parse(triple)?;
+            return missing(triple).map_or(Ok(target), |reason| Err(Stop::Failed(reason)));
+        }
+        let here = LIBRARIES.map(|library| format!("{}-{library}", std::env::consts::ARCH));
+        let instead_of_musl = missing(&here[0]);
+        let triple = if instead_of_musl.is_some() { &here[1] } else { &here[0] };
+        Ok(Self { instead_of_musl, ..Self::parse(triple)? })
+    }
+
+    fn parse(triple: &str) -> Result<Self, Stop> {
+        let parts = triple.split_once('-').filter(|(_, library)| LIBRARIES.contains(library));
+        let cpu = parts.and_then(|(cpu, _)| CPUS.iter().find(|known| known.name == cpu));
+        let cpu = cpu.ok_or_else(|| {
+            let names = CPUS.map(|cpu| LIBRARIES.map(|library| format!("{}-{library}", cpu.name)).join(", "));
+            Stop::Failed(format!("no packages are made for '{triple}', only for {}", names.join(", ")))
+        })?;
+        Ok(Self { triple: triple.to_owned(), cpu, instead_of_musl: None })
+    }
+
+    /// Whether this machine has another CPU.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.cpu.name != std::env::consts::ARCH
+    }
+
+    /// The setting of cargo that names the linker, and Debian's cross compiler for it.
+    pub(super) fn linker(&self) -> Option<(String, String)> {
+        let name = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
+        let is_set = std::env::var_os(&name).is_some();
+        (self.is_foreign() && !is_set).then(|| (name, format!("{}-linux-gnu-gcc", self.cpu.name)))
+    }
+
+    /// The program that runs others for this CPU; `None` if none is needed.
+    pub(super) fn emulator(&self) -> Result<Option<PathBuf>, Stop> {
+        if !self.is_foreign() {
+            return Ok(None);
+        }
+        let names = [format!("qemu-{}-static", self.cpu.name), format!("qemu-{}", self.cpu.name)];
+        let found = names.iter().find_map(|name| installed(name));
+        found.map(Some).ok_or_else(|| {
+            Stop::Failed(format!("{} is not installed (Debian: qemu-user or qemu-user-static)", names[1]))
+        })
+    }
+
+    /// The command that runs a program for this target.
+    pub(super) fn command(&self, program: &Path) -> Result<Command, Stop> {
+        let Some(emulator) = self.emulator()? else { return Ok(Command::new(program)) };
+        let mut command = Command::new(emulator);
+        command.arg(program);
+        Ok(command)
+    }
+}
+
+/// Why nothing can be built for a target; `None` if its standard library is installed.
+fn missing(triple: &str) -> Option<String> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", triple]);
+    let Ok(folder) = run(&mut rustc) else { return Some(format!("rustc does not know {triple}")) };
+    (!Path::new(folder.trim()).is_dir()).then(|| format!("rustup target add {triple} was not done"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_named_after_the_cpu_as_each_system_names_it() {
+        let names = |triple| Target::parse(triple).map(|target| [target.cpu.name, target.cpu.debian, target.cpu.rpm]);
+        let arm = names("aarch64-unknown-linux-gnu").expect("known");
+        assert_eq!(arm, ["aarch64", "arm64", "aarch64"]);
+        assert_eq!(names("x86_64-unknown-linux-musl").expect("known"), ["x86_64", "amd64", "x86_64"]);
+        for unknown in ["aarch64", "aarch64-apple-darwin", "riscv64gc-unknown-linux-gnu", ""] {
+            let Err(Stop::Failed(reason)) = names(unknown) else { panic!("{unknown} is taken") };
+            assert!(reason.contains("aarch64-unknown-linux-musl"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_linker_and_an_emulator_are_for_other_cpus() {
+        let triple = |cpu: &str| format!("{cpu}-unknown-linux-gnu");
+        let own = Target::parse(&triple(std::env::consts::ARCH)).expect("known");
+        assert!(own.linker().is_none() && matches!(own.emulator(), Ok(None)));
+        let other = CPUS.iter().find(|cpu| cpu.name != std::env::consts::ARCH).expect("there are two");
+        let other = Target::parse(&triple(other.name)).expect("known");
+        assert!(other.is_foreign());
+        if let Some((_, linker)) = other.linker() {
+            assert_eq!(linker, format!("{}-linux-gnu-gcc", other.cpu.name));
+        }
+    }
+}
