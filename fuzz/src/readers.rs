@@ -1,5 +1,7 @@
 //! Readers of words and documents.
 
+use cli::preset::{Preset, PresetRequest};
+use cli::{Command, Environment};
 use model::facts::{Facts, MissingFacts, RegularFacts, SystemFacts, TargetFacts, TargetKind};
 use model::profile::Profile;
 use model::result::RunResult;
@@ -7,8 +9,6 @@ use model::topology::{Cpu, Topology};
 use model::validate::{Purpose, validate};
 use pages::{Subject, html};
 use plan::Choices;
-use spec::preset::{Preset, PresetRequest};
-use spec::{Command, Environment};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -37,40 +37,39 @@ fn words(bytes: &[u8]) -> Vec<OsString> {
 
 /// The command line. A profile that it makes is written as XML, and what is written can be read.
 pub fn command_line(bytes: &[u8]) {
-    match spec::parse(&words(bytes), &Place) {
+    match cli::parse(&words(bytes), &Place) {
         Ok(Command::ShowProfile(request)) => written(&request.profile),
         Ok(Command::Run(request)) => written(&request.profile),
         Ok(Command::Help(Some(topic))) => {
-            assert!(spec::help::topic(&topic).is_some(), "help has every topic that is let through");
+            assert!(cli::help::topic(&topic).is_some(), "help has every topic that is let through");
         }
-        Ok(Command::Subcommand(subcommand, rest)) => assert!(rest.len() < words(bytes).len(), "{subcommand:?}"),
         Ok(_) => {}
         Err(failure) => assert!(failure.exit_status == 3 && !failure.messages.is_empty(), "{failure:?}"),
     }
 }
 
 fn written(profile: &Profile) {
-    let text = spec::write_profile(profile, profile.result_format);
+    let text = cli::write_profile(profile, profile.result_format);
     // Validation may refuse more than the command line does.
-    let _ = spec::read_profile(text.as_bytes(), "written.xml");
+    let _ = cli::read_profile(text.as_bytes(), "written.xml");
 }
 
 /// The words behind each subcommand.
 pub fn subcommand(bytes: &[u8]) {
     let words = words(bytes);
-    let _ = spec::check_command::parse(&words, &Place);
-    let _ = spec::compare_command::parse(&words);
-    let _ = spec::devices_command::parse(&words);
-    let _ = spec::monitor_command::parse(&words);
-    let _ = spec::preset::parse(&words);
-    let _ = spec::report_command::parse(&words);
-    let _ = spec::sweep::parse(&words, &Place);
-    let _ = spec::sweep::parse_repeat(&words, &Place);
+    for name in cli::subcommand::NAMES {
+        let args: Vec<OsString> = std::iter::once(OsString::from(name)).chain(words.iter().cloned()).collect();
+        match cli::parse(&args, &Place) {
+            Ok(Command::Subcommand(_) | Command::Help(_)) => {}
+            Ok(other) => panic!("{name}: {other:?}"),
+            Err(failure) => assert!(failure.exit_status == 3 && !failure.messages.is_empty(), "{failure:?}"),
+        }
+    }
 }
 
 /// XML profiles.
 pub fn profile(bytes: &[u8]) {
-    match spec::read_profile(bytes, "fuzzed.xml") {
+    match cli::read_profile(bytes, "fuzzed.xml") {
         Ok(profile) => {
             let _ = validate(&profile, Purpose::Run);
             written(&profile);
@@ -81,9 +80,9 @@ pub fn profile(bytes: &[u8]) {
 
 /// A command line or a profile up to the plan, on a machine of four CPUs.
 pub fn planned(bytes: &[u8]) {
-    let profile = match spec::parse(&words(bytes), &Place) {
+    let profile = match cli::parse(&words(bytes), &Place) {
         Ok(Command::Run(request)) => request.profile,
-        _ => match spec::read_profile(bytes, "fuzzed.xml") {
+        _ => match cli::read_profile(bytes, "fuzzed.xml") {
             Ok(profile) => profile,
             Err(_) => return,
         },
@@ -133,9 +132,9 @@ pub fn preset(bytes: &[u8]) {
         max_degree: None,
         words: vec!["-d1".to_owned(), "target".to_owned()],
     };
-    let _ = spec::preset::command_lines(&preset, &request, 4);
-    let _ = spec::preset::profile(&preset, &request, 4, &Place);
-    let _ = spec::preset::run_request(&preset, &request, 4, &Place);
+    let _ = cli::preset::command_lines(&preset, &request, 4);
+    let _ = cli::preset::profile(&preset, &request, 4, &Place);
+    let _ = cli::preset::run_request(&preset, &request, 4, &Place);
 }
 
 /// Results of DiskSpd and of this program, as XML or text.
@@ -155,7 +154,7 @@ pub fn result(bytes: &[u8]) {
 
 fn shown(result: &RunResult) {
     let mut out = Vec::new();
-    let profile = spec::write_profile(&result.profile, result.profile.result_format);
+    let profile = cli::write_profile(&result.profile, result.profile.result_format);
     // Nothing can go wrong with writing to memory, but a result may hold what a form cannot say.
     let _ = render::text(result, &mut out);
     let _ = render::xml(result, &profile, &mut out);
@@ -198,7 +197,7 @@ pub fn sweep(bytes: &[u8]) {
 pub fn size(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for block_bytes in [1, 4096, u64::MAX] {
-        if let Err(fault) = spec::size::parse(text, block_bytes) {
+        if let Err(fault) = cli::size::parse(text, block_bytes) {
             assert!(!fault.to_string().is_empty(), "a fault has words");
         }
     }

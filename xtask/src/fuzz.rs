@@ -35,9 +35,9 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("decoded_result", "crates/import/tests/data"),
     ("page", "crates/import/tests/data"),
     ("page", "fuzz/corpus/result"),
-    ("planned", "crates/spec/tests/data/profiles"),
-    ("preset", "crates/spec/presets"),
-    ("profile", "crates/spec/tests/data/profiles"),
+    ("planned", "crates/cli/tests/data/profiles"),
+    ("preset", "crates/cli/presets"),
+    ("profile", "crates/cli/tests/data/profiles"),
 ];
 
 /// Where examples for a target lie. One that takes the inputs of another has no corpus of its own.

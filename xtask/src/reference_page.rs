@@ -1,8 +1,8 @@
 //! The reference: pages of all options and of all subcommands, made from what the program's help is made
 //! of.
 
-use spec::Subcommand;
-use spec::options::{self, Group, OptionRow};
+use cli::options::{self, Group, OptionRow};
+use cli::subcommand;
 use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
@@ -38,7 +38,7 @@ fn option(page: &mut String, row: &OptionRow) {
     if !row.on_linux.is_empty() {
         let _ = writeln!(page, "\nOn Linux: {}", escaped(row.on_linux));
     }
-    let facts = spec::help::facts(row).into_iter();
+    let facts = cli::help::facts(row).into_iter();
     let facts = facts.map(|(name, value)| match name {
         "Example" => format!("{name}: `{value}`"),
         _ => format!("{name}: {value}"),
@@ -49,8 +49,8 @@ fn option(page: &mut String, row: &OptionRow) {
 /// `docs/reference/subcommands.md`
 pub(crate) fn subcommands_page() -> String {
     let mut page = "# Subcommands\n\nMade by `cargo xtask docs`: what `diskspd SUBCOMMAND --help` prints.\n".to_owned();
-    for subcommand in Subcommand::ALL {
-        let _ = write!(page, "\n## {}\n\n```text\n{}```\n", subcommand.name(), subcommand.help());
+    for name in subcommand::NAMES {
+        let _ = write!(page, "\n## {name}\n\n```text\n{}```\n", subcommand::help(name).unwrap_or_default());
     }
     page
 }

@@ -4,9 +4,8 @@ mod timers;
 
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, Replace};
-use crate::show;
-use crate::status::{Status, fail, printed, refuse};
-use crate::system_env::SystemEnv;
+use crate::status::{Status, fail, printed};
+use cli::subcommand::check::CheckRequest;
 use host::Root;
 use model::block_device::BlockDevice;
 use model::check::{Activity, CHECK_SCHEMA, CHECK_SCHEMA_VERSION, CheckFacts, CheckReport, CheckedTarget, DeviceState};
@@ -17,9 +16,7 @@ use model::printable::printable_json;
 use model::record::CpuTimes;
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
-use spec::check_command::{self, CheckCommand, CheckRequest};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::thread;
@@ -28,16 +25,8 @@ use std::time::{Duration, Instant};
 /// How long others are watched.
 const WATCH: Duration = Duration::from_secs(2);
 
-/// Does what the words behind `diskspd check` ask for.
-pub(crate) fn run(words: &[OsString]) -> Status {
-    match check_command::parse(words, &SystemEnv) {
-        Err(failure) => refuse(&failure),
-        Ok(CheckCommand::Help) => show::text(check_command::HELP),
-        Ok(CheckCommand::Check(request)) => check(&request),
-    }
-}
-
-fn check(request: &CheckRequest) -> Status {
+/// Runs `diskspd check`.
+pub(crate) fn run(request: &CheckRequest) -> Status {
     let is_json_on_stdout = request.json.as_deref() == Some(Path::new("-"));
     let path = request.json.as_deref().filter(|_| !is_json_on_stdout);
     let file = match path.map(|path| json_file(path, request)).transpose() {

@@ -2,22 +2,18 @@
 
 use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
-use crate::show;
-use crate::status::{Status, fail, printed, refuse};
+use crate::status::{Status, fail, printed};
+use cli::subcommand::compare::{ChangeLimit, CompareCommand};
 use model::headline::Figure;
 use model::result::RunResult;
-use spec::compare_command::{self, ChangeLimit, CompareCommand};
 use stats::compare::{ComparisonVerdict, Difference};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Does what the words behind `diskspd compare` ask for.
-pub(crate) fn run(words: &[OsString]) -> Status {
-    match compare_command::parse(words) {
-        Err(failure) => refuse(&failure),
-        Ok(CompareCommand::Help) => show::text(compare_command::HELP),
-        Ok(CompareCommand::Compare { first, second, limits, anyway }) => compare(&first, &second, &limits, anyway),
-        Ok(CompareCommand::Scaling { one, many, drives }) => scaling(&one, &many, drives),
+/// Runs `diskspd compare`.
+pub(crate) fn run(command: &CompareCommand) -> Status {
+    match command {
+        CompareCommand::Compare { first, second, limits, anyway } => compare(first, second, limits, *anyway),
+        CompareCommand::Scaling { one, many, drives } => scaling(one, many, *drives),
     }
 }
 

@@ -4,30 +4,25 @@
 use crate::output::print;
 use crate::scratch;
 use crate::show;
-use crate::status::{Status, fail, printed, refuse};
+use crate::status::{Status, fail, printed};
+use cli::subcommand::devices::DevicesRequest;
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::printable::printable_json;
 use model::units::Bytes;
 use render::plain_table::PlainTable;
-use spec::devices_command::{self, DevicesCommand};
-use std::ffi::OsString;
 
 /// What is printed where nothing is known.
 const UNKNOWN: &str = "-";
 
-/// Does what the words behind `diskspd devices` ask for.
-pub(crate) fn run(words: &[OsString]) -> Status {
-    match devices_command::parse(words) {
-        Err(failure) => refuse(&failure),
-        Ok(DevicesCommand::Help) => show::text(devices_command::HELP),
-        Ok(DevicesCommand::List { all, json }) => {
-            let mut devices = host::devices(&Root::machine());
-            devices.retain(|device| all || device.size_bytes != Some(0));
-            if json { print_json(&devices) } else { show::text(&table(&devices)) }
-        }
-        Ok(DevicesCommand::MarkScratch { devices }) => scratch::mark(&devices),
+/// Runs `diskspd devices`.
+pub(crate) fn run(request: &DevicesRequest) -> Status {
+    if !request.mark_scratch.is_empty() {
+        return scratch::mark(&request.mark_scratch);
     }
+    let mut devices = host::devices(&Root::machine());
+    devices.retain(|device| request.all || device.size_bytes != Some(0));
+    if request.json { print_json(&devices) } else { show::text(&table(&devices)) }
 }
 
 fn print_json(devices: &[DeviceRow]) -> Status {

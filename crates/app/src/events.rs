@@ -12,7 +12,7 @@ use sys::event::{EventFolder, NamedEvent};
 /// # Errors
 ///
 /// A sentence that names the event.
-pub(crate) fn hold(names: &spec::Events) -> Result<Events, String> {
+pub(crate) fn hold(names: &cli::Events) -> Result<Events, String> {
     Ok(Events {
         start: create(names.wait_start.as_deref())?,
         stop: create(names.stop.as_deref())?,

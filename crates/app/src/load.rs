@@ -8,6 +8,7 @@ use crate::outputs::{Destinations, Protected, has_figures};
 use crate::status::{Status, fail, printed};
 use crate::terminal_settings::can_draw;
 use crate::{Invocation, events, interrupt};
+use cli::{Outputs, RunOptions, RunRequest};
 use host::Root;
 use live::terminal::Stream;
 use model::facts::SystemFacts;
@@ -20,7 +21,6 @@ use model::units::UnixTime;
 use model::validate::{Findings, Purpose, validate};
 use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
-use spec::{Outputs, RunOptions, RunRequest};
 use std::io::IsTerminal as _;
 use std::path::Path;
 

@@ -26,7 +26,7 @@ mod terminal_settings;
 mod version;
 
 use crate::sweep::folder::Kind;
-use spec::{Command, Loaded, Subcommand};
+use cli::{Command, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,7 +40,7 @@ fn run() -> Status {
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_else(|| OsString::from("diskspd"));
     let arguments: Vec<OsString> = words.collect();
-    let command = match spec::parse(&arguments, &system_env::SystemEnv) {
+    let command = match cli::parse(&arguments, &system_env::SystemEnv) {
         Ok(command) => command,
         Err(failure) => return status::refuse(&failure),
     };
@@ -50,8 +50,8 @@ fn run() -> Status {
         Command::UsageWithoutArguments => show::usage(&invocation, Status::Refused),
         Command::Help(topic) => show::help(topic.as_deref()),
         Command::Version => show::version(),
-        Command::Man(subcommand) => show::text(&spec::man::page(subcommand)),
-        Command::Completions(shell) => show::text(&spec::completions::script(shell)),
+        Command::Man(subcommand) => show::text(&cli::man::page(subcommand)),
+        Command::Completions(shell) => show::text(&cli::completions::script(shell)),
         Command::SystemInformation(format) => show::system(format),
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),
@@ -61,14 +61,16 @@ fn run() -> Status {
             Ok(Loaded::Run(request)) => load::run(&invocation, &request),
             Err(status) => status,
         },
-        Command::Subcommand(Subcommand::Report, words) => saved_results::report(&words),
-        Command::Subcommand(Subcommand::Devices, words) => devices::run(&words),
-        Command::Subcommand(Subcommand::Monitor, words) => monitor::run(&words),
-        Command::Subcommand(Subcommand::Preset, words) => preset::run(&invocation, &words),
-        Command::Subcommand(Subcommand::Sweep, words) => sweep::run(&invocation, &words, Kind::Sweep),
-        Command::Subcommand(Subcommand::Check, words) => check::run(&words),
-        Command::Subcommand(Subcommand::Compare, words) => compare::run(&words),
-        Command::Subcommand(Subcommand::Repeat, words) => sweep::run(&invocation, &words, Kind::Repeat),
+        Command::Subcommand(subcommand) => match subcommand {
+            Subcommand::Check(request) => check::run(&request),
+            Subcommand::Preset(command) => preset::run(&invocation, &command),
+            Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
+            Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
+            Subcommand::Compare(command) => compare::run(&command),
+            Subcommand::Report(command) => saved_results::report(&command),
+            Subcommand::Monitor(request) => monitor::run(&request),
+            Subcommand::Devices(request) => devices::run(&request),
+        },
     }
 }
 

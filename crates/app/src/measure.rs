@@ -3,6 +3,7 @@
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
 use crate::live::{self, LiveSinks, LiveView, Naming};
+use cli::RunRequest;
 use host::Root;
 use model::block_device::BlockDevice;
 use model::environment::{TargetEnvironment, device_names};
@@ -14,7 +15,6 @@ use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
 use run::Machine;
 use run::event::{Events, StopSources};
-use spec::RunRequest;
 use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

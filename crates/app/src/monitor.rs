@@ -6,9 +6,9 @@ mod sinks;
 use crate::interrupt::{self, Signals};
 use crate::output::say_each;
 use crate::outputs::{OutputFile, Protected, Replace};
-use crate::show;
-use crate::status::{Status, fail, refuse};
+use crate::status::{Status, fail};
 use crate::terminal_settings::can_draw;
+use cli::subcommand::monitor::{DevicesAsked, LineForm, WatchRequest};
 use host::{NamedDevice, Root};
 use live::choice::Choice;
 use live::terminal::Stream;
@@ -18,8 +18,6 @@ use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
 use render::document::DocumentKind;
 use sinks::{Ended, MonitorSinks};
-use spec::monitor_command::{self, DevicesAsked, LineForm, MonitorCommand, WatchRequest};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -27,15 +25,11 @@ use std::time::Duration;
 /// How long to wait before looking at signals again: one that comes just before a sleep does not end it.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Does what the words behind `diskspd monitor` ask for.
-pub(crate) fn run(words: &[OsString]) -> Status {
-    match monitor_command::parse(words) {
-        Err(failure) => refuse(&failure),
-        Ok(MonitorCommand::Help) => show::text(monitor_command::HELP),
-        Ok(MonitorCommand::Watch(request)) => match request.histogram {
-            Some(when) => histogram::run(&request, when),
-            None => begin(&request).map_or_else(|status| status, |monitor| monitor.go_on(&request)),
-        },
+/// Runs `diskspd monitor`.
+pub(crate) fn run(request: &WatchRequest) -> Status {
+    match request.histogram {
+        Some(when) => histogram::run(request, when),
+        None => begin(request).map_or_else(|status| status, |monitor| monitor.go_on(request)),
     }
 }
 

@@ -7,11 +7,11 @@ mod private;
 pub(crate) use file::{LineFile, OutputFile, Protected, Replace};
 
 use crate::output::say;
+use cli::{Form, Outputs};
 use model::profile::ResultFormat;
 use model::result::{Measured, RunResult};
 use place::Place;
 use render::document::DocumentKind;
-use spec::{Form, Outputs};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use sys::folder::Folder;
@@ -139,7 +139,7 @@ pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write
     match form {
         Form::Text => render::text(result, out),
         Form::Xml => {
-            let profile = spec::write_profile(&result.profile, ResultFormat::Xml);
+            let profile = cli::write_profile(&result.profile, ResultFormat::Xml);
             render::xml(result, &profile, out)
         }
         Form::Json => render::json::write(result, out),

@@ -5,12 +5,12 @@ use crate::outputs::Protected;
 use crate::saved_results::{Document, output_file, read, read_all, read_document, read_recording};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
+use cli::subcommand::report::{OutputAsked, PictureForm};
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
 use pages::{ChartFormat, Side, Subject, chart, html};
 use render::document::DocumentKind;
-use spec::report_command::{OutputAsked, PictureForm};
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.

@@ -4,24 +4,22 @@ use crate::Invocation;
 use crate::load;
 use crate::output::{say, say_each};
 use crate::profile_file;
-use crate::status::{Status, refuse};
+use crate::status::Status;
 use crate::system_env::SystemEnv;
+use cli::preset::{self, BUILTIN, Builtin, Preset, PresetRequest};
+use cli::subcommand::preset::{PresetCommand, Shown};
 use host::Root;
 use model::limits::PROFILE_BYTES_MAX;
 use model::profile::ResultFormat;
-use spec::preset::{self, BUILTIN, Builtin, Preset, PresetCommand, PresetRequest, Shown};
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Does what the words behind `diskspd preset` ask for.
-pub(crate) fn run(invocation: &Invocation, words: &[OsString]) -> Status {
-    match preset::parse(words) {
-        Err(failure) => refuse(&failure),
-        Ok(PresetCommand::Help) => crate::show::text(preset::HELP),
-        Ok(PresetCommand::List) => list(),
-        Ok(PresetCommand::Show(request, form)) => answer(show(&request, form).map(|text| crate::show::text(&text))),
-        Ok(PresetCommand::Run(request)) => answer(go(invocation, &request)),
+/// Runs `diskspd preset`.
+pub(crate) fn run(invocation: &Invocation, command: &PresetCommand) -> Status {
+    match command {
+        PresetCommand::List => list(),
+        PresetCommand::Show(request, form) => answer(show(request, *form).map(|text| crate::show::text(&text))),
+        PresetCommand::Run(request) => answer(go(invocation, request)),
     }
 }
 
@@ -77,7 +75,7 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
         Shown::Toml => text_of(&request.name),
         Shown::Xml => {
             let profile = preset::profile(&preset_of(request)?, request, cpus(), &SystemEnv)?;
-            Ok(spec::write_profile(&profile, ResultFormat::Text))
+            Ok(cli::write_profile(&profile, ResultFormat::Text))
         }
         Shown::CommandLines => {
             let preset = preset_of(request)?;

@@ -4,8 +4,8 @@ use crate::load::check_outputs;
 use crate::output::{say, say_each};
 use crate::status::{Status, refuse_profile};
 use crate::system_env::SystemEnv;
+use cli::{LoadRequest, Loaded};
 use model::limits::PROFILE_BYTES_MAX;
-use spec::{LoadRequest, Loaded};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
         say(&format!("ERROR: cannot read the profile '{name}': {error}"));
         Status::Refused
     })?;
-    let profile = spec::read_profile(&bytes, &name).map_err(|faults| {
+    let profile = cli::read_profile(&bytes, &name).map_err(|faults| {
         say_each("ERROR", &faults);
         Status::Refused
     })?;

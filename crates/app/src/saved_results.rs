@@ -3,37 +3,31 @@
 use crate::output::{print, say};
 use crate::outputs::{OutputFile, Protected, Replace, document, has_figures, kind_of, write_document};
 use crate::picture;
-use crate::show;
-use crate::status::{Status, fail, printed, refuse};
+use crate::status::{Status, fail, printed};
 use crate::sweep::folder::Kind;
+use cli::Form;
+use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
 use model::device_interval::Recording;
 use model::result::{Measured, RunResult};
 use render::document::DocumentKind;
-use spec::Form;
-use spec::report_command::{self, OutputAsked, PartAsked, ReportCommand};
 use stats::{NAMED_PERCENTILES, NoPart, Part};
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Does what the words behind `diskspd report` ask for.
-pub(crate) fn report(words: &[OsString]) -> Status {
-    match report_command::parse(words) {
-        Err(failure) => refuse(&failure),
-        Ok(ReportCommand::Help) => show::text(report_command::HELP),
-        Ok(ReportCommand::Print { files }) => {
-            each(&files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
+/// Runs `diskspd report`.
+pub(crate) fn report(command: &ReportCommand) -> Status {
+    match command {
+        ReportCommand::Print { files } => {
+            each(files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
         }
-        Ok(ReportCommand::Look { files, part, slowest }) => each(&files, |result| look(result, part.as_ref(), slowest)),
-        Ok(ReportCommand::Convert { file, output, form }) => {
-            convert(&file, &output, kind_of(form), |result, out| write_document(form, result, out))
+        ReportCommand::Look { files, part, slowest } => each(files, |result| look(result, part.as_ref(), *slowest)),
+        ReportCommand::Convert { file, output, form } => {
+            convert(file, output, kind_of(*form), |result, out| write_document(*form, result, out))
         }
-        Ok(ReportCommand::Metrics { file, output }) => {
-            convert(&file, &output, DocumentKind::Metrics, render::open_metrics)
-        }
-        Ok(ReportCommand::Picture { sources, output, form, monitor }) => {
-            picture::make(&sources, &output, &form, monitor.as_deref())
+        ReportCommand::Metrics { file, output } => convert(file, output, DocumentKind::Metrics, render::open_metrics),
+        ReportCommand::Picture { sources, output, form, monitor } => {
+            picture::make(sources, output, form, monitor.as_deref())
         }
     }
 }

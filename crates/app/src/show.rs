@@ -3,20 +3,20 @@
 use crate::Invocation;
 use crate::output::{print, say};
 use crate::status::{Status, printed};
+use cli::ShowRequest;
 use host::Root;
 use model::profile::ResultFormat;
 use model::units::UnixTime;
 use model::validate::{Purpose, validate};
-use spec::ShowRequest;
 
 /// `-?`.
 pub(crate) fn usage(invocation: &Invocation, status: Status) -> Status {
-    printed(print(spec::help::usage(&invocation.program.to_string_lossy()).as_bytes()), status)
+    printed(print(cli::help::usage(&invocation.program.to_string_lossy()).as_bytes()), status)
 }
 
 /// `--help`; the parser let only known topics through.
 pub(crate) fn help(topic: Option<&str>) -> Status {
-    text(&topic.map_or_else(|| Some(spec::help::help()), spec::help::topic).unwrap_or_default())
+    text(&topic.map_or_else(|| Some(cli::help::help()), cli::help::topic).unwrap_or_default())
 }
 
 /// A text that was asked for, as it is.
@@ -57,7 +57,7 @@ pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status 
     let mut text = Vec::new();
     let result = match request.format {
         ResultFormat::Xml => {
-            text = spec::write_profile(&request.profile, request.format).into_bytes();
+            text = cli::write_profile(&request.profile, request.format).into_bytes();
             Ok(())
         }
         ResultFormat::Text => {

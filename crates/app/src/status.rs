@@ -1,8 +1,8 @@
 //! Messages that go with an exit status.
 
 use crate::output::say;
-use spec::ParseFailure;
-pub(crate) use spec::exit_status::ExitStatus as Status;
+use cli::ParseFailure;
+pub(crate) use cli::exit_status::ExitStatus as Status;
 
 /// Most characters of an argument that are shown in a message.
 const SHOWN_MAX: usize = 200;

@@ -7,9 +7,11 @@ use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
 use crate::machine_runner::MachineRunner;
 use crate::output::{print, say, say_each};
-use crate::show;
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
+use cli::subcommand::sweep::{SweepCommand, SweepOptions, SweepRequest};
+use cli::sweep::PlannedPoint;
+use cli::{Command, Subcommand};
 use folder::{Folder, Kind};
 use host::Root;
 use model::profile::Profile;
@@ -17,42 +19,24 @@ use model::result::RunResult;
 use model::runner::RunFailure;
 use model::sweep::{DeviceCount, Extent, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
-use spec::ParseFailure;
-use spec::sweep::{PlannedPoint, SweepCommand, SweepOptions, SweepRequest};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tune::{Design, Ending, Step, SweepObserver};
 
-/// Does what the words behind `diskspd sweep` or `diskspd repeat` ask for.
-pub(crate) fn run(invocation: &Invocation, words: &[OsString], kind: Kind) -> Status {
-    match parse(words, kind) {
-        Err(failure) => refuse(&failure),
-        Ok(SweepCommand::Help) => show::text(help(kind)),
-        Ok(SweepCommand::Run { request, folder, replace_output }) => {
+/// Runs `diskspd sweep` or `diskspd repeat`.
+pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: Kind) -> Status {
+    match command {
+        SweepCommand::Run { request, folder, replace_output } => {
             begin(invocation, &request, folder, replace_output, kind)
         }
-        Ok(SweepCommand::Resume { folder, run_commands, replace_output }) => {
+        SweepCommand::Resume { folder, run_commands, replace_output } => {
             resume(invocation, folder, run_commands, replace_output, kind)
         }
-    }
-}
-
-fn parse(words: &[OsString], kind: Kind) -> Result<SweepCommand, ParseFailure> {
-    match kind {
-        Kind::Sweep => spec::sweep::parse(words, &SystemEnv),
-        Kind::Repeat => spec::sweep::parse_repeat(words, &SystemEnv),
-    }
-}
-
-const fn help(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Sweep => spec::sweep::HELP,
-        Kind::Repeat => spec::sweep::REPEAT_HELP,
     }
 }
 
@@ -91,9 +75,13 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
-    let words: Vec<OsString> = sweep.words.iter().map(OsString::from).collect();
-    let request = match parse(&words, kind) {
-        Ok(SweepCommand::Run { request, .. }) => request,
+    let words: Vec<OsString> =
+        std::iter::once(kind.name()).chain(sweep.words.iter().map(String::as_str)).map(OsString::from).collect();
+    let request = match cli::parse(&words, &SystemEnv) {
+        Ok(Command::Subcommand(
+            Subcommand::Sweep(SweepCommand::Run { request, .. })
+            | Subcommand::Repeat(SweepCommand::Run { request, .. }),
+        )) => request,
         Ok(_) => {
             say(&format!("ERROR: the command line saved in this {0} is not a {0} command line", kind.name()));
             return Status::Refused;
@@ -183,7 +171,7 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
     for planned in request.points.iter().take(if is_search { 1 } else { usize::MAX }) {
         let options = &planned.request.options;
         let misplaced = [
-            (planned.request.events != spec::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
+            (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
             (options.delete_after, "--delete-after would recreate the targets for every point"),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
@@ -406,7 +394,7 @@ impl SweepRecorder<'_> {
 /// Runs the user's command; its words go to stderr, for stdout is ours.
 fn before_point(command: &str) -> Result<(), RunFailure> {
     let failed = |reason: String| RunFailure::Failed(vec![format!("--before-point '{command}': {reason}")]);
-    let ran = Command::new("sh").args(["-c", command]).stdout(std::io::stderr()).status();
+    let ran = process::Command::new("sh").args(["-c", command]).stdout(std::io::stderr()).status();
     match ran {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(status.to_string())),

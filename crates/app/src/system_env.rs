@@ -1,6 +1,6 @@
 //! What the command line's meaning depends on beside its words.
 
-use spec::Environment;
+use cli::Environment;
 use std::path::Path;
 
 /// This machine, now.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// What is printed.
 pub(crate) fn text() -> String {
-    let mut text = spec::help::version();
+    let mut text = cli::help::version();
     let (commit, profile, target) = (env!("DISKSPD_COMMIT"), env!("DISKSPD_PROFILE"), env!("DISKSPD_TARGET"));
     let _ = writeln!(text, "commit: {commit}");
     let _ = writeln!(text, "build:  {profile}, {target}");

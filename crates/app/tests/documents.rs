@@ -82,13 +82,13 @@ fn every_option_has_its_row_in_the_list_of_switches_and_a_test() {
     expect_shown("switches", &rows);
     let named: Vec<&str> = rows.iter().map(|row| quoted(&row[0]).next().expect("a switch")).collect();
     assert!(rows.iter().all(|row| row.len() == 3), "a row has three cells");
-    let synopses: Vec<String> = spec::options::all().map(spec::options::OptionRow::synopsis).collect();
+    let synopses: Vec<String> = cli::options::all().map(cli::options::OptionRow::synopsis).collect();
     for synopsis in &synopses {
         assert_eq!(named.iter().filter(|name| *name == synopsis).count(), 1, "rows of '{synopsis}'");
     }
     // The others are forms of one of them, like -Su.
     for name in named.iter().filter(|name| !synopses.iter().any(|synopsis| synopsis == *name)) {
-        let row = spec::options::find_short(name).unwrap_or_else(|| panic!("'{name}' is no form of any option")).0;
+        let row = cli::options::find_short(name).unwrap_or_else(|| panic!("'{name}' is no form of any option")).0;
         assert!(row.value.len() > 1 && name.len() > row.name.len(), "'{name}' is no form of {}", row.synopsis());
         assert_eq!(named.iter().filter(|other| *other == name).count(), 1, "rows of '{name}'");
     }
@@ -116,7 +116,7 @@ fn the_readme_lists_the_exit_statuses() {
         .filter(|row| row[0].split(", ").all(|number| number.parse::<u8>().is_ok()))
         .collect();
     let statuses =
-        spec::exit_status::ExitStatus::TABLE.map(|(number, meaning)| vec![number.to_owned(), meaning.to_owned()]);
+        cli::exit_status::ExitStatus::TABLE.map(|(number, meaning)| vec![number.to_owned(), meaning.to_owned()]);
     assert_eq!(listed, statuses);
 }
 

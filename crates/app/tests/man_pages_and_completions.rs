@@ -1,5 +1,6 @@
 //! Man pages as man shows them, and completions as the shells give them.
 
+use std::os::unix::fs::FileTypeExt;
 use testkit::{Workplace, or_skip, tool, workplace};
 
 /// Every subcommand, as `--help` lists them.
@@ -49,14 +50,43 @@ fn man_shows_every_page_without_a_warning() {
 }
 
 /// What is typed, and one of the words that the shell then offers.
-const TYPED: [(&str, &str); 6] = [
+const TYPED: [(&str, &str); 10] = [
     ("diskspd sw", "sweep"),
     ("diskspd --eng", "--engine"),
     ("diskspd --engine=io_", "io_uring"),
     ("diskspd -Rx", "-Rxml"),
     ("diskspd sweep --conf", "--confirm"),
     ("diskspd --json=res", "result.json"),
+    ("diskspd report res", "result.json"),
+    ("diskspd preset sh", "show"),
+    ("diskspd preset run sql-n", "sql-normal"),
+    ("diskspd sweep --order ab", "abba"),
 ];
+
+/// A counter, whose name holds what shells read as something else.
+const COUNTER: &str = r"\PhysicalDisk(*)\Disk Reads/sec";
+
+/// What is typed before a block device of this machine, and the device.
+fn typed_device() -> Option<(String, String)> {
+    let devices = std::fs::read_dir("/dev").ok()?.filter_map(Result::ok);
+    let is_block = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_block_device());
+    let device = devices.filter(is_block).find_map(|entry| entry.path().to_str().map(str::to_owned))?;
+    Some((format!("diskspd monitor {}", &device[..device.len() - 1]), device))
+}
+
+/// What bash offers for a line, whose words are code of the shell.
+fn offered_by_bash(place: &Workplace, script: &str, words: &[&str]) -> String {
+    let ask = format!(
+        "source '{script}'; complete -p diskspd >/dev/null || exit 1; COMP_WORDS=({}); COMP_CWORD={}; _diskspd; printf \
+         '%s\\n' \"${{COMPREPLY[@]}}\"",
+        words.join(" "),
+        words.len() - 1
+    );
+    let run = place.tool("bash").args("--norc --noprofile -c").arg(&ask).run();
+    run.expect_status(0);
+    assert_eq!(run.stderr, "", "{words:?}");
+    run.stdout
+}
 
 /// The completions for a shell in a file, beside a file that can be completed.
 fn script(place: &Workplace, shell: &str) -> String {
@@ -70,22 +100,26 @@ fn script(place: &Workplace, shell: &str) -> String {
 #[test]
 fn bash_completes() {
     let place = workplace!();
-    let bash = or_skip!(tool("bash"));
+    or_skip!(tool("bash"));
     let script = script(&place, "bash");
-    for (typed, offered) in TYPED {
+    let expect = |typed: &str, offered: &str| {
         // As readline parts words.
         let words = typed.replace('=', " = ");
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let ask = format!(
-            "source '{script}'; complete -p diskspd >/dev/null || exit 1; COMP_WORDS=({}); COMP_CWORD={}; _diskspd; \
-             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            words.join(" "),
-            words.len() - 1
-        );
-        let run = place.tool(&bash).args("--norc --noprofile -c").arg(&ask).run();
-        run.expect_status(0);
-        assert!(run.stdout.lines().any(|line| line == offered), "{typed}: {run}");
-        assert_eq!(run.stderr, "", "{typed}");
+        let all = offered_by_bash(&place, &script, &words.split_whitespace().collect::<Vec<_>>());
+        assert!(all.lines().any(|line| line == offered), "{typed}: {all}");
+    };
+    for (typed, offered) in TYPED {
+        expect(typed, offered);
+    }
+    if let Some((typed, offered)) = typed_device() {
+        expect(&typed, &offered);
+    }
+    // After -- there is a load.
+    expect("diskspd sweep --vary o:1..4 -- --eng", "--engine");
+    // With a quote, and with a backslash before each character that needs one.
+    for (typed, offered) in [("\"'\\\\Phys\"", COUNTER), ("\\\\\\\\Phys", r"\\PhysicalDisk\(\*\)\\Disk\ Reads/sec")] {
+        let all = offered_by_bash(&place, &script, &["diskspd", "monitor", "-c", typed]);
+        assert!(all.lines().any(|line| line == offered), "{typed}: {all}");
     }
 }
 
@@ -95,12 +129,14 @@ fn fish_completes() {
     let place = workplace!();
     let fish = or_skip!(tool("fish"));
     let script = script(&place, "fish");
-    for (typed, offered) in TYPED {
+    let more = typed_device().into_iter().chain([("diskspd monitor -c ".to_owned(), COUNTER.to_owned())]);
+    let all = TYPED.map(|(typed, offered)| (typed.to_owned(), offered.to_owned())).into_iter().chain(more);
+    for (typed, offered) in all {
         let ask = format!("source '{script}'; complete -C '{typed}'");
         let run = place.tool(&fish).args("--no-config -c").arg(&ask).env("HOME", place.folder()).run();
         run.expect_status(0);
         let words = run.stdout.lines().filter_map(|line| line.split('\t').next());
-        assert!(words.into_iter().any(|word| word.ends_with(offered)), "{typed}: {run}");
+        assert!(words.into_iter().any(|word| word.ends_with(&offered)), "{typed}: {run}");
         assert_eq!(run.stderr, "", "{typed}");
     }
 }

@@ -235,7 +235,11 @@ fn what_is_no_result_is_refused_and_others_are_shown() {
 fn a_subcommands_name_is_no_target() {
     let place = workplace!();
     place.file("report", &vec![0; 65_536]);
-    place.diskspd("report").run().expect_status(3).expect_stderr(&["no result file given"]);
+    place
+        .diskspd("report")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["ERROR: FILE is missing; see diskspd report --help"]);
     place.diskspd("report --help").run().expect_status(0).expect_stdout(&["Usage: diskspd report FILE..."]);
     place.diskspd("-d1 -W0 report").run().expect_status(0).expect_stdout(&["report (64KiB)"]);
     place.diskspd("./report -d1").run().expect_status(3).expect_stderr(&["parameters (-d1) must come before targets"]);

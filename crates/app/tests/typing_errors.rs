@@ -53,9 +53,48 @@ fn what_was_meant_is_named() {
         ("chekc -c1M f", "did you mean the subcommand check?"),
         ("preset run oltpp f", "did you mean oltp?"),
         ("--overwrit f", "did you mean --overwrite?"),
+        ("check --jsom r.json f", "did you mean --json?"),
+        ("sweep --vry o=1..4 -- f", "invalid option '--vry' (did you mean --vary?)"),
+        ("compare --fail-on p99>+5% a b", "invalid option '--fail-on' (did you mean --fail-if?)"),
+        (
+            "report --outptu a.txt r.json",
+            "invalid option '--outptu' (did you mean --output?); see diskspd report --help",
+        ),
     ] {
         place.diskspd(words).run().expect_status(3).expect_stderr(&[expected]);
     }
+}
+
+/// An abbreviation would mean something else once there is another option.
+#[test]
+fn names_are_not_abbreviated() {
+    let place = workplace!();
+    for (words, expected) in [
+        ("report --out a.txt r.json", "invalid option '--out' (did you mean --output?)"),
+        ("repeat --run 3 -- f", "invalid option '--run' (did you mean --runs?)"),
+        ("monitor --hist", "invalid option '--hist'"),
+        ("preset sho oltp", "ACTION 'sho': unknown value (expected: list, show, run)"),
+        ("repor r.json a", "did you mean the subcommand report?"),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(3).expect_stderr(&["ERROR: ", expected]);
+        assert_eq!(run.stdout, "", "{words}");
+    }
+}
+
+#[test]
+fn paths_of_subcommands_may_be_any_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = workplace!();
+    let name = |bytes: &[u8]| std::ffi::OsStr::from_bytes(bytes).to_owned();
+    place.diskspd("-c1M -d1 -W0 -b4K --max-ios=1 --json r.json f").run().expect_status(0);
+    let odd = name(b"r\xff.json");
+    std::fs::copy(place.path("r.json"), place.folder().join(&odd)).expect("a copy");
+    place.diskspd("report").arg(&odd).run().expect_status(0);
+    place.diskspd("report r.json --output").arg(name(b"o\xff.txt")).run().expect_status(0);
+    assert!(place.folder().join(name(b"o\xff.txt")).exists());
+    place.diskspd("compare r.json").arg(&odd).run().expect_status(0);
+    place.diskspd("sweep --vary").arg(name(b"o=\xff")).args("-- f").run().expect_status(3).expect_stderr(&["UTF-8"]);
 }
 
 #[test]

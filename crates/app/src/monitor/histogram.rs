@@ -3,11 +3,11 @@
 use super::{PATIENCE, choice, invalid, signals};
 use crate::output::print;
 use crate::status::{Status, fail};
+use cli::subcommand::monitor::{Histograms, WatchRequest};
 use host::Root;
 use live::block_latency::{BlockLatencyWatch, DiskLatencies, table};
 use live::choice::Choice;
 use live::ticks::Ticks;
-use spec::monitor_command::{Histograms, WatchRequest};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 

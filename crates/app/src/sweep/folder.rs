@@ -1,6 +1,8 @@
 //! The directory of a sweep: `sweep.json`, `table.csv` and a file for each run.
 
 use crate::outputs::{OutputFile, Protected, Replace, names_in, write_document};
+use cli::Form;
+use cli::subcommand::sweep::SweepRequest;
 use flate2::Crc;
 use jiff::Zoned;
 use model::printable::printable_json;
@@ -8,8 +10,6 @@ use model::result::RunResult;
 use model::sweep::{Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
-use spec::Form;
-use spec::sweep::SweepRequest;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,7 +1,8 @@
 //! Commands that are not run here, for want of a cluster, a share or an hour: are they at least understood?
 
 use crate::page::Page;
-use spec::{Command, Environment, Subcommand, preset, sweep};
+use cli::subcommand::preset::PresetCommand;
+use cli::{Command, Environment, Subcommand, preset};
 use std::ffi::OsString;
 use std::path::Path;
 use testkit::Workplace;
@@ -84,42 +85,26 @@ fn of_script(script: &str) -> Vec<Vec<String>> {
 /// Why the program would refuse these words.
 pub(crate) fn refusal(place: &Workplace, words: &[String]) -> Option<String> {
     let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let command = match spec::parse(&arguments, &FakeEnv) {
+    let command = match cli::parse(&arguments, &FakeEnv) {
         Ok(command) => command,
         Err(failure) => return Some(failure.messages.join("; ")),
     };
     match command {
-        Command::Subcommand(subcommand, words) => of_subcommand(subcommand, &words).err(),
+        Command::Subcommand(Subcommand::Preset(command)) => of_preset(&command).err(),
         // What is taken with a warning is no example to follow.
         Command::Run(request) if !request.warnings.is_empty() => Some(request.warnings.join("; ")),
         Command::Run(_) => {
             let shown = words.iter().fold(place.diskspd("-Rp"), testkit::Program::arg).run();
             (!shown.status.success()).then_some(shown.stderr)
         }
-        // Help needs nothing more; the file of a profile (-X) is the reader's own.
+        // Other subcommands are understood once they are read. Help needs nothing more; the file of a profile (-X) is the
+        // reader's own.
         _ => None,
     }
 }
 
-fn of_subcommand(subcommand: Subcommand, words: &[OsString]) -> Result<(), String> {
-    let refused = match subcommand {
-        Subcommand::Check => spec::check_command::parse(words, &FakeEnv).err(),
-        Subcommand::Compare => spec::compare_command::parse(words).err(),
-        Subcommand::Devices => spec::devices_command::parse(words).err(),
-        Subcommand::Monitor => spec::monitor_command::parse(words).err(),
-        Subcommand::Report => spec::report_command::parse(words).err(),
-        Subcommand::Sweep => sweep::parse(words, &FakeEnv).err(),
-        Subcommand::Repeat => sweep::parse_repeat(words, &FakeEnv).err(),
-        Subcommand::Preset => match preset::parse(words) {
-            Ok(command) => return of_preset(&command),
-            Err(failure) => Some(failure),
-        },
-    };
-    refused.map_or(Ok(()), |failure| Err(failure.messages.join("; ")))
-}
-
-fn of_preset(command: &preset::PresetCommand) -> Result<(), String> {
-    let (preset::PresetCommand::Run(request) | preset::PresetCommand::Show(request, _)) = command else {
+fn of_preset(command: &PresetCommand) -> Result<(), String> {
+    let (PresetCommand::Run(request) | PresetCommand::Show(request, _)) = command else {
         return Ok(());
     };
     // Files are the reader's own.

@@ -26,6 +26,6 @@ fn text(result: &RunResult) -> String {
 
 /// With the profile as it would be shown.
 fn xml(result: &RunResult) -> String {
-    let profile = spec::write_profile(&result.profile, ResultFormat::Xml);
+    let profile = cli::write_profile(&result.profile, ResultFormat::Xml);
     written(|out| render::xml(result, &profile, out))
 }

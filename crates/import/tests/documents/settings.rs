@@ -2,10 +2,10 @@
 
 use crate::{written, xml};
 use ::settings::difference::differences;
+use cli::options;
+use cli::{Command, Environment};
 use model::profile::Profile;
 use model::result::{RunResult, TimeSpanResult};
-use spec::options;
-use spec::{Command, Environment};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ impl Environment for FakeEnv {
 /// The profile that a command line shows, if it can be one.
 fn profile(options: &[&str]) -> Option<Profile> {
     let args: Vec<OsString> = options.iter().copied().chain(["-Rpxml", "f"]).map(OsString::from).collect();
-    match spec::parse(&args, &FakeEnv) {
+    match cli::parse(&args, &FakeEnv) {
         Ok(Command::ShowProfile(request)) => Some(request.profile),
         _ => None,
     }
@@ -51,9 +51,9 @@ fn every_option_of_a_profile_survives_every_document() {
         else {
             continue;
         };
-        let text = spec::write_profile(&given, given.result_format);
+        let text = cli::write_profile(&given, given.result_format);
         let read =
-            spec::read_profile(text.as_bytes(), "p").unwrap_or_else(|faults| panic!("{}: {faults:?}", row.example));
+            cli::read_profile(text.as_bytes(), "p").unwrap_or_else(|faults| panic!("{}: {faults:?}", row.example));
         let back = through_results(&read);
         assert_eq!(differences(&given, &back), [], "{}", row.example);
         let (before, after) = (differences(&plain, &given), differences(&plain, &back));

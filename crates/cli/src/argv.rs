@@ -1,0 +1,268 @@
+//! The command line, read in three passes as `DiskSpd` reads it: which arguments are targets and
+//! our own options; then the block size and what may stand beside `-X`; then everything else, up
+//! to the first fault.
+
+mod scan;
+
+use crate::builder::{Builder, Given};
+use crate::command::{Command, Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
+use crate::options::{self, Kind, OptionRow, Pass};
+use crate::{subcommand, targets};
+use model::profile::{Profile, ResultFormat, Target};
+use scan::{Line, ShortOption};
+use settings::suggest::near;
+use settings::xml::unsayable_paths;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Parses the arguments, without the program's name.
+pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command, ParseFailure> {
+    let Some(first) = args.first() else {
+        return Ok(Command::UsageWithoutArguments);
+    };
+    if let Some(name) = subcommand::find(first) {
+        return subcommand::parse(name, &args[1..], environment);
+    }
+    if let Some(failure) = misspelt_subcommand(first, args.len(), environment) {
+        return Err(failure);
+    }
+    let line = match scan::scan(args, environment)? {
+        scan::Scanned::Answer(command) => return Ok(command),
+        scan::Scanned::Line(line) => line,
+    };
+    let mut builder = Builder {
+        warnings: line.warnings.clone(),
+        options: line.options.clone(),
+        overrides: line.overrides.clone(),
+        ..Builder::default()
+    };
+    // Earlier warnings help to understand the error.
+    interpret(&line, &mut builder, args.len(), environment).map_err(|failure| {
+        let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
+        ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
+    })
+}
+
+/// A first argument that is nearly a subcommand, and no file. As a target it could only be one that exists.
+fn misspelt_subcommand(first: &OsStr, count: usize, environment: &dyn Environment) -> Option<ParseFailure> {
+    let word = first.to_str().filter(|word| word.len() > 3 && !word.starts_with('-'))?;
+    let names = near(word, subcommand::NAMES.iter().copied());
+    let meant = names.first().filter(|_| count > 1 && !environment.file_exists(Path::new(word)))?;
+    Some(ParseFailure::because(format!(
+        "'{word}' is neither a subcommand nor a file; did you mean the subcommand {meant}?"
+    )))
+}
+
+fn interpret(
+    line: &Line,
+    builder: &mut Builder,
+    argument_count: usize,
+    environment: &dyn Environment,
+) -> Result<Command, ParseFailure> {
+    check_company_of_profile(&line.short)?;
+    apply(Pass::One, &line.short, builder, environment)?;
+    if let Some(format) = builder.system_information {
+        if argument_count > 1 {
+            return Err(ParseFailure::because("-Rs must be the only argument"));
+        }
+        return Ok(Command::SystemInformation(format));
+    }
+    check_outputs(builder)?;
+    if let Some(path) = builder.profile_path.take() {
+        return Ok(Command::LoadProfile(LoadRequest {
+            path,
+            overrides: std::mem::take(&mut builder.overrides),
+            show: builder.show,
+            targets: line.targets.iter().map(PathBuf::from).collect(),
+            options: std::mem::take(&mut builder.options),
+            warnings: std::mem::take(&mut builder.warnings),
+        }));
+    }
+    apply(Pass::Two, &line.short, builder, environment)?;
+    finish(line, builder, environment)
+}
+
+/// Refuses two documents on stdout, and says so where none will be written.
+fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
+    let options = &builder.options;
+    if let Some(conflict) = options.outputs.conflict_with(builder.overrides.result_format) {
+        return Err(ParseFailure::because(conflict));
+    }
+    if builder.show || options.plan_only {
+        let instead = if builder.show { "-Rp" } else { "--plan" };
+        let warnings: Vec<String> = options
+            .outputs
+            .options()
+            .chain(options.live.asked())
+            .map(|o| format!("{o} has no effect with {instead}"))
+            .collect();
+        builder.warnings.extend(warnings);
+    }
+    Ok(())
+}
+
+/// Refuses options that cannot be combined with `-X`, before or after it.
+fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
+    let is_profile = |option: &&ShortOption| option.row().is_some_and(|row| row.name == "-X");
+    match typed.iter().filter(is_profile).count() {
+        0 => return Ok(()),
+        1 => {}
+        _ => return Err(ParseFailure::because("only one XML profile (-X) can be given")),
+    }
+    for option in typed {
+        let Some((row, _)) = &option.found else { return Err(unknown(&option.argument)) };
+        if !row.with_profile {
+            let company: Vec<&str> = options::all()
+                .filter(|row| row.with_profile && !row.is_long() && row.name != "-X")
+                .map(|row| row.name)
+                .collect();
+            return Err(ParseFailure::because(format!(
+                "'{}' cannot be combined with an XML profile (-X); only {} and options that begin with -- may be used \
+                 with it",
+                option.argument,
+                company.join(" ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Applies the options of one pass, left to right, up to the first fault.
+fn apply(
+    pass: Pass,
+    typed: &[ShortOption],
+    builder: &mut Builder,
+    environment: &dyn Environment,
+) -> Result<(), ParseFailure> {
+    for option in typed {
+        let argument = option.argument.as_str();
+        let Some((row, value)) = &option.found else {
+            if pass == Pass::Two {
+                return Err(unknown(argument));
+            }
+            continue;
+        };
+        if row.pass != pass {
+            continue;
+        }
+        let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
+        row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
+            // A fault of several lines shows the argument below its first.
+            let (text, marked) =
+                fault.0.split_once('\n').map_or((fault.0.as_str(), ""), |(text, marked)| (text, marked));
+            let hint = long_hint(argument);
+            let separator = if marked.is_empty() { "" } else { "\n" };
+            ParseFailure::because(format!("incorrectly provided option: '{argument}': {text}{hint}{separator}{marked}"))
+        })?;
+        if builder.usage {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Text after a flag is ignored, as in `DiskSpd`; scripts in the field contain it (`-n953`).
+fn ignore_text(row: &OptionRow, argument: &str, text: &str, builder: &mut Builder) -> &'static str {
+    if !text.trim().is_empty() {
+        builder.warn(format!("'{argument}': the text '{text}' after {} is ignored{}", row.name, long_hint(argument)));
+    }
+    ""
+}
+
+/// Hint for `-help` and others that were meant to begin with two dashes.
+fn long_hint(argument: &str) -> String {
+    let meant = format!("-{argument}");
+    match options::find_long(meant.split('=').next().unwrap_or_default()) {
+        Some(row) => format!("; did you mean {}?", row.name),
+        None => String::new(),
+    }
+}
+
+fn unknown(argument: &str) -> ParseFailure {
+    let hint = match argument.strip_prefix("--") {
+        Some(word) if !word.is_empty() => {
+            let word = word.split('=').next().unwrap_or_default();
+            let names: Vec<String> = near(word, options::long_named().filter_map(|row| row.name.strip_prefix("--")))
+                .into_iter()
+                .map(|name| format!("--{name}"))
+                .collect();
+            if names.is_empty() { String::new() } else { format!("did you mean {}? ", names.join(" or ")) }
+        }
+        _ => kin(argument),
+    };
+    ParseFailure::because(format!("invalid option: '{argument}'; {hint}--help lists all options"))
+}
+
+/// Options whose first letter is the same, in either case.
+fn kin(argument: &str) -> String {
+    let Some(letter) = argument.chars().nth(1) else { return String::new() };
+    let mut names: Vec<&str> = options::all()
+        .filter(|row| !row.is_long())
+        .filter(|row| row.name.chars().nth(1).is_some_and(|first| first.eq_ignore_ascii_case(&letter)))
+        .map(|row| row.name)
+        .collect();
+    names.dedup();
+    if names.is_empty() { String::new() } else { format!("did you mean {}? ", names.join(", ")) }
+}
+
+fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> Result<Command, ParseFailure> {
+    if builder.usage {
+        return Ok(Command::Usage);
+    }
+    if !builder.signals.is_empty() {
+        return Ok(Command::SignalEvents {
+            names: std::mem::take(&mut builder.signals),
+            warnings: std::mem::take(&mut builder.warnings),
+        });
+    }
+    if line.targets.is_empty() {
+        return Err(ParseFailure::because("need to provide at least one target: the path of a file or device"));
+    }
+    if builder.seen.separation && builder.settings().large_pages {
+        builder.warn("buffer separation (-bsp) has no effect: large pages (-l) are used for I/O buffers");
+    }
+    if builder.span.request_count > 0 && builder.span.thread_count == 0 {
+        builder.warn("-O has no effect without -F");
+    }
+    let profile = profile(line, builder);
+    if builder.show {
+        if profile.result_format == ResultFormat::Xml {
+            builder.warnings.extend(unsayable_paths(&profile));
+        }
+        return Ok(Command::ShowProfile(ShowRequest {
+            format: profile.result_format,
+            profile,
+            warnings: std::mem::take(&mut builder.warnings),
+        }));
+    }
+    targets::check_number(&profile)?;
+    let refusals: Vec<String> = line
+        .targets
+        .iter()
+        .filter_map(|target| targets::refusal(target, environment))
+        .map(|refusal| format!("ERROR: {refusal}"))
+        .collect();
+    if !refusals.is_empty() {
+        return Err(ParseFailure { messages: refusals, exit_status: 3 });
+    }
+    builder.warnings.extend(line.targets.iter().filter_map(|target| targets::warning(target, environment)));
+    Ok(Command::Run(RunRequest {
+        profile,
+        events: std::mem::take(&mut builder.events),
+        options: std::mem::take(&mut builder.options),
+        warnings: std::mem::take(&mut builder.warnings),
+    }))
+}
+
+/// The profile with its one timespan, in which every target has the same settings.
+fn profile(line: &Line, builder: &mut Builder) -> Profile {
+    let settings = std::mem::take(&mut builder.target).0;
+    let mut span = std::mem::take(&mut builder.span);
+    span.targets = line.targets.iter().map(|path| Target { path: PathBuf::from(path), ..settings.clone() }).collect();
+    let mut profile = Profile { time_spans: vec![span], ..std::mem::take(&mut builder.profile) };
+    builder.overrides.apply(&mut profile);
+    profile
+}
+
+#[cfg(test)]
+mod tests;

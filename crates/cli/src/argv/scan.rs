@@ -1,0 +1,231 @@
+//! The first pass: options, our own options, targets.
+
+use crate::builder::{Builder, Given};
+use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions};
+use crate::completions::Shell;
+use crate::options::{self, Kind, OptionRow};
+use crate::{file_name, help, subcommand, targets};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Dashes that word processors make of a hyphen: en dash, em dash, minus sign.
+const TYPOGRAPHIC_DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
+
+/// What the first pass found.
+pub(super) enum Scanned {
+    /// `--help`, `--version` and their kind: nothing else counts.
+    Answer(Command),
+    Line(Line),
+}
+
+/// The arguments, sorted by kind.
+#[derive(Default)]
+pub(super) struct Line {
+    pub(super) short: Vec<ShortOption>,
+    pub(super) options: RunOptions,
+    /// What our own options say about the profile.
+    pub(super) overrides: Overrides,
+    pub(super) targets: Vec<OsString>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// An option that begins with one dash.
+pub(super) struct ShortOption {
+    /// Exactly as typed.
+    pub(super) argument: String,
+    /// Its row and its value, if there is such an option.
+    pub(super) found: Option<(&'static OptionRow, String)>,
+}
+
+impl ShortOption {
+    pub(super) fn row(&self) -> Option<&'static OptionRow> {
+        self.found.as_ref().map(|(row, _)| *row)
+    }
+}
+
+/// An argument that is an option.
+struct Dashed {
+    typed: String,
+    /// The same with a plain dash.
+    plain: String,
+}
+
+/// Sorts the arguments by kind.
+pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<Scanned, ParseFailure> {
+    let mut line = Line::default();
+    let mut rest = args.iter().peekable();
+    while let Some(argument) = rest.next() {
+        let Some(dashed) = as_option(argument, environment)? else {
+            line.targets.push(argument.clone());
+            continue;
+        };
+        if let Some(first_target) = line.targets.first() {
+            return Err(out_of_place(&dashed, first_target, environment));
+        }
+        if dashed.plain != dashed.typed && dashed.plain != "-?" {
+            line.warnings.push(format!(
+                "'{}' begins with a typographic dash; it is read as {} (for a file of that name, write ./{})",
+                dashed.typed, dashed.plain, dashed.typed
+            ));
+        }
+        if !dashed.plain.starts_with("--") {
+            let found = options::find_short(&dashed.plain).map(|(row, value)| (row, value.to_owned()));
+            if let Some((row, value)) = &found
+                && value.is_empty()
+                && !row.value.is_empty()
+            {
+                refuse_separate_value(&dashed.typed, rest.peek().copied(), environment)?;
+            }
+            line.short.push(ShortOption { argument: dashed.typed, found });
+            continue;
+        }
+        let (name, value) = match dashed.plain.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (dashed.plain.as_str(), None),
+        };
+        let Some(row) = options::find_long(name) else { return Err(super::unknown(&dashed.typed)) };
+        let value = match (row.kind, value) {
+            (Kind::Flag, Some(_)) => {
+                return Err(ParseFailure::because(format!("option '{}': {name} takes no value", dashed.typed)));
+            }
+            (Kind::Flag, None) => None,
+            (_, Some(value)) => Some(value),
+            (kind, None) => {
+                let next = rest.next().map(|next| text_value(name, next)).transpose()?;
+                if kind == Kind::Value && next.is_none() {
+                    return Err(ParseFailure::because(format!("option '{name}': the value is missing")));
+                }
+                next
+            }
+        };
+        if row.takes_file() {
+            let value = value.as_deref().unwrap_or_default();
+            file_name::not_an_option(OsStr::new(value))
+                .map_err(|reason| ParseFailure::because(format!("{name} {reason}")))?;
+        }
+        match name {
+            "--help" => return answer_help(value),
+            "--man" => return answer_man(value.as_deref()),
+            "--completions" => return answer_completions(&value.unwrap_or_default()),
+            "--version" => return Ok(Scanned::Answer(Command::Version)),
+            _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, environment)?,
+        }
+    }
+    Ok(Scanned::Line(line))
+}
+
+/// Refuses a number that stands apart from its option: without a value some options mean something else, and the
+/// number would be a target.
+fn refuse_separate_value(
+    option: &str,
+    next: Option<&OsString>,
+    environment: &dyn Environment,
+) -> Result<(), ParseFailure> {
+    let Some(value) = next.and_then(|next| next.to_str()) else { return Ok(()) };
+    let is_number = value.starts_with(|c: char| c.is_ascii_digit())
+        && value.chars().all(|c| c.is_ascii_digit() || "kKmMgGtTbBihs.".contains(c));
+    if !is_number || environment.file_exists(Path::new(value)) {
+        return Ok(());
+    }
+    Err(ParseFailure::because(format!(
+        "'{option} {value}': write {option}{value}, without a space between option and value (for a file of that name, \
+         write ./{value})"
+    )))
+}
+
+/// The argument after a long option. It must be UTF-8: a lossy conversion would give another value.
+fn text_value(name: &str, value: &OsStr) -> Result<String, ParseFailure> {
+    value.to_str().map(str::to_owned).ok_or_else(|| {
+        ParseFailure::because(format!("option '{name}': the value '{}' is not valid UTF-8", value.display()))
+    })
+}
+
+fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
+    if let Some(word) = &topic
+        && help::topic(word).is_none()
+    {
+        return Err(ParseFailure::because(format!(
+            "no help for '{word}': unknown option or subcommand; --help lists all"
+        )));
+    }
+    Ok(Scanned::Answer(Command::Help(topic)))
+}
+
+fn answer_man(name: Option<&str>) -> Result<Scanned, ParseFailure> {
+    let Some(name) = name else { return Ok(Scanned::Answer(Command::Man(None))) };
+    let found = subcommand::find(OsStr::new(name)).ok_or_else(|| {
+        let all = subcommand::NAMES.join(", ");
+        ParseFailure::because(format!("no man page for '{name}' (expected: {all}; --man alone is the page of diskspd)"))
+    })?;
+    Ok(Scanned::Answer(Command::Man(Some(found))))
+}
+
+fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
+    let found = Shell::ALL.into_iter().find(|known| known.name() == shell);
+    let all = Shell::ALL.map(Shell::name).join(", ");
+    let found = found
+        .ok_or_else(|| ParseFailure::because(format!("no completions for the shell '{shell}' (expected: {all})")))?;
+    Ok(Scanned::Answer(Command::Completions(found)))
+}
+
+fn apply_own(
+    row: &OptionRow,
+    argument: &str,
+    value: &str,
+    line: &mut Line,
+    environment: &dyn Environment,
+) -> Result<(), ParseFailure> {
+    let mut builder = Builder {
+        options: std::mem::take(&mut line.options),
+        overrides: std::mem::take(&mut line.overrides),
+        ..Builder::default()
+    };
+    row.apply(&mut builder, &Given { argument, value, environment })
+        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
+    line.options = builder.options;
+    line.overrides = builder.overrides;
+    line.warnings.append(&mut builder.warnings);
+    Ok(())
+}
+
+/// The argument as an option, if it is one.
+fn as_option(argument: &OsStr, environment: &dyn Environment) -> Result<Option<Dashed>, ParseFailure> {
+    let Some(text) = argument.to_str() else {
+        if argument.as_encoded_bytes().starts_with(b"-") {
+            let shown = argument.to_string_lossy();
+            return Err(ParseFailure::because(format!(
+                "option '{shown}' is not valid UTF-8 (for a file of that name, write ./{shown})"
+            )));
+        }
+        return Ok(None);
+    };
+    let plain = if text.starts_with('-') {
+        text.to_owned()
+    } else if text == "/?" {
+        "-?".to_owned()
+    } else if let Some(behind) = text.strip_prefix(TYPOGRAPHIC_DASHES)
+        && !environment.file_exists(Path::new(argument))
+    {
+        // Word processors make one long dash of two hyphens.
+        let long = format!("--{behind}");
+        if options::find_long(long.split('=').next().unwrap_or_default()).is_some() {
+            long
+        } else {
+            format!("-{behind}")
+        }
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Dashed { typed: text.to_owned(), plain }))
+}
+
+fn out_of_place(option: &Dashed, first_target: &OsStr, environment: &dyn Environment) -> ParseFailure {
+    let hint = match targets::meant_option(first_target, environment) {
+        Some(meant) => {
+            let shown = first_target.to_string_lossy();
+            format!("; '{shown}' is read as a target because options begin with '-'; did you mean {meant}?")
+        }
+        None => format!("; the first target is '{}'", first_target.to_string_lossy()),
+    };
+    ParseFailure::because(format!("parameters ({}) must come before targets on the command line{hint}", option.typed))
+}

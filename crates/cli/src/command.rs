@@ -1,0 +1,227 @@
+//! What a command line asks for.
+
+use crate::completions::Shell;
+use crate::outputs::Outputs;
+use crate::subcommand::Subcommand;
+use model::expectation::Stated;
+use model::live::LiveOptions;
+use model::preset::PresetRun;
+use model::profile::{Profile, ResultFormat, TimeSpan};
+use model::requirement::Requirement;
+use settings::{LINUX_IN_TIME_SPAN, TIME_SPAN};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Facts about the system that parsing depends on.
+pub trait Environment {
+    /// Milliseconds since boot, low 32 bits: the seed of a bare `-z`.
+    fn milliseconds_since_boot(&self) -> u32;
+    /// True if `path` exists.
+    fn file_exists(&self, path: &Path) -> bool;
+}
+
+/// A system without files, seconds after boot.
+#[cfg(test)]
+pub(crate) struct FakeEnv;
+
+#[cfg(test)]
+impl Environment for FakeEnv {
+    fn milliseconds_since_boot(&self) -> u32 {
+        4711
+    }
+
+    fn file_exists(&self, _: &Path) -> bool {
+        false
+    }
+}
+
+/// A parsed command line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// `-?`, `/?`: the usage text on stdout, exit status 0.
+    Usage,
+    /// No argument at all: the usage text on stdout, exit status 3.
+    UsageWithoutArguments,
+    /// `--help`, or `--help OPTION` with an option that [`crate::help::topic`] knows.
+    Help(Option<String>),
+    /// `--version`.
+    Version,
+    /// `--man`: the man page of the command, or of the subcommand with this name.
+    Man(Option<&'static str>),
+    /// `--completions`.
+    Completions(Shell),
+    /// `-Rs`: print the system block and stop.
+    SystemInformation(ResultFormat),
+    /// `-Rp`: print the profile and stop.
+    ShowProfile(ShowRequest),
+    /// Run a profile.
+    Run(RunRequest),
+    /// `-ye`: set these events and stop.
+    SignalEvents {
+        /// Their names, in order.
+        names: Vec<String>,
+        /// What the user should know.
+        warnings: Vec<String>,
+    },
+    /// `-X`: read a profile, then run or show it.
+    LoadProfile(LoadRequest),
+    /// A first argument that is the name of a subcommand, and what follows it.
+    Subcommand(Subcommand),
+}
+
+/// `-Rp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShowRequest {
+    /// What to show.
+    pub profile: Profile,
+    /// In which form.
+    pub format: ResultFormat,
+    /// What the user should know: sentences without a prefix.
+    pub warnings: Vec<String>,
+}
+
+/// A profile to be run, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRequest {
+    /// What to run.
+    pub profile: Profile,
+    /// `-yr -yp -ys -yf`.
+    pub events: Events,
+    /// Our own options.
+    pub options: RunOptions,
+    /// What the user should know: sentences without a prefix.
+    pub warnings: Vec<String>,
+}
+
+/// `-X` with what may stand beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadRequest {
+    /// The profile to read.
+    pub path: PathBuf,
+    /// What the command line says instead of the profile.
+    pub overrides: Overrides,
+    /// `-Rp`: show the profile instead of running it.
+    pub show: bool,
+    /// Substitutes for `*1`, `*2` ...
+    pub targets: Vec<PathBuf>,
+    /// Our own options.
+    pub options: RunOptions,
+    /// What the user should know: sentences without a prefix.
+    pub warnings: Vec<String>,
+}
+
+/// What a profile from a file is wanted for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// To be shown.
+    Show(ShowRequest),
+    /// To be run.
+    Run(RunRequest),
+}
+
+/// Options that apply to typed profiles and to those from `-X`; `None` and `false` = not given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `-R`
+    pub result_format: Option<ResultFormat>,
+    /// `-v`
+    pub verbose: bool,
+    /// `-vs`
+    pub verbose_stats: bool,
+    /// `-:`
+    pub experiment_flags: Option<u32>,
+    /// What options set in every timespan.
+    pub settings: TimeSpan,
+    /// The elements of the settings that were given.
+    pub given: BTreeSet<&'static str>,
+}
+
+impl Overrides {
+    /// `--live`, `--live-json` and `--metrics`, which show latencies, and `--require`, which judges them: as `-L`.
+    pub(crate) fn measure_latency(&mut self) {
+        self.settings.measure_latency = true;
+        self.given.insert("MeasureLatency");
+    }
+
+    /// Applies the given options to the profile and all its timespans.
+    pub fn apply(&self, profile: &mut Profile) {
+        profile.verbose |= self.verbose;
+        profile.verbose_stats |= self.verbose_stats;
+        if let Some(format) = self.result_format {
+            profile.result_format = format;
+        }
+        if let Some(flags) = self.experiment_flags {
+            profile.experiment_flags = flags;
+        }
+        for span in &mut profile.time_spans {
+            let rows = TIME_SPAN.iter().chain(LINUX_IN_TIME_SPAN);
+            for setting in rows.filter(|setting| self.given.contains(setting.element)) {
+                setting.copy(&self.settings, span);
+            }
+        }
+    }
+}
+
+/// Names of the synchronisation events of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// `-yr`: waited for before the warm-up.
+    pub wait_start: Option<String>,
+    /// `-yp`: ends the run when set.
+    pub stop: Option<String>,
+    /// `-ys`: set when measuring starts.
+    pub on_started: Option<String>,
+    /// `-yf`: set when measuring ends.
+    pub on_finished: Option<String>,
+}
+
+/// Our own options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// `--overwrite`: touch files that this tool did not make.
+    pub overwrite: bool,
+    /// `--replace-output`: results may replace files that are no results of their kind.
+    pub replace_output: bool,
+    /// `--recreate`: make target files anew instead of reusing them.
+    pub recreate: bool,
+    /// `--delete-after`: delete the target files that this tool made once the run is over.
+    pub delete_after: bool,
+    /// `--destroy`: names of block devices that may be written to.
+    pub destroy: Vec<String>,
+    /// `--hold-latency`: keep CPUs from sleeping states.
+    pub hold_latency: bool,
+    /// `--expect`: the rated limits of the storage.
+    pub expect: Option<Box<Stated>>,
+    /// `--require`: what every timespan must keep.
+    pub requirements: Vec<Requirement>,
+    /// `--strict`: figures that are not what they claim to be are a failure.
+    pub strict: bool,
+    /// `--plan`: print what would be done and stop.
+    pub plan_only: bool,
+    /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.
+    pub outputs: Outputs,
+    /// `--live --live-json --metrics --live-interval`
+    pub live: Box<LiveOptions>,
+    /// `--label`: name and value, in the order given, each name once.
+    pub labels: Vec<(String, String)>,
+    /// The preset that the profile was made from, if it was one.
+    pub preset: Option<Box<PresetRun>>,
+    /// The table of the preset's loads goes to stdout, instead of the whole report.
+    pub is_brief: bool,
+}
+
+/// A command line that was not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseFailure {
+    /// For stderr, each beginning with `ERROR: ` or `WARNING: `; some hold several lines.
+    pub messages: Vec<String>,
+    /// Always 3.
+    pub exit_status: u8,
+}
+
+impl ParseFailure {
+    /// A failure for one reason.
+    pub(crate) fn because(reason: impl AsRef<str>) -> Self {
+        Self { messages: vec![format!("ERROR: {}", reason.as_ref())], exit_status: 3 }
+    }
+}

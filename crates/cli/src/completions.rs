@@ -1,0 +1,217 @@
+//! Completions of the command line for shells: views of the table of options and of the declarations of subcommands.
+
+mod bash;
+mod fish;
+mod zsh;
+
+use crate::options::{self, Kind, OptionRow};
+use crate::preset::BUILTIN;
+use crate::subcommand;
+use clap::{Arg, ValueHint};
+use model::performance_counter::{Counter, CounterObject};
+
+/// A shell that completes words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shell {
+    /// GNU Bash.
+    Bash,
+    /// The Z shell.
+    Zsh,
+    /// The friendly interactive shell.
+    Fish,
+}
+
+impl Shell {
+    pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
+
+    /// As it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+        }
+    }
+}
+
+/// The script to be loaded by a shell.
+pub fn script(shell: Shell) -> String {
+    match shell {
+        Shell::Bash => bash::script(),
+        Shell::Zsh => zsh::script(),
+        Shell::Fish => fish::script(),
+    }
+}
+
+/// An option of the command or of a subcommand.
+struct Completed {
+    /// With its dashes.
+    name: String,
+    /// One line.
+    summary: String,
+    value: Value,
+    /// True if its value may be the next argument.
+    is_value_apart: bool,
+}
+
+/// What follows an option, or is an argument of a subcommand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Value {
+    /// Nothing.
+    None,
+    /// Nothing, or something that only the user knows.
+    Free,
+    /// One of these words.
+    OneOf(Vec<String>),
+    /// The path of a file.
+    File,
+    /// The path of a block device.
+    Device,
+    /// The name of a performance counter.
+    Counter,
+}
+
+/// The options of the command, by name: rows that share one are one.
+fn of_command() -> Vec<Completed> {
+    let mut all: Vec<Completed> = Vec::new();
+    for row in options::all() {
+        match all.iter_mut().find(|other| other.name == row.name) {
+            Some(other) => {
+                other.summary = format!("{}; {}", other.summary, row.short);
+                other.value = Value::Free;
+            }
+            None => {
+                all.push(Completed {
+                    name: row.name.to_owned(),
+                    summary: row.short.to_owned(),
+                    value: value_of(row),
+                    is_value_apart: row.is_long(),
+                });
+            }
+        }
+    }
+    all
+}
+
+fn value_of(row: &OptionRow) -> Value {
+    if row.name == "--man" {
+        return Value::OneOf(subcommand::NAMES.iter().map(|&name| name.to_owned()).collect());
+    }
+    let grammar = row.value.trim_matches(['=', '[', ']', '(', ')', '<', '>']);
+    let words: Vec<&str> = grammar.split('|').collect();
+    let are_words = words.len() > 1 && words.iter().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    match (row.kind, row.value) {
+        (Kind::Flag, _) => Value::None,
+        (_, "<file>" | "=<file>") => Value::File,
+        _ if are_words => Value::OneOf(words.into_iter().map(str::to_owned).collect()),
+        _ => Value::Free,
+    }
+}
+
+/// The arguments of a subcommand.
+struct Arguments {
+    options: Vec<Completed>,
+    /// What its words are, in order; the last stands for all that follow.
+    words: Vec<Value>,
+}
+
+fn of_subcommand(name: &str) -> Arguments {
+    let mut of = Arguments { options: Vec::new(), words: Vec::new() };
+    let Some(declared) = subcommand::command(name) else { return of };
+    for argument in declared.get_arguments() {
+        let value = value_of_argument(argument);
+        if argument.is_positional() {
+            of.words.push(value);
+            continue;
+        }
+        // One line, not a paragraph.
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let summary = help.split(". ").next().and_then(|sentence| sentence.split(';').next()).unwrap_or_default();
+        let short = argument.get_short().map(|short| format!("-{short}"));
+        let long = argument.get_long().map(|long| format!("--{long}"));
+        for name in short.into_iter().chain(long) {
+            let (summary, value) = (summary.to_owned(), value.clone());
+            of.options.push(Completed { name, summary, value, is_value_apart: true });
+        }
+    }
+    of
+}
+
+/// What the value of an argument is: its declared type tells, or the name that help has for it.
+fn value_of_argument(argument: &Arg) -> Value {
+    if !argument.get_action().takes_values() {
+        return Value::None;
+    }
+    let words: Vec<String> = argument.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect();
+    let name = argument.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
+    match (name, argument.get_value_hint()) {
+        (Some("DEVICE"), _) => Value::Device,
+        (Some("COUNTERS"), _) => Value::Counter,
+        (Some("PRESET"), _) => Value::OneOf(BUILTIN.iter().map(|preset| preset.name.to_owned()).collect()),
+        _ if !words.is_empty() => Value::OneOf(words),
+        (Some("LOAD"), _) | (_, ValueHint::AnyPath) => Value::File,
+        _ => Value::Free,
+    }
+}
+
+/// The performance counters of all devices.
+fn counters() -> impl Iterator<Item = String> {
+    let of = |object: CounterObject| {
+        Counter::ALL.into_iter().map(move |counter| format!("\\{}(*)\\{}", object.name(), counter.name()))
+    };
+    CounterObject::ALL.into_iter().flat_map(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_those_of_the_table() {
+        let value = |name: &str| of_command().into_iter().find(|option| option.name == name).map(|option| option.value);
+        let words = |words: &[&str]| Some(Value::OneOf(words.iter().map(|word| (*word).to_owned()).collect()));
+        assert_eq!(value("--engine"), words(&["io_uring", "aio", "sync", "mmap", "null"]));
+        assert_eq!(value("-R"), words(&["text", "xml"]));
+        assert_eq!(value("--json"), Some(Value::File));
+        assert_eq!(value("-X"), Some(Value::File));
+        assert_eq!(value("-L"), Some(Value::None));
+        assert_eq!(value("-Z"), Some(Value::Free));
+        assert_eq!(value("-b"), Some(Value::Free));
+    }
+
+    #[test]
+    fn arguments_of_subcommands_are_those_declared() {
+        for name in subcommand::NAMES {
+            let options = of_subcommand(name).options;
+            assert!(["-h", "--help"].iter().all(|help| options.iter().any(|option| option.name == *help)), "{name}");
+        }
+        let value = |subcommand, name: &str| {
+            of_subcommand(subcommand).options.into_iter().find(|option| option.name == name).map(|option| option.value)
+        };
+        assert_eq!(value("report", "--output"), Some(Value::File));
+        assert_eq!(value("report", "--slowest"), Some(Value::None));
+        assert_eq!(value("report", "--from"), Some(Value::Free));
+        assert_eq!(value("devices", "--mark-scratch"), Some(Value::Device));
+        assert_eq!(value("monitor", "-c"), Some(Value::Counter));
+        assert_eq!(value("check", "--for"), Some(Value::OneOf(vec!["sql".to_owned()])));
+        assert_eq!(of_subcommand("monitor").words, [Value::Device]);
+        let [Value::OneOf(actions), Value::OneOf(presets), Value::File] = &of_subcommand("preset").words[..] else {
+            panic!("an action, a preset, a load");
+        };
+        assert_eq!(actions, &["list", "show", "run"]);
+        assert!(presets.iter().any(|name| name == "oltp") && presets.len() == BUILTIN.len());
+    }
+
+    #[test]
+    fn every_script_names_every_option_and_subcommand() {
+        for shell in Shell::ALL {
+            let script = script(shell);
+            for option in of_command() {
+                assert!(script.contains(option.name.trim_start_matches('-')), "{}: {}", shell.name(), option.name);
+            }
+            for name in subcommand::NAMES {
+                assert!(script.contains(name), "{}: {name}", shell.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use super::*;
+
+#[test]
+fn lines_fit() {
+    for text in [help(), usage("diskspd"), topic("-a").unwrap(), topic("-S").unwrap()] {
+        for line in text.lines() {
+            assert!(line.chars().count() <= LINE_WIDTH, "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_usage_begins_with_program_and_version() {
+    let usage = usage("./diskspd");
+    let mut lines = usage.lines();
+    assert_eq!(lines.next(), Some(""));
+    assert_eq!(lines.next(), Some("Usage: ./diskspd [options] target1 [ target2 [ target3 ...] ]"));
+    assert!(lines.next().unwrap().starts_with("version 2.3.0 (2026/06/15)"));
+}
+
+#[test]
+fn the_usage_lists_options_in_alphabetical_order_and_three_groups_at_the_end() {
+    let usage = usage("diskspd");
+    let places: Vec<usize> = [
+        "\n  -:",
+        "\n  -?",
+        "\n  -a",
+        "\n  -b",
+        "\n  -B",
+        "\n  -W",
+        "\n  -z",
+        "\nWrite buffers:\n",
+        "\nSynchronization:\n",
+        "\nEvent tracing:\n",
+        "\nExamples:\n",
+    ]
+    .iter()
+    .map(|text| usage.find(text).unwrap_or_else(|| panic!("{text:?} is not in\n{usage}")))
+    .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(!usage.contains("--overwrite"), "our own options are listed by --help only");
+}
+
+#[test]
+fn a_topic_tells_all_about_an_option() {
+    insta::assert_snapshot!(topic("-rdpct90/10").unwrap(), @r"
+    -rd(pct|abs)<IO%>/<length>:...
+        Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is
+        given as <IO%>/<length>: its percentage of the I/Os (0: none) and its length, in percent of the
+        target (pct) or as a size (abs). The remaining I/Os go to the rest of the target. Needs -r or
+        -rs.
+
+        Applies to:  every target
+        Given again: the last value is used
+        In XML:      Distribution
+        With -X:     refused
+        Since:       DiskSpd 2.1
+        Example:     -rdpct90/10
+    ");
+    insta::assert_snapshot!(topic("overwrite").unwrap(), @r"
+    --overwrite
+        Without --overwrite, a run that creates or writes files refuses existing files that this program
+        did not create. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment
+        instead.
+
+        Applies to:  this invocation, not the profile
+        Given again: no further effect
+        With -X:     allowed
+        Since:       not in DiskSpd
+        Example:     --overwrite
+    ");
+    insta::assert_snapshot!(topic("S").unwrap(), @r"
+    -S[bhmruwyY]
+        Letters, in one or several -S: b cached (the default); u unbuffered; w write-through: a write
+        completes only when it is on stable media; h the same as uw; m memory mapped I/O; r without the
+        local cache of a network file system; y BypassIO as far as possible, Y BypassIO or fail. -S
+        alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given once; m conflicts
+        with u and h.
+        On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
+
+        Applies to:  every target
+        Given again: the values are combined
+        In XML:      DisableOSCache, DisableLocalCache, WriteThrough, MemoryMappedIo, BypassIO
+        With -X:     refused
+        Since:       DiskSpd 2.0
+        Example:     -Suw
+    ");
+}
+
+#[test]
+fn topics_are_found_by_every_spelling() {
+    assert_eq!(topic("rd"), topic("-rd"));
+    assert_eq!(topic("--plan"), topic("plan"));
+    assert_eq!(topic("-b4K"), topic("-b"));
+    assert_eq!(topic("-Z").unwrap().matches("Example:").count(), 2, "two rows share the name");
+    for name in subcommand::NAMES {
+        assert_eq!(topic(name), subcommand::help(name));
+    }
+    for word in ["", "-", "--", "q", "-q", "foo", "--r", "testfile.dat"] {
+        assert_eq!(topic(word), None, "{word}");
+    }
+}
+
+#[test]
+fn text_is_wrapped_between_words() {
+    assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+    assert_eq!(wrap("aaaaaaa b", 3), ["aaaaaaa", "b"]);
+    assert_eq!(wrap("", 3), Vec::<String>::new());
+}

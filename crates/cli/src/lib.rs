@@ -1,0 +1,40 @@
+//! Words to nouns and back: the one table of options ([`options`]), the command line ([`argv`]),
+//! help ([`help`], [`man`], [`completions`]), presets and templates of targets. Profiles as XML are
+//! of `settings`.
+//!
+//! Nothing is opened, printed or read from the environment here; what parsing must know of its
+//! [`Environment`] is an argument.
+
+mod affinity;
+pub mod argv;
+mod builder;
+mod command;
+pub mod completions;
+mod decimal;
+mod distribution;
+pub mod exit_status;
+mod expect;
+mod file_name;
+pub mod help;
+mod loaded;
+pub mod man;
+mod number;
+pub mod options;
+mod outputs;
+mod performance_counter;
+pub mod preset;
+mod requirement;
+pub mod size;
+pub mod subcommand;
+pub mod sweep;
+mod targets;
+mod templates;
+mod words;
+
+pub use argv::parse;
+pub use command::{
+    Command, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
+};
+pub use outputs::{Destination, Form, Outputs};
+pub use settings::xml::{XmlFault, read_profile, write_profile};
+pub use subcommand::Subcommand;

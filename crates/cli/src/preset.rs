@@ -1,0 +1,127 @@
+//! Presets: loads with a name, in TOML files that a user can copy and edit.
+
+mod request;
+
+pub use request::{CommandLine, PresetRequest, command_lines, profile, run_request};
+
+use model::preset::PresetTable;
+use serde::Deserialize;
+use settings::suggest::near;
+
+/// Marks a file as a preset of this form.
+const FORM: &str = "diskspd-preset/1";
+
+/// A preset as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// Always `diskspd-preset/1`.
+    form: String,
+    /// Title, one line.
+    pub title: String,
+    /// What its loads imitate, and how to read their figures.
+    #[serde(default)]
+    pub about: String,
+    /// The most threads that `{threads}` becomes without `--maxdop`.
+    #[serde(default)]
+    pub(crate) threads_max: Option<u32>,
+    /// How the loads are shown.
+    #[serde(default)]
+    pub table: PresetTable,
+    /// True if mean latencies are judged in the bands of SQL Server's guides.
+    #[serde(default)]
+    pub latency_bands: bool,
+    /// Options that all loads share, as on a command line.
+    #[serde(default)]
+    pub(crate) options: String,
+    /// The loads, run one after the other.
+    #[serde(rename = "load")]
+    pub loads: Vec<Load>,
+}
+
+/// One load.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// Its name.
+    pub name: String,
+    /// Options, which win over those that all share.
+    #[serde(default)]
+    pub(crate) options: String,
+    /// Parts that run at the same time over the same target; none = the load is of one piece.
+    #[serde(default)]
+    pub(crate) mix: Vec<Part>,
+}
+
+/// A part of a mixed load.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Part {
+    /// Share of the I/Os beside the other parts' weights, where threads choose (-F with -O).
+    #[serde(default = "one")]
+    pub(crate) weight: u32,
+    /// Options of the target, which win over those of the load.
+    pub(crate) options: String,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Preset {
+    /// Reads a preset; what is wrong with it, with its place.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let preset: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        if preset.form != FORM {
+            return Err(format!("unsupported format '{}' (expected: {FORM})", preset.form));
+        }
+        if preset.loads.is_empty() {
+            return Err("no [[load]] in it".to_owned());
+        }
+        if let Some(load) = preset.loads.iter().find(|load| load.mix.iter().any(|part| part.weight == 0)) {
+            return Err(format!("load '{}': weight must be above 0", load.name));
+        }
+        Ok(preset)
+    }
+}
+
+/// A preset's name and its file.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// Its TOML file.
+    pub text: &'static str,
+}
+
+macro_rules! builtin {
+    ($($name:literal)*) => {
+        &[$(Builtin { name: $name, text: include_str!(concat!("../presets/", $name, ".toml")) }),*]
+    };
+}
+
+/// All, in the order of `diskspd preset list`.
+pub const BUILTIN: &[Builtin] = builtin![
+    "oltp" "olap" "data-warehouse" "tempdb"
+    "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
+    "sql-checkdb" "sql-backup" "sql-restore"
+    "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"
+    "desktop"
+];
+
+impl Builtin {
+    /// The one with this name.
+    pub fn find(name: &str) -> Option<Self> {
+        BUILTIN.iter().copied().find(|builtin| builtin.name == name)
+    }
+
+    /// Names that are nearly this one.
+    pub fn near(name: &str) -> Vec<&'static str> {
+        near(name, BUILTIN.iter().map(|builtin| builtin.name))
+    }
+
+    /// Its content; a test reads all of them.
+    pub fn preset(self) -> Result<Preset, String> {
+        Preset::read(self.text)
+    }
+}

@@ -1,0 +1,260 @@
+//! From a preset and the user's words to a run.
+
+use super::{Load, Preset};
+use crate::command::{Environment, RunRequest};
+use crate::options::Scope;
+use crate::words::{row_of, run_of, with_all};
+use model::preset::PresetRun;
+use model::profile::{Profile, Target, TimeSpan};
+use std::path::PathBuf;
+
+/// Placeholder for the number of threads in a preset's options.
+const THREADS: &str = "{threads}";
+/// The target of what is shown; profiles for `-X` have it as a template.
+const TEMPLATE: &str = "*1";
+/// Placeholder target where nothing is run.
+const ANY: &str = "target";
+
+/// A preset and the user's options for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PresetRequest {
+    /// Its name or path.
+    pub name: String,
+    /// `--maxdop`
+    pub max_degree: Option<u32>,
+    /// Options and targets of a load.
+    pub words: Vec<String>,
+}
+
+/// A load as a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The name of the load.
+    pub load: String,
+    /// The arguments, `<target>` last; `None` = not expressible as a command line.
+    pub words: Option<String>,
+}
+
+/// The run of a preset with the user's options and targets: a timespan for each load.
+///
+/// # Errors
+///
+/// The error in the user's arguments or in the preset.
+pub fn run_request(
+    preset: &Preset,
+    request: &PresetRequest,
+    cpus: u32,
+    environment: &dyn Environment,
+) -> Result<RunRequest, String> {
+    let own = run_of(&request.words, environment)?;
+    if own.profile.time_spans.len() != 1 {
+        return Err("a preset accepts the options of one workload only".to_owned());
+    }
+    // Options come before targets.
+    let (options, targets) = request.words.split_at(request.words.len() - own.profile.time_spans[0].targets.len());
+    let user = User { options, targets, threads: threads(preset, request, cpus) };
+    let mut spans = Vec::new();
+    for load in &preset.loads {
+        let span = user.span(preset, load, environment).map_err(|reason| format!("load '{}': {reason}", load.name))?;
+        spans.push(span);
+    }
+    let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
+    let mut run = RunRequest { profile: Profile { time_spans: spans, ..own.profile }, ..own };
+    run.options.is_brief = preset.loads.len() > 1 && !asks_for_report;
+    run.options.preset = Some(Box::new(PresetRun {
+        name: request.name.clone(),
+        title: preset.title.clone(),
+        loads: preset.loads.iter().map(|load| user.name(load)).collect(),
+        table: preset.table,
+        has_latency_bands: preset.latency_bands,
+    }));
+    Ok(run)
+}
+
+/// The profile of a preset for `-X`, with templates for its target.
+pub fn profile(
+    preset: &Preset,
+    request: &PresetRequest,
+    cpus: u32,
+    environment: &dyn Environment,
+) -> Result<Profile, String> {
+    let with_target = PresetRequest { words: vec![ANY.to_owned()], ..request.clone() };
+    let mut profile = run_request(preset, &with_target, cpus, environment)?.profile;
+    for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+        target.path = PathBuf::from(TEMPLATE);
+    }
+    Ok(profile)
+}
+
+/// The loads of a preset as command lines.
+pub fn command_lines(preset: &Preset, request: &PresetRequest, cpus: u32) -> Vec<CommandLine> {
+    let user = User { options: &[], targets: &[], threads: threads(preset, request, cpus) };
+    let line = |load: &Load| {
+        let words = load.mix.is_empty().then(|| user.options(preset, load, "").join(" "));
+        CommandLine { load: load.name.clone(), words: words.map(|words| format!("{words} <target>")) }
+    };
+    preset.loads.iter().map(line).collect()
+}
+
+fn threads(preset: &Preset, request: &PresetRequest, cpus: u32) -> u32 {
+    let at_most = preset.threads_max.unwrap_or(u32::MAX);
+    request.max_degree.unwrap_or_else(|| cpus.min(at_most)).max(1)
+}
+
+/// What does not come from the preset.
+struct User<'a> {
+    options: &'a [String],
+    targets: &'a [String],
+    threads: u32,
+}
+
+impl User<'_> {
+    /// The name of a load, with the user's options that override its own.
+    fn name(&self, load: &Load) -> String {
+        let own = || std::iter::once(&load.options).chain(load.mix.iter().map(|part| &part.options));
+        let rows = || own().flat_map(|options| options.split_whitespace()).filter_map(row_of);
+        let is_changed = |word: &&String| row_of(word).is_some_and(|row| rows().any(|other| other.name == row.name));
+        let changed: Vec<&str> = self.options.iter().filter(is_changed).map(String::as_str).collect();
+        if changed.is_empty() { load.name.clone() } else { format!("{} ({})", load.name, changed.join(" ")) }
+    }
+
+    /// All options of a load, or of a part of it.
+    fn options(&self, preset: &Preset, load: &Load, part: &str) -> Vec<String> {
+        let threads = self.threads.to_string();
+        let words = |options: &str| options.replace(THREADS, &threads).split_whitespace().map(str::to_owned).collect();
+        let layers: [Vec<String>; 3] = [words(&load.options), words(part), self.options.to_vec()];
+        layers.iter().fold(words(&preset.options), |options, layer| with_all(&options, layer))
+    }
+
+    fn span(&self, preset: &Preset, load: &Load, environment: &dyn Environment) -> Result<TimeSpan, String> {
+        let span = |part: &str| {
+            let words = [&self.options(preset, load, part)[..], self.targets].concat();
+            let run = run_of(&words, environment)?;
+            run.profile.time_spans.into_iter().next().ok_or_else(|| "the preset defines no workload".to_owned())
+        };
+        let mut whole = span("")?;
+        let mut targets: Vec<Target> = Vec::new();
+        for part in &load.mix {
+            let is_of_target = |word: &&str| row_of(word).is_none_or(|row| row.scope == Scope::Target);
+            if let Some(word) = part.options.split_whitespace().find(|word| !is_of_target(word)) {
+                return Err(format!("'{word}' is not a per-target option; move it to the options of the load"));
+            }
+            let of_part = span(&part.options)?.targets.into_iter();
+            targets.extend(of_part.map(|target| Target { weight: part.weight, ..target }));
+        }
+        if !targets.is_empty() {
+            whole.targets = targets;
+        }
+        Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::FakeEnv;
+    use crate::preset::BUILTIN;
+    use model::profile::ResultFormat;
+    use model::validate::{Purpose, validate};
+
+    fn request(name: &str, words: &[&str]) -> PresetRequest {
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        PresetRequest { name: name.to_owned(), max_degree: None, words }
+    }
+
+    fn of(text: &str, words: &[&str]) -> Result<RunRequest, String> {
+        Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), 4, &FakeEnv))
+    }
+
+    #[test]
+    fn every_preset_of_the_program_is_a_run_and_a_profile() {
+        for builtin in BUILTIN {
+            let preset = builtin.preset().unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
+            let run = run_request(&preset, &request(builtin.name, &["-c1G", "a.dat"]), 4, &FakeEnv)
+                .unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
+            let findings = validate(&run.profile, Purpose::Run);
+            assert_eq!((findings.errors, run.warnings), (vec![], vec![]), "{}", builtin.name);
+            assert_eq!(run.profile.time_spans.len(), preset.loads.len(), "{}", builtin.name);
+            let xml = profile(&preset, &request(builtin.name, &[]), 4, &FakeEnv).unwrap();
+            let written = crate::write_profile(&xml, ResultFormat::Xml);
+            let read = crate::read_profile(written.as_bytes(), "x").unwrap();
+            assert_eq!(crate::write_profile(&read, ResultFormat::Xml), written, "{}", builtin.name);
+            for line in command_lines(&preset, &request(builtin.name, &[]), 4) {
+                assert!(!line.words.unwrap_or_default().contains('{'), "{}", builtin.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_users_words_win_and_threads_follow_the_machine() {
+        let text = r#"
+            form = "diskspd-preset/1"
+            title = "test"
+            threads_max = 8
+            options = "-d60 -b8K -t{threads}"
+            load = [{ name = "one", options = "-w30 -r" }, { name = "two", options = "-b64K" }]
+        "#;
+        let run = of(text, &["-d3", "-c1M", "a", "b"]).unwrap();
+        let [one, two] = &run.profile.time_spans[..] else { panic!("two loads") };
+        let seen = |span: &TimeSpan| (span.duration_s, span.targets[1].block_size.0, span.targets[1].threads);
+        assert_eq!((seen(one), seen(two)), ((3, 8 << 10, 4), (3, 64 << 10, 4)));
+        assert_eq!((one.targets[0].write_percent, two.targets[0].write_percent), (30, 0));
+        let named = of(text, &["-b4K", "a"]).unwrap().options.preset.unwrap().loads;
+        assert_eq!(named, ["one", "two (-b4K)"]);
+        assert!(run.options.is_brief && !of(text, &["-Rtext", "a"]).unwrap().options.is_brief);
+        let preset = Preset::read(text).unwrap();
+        let threads = |max_degree, cpus| {
+            let request = PresetRequest { max_degree, ..request("test", &["a"]) };
+            run_request(&preset, &request, cpus, &FakeEnv).unwrap().profile.time_spans[0].targets[0].threads
+        };
+        assert_eq!((threads(None, 64), threads(Some(12), 64), threads(Some(2), 64)), (8, 12, 2));
+        let lines = command_lines(&preset, &request("test", &[]), 4);
+        assert_eq!(lines[0].words.as_deref(), Some("-w30 -r -d60 -b8K -t4 <target>"));
+    }
+
+    #[test]
+    fn parts_of_a_mix_share_threads_and_have_weights() {
+        let text = r#"
+            form = "diskspd-preset/1"
+            title = "test"
+            [[load]]
+            name = "mix"
+            options = "-F2 -O8"
+            mix = [{ weight = 3, options = "-b8K -r" }, { options = "-b64K -w100" }]
+        "#;
+        let run = of(text, &["a", "b"]).unwrap();
+        let span = &run.profile.time_spans[0];
+        assert_eq!((span.thread_count, span.request_count), (2, 8));
+        let seen: Vec<_> =
+            span.targets.iter().map(|t| (t.path.display().to_string(), t.block_size.0, t.weight)).collect();
+        let expected = [("a", 8192, 3), ("b", 8192, 3), ("a", 65536, 1), ("b", 65536, 1)];
+        assert_eq!(seen, expected.map(|(path, block, weight)| (path.to_owned(), block, weight)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let whole = |rest: &str| format!("form = \"diskspd-preset/1\"\ntitle = \"t\"\n{rest}");
+        for (text, words, expected) in [
+            ("form = 1".to_owned(), &["a"][..], "expected a string"),
+            (whole("colour = 1\nload = []"), &["a"], "unknown field `colour`"),
+            (whole("load = []"), &["a"], "no [[load]]"),
+            (whole("").replace("preset/1", "preset/9") + "load = []", &["a"], "(expected: diskspd-preset/1)"),
+            (whole("load = [{ name = \"x\", options = \"-q\" }]"), &["a"], "load 'x': invalid option: '-q'"),
+            (
+                whole("load = [{ name = \"x\", mix = [{ options = \"-d3\" }] }]"),
+                &["a"],
+                "'-d3' is not a per-target option",
+            ),
+            (
+                whole("load = [{ name = \"x\", mix = [{ options = \"-w1\", weight = 0 }] }]"),
+                &["a"],
+                "weight must be above 0",
+            ),
+            (whole("load = [{ name = \"x\" }]"), &["-d3"], "at least one target"),
+            (whole("load = [{ name = \"x\" }]"), &["-Xp.xml"], "an XML profile (-X)"),
+        ] {
+            let reason = of(&text, words).expect_err(&text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Subcommands. Each is one struct that clap derives its arguments from: the comments in it are the subcommand's
+//! help, man page and completions. Subcommands follow the usual conventions of command lines; the loads in them, and
+//! everything else, follow `DiskSpd`'s ([`crate::argv`]).
+//!
+//! To add one: a module here with its struct and its [`Arguments`], and a row of [`subcommands`].
+
+// Comments of structs are help texts, which have no backquotes.
+#![allow(clippy::doc_markdown)]
+
+pub mod check;
+pub mod compare;
+pub mod devices;
+pub mod monitor;
+pub mod preset;
+mod refusal;
+pub mod repeat;
+pub mod report;
+pub mod sweep;
+
+use crate::command::{Command, Environment, ParseFailure};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args};
+use std::ffi::{OsStr, OsString};
+
+/// Columns of a line of help.
+const LINE_WIDTH: usize = 100;
+
+/// The argument that holds a load, which follows `--`.
+const LOAD: &str = "load";
+
+/// The arguments of a subcommand.
+trait Arguments: Args {
+    /// What they ask for.
+    type Request;
+
+    /// The arguments in the usual form, where people type them in another.
+    fn in_usual_form(_command: &clap::Command, args: &[OsString]) -> Result<Vec<OsString>, String> {
+        Ok(args.to_vec())
+    }
+
+    /// What they ask for, or what is wrong with them together.
+    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<Self::Request, String>;
+}
+
+/// Declares the subcommands, in the order of help.
+macro_rules! subcommands {
+    ($($name:literal => $variant:ident($request:ty) from $arguments:ty,)*) => {
+        /// A subcommand, and what its arguments ask for.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Subcommand {
+            $($variant($request),)*
+        }
+
+        /// The names, in the order of help.
+        pub const NAMES: &[&str] = &[$($name),*];
+
+        fn declared(name: &str) -> Option<clap::Command> {
+            match name {
+                $($name => Some(<$arguments>::augment_args(clap::Command::new($name))),)*
+                _ => None,
+            }
+        }
+
+        fn read(name: &str, args: &[OsString], environment: &dyn Environment) -> Result<Option<Subcommand>, ParseFailure> {
+            match name {
+                $($name => Ok(read_arguments::<$arguments>($name, args, environment)?.map(Subcommand::$variant)),)*
+                _ => Ok(None),
+            }
+        }
+    };
+}
+
+subcommands! {
+    "check" => Check(check::CheckRequest) from check::CheckArguments,
+    "preset" => Preset(preset::PresetCommand) from preset::PresetArguments,
+    "sweep" => Sweep(sweep::SweepCommand) from sweep::SweepArguments,
+    "repeat" => Repeat(sweep::SweepCommand) from repeat::RepeatArguments,
+    "compare" => Compare(compare::CompareCommand) from compare::CompareArguments,
+    "report" => Report(report::ReportCommand) from report::ReportArguments,
+    "monitor" => Monitor(monitor::WatchRequest) from monitor::MonitorArguments,
+    "devices" => Devices(devices::DevicesRequest) from devices::DevicesRequest,
+}
+
+/// The subcommand with exactly this name; a file of that name is written `./name`.
+pub fn find(name: &OsStr) -> Option<&'static str> {
+    NAMES.iter().copied().find(|known| name == *known)
+}
+
+/// Reads the arguments of a subcommand.
+pub(crate) fn parse(
+    name: &'static str,
+    args: &[OsString],
+    environment: &dyn Environment,
+) -> Result<Command, ParseFailure> {
+    let subcommand = read(name, args, environment)?;
+    Ok(subcommand.map_or_else(|| Command::Help(Some(name.to_owned())), Command::Subcommand))
+}
+
+/// What the arguments ask for; `None` = for help.
+fn read_arguments<A: Arguments>(
+    name: &str,
+    args: &[OsString],
+    environment: &dyn Environment,
+) -> Result<Option<A::Request>, ParseFailure> {
+    let refuse = |reason: String| refusal::failure(name, &reason);
+    let Some(command) = command(name) else { return Ok(None) };
+    let args = A::in_usual_form(&command, args).map_err(refuse)?;
+    let read = command.clone().try_get_matches_from(&args).and_then(|matches| {
+        let arguments = A::from_arg_matches(&matches)?;
+        Ok((matches, arguments))
+    });
+    match read {
+        Ok((matches, arguments)) => {
+            let typed = Typed { command: &command, matches: &matches };
+            arguments.request(&typed, environment).map(Some).map_err(refuse)
+        }
+        Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => Ok(None),
+        Err(error) => Err(refuse(refusal::reason(&error, &command, &args))),
+    }
+}
+
+/// The arguments of a subcommand as they are declared.
+pub(crate) fn command(name: &str) -> Option<clap::Command> {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help("print this help");
+    let as_file = format!("To measure a file named {name}, write ./{name}.");
+    let command = declared(name)?;
+    let notes = command.get_after_help().map_or_else(|| as_file.clone(), |notes| format!("{notes}\n\n{as_file}"));
+    let mut command = command
+        .bin_name(format!("diskspd {name}"))
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .arg(help)
+        .after_help(notes)
+        .help_template("Usage: {usage}\n\n{about}\n\n{all-args}{after-help}\n")
+        .term_width(LINE_WIDTH)
+        .mut_args(|argument| match argument.get_action() {
+            // A switch that is given again changes nothing.
+            ArgAction::SetTrue => {
+                let id = argument.get_id().clone();
+                argument.overrides_with(id)
+            }
+            // The argument after an option is its value, whatever it begins with.
+            action if action.takes_values() && !argument.is_positional() => argument.allow_hyphen_values(true),
+            _ => argument,
+        });
+    command.build();
+    Some(command)
+}
+
+/// One line for help.
+pub fn summary(name: &str) -> String {
+    let about = command(name).and_then(|command| command.get_about().map(ToString::to_string)).unwrap_or_default();
+    let mut characters = about.chars();
+    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+/// What its `--help` prints.
+pub fn help(name: &str) -> Option<String> {
+    let command = command(name)?;
+    // Help has one form, with all there is to say.
+    let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
+    Some(command.about(about).render_help().to_string())
+}
+
+/// Arguments as they were typed.
+struct Typed<'a> {
+    command: &'a clap::Command,
+    matches: &'a ArgMatches,
+}
+
+impl Typed<'_> {
+    /// The options that were given, each as one word, without those named and without the load. Read again they mean
+    /// the same.
+    fn options_except(&self, left_out: &[&str]) -> Vec<String> {
+        let mut options: Vec<(usize, String)> = Vec::new();
+        for argument in self.command.get_arguments() {
+            let (id, Some(long)) = (argument.get_id().as_str(), argument.get_long()) else { continue };
+            let is_given = self.matches.value_source(id) == Some(ValueSource::CommandLine);
+            if !is_given || left_out.contains(&id) {
+                continue;
+            }
+            let indices = self.matches.indices_of(id).into_iter().flatten();
+            if argument.get_action().takes_values() {
+                let values = self.matches.get_raw(id).into_iter().flatten();
+                options.extend(indices.zip(values).map(|(at, value)| (at, format!("--{long}={}", value.display()))));
+            } else {
+                options.extend(indices.map(|at| (at, format!("--{long}"))));
+            }
+        }
+        options.sort();
+        options.into_iter().map(|(_, option)| option).collect()
+    }
+
+    /// Where the values of an argument were, in the order of all arguments.
+    fn places(&self, id: &str) -> Vec<usize> {
+        let is_given = self.matches.value_source(id) == Some(ValueSource::CommandLine);
+        self.matches.indices_of(id).filter(|_| is_given).into_iter().flatten().collect()
+    }
+}
+
+/// Moves a load that need not follow `--` behind it, out of the subcommand's own options and its first `name_count`
+/// words. Which of the options are the subcommand's own, `is_own` tells by their names.
+fn with_load_last(
+    command: &clap::Command,
+    args: &[OsString],
+    name_count: usize,
+    is_own: impl Fn(&str) -> bool,
+) -> Vec<OsString> {
+    let (mut own, mut load) = (Vec::new(), Vec::new());
+    let mut names_left = name_count;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let text = arg.to_str().unwrap_or_default();
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let long = name.strip_prefix("--").filter(|name| is_own(name));
+        // Among the options of a load, -h is one of them.
+        let is_help = text == "-h" && load.is_empty();
+        let found = command.get_arguments().find(|known| long.is_some() && known.get_long() == long);
+        match found {
+            _ if text == "--" => load.extend(rest.by_ref().cloned()),
+            Some(option) => {
+                own.push(arg.clone());
+                if option.get_action().takes_values() && value.is_none() {
+                    // Without its value there is nothing to be read behind it.
+                    let Some(value) = rest.next() else { return own };
+                    own.push(value.clone());
+                }
+            }
+            None if is_help => own.push(arg.clone()),
+            None if names_left > 0 && load.is_empty() && !text.starts_with('-') => {
+                names_left -= 1;
+                own.push(arg.clone());
+            }
+            None => load.push(arg.clone()),
+        }
+    }
+    own.push(OsString::from("--"));
+    own.extend(load);
+    own
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Arguments of `diskspd preset`.
+
+use super::{Arguments, Typed, with_load_last};
+use crate::command::Environment;
+use crate::number;
+use crate::preset::PresetRequest;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::ffi::OsString;
+
+/// Run predefined loads: SQL Server, virtual machines, desktops
+///
+/// Named loads: the I/O patterns of SQL Server, virtual machines and desktop benchmarks.
+#[derive(clap::Args)]
+#[command(override_usage = "diskspd preset list
+       diskspd preset show PRESET [--xml|--toml] [--maxdop N]
+       diskspd preset run PRESET [--maxdop N] [options of a load] <target>...")]
+pub(super) struct PresetArguments {
+    /// list: list the presets, one per line. show: show a preset as command lines. run: run its loads one after another
+    /// on the targets; options given here override the preset, as in diskspd preset run sql-log -c8G -d30 test.dat.
+    /// Several loads end with a summary table; -Rtext prints every report too
+    #[arg(value_name = "ACTION", required = true, value_parser = action())]
+    action: Action,
+    /// a preset from the list, or the path of a TOML file (with a slash, or ending in .toml)
+    #[arg(value_name = "PRESET")]
+    name: Option<String>,
+    /// options and targets of the load, as for a run
+    #[arg(value_name = "LOAD", last = true)]
+    load: Vec<String>,
+    /// number of threads, for loads whose thread count follows the number of CPUs
+    #[arg(long, value_name = "N", value_parser = number::count::<{ u32::MAX }>)]
+    maxdop: Option<u32>,
+    /// with show: print a profile for -X
+    #[arg(long)]
+    xml: bool,
+    /// with show: print a preset file to edit
+    #[arg(long, conflicts_with = "xml")]
+    toml: bool,
+}
+
+/// What to do with presets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    List,
+    Show,
+    Run,
+}
+
+fn action() -> impl TypedValueParser<Value = Action> {
+    PossibleValuesParser::new(["list", "show", "run"]).map(|name| match name.as_str() {
+        "list" => Action::List,
+        "show" => Action::Show,
+        _ => Action::Run,
+    })
+}
+
+/// What follows `diskspd preset`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PresetCommand {
+    /// Names and titles.
+    List,
+    /// What a preset does.
+    Show(PresetRequest, Shown),
+    /// Run it.
+    Run(PresetRequest),
+}
+
+/// Forms of a preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Command lines where they can say it.
+    CommandLines,
+    /// A profile for `-X`.
+    Xml,
+    /// Its own file.
+    Toml,
+}
+
+impl Arguments for PresetArguments {
+    type Request = PresetCommand;
+
+    fn in_usual_form(command: &clap::Command, args: &[OsString]) -> Result<Vec<OsString>, String> {
+        let is_run = args.first().is_some_and(|action| action == "run");
+        // A load has --xml too.
+        Ok(with_load_last(command, args, 2, |option| !is_run || !["xml", "toml"].contains(&option)))
+    }
+
+    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<PresetCommand, String> {
+        let Self { action, name, load, maxdop, xml, toml } = self;
+        if action == Action::List {
+            return match name.or(load.into_iter().next()) {
+                None => Ok(PresetCommand::List),
+                Some(word) => Err(format!("unexpected '{word}': list takes no arguments")),
+            };
+        }
+        let name = name.ok_or_else(|| match load.first() {
+            Some(word) => format!("found '{word}' instead of a preset name"),
+            None => "the preset name is missing".to_owned(),
+        })?;
+        let request = PresetRequest { name, max_degree: maxdop, words: load };
+        match (action, request.words.first()) {
+            (Action::Run, None) => Err(format!("preset '{}': no target given", request.name)),
+            (Action::Run, Some(_)) => Ok(PresetCommand::Run(request)),
+            (_, Some(word)) => Err(format!("unexpected '{word}': show takes no workload options or targets")),
+            _ if toml => Ok(PresetCommand::Show(request, Shown::Toml)),
+            _ if xml => Ok(PresetCommand::Show(request, Shown::Xml)),
+            _ => Ok(PresetCommand::Show(request, Shown::CommandLines)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subcommand::Subcommand;
+    use crate::subcommand::tests::typed;
+
+    fn parsed(line: &str) -> Result<PresetCommand, String> {
+        match typed("preset", line)? {
+            Subcommand::Preset(command) => Ok(command),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn names_degrees_and_words_are_told_apart() {
+        let request = |max_degree, words: &[&str]| PresetRequest {
+            name: "oltp".into(),
+            max_degree,
+            words: words.iter().map(|&word| word.into()).collect(),
+        };
+        assert_eq!(parsed("list"), Ok(PresetCommand::List));
+        assert_eq!(parsed("--help"), Err("help".to_owned()));
+        assert_eq!(parsed("run --help"), Err("help".to_owned()));
+        assert_eq!(
+            parsed("run oltp --xml=r.xml a.dat"),
+            Ok(PresetCommand::Run(request(None, &["--xml=r.xml", "a.dat"])))
+        );
+        assert_eq!(parsed("run oltp -d3 a.dat"), Ok(PresetCommand::Run(request(None, &["-d3", "a.dat"]))));
+        assert_eq!(parsed("run --maxdop 4 oltp a"), Ok(PresetCommand::Run(request(Some(4), &["a"]))));
+        assert_eq!(parsed("run oltp --maxdop=4 a"), Ok(PresetCommand::Run(request(Some(4), &["a"]))));
+        assert_eq!(parsed("show oltp --xml"), Ok(PresetCommand::Show(request(None, &[]), Shown::Xml)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "ACTION is missing (expected: list, show, run)"),
+            ("fly", "ACTION 'fly': unknown value (expected: list, show, run)"),
+            ("list oltp", "takes no arguments"),
+            ("run", "the preset name is missing"),
+            ("run -d3 oltp a", "found '-d3' instead"),
+            ("run oltp", "preset 'oltp': no target given"),
+            ("run oltp --maxdop", "option '--maxdop': the value is missing"),
+            ("run oltp --maxdop 0 a", "--maxdop '0' is not a number from 1"),
+            ("show oltp a.dat", "unexpected 'a.dat'"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Arguments of `diskspd report`.
+
+use super::{Arguments, Typed};
+use crate::command::Environment;
+use crate::outputs::Form;
+use crate::{decimal, file_name};
+use std::path::{Path, PathBuf};
+
+/// Print the report of a saved result, or convert it to another format
+///
+/// Prints the report of a saved result. For a file written by --json, it is byte for byte the report that the run
+/// printed.
+#[derive(clap::Args)]
+#[command(override_usage = "diskspd report FILE... [--output OUT]
+       diskspd report FILE|DIR... --output PAGE.html
+       diskspd report FILE|DIR... --output CHART.svg|CHART.png [--chart NAME]
+       diskspd report RESULT.json --output PAGE.html --monitor RECORDING
+       diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]")]
+pub(super) struct ReportArguments {
+    /// a result: JSON from --json, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
+    /// = stdin. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
+    /// give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
+    /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv or .json for one FILE, or .prom for
+    /// Prometheus' textfile collector; .html is a page with charts in a single self-contained file; .svg and .png are a
+    /// single chart. A page or chart of several results compares each with the first. An existing file is replaced only if
+    /// it is empty or a document of the same kind
+    #[arg(short, long, value_name = "OUT", value_parser = file_name::path_alone())]
+    output: Option<PathBuf>,
+    /// replace any regular file
+    #[arg(long)]
+    replace_output: bool,
+    /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu or slowest of
+    /// a result; depth-throughput, depth-latency, grid-throughput, grid-latency, settings-throughput or settings-latency
+    /// of a sweep. Default: the first one available
+    #[arg(long, value_name = "NAME")]
+    chart: Option<String>,
+    /// a recording made by diskspd monitor --record during the run: its devices are shown under the run's charts, on the
+    /// same time axis
+    #[arg(long, value_name = "RECORDING", value_parser = file_name::path())]
+    monitor: Option<PathBuf>,
+    /// instead of the report, show results for part of the measurement (JSON of runs with -D or -L). TIME is the start of
+    /// the part, such as 30s, 1.5m or 250ms. The part is widened to whole -D intervals or, without -D, to twentieths of
+    /// the measurement
+    #[arg(long, value_name = "TIME", value_parser = decimal::time_ns)]
+    from: Option<u64>,
+    /// end of the part (default: end of the measurement)
+    #[arg(long, value_name = "TIME", value_parser = decimal::time_ns)]
+    to: Option<u64>,
+    /// latency percentile to show for the part, such as 99.9; may be given again (default: those of the report)
+    #[arg(long, value_name = "N", value_parser = decimal::rank_ppb)]
+    percentile: Vec<u64>,
+    /// instead of the report, show the slowest I/Os (JSON of runs with -D or -L)
+    #[arg(long)]
+    slowest: bool,
+}
+
+const MONITOR_NEEDS_A_PAGE: &str = "--monitor needs exactly one result and an --output that ends with .html";
+
+/// What follows `diskspd report`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportCommand {
+    /// Print results to stdout, in this order.
+    Print {
+        /// `-` = stdin.
+        files: Vec<PathBuf>,
+    },
+    /// Print what is asked for of results, in this order.
+    Look {
+        /// `-` = stdin.
+        files: Vec<PathBuf>,
+        /// Figures of a part of the measurement.
+        part: Option<PartAsked>,
+        /// The slowest I/Os.
+        slowest: bool,
+    },
+    /// Bring one result into another form.
+    Convert {
+        /// `-` = stdin.
+        file: PathBuf,
+        /// Where to.
+        output: OutputAsked,
+        /// Its form.
+        form: Form,
+    },
+    /// Write the figures of one result for Prometheus.
+    Metrics {
+        /// `-` = stdin.
+        file: PathBuf,
+        /// Where to.
+        output: OutputAsked,
+    },
+    /// Make a page or a chart.
+    Picture {
+        /// Files and directories; `-` = stdin.
+        sources: Vec<PathBuf>,
+        /// Where to.
+        output: OutputAsked,
+        /// Its form.
+        form: PictureForm,
+        /// `--monitor`: a recording of what devices did meanwhile.
+        monitor: Option<PathBuf>,
+    },
+}
+
+/// A file to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputAsked {
+    /// `--output`
+    pub path: PathBuf,
+    /// `--replace-output`
+    pub replace: bool,
+}
+
+/// What is to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PictureForm {
+    /// A page of HTML.
+    Page,
+    /// A chart as SVG.
+    Svg {
+        /// `--chart`; `None` = the first that there is.
+        chart: Option<String>,
+    },
+    /// A chart as PNG.
+    Png {
+        /// The same.
+        chart: Option<String>,
+    },
+}
+
+/// A part of the measurement, and the percentiles to report for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartAsked {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub from_ns: u64,
+    /// Where it ends; `None` = at the end of the measurement.
+    pub to_ns: Option<u64>,
+    /// Percentiles by their rank in parts per billion; none = those of the report.
+    pub percentiles_ppb: Vec<u64>,
+}
+
+impl Arguments for ReportArguments {
+    type Request = ReportCommand;
+
+    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<ReportCommand, String> {
+        let Self { files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest } = self;
+        if to.is_some_and(|to| to <= from.unwrap_or(0)) {
+            return Err("--to must be later than --from".to_owned());
+        }
+        let is_part = from.is_some() || to.is_some() || !percentile.is_empty();
+        let part = is_part.then(|| PartAsked { from_ns: from.unwrap_or(0), to_ns: to, percentiles_ppb: percentile });
+        match output {
+            None if chart.is_some() => Err("--chart needs an --output that ends with .svg or .png".to_owned()),
+            None if monitor.is_some() => Err(MONITOR_NEEDS_A_PAGE.to_owned()),
+            None if slowest || is_part => Ok(ReportCommand::Look { files, part, slowest }),
+            None => Ok(ReportCommand::Print { files }),
+            Some(_) if slowest || is_part => {
+                Err("--output cannot be combined with --from, --to, --percentile or --slowest".to_owned())
+            }
+            Some(path) => written(files, OutputAsked { path, replace }, chart, monitor),
+        }
+    }
+}
+
+/// What is made of whole results.
+fn written(
+    files: Vec<PathBuf>,
+    output: OutputAsked,
+    chart: Option<String>,
+    monitor: Option<PathBuf>,
+) -> Result<ReportCommand, String> {
+    let form = form_of(&output.path)?;
+    if monitor.is_some() && (!matches!(form, Output::Page) || files.len() > 1) {
+        return Err(MONITOR_NEEDS_A_PAGE.to_owned());
+    }
+    let picture = |files, output, form| ReportCommand::Picture { sources: files, output, form, monitor };
+    let form = match form {
+        Output::Document(form) if chart.is_none() => Some(form),
+        Output::Metrics if chart.is_none() => None,
+        Output::Svg => return Ok(picture(files, output, PictureForm::Svg { chart })),
+        Output::Png => return Ok(picture(files, output, PictureForm::Png { chart })),
+        Output::Page if chart.is_none() => return Ok(picture(files, output, PictureForm::Page)),
+        Output::Document(_) | Output::Metrics | Output::Page => {
+            return Err("--chart needs an --output that ends with .svg or .png".to_owned());
+        }
+    };
+    match <[PathBuf; 1]>::try_from(files) {
+        Ok([file]) => Ok(match form {
+            Some(form) => ReportCommand::Convert { file, output, form },
+            None => ReportCommand::Metrics { file, output },
+        }),
+        Err(files) => Err(format!("--output takes one result, not {}", files.len())),
+    }
+}
+
+/// The kind of output that a suffix selects.
+enum Output {
+    Document(Form),
+    Metrics,
+    Page,
+    Svg,
+    Png,
+}
+
+fn form_of(output: &Path) -> Result<Output, String> {
+    let suffix = output.extension().and_then(|suffix| suffix.to_str());
+    let is = |name: &str| suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(name));
+    match suffix.and_then(Form::from_suffix) {
+        Some(form) => Ok(Output::Document(form)),
+        None if is("prom") => Ok(Output::Metrics),
+        None if is("html") || is("htm") => Ok(Output::Page),
+        None if is("svg") => Ok(Output::Svg),
+        None if is("png") => Ok(Output::Png),
+        None => {
+            let suffixes = Form::ALL.map(|form| format!(".{}", form.suffix())).join(", ");
+            let shown = output.display();
+            Err(format!("unknown suffix of --output '{shown}' (expected: {suffixes}, .prom, .html, .svg, .png)"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subcommand::Subcommand;
+    use crate::subcommand::tests::typed;
+
+    fn asked(path: &str) -> OutputAsked {
+        OutputAsked { path: path.into(), replace: false }
+    }
+
+    fn parsed(line: &str) -> Result<ReportCommand, String> {
+        match typed("report", line)? {
+            Subcommand::Report(command) => Ok(command),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn files(names: &[&str]) -> ReportCommand {
+        ReportCommand::Print { files: names.iter().map(PathBuf::from).collect() }
+    }
+
+    #[test]
+    fn files_are_printed_and_one_is_converted() {
+        assert_eq!(parsed("a.json b.xml -"), Ok(files(&["a.json", "b.xml", "-"])));
+        assert_eq!(parsed("-- -a"), Ok(files(&["-a"])));
+        assert_eq!(parsed("a --help"), Err("help".to_owned()));
+        let convert =
+            |output: &str, form| Ok(ReportCommand::Convert { file: "a.json".into(), output: asked(output), form });
+        assert_eq!(parsed("a.json --output b.TXT"), convert("b.TXT", Form::Text));
+        assert_eq!(parsed("--output=b.xml a.json"), convert("b.xml", Form::Xml));
+        assert_eq!(parsed("-o c/d.csv a.json"), convert("c/d.csv", Form::Csv));
+        assert_eq!(parsed("-ob.x.json a.json"), convert("b.x.json", Form::Json));
+        let metrics = ReportCommand::Metrics { file: "a.json".into(), output: asked("b.prom") };
+        assert_eq!(parsed("a.json -o b.prom"), Ok(metrics));
+    }
+
+    #[test]
+    fn pages_and_charts_are_made_of_any_number_of_results() {
+        let picture = |sources: &[&str], output: &str, form| {
+            let sources = sources.iter().map(PathBuf::from).collect();
+            Ok(ReportCommand::Picture { sources, output: asked(output), form, monitor: None })
+        };
+        assert_eq!(parsed("a.json -o b.html"), picture(&["a.json"], "b.html", PictureForm::Page));
+        assert_eq!(parsed("-o b.HTM a dir"), picture(&["a", "dir"], "b.HTM", PictureForm::Page));
+        assert_eq!(parsed("a -o b.svg"), picture(&["a"], "b.svg", PictureForm::Svg { chart: None }));
+        let with_devices = parsed("a.json -o b.html --monitor m.jsonl");
+        let is_it = matches!(&with_devices, Ok(ReportCommand::Picture { monitor: Some(path), .. }) if path == Path::new("m.jsonl"));
+        assert!(is_it, "{with_devices:?}");
+        let chart = Some("heat".to_owned());
+        assert_eq!(parsed("a -o b.png --chart heat"), picture(&["a"], "b.png", PictureForm::Png { chart }));
+    }
+
+    #[test]
+    fn parts_and_the_slowest_are_asked_for() {
+        let look = |part, slowest| Ok(ReportCommand::Look { files: vec!["a.json".into()], part, slowest });
+        let s = 1_000_000_000;
+        assert_eq!(
+            parsed("a.json --from 30s --to 60s --percentile 99.9 --percentile=50"),
+            look(
+                Some(PartAsked {
+                    from_ns: 30 * s,
+                    to_ns: Some(60 * s),
+                    percentiles_ppb: vec![999_000_000, 500_000_000]
+                }),
+                false
+            )
+        );
+        assert_eq!(parsed("--from 0 a.json"), look(Some(PartAsked::default()), false));
+        assert_eq!(parsed("a.json --slowest"), look(None, true));
+        let to = Some(PartAsked { to_ns: Some(s / 4), ..PartAsked::default() });
+        assert_eq!(parsed("a.json --slowest --to=250ms"), look(to, true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "FILE is missing"),
+            ("--output a.txt", "FILE is missing"),
+            ("a --output", "option '--output': the value is missing"),
+            ("a --output b", "'b' (expected: .txt, .xml, .json, .csv, .prom, .html, .svg, .png)"),
+            ("a --chart heat", "--chart needs an --output that ends with .svg or .png"),
+            ("a --chart heat -o b.html", "--chart needs an --output that ends with .svg or .png"),
+            ("a --chart heat -o b.txt", "--chart needs an --output that ends with .svg or .png"),
+            ("a --chart heat --chart cpu -o b.svg", "--chart was already given"),
+            ("a --output json", "'json' (expected: .txt"),
+            ("a b --output c.txt", "takes one result, not 2"),
+            ("a b --output c.prom", "takes one result, not 2"),
+            ("a --output c.txt -o d.txt", "--output was already given"),
+            ("a --outptu c.txt", "invalid option '--outptu' (did you mean --output?)"),
+            ("a --from", "option '--from': the value is missing"),
+            ("a --from 1x", "--from '1x' is not a time"),
+            ("a --from 1 --from 2", "--from was already given"),
+            ("a --from 2 --to 2s", "--to must be later than --from"),
+            ("a --percentile 100.1", "--percentile '100.1' is not a percentile"),
+            ("a --slowest --output b.txt", "--output cannot be combined with --from"),
+            ("a --from 1 --output b.txt", "--output cannot be combined with --from"),
+            ("a --monitor m", "--monitor needs exactly one result and an --output that ends with .html"),
+            ("a --monitor m -o b.svg", "--monitor needs exactly one result and an --output"),
+            ("a b --monitor m -o b.html", "--monitor needs exactly one result and an --output"),
+            ("a -x", "invalid option '-x'"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+            assert!(failure.ends_with("; see diskspd report --help"), "{line}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Arguments of `diskspd sweep`, and what `diskspd repeat` shares with them.
+
+use super::{Arguments, Typed};
+use crate::command::Environment;
+use crate::sweep::{Axis, PlannedPoint, Variation, points};
+use crate::{decimal, file_name, number};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use model::limit::{Limit, LimitFigure};
+use model::limits::RUNS_MAX;
+use model::sweep::{Extent, Order};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Run a load once per value of an option; recommend a queue depth
+///
+/// Runs a load once for each value of an option, prints a line per run, then a table, and recommends a queue depth: the
+/// efficient one (the most throughput per latency) and the one that saturates the target.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "diskspd sweep --vary OPTION=VALUES [...] -- <options and targets of the load>
+       diskspd sweep --resume DIR",
+    after_help = "Exit status: 0, also after Ctrl+C once a point was measured (130 before); 1 if a point failed."
+)]
+pub(super) struct SweepArguments {
+    /// any option, without its dashes: o=1..16, o=1..256*2, t=1,2,4, b=4K,8K,64K, w=0..100/10, rate=1000,2000. o=1.. is
+    /// open: it continues until throughput no longer grows. Several options make a grid
+    #[arg(long, value_name = "OPTION=VALUES", help_heading = VARIED, value_parser = Axis::parse)]
+    vary: Vec<Axis>,
+    /// all combinations of -t and -o that keep targets x threads x outstanding at N
+    #[arg(long, value_name = "N", help_heading = VARIED, value_parser = number::count::<{ u32::MAX }>)]
+    total_depth: Option<u32>,
+    /// split the one target into N files, with the same total size and queue depth; several numbers are separated by
+    /// commas
+    #[arg(long, value_name = "N", help_heading = VARIED, value_delimiter = ',', value_parser = number::count::<1024>)]
+    files: Vec<u32>,
+    /// FIGURE=VALUE: instead of a range, search for the highest --rate at which the response time (mean, p50, p99, p99.9)
+    /// or the CPU usage stays within VALUE, as in p99=1ms or cpu=25%; may be given again
+    #[arg(long, value_name = "LIMIT", help_heading = VARIED, value_parser = limit)]
+    #[arg(conflicts_with_all = ["vary", "total_depth", "files", "runs", "order"])]
+    limit: Vec<Limit>,
+    /// order of the points; abba alternates forward and backward and needs --runs 2 or more
+    #[arg(long, value_name = "ORDER", help_heading = RUN, value_parser = order())]
+    order: Option<Order>,
+    /// runs per point; the median run gives the point's results
+    #[arg(long, value_name = "N", help_heading = RUN, value_parser = number::count::<RUNS_MAX>)]
+    runs: Option<u32>,
+    /// shell command to run before each run, for example to drop a server's caches
+    #[arg(long, value_name = "COMMAND", help_heading = RUN)]
+    before_point: Option<String>,
+    /// measure every point for this short time first
+    #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::whole_seconds)]
+    probe: Option<u32>,
+    /// then measure the recommended depths and the fastest point again for this long
+    #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::whole_seconds)]
+    confirm: Option<u32>,
+    /// devices below the targets: shows depth and IOPS per device
+    #[arg(long, value_name = "N", help_heading = RESULTS, value_parser = number::count::<100_000>)]
+    ssds: Option<u32>,
+    /// copies of each written block; needs --ssds
+    #[arg(long, value_name = "M", help_heading = RESULTS, value_parser = number::count::<100>)]
+    copies: Option<u32>,
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+const VARIED: &str = "What to vary";
+pub(super) const RUN: &str = "How to run";
+const RESULTS: &str = "Results";
+
+// Not a doc comment, which would be the text of the subcommand.
+// Arguments of every series of runs.
+#[derive(clap::Args)]
+pub(super) struct SeriesArguments {
+    /// pause between runs: 5s, 500ms, 1m
+    #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::duration)]
+    pub(super) rest: Option<Duration>,
+    /// directory for the state (sweep.json or repeat.json), table.csv and every result; must be new or empty (default:
+    /// the name of the subcommand with date and time, as in sweep-20260131-093000)
+    #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
+    dir: Option<PathBuf>,
+    /// also use a directory that is not empty; its state and table.csv are replaced
+    #[arg(long, help_heading = RESULTS)]
+    replace_output: bool,
+    /// continue stopped runs; their other options are read from the directory
+    #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
+    resume: Option<PathBuf>,
+    /// with --resume: run the shell command that DIR holds before each run. Without it, the command is shown and nothing
+    /// is run
+    #[arg(long, help_heading = RESULTS)]
+    run_commands: bool,
+    /// options and targets of the load, as for a run
+    #[arg(value_name = "LOAD", last = true)]
+    pub(super) load: Vec<String>,
+}
+
+/// Options that say where results go, and are no part of what is asked for.
+const PLACES: [&str; 4] = ["dir", "replace_output", "resume", "run_commands"];
+
+/// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SweepCommand {
+    /// A new sweep.
+    Run {
+        /// What to run.
+        request: Box<SweepRequest>,
+        /// Directory of its results, if given.
+        folder: Option<PathBuf>,
+        /// `--replace-output`
+        replace_output: bool,
+    },
+    /// Go on with the sweep in this directory.
+    Resume {
+        /// The directory.
+        folder: PathBuf,
+        /// `--run-commands`: run the command that it keeps before each run.
+        run_commands: bool,
+        /// `--replace-output`
+        replace_output: bool,
+    },
+}
+
+/// A sweep to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepRequest {
+    /// The words that it was read from, without `--dir`; who goes on with it reads them again.
+    pub words: Vec<String>,
+    /// All points, in the order given.
+    pub points: Vec<PlannedPoint>,
+    pub options: SweepOptions,
+}
+
+/// How a sweep is run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepOptions {
+    /// How far it goes.
+    pub extent: Extent,
+    /// `--limit`; the points are rising rates.
+    pub limits: Vec<Limit>,
+    /// `--order`
+    pub order: Order,
+    /// `--runs`, at least 1.
+    pub runs: u32,
+    /// `--rest`
+    pub rest: Duration,
+    /// `--before-point`
+    pub before_point: Option<String>,
+    /// `--probe` in seconds.
+    pub probe_s: Option<u32>,
+    /// `--confirm` in seconds.
+    pub confirm_s: Option<u32>,
+    /// `--precondition`
+    pub precondition: bool,
+    /// `--purged`
+    pub is_purged: bool,
+    /// `--endurance` in bytes.
+    pub endurance_bytes: Option<u64>,
+    /// `--ssds`
+    pub ssds: Option<u32>,
+    /// `--copies`
+    pub copies: Option<u32>,
+}
+
+impl SeriesArguments {
+    /// What is to be resumed, if anything.
+    pub(super) fn resumed(&self, typed: &Typed<'_>) -> Result<Option<SweepCommand>, String> {
+        let Some(folder) = self.resume.clone() else {
+            return if self.run_commands {
+                Err("omit --run-commands: it is only for --resume; without --resume, the commands always run"
+                    .to_owned())
+            } else {
+                Ok(None)
+            };
+        };
+        if !typed.options_except(&PLACES).is_empty() || self.dir.is_some() || !self.load.is_empty() {
+            return Err(
+                "--resume allows only --run-commands and --replace-output; the other options are read from the \
+                        directory"
+                    .to_owned(),
+            );
+        }
+        let Self { run_commands, replace_output, .. } = *self;
+        Ok(Some(SweepCommand::Resume { folder, run_commands, replace_output }))
+    }
+
+    /// Runs of these points. Read again, its words ask for the same.
+    pub(super) fn command(self, points: Vec<PlannedPoint>, options: SweepOptions, typed: &Typed<'_>) -> SweepCommand {
+        let mut words = typed.options_except(&PLACES);
+        words.push("--".to_owned());
+        words.extend(self.load);
+        let request = Box::new(SweepRequest { words, points, options });
+        SweepCommand::Run { request, folder: self.dir, replace_output: self.replace_output }
+    }
+}
+
+impl Arguments for SweepArguments {
+    type Request = SweepCommand;
+
+    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
+        if let Some(command) = self.series.resumed(typed)? {
+            return Ok(command);
+        }
+        let mut options = SweepOptions {
+            limits: self.limit,
+            order: self.order.unwrap_or_default(),
+            runs: self.runs.unwrap_or(1),
+            rest: self.series.rest.unwrap_or_default(),
+            before_point: self.before_point,
+            probe_s: self.probe,
+            confirm_s: self.confirm,
+            ssds: self.ssds,
+            copies: self.copies,
+            ..SweepOptions::default()
+        };
+        let mut variation = Variation { axes: self.vary, total_depth: self.total_depth, files: self.files };
+        if !options.limits.is_empty() {
+            variation.axes.push(Axis::rates());
+        }
+        options.extent = extent(&variation, &options)?;
+        let points = points(&self.series.load, &variation, environment)?;
+        Ok(self.series.command(points, options, typed))
+    }
+}
+
+/// How far a sweep goes, if what varies and the options fit together.
+fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, String> {
+    let varied =
+        variation.axes.len() + usize::from(variation.total_depth.is_some()) + usize::from(!variation.files.is_empty());
+    if varied == 0 {
+        return Err("nothing to vary: give --vary, --total-depth, --files or --limit".to_owned());
+    }
+    let is_open = variation.axes.iter().any(|axis| axis.is_open);
+    if is_open && varied > 1 {
+        return Err("an open-ended range must be the only variation".to_owned());
+    }
+    for (index, axis) in variation.axes.iter().enumerate() {
+        let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
+        if is_divided || variation.axes[..index].iter().any(|other| other.name == axis.name) {
+            return Err(format!("-{} is varied twice", axis.name));
+        }
+    }
+    if options.order == Order::Abba && options.runs < 2 {
+        return Err("--order abba needs --runs 2 or more".to_owned());
+    }
+    if is_open && options.order != Order::Given {
+        return Err("an open-ended range needs --order given".to_owned());
+    }
+    if options.confirm_s.is_some() && options.probe_s.is_none() {
+        return Err("--confirm can only be used with --probe; without --probe, set the run length with -d".to_owned());
+    }
+    if options.copies.is_some() && options.ssds.is_none() {
+        return Err("--copies needs --ssds".to_owned());
+    }
+    Ok(if is_open { Extent::UntilFlat } else { Extent::Whole })
+}
+
+fn order() -> impl TypedValueParser<Value = Order> {
+    PossibleValuesParser::new(["given", "random", "abba"]).map(|name| match name.as_str() {
+        "random" => Order::Random,
+        "abba" => Order::Abba,
+        _ => Order::Given,
+    })
+}
+
+/// `p99=1ms`, `cpu=25%`
+fn limit(value: &str) -> Result<Limit, String> {
+    let wrong = || {
+        format!(
+            "'{value}': invalid limit (expected: mean, p50, p99, p99.9 or cpu with a bound, as in p99=1ms or \
+                    cpu=25%)"
+        )
+    };
+    let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
+    let figure = LimitFigure::from_name(name).ok_or_else(wrong)?;
+    let at_most = match figure {
+        LimitFigure::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
+        _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
+        _ => decimal::time_ns(bound)? as f64,
+    };
+    if at_most > 0.0 && at_most.is_finite() { Ok(Limit { figure, at_most }) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subcommand::Subcommand;
+    use crate::subcommand::tests::typed;
+
+    fn parsed(line: &str) -> Result<SweepCommand, String> {
+        match typed("sweep", line)? {
+            Subcommand::Sweep(request) => Ok(request),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn request(line: &str) -> SweepRequest {
+        match parsed(line) {
+            Ok(SweepCommand::Run { request, .. }) => *request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_are_told_from_the_load() {
+        let line = "--vary o=1..4 --runs 3 --rest=5s --order abba --probe 20s --confirm 5m --ssds 8 --copies 2 \
+                    --dir here -- -c1M -r -L a.dat";
+        let options = SweepOptions {
+            limits: Vec::new(),
+            precondition: false,
+            is_purged: false,
+            endurance_bytes: None,
+            extent: Extent::Whole,
+            order: Order::Abba,
+            runs: 3,
+            rest: Duration::from_secs(5),
+            before_point: None,
+            probe_s: Some(20),
+            confirm_s: Some(300),
+            ssds: Some(8),
+            copies: Some(2),
+        };
+        let Ok(SweepCommand::Run { request, folder, .. }) = parsed(line) else { panic!() };
+        assert_eq!((request.options.clone(), folder), (options, Some("here".into())));
+        assert_eq!(request.points.len(), 4);
+        let words = request.words.join(" ");
+        let again = SweepCommand::Run { request, folder: None, replace_output: false };
+        assert_eq!(parsed(&words), Ok(again), "its words say all of it");
+    }
+
+    #[test]
+    fn an_open_range_is_known() {
+        assert_eq!(request("--vary o=1.. -- a.dat").options.extent, Extent::UntilFlat);
+        let resume = |run_commands, replace_output| {
+            Ok(SweepCommand::Resume { folder: "dir".into(), run_commands, replace_output })
+        };
+        assert_eq!(parsed("--resume dir"), resume(false, false));
+        assert_eq!(parsed("--run-commands --resume dir --replace-output"), resume(true, true));
+        assert_eq!(parsed("--vary o=1 --help"), Err("help".to_owned()));
+    }
+
+    #[test]
+    fn limits_make_a_search_over_rates() {
+        let request = request("--limit p99=1ms --limit cpu=25% --probe 5s -- -o8 a.dat");
+        let limits = [(LimitFigure::P99, 1e6), (LimitFigure::Cpu, 25.0)];
+        assert_eq!(request.options.limits, limits.map(|(figure, at_most)| Limit { figure, at_most }));
+        let rates: Vec<u32> =
+            request.points.iter().map(|point| point.request.profile.time_spans[0].rate_iops.unwrap()).collect();
+        assert!(rates[0] == 1 && rates.is_sorted() && rates.len() > 500 && *rates.last().unwrap() > 90_000_000);
+        assert!(rates.windows(2).all(|pair| pair[1] - pair[0] <= 1 + pair[0] / 49), "steps of 2 %");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("-- a.dat", "nothing to vary"),
+            ("--limit p99=1 -- a", "as in p99=1ms"),
+            ("--limit iops=1 -- a", "as in p99=1ms"),
+            ("--limit cpu=0% -- a", "as in p99=1ms"),
+            ("--limit p99=1ms --vary o=1..2 -- a", "cannot be combined with"),
+            ("--vary o=1..4", "the workload is missing; put its options and targets after --"),
+            ("--vary o=1..4 a.dat", "'a.dat': put the workload's options and targets after --"),
+            ("--vary o=1..4 -r -- a", "invalid option '-r'; put the workload's options after --"),
+            ("--runs 2 --runs 3 --vary o=1 -- a", "--runs was already given"),
+            ("--vary o=1..4 --run 3 -- a", "invalid option '--run' (did you mean --runs?)"),
+            ("--vary o=1..4 --runs 0 -- a", "--runs '0' is not a number from 1 to 1000"),
+            ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
+            ("--vary o=1..4 --order aba -- a", "given, random, abba"),
+            ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
+            ("--vary o=1.. --vary t=1,2 -- a", "must be the only variation"),
+            ("--vary o=1.. --order random -- a", "needs --order given"),
+            ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
+            ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
+            ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),
+            ("--vary o=1 --copies 2 -- a", "--copies needs --ssds"),
+            ("--outptu o=1 -- a", "invalid option '--outptu'; put the workload's options after --"),
+            ("--resume x --vary o=1 -- a", "--resume allows only --run-commands"),
+            ("--run-commands --vary o=1 -- a", "omit --run-commands"),
+            ("--dir= --vary o=1 -- a", "--dir '': a file name is missing"),
+            ("--dir -x --vary o=1 -- a", "write './-x'"),
+        ] {
+            let failure = parsed(line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+            assert!(failure.ends_with("; see diskspd sweep --help"), "{line}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The points of a sweep: a command line and what varies in it become a list of labelled profiles.
+
+mod axis;
+mod points;
+
+pub(crate) use axis::Axis;
+pub use points::PlannedPoint;
+pub(crate) use points::{Variation, points};

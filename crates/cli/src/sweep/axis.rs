@@ -1,0 +1,208 @@
+//! One `--vary`: an option and the values that it takes.
+
+use crate::options;
+use crate::size::split_unit;
+use model::limits::SWEEP_POINTS_MAX;
+
+/// An option and its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    /// The option without its dashes: `o`, `rate`.
+    pub name: String,
+    /// Its values as typed; for an open range as many as a sweep may have.
+    pub values: Vec<String>,
+    /// True if the range has no end: values are tried until throughput no longer grows.
+    pub is_open: bool,
+}
+
+impl Axis {
+    /// Reads `o=1..24`, `b=4K,8K,64K`, `w=0..100/10`, `o=1..256*2`, `o=1..`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let Some((name, list)) = text.split_once('=') else {
+            return Err(format!("'{text}' is not an option with values, as in o=1..16 or b=4K,64K"));
+        };
+        let name = name.trim_start_matches('-').to_owned();
+        let mut axis = Self { name, values: Vec::new(), is_open: false };
+        for part in list.split(',') {
+            axis.add(part).map_err(|reason| format!("'{text}': {reason}"))?;
+        }
+        let first = axis.setting(0).typed();
+        if !is_option(&first) {
+            return Err(format!("'{text}': unknown option {}", first.split('=').next().unwrap_or(&first)));
+        }
+        for (index, value) in axis.values.iter().enumerate() {
+            if axis.values[..index].contains(value) {
+                return Err(format!("'{text}': {value} is given twice"));
+            }
+        }
+        Ok(axis)
+    }
+
+    /// Rates from 1 to 100 million I/Os per second, each 2 % above the one before.
+    pub(crate) fn rates() -> Self {
+        const HIGHEST: f64 = 1e8;
+        let mut values: Vec<u32> = Vec::new();
+        let mut rate = 1.0_f64;
+        while rate <= HIGHEST {
+            if values.last().is_none_or(|&last| last < rate as u32) {
+                values.push(rate as u32);
+            }
+            rate *= 1.02;
+        }
+        Self { name: "rate".to_owned(), values: values.iter().map(u32::to_string).collect(), is_open: false }
+    }
+
+    /// The option with one of the values.
+    pub(crate) fn setting(&self, index: usize) -> model::sweep::Setting {
+        model::sweep::Setting { name: self.name.clone(), value: self.values[index].clone() }
+    }
+
+    fn add(&mut self, part: &str) -> Result<(), String> {
+        if self.is_open {
+            return Err("nothing can follow an open-ended range".to_owned());
+        }
+        let Some((first, rest)) = part.split_once("..") else {
+            self.values.push(part.to_owned());
+            return Ok(());
+        };
+        let (last, step) = match rest.find(['/', '*']) {
+            Some(at) => (&rest[..at], Step::parse(&rest[at..])?),
+            None => (rest, Step::Add(1)),
+        };
+        self.is_open = last.is_empty();
+        if self.is_open && !self.values.is_empty() {
+            return Err("an open-ended range cannot be combined with other values".to_owned());
+        }
+        self.extend(first, last, step)
+    }
+
+    fn extend(&mut self, first: &str, last: &str, step: Step) -> Result<(), String> {
+        let (mut value, unit) = number(first)?;
+        let end = if last.is_empty() { None } else { Some(number(last)?) };
+        // 1..4K counts in bytes; 4K..64K in KiB, and so is the step.
+        let (scale, end) = match end {
+            Some((end, end_unit)) if end_unit == unit => (unit, Some(end)),
+            Some((end, end_unit)) => {
+                value = in_bytes(value, unit)?;
+                (None, Some(in_bytes(end, end_unit)?))
+            }
+            None => (unit, None),
+        };
+        if end.is_some_and(|end| end < value) {
+            return Err(format!("the range {first}..{last} ends below its start"));
+        }
+        if value == 0 && matches!(step, Step::Multiply(_)) {
+            return Err("a range with * cannot start at 0".to_owned());
+        }
+        while end.is_none_or(|end| value <= end) {
+            if self.values.len() == SWEEP_POINTS_MAX {
+                return if end.is_none() { Ok(()) } else { Err(format!("more than {SWEEP_POINTS_MAX} values")) };
+            }
+            self.values.push(format!("{value}{}", scale.map(String::from).unwrap_or_default()));
+            let next = match step {
+                Step::Add(step) => value.checked_add(step),
+                Step::Multiply(factor) => value.checked_mul(factor),
+            };
+            // What does not fit is above any end.
+            let Some(next) = next else { break };
+            value = next;
+        }
+        Ok(())
+    }
+}
+
+/// From one value of a range to the next.
+#[derive(Clone, Copy)]
+enum Step {
+    Add(u64),
+    Multiply(u64),
+}
+
+impl Step {
+    fn parse(text: &str) -> Result<Self, String> {
+        let number = text[1..].parse::<u64>().ok();
+        match (text.as_bytes()[0], number) {
+            (b'/', Some(step)) if step > 0 => Ok(Self::Add(step)),
+            (b'*', Some(factor)) if factor > 1 => Ok(Self::Multiply(factor)),
+            (b'/', _) => Err(format!("'{text}' is not a step (for example /10, every tenth value)")),
+            _ => Err(format!("'{text}' is not a factor (for example *2, which doubles each value)")),
+        }
+    }
+}
+
+/// A number and the letter of its unit.
+fn number(text: &str) -> Result<(u64, Option<char>), String> {
+    split_unit(text).ok_or_else(|| format!("'{text}' is not a number (optional suffix: K, M, G or T)"))
+}
+
+fn in_bytes(value: u64, unit: Option<char>) -> Result<u64, String> {
+    let text = format!("{value}{}", unit.map(String::from).unwrap_or_default());
+    crate::size::parse(&text, 1).map_err(|fault| fault.to_string())
+}
+
+fn is_option(typed: &str) -> bool {
+    if typed.starts_with("--") {
+        options::find_long(typed.split('=').next().unwrap_or_default()).is_some()
+    } else {
+        options::find_short(typed).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> String {
+        let axis = Axis::parse(text).unwrap_or_else(|reason| panic!("{text}: {reason}"));
+        assert!(!axis.is_open);
+        axis.values.join(" ")
+    }
+
+    #[test]
+    fn lists_and_ranges_become_values() {
+        assert_eq!(values("o=1..4"), "1 2 3 4");
+        assert_eq!(values("-o=8"), "8");
+        assert_eq!(values("t=1,2,4"), "1 2 4");
+        assert_eq!(values("b=4K,8K,1M"), "4K 8K 1M");
+        assert_eq!(values("w=0..100/25"), "0 25 50 75 100");
+        assert_eq!(values("w=0..90/25"), "0 25 50 75");
+        assert_eq!(values("o=1..100*4"), "1 4 16 64");
+        assert_eq!(values("b=4K..64K*2"), "4K 8K 16K 32K 64K");
+        assert_eq!(values("b=512..2K*2"), "512 1024 2048");
+        assert_eq!(values("o=1..3,8,16"), "1 2 3 8 16");
+        assert_eq!(values("rate=1000,2000"), "1000 2000");
+        assert_eq!(values("--engine=io_uring,aio"), "io_uring aio");
+        assert_eq!(values("S=u,h"), "u h");
+    }
+
+    #[test]
+    fn an_open_range_has_as_many_values_as_a_sweep_may_have() {
+        for (text, start) in [("o=1..", ["1", "2", "3"]), ("o=1..*2", ["1", "2", "4"]), ("o=4../4", ["4", "8", "12"])] {
+            let axis = Axis::parse(text).unwrap();
+            assert!(axis.is_open && axis.values.len() <= SWEEP_POINTS_MAX, "{text}");
+            assert_eq!(axis.values[..3], start, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, expected) in [
+            ("o", "not an option with values"),
+            ("o=8..1", "ends below its start"),
+            ("o=x..9", "'x' is not a number"),
+            ("o=0..8*2", "cannot start at 0"),
+            ("o=1..8*1", "not a factor"),
+            ("o=1..8/0", "not a step"),
+            ("o=1..9,3", "3 is given twice"),
+            ("o=1..,3", "nothing can follow"),
+            ("o=3,1..", "cannot be combined with other values"),
+            ("o=1..99999", "more than"),
+            ("nothing=1", "unknown option --nothing"),
+            ("=1", "unknown option"),
+            ("k=1", "unknown option -k1"),
+        ] {
+            let reason = Axis::parse(text).expect_err(text);
+            assert!(reason.contains(expected), "{text}: {reason}");
+        }
+    }
+}

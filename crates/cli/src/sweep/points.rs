@@ -1,0 +1,256 @@
+//! The points of a sweep: every combination of values, as a command line of its own.
+
+use super::axis::Axis;
+use crate::command::{Environment, RunRequest};
+use crate::words::{run_of, with_all};
+use model::limits::SWEEP_POINTS_MAX;
+use model::profile::ResultFormat;
+use model::sweep::{Point, Setting};
+use std::path::Path;
+
+/// A point and its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedPoint {
+    /// What varies.
+    pub point: Point,
+    /// The words of its command line, without the program's name.
+    pub words: Vec<String>,
+    /// The same, read.
+    pub request: RunRequest,
+}
+
+/// What varies in a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Variation {
+    pub(crate) axes: Vec<Axis>,
+    /// `--total-depth`: -t and -o over the whole-number divisors.
+    pub(crate) total_depth: Option<u32>,
+    /// `--files`: the volume split over so many files.
+    pub(crate) files: Vec<u32>,
+}
+
+/// The pseudo-option of `--files`.
+const FILES: &str = "files";
+
+/// All points of a grid, the last axis changing fastest.
+///
+/// # Errors
+///
+/// What is wrong with the base, or with the first point that cannot be.
+pub(crate) fn points(
+    base: &[String],
+    variation: &Variation,
+    environment: &dyn Environment,
+) -> Result<Vec<PlannedPoint>, String> {
+    let base = Base::read(base, environment)?;
+    let columns = columns(&base, variation)?;
+    let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
+    if count.is_none_or(|count| count > SWEEP_POINTS_MAX) {
+        return Err(format!("more than {SWEEP_POINTS_MAX} points"));
+    }
+    let mut grid: Vec<Vec<Setting>> = vec![Vec::new()];
+    for column in &columns {
+        let with = |settings: &Vec<Setting>| {
+            let settings = settings.clone();
+            column.iter().map(move |more| settings.iter().chain(more).cloned().collect()).collect::<Vec<_>>()
+        };
+        grid = grid.iter().flat_map(with).collect();
+    }
+    grid.into_iter().map(|settings| base.point(settings, environment)).collect()
+}
+
+/// For each thing that varies, the settings that it goes through.
+fn columns(base: &Base, variation: &Variation) -> Result<Vec<Vec<Vec<Setting>>>, String> {
+    let mut columns: Vec<Vec<Vec<Setting>>> = Vec::new();
+    if !variation.files.is_empty() {
+        let setting = |files: &u32| vec![Setting { name: FILES.to_owned(), value: files.to_string() }];
+        columns.push(variation.files.iter().map(setting).collect());
+    }
+    if let Some(total) = variation.total_depth {
+        columns.push(base.divisions(total)?);
+    }
+    for axis in &variation.axes {
+        columns.push((0..axis.values.len()).map(|index| vec![axis.setting(index)]).collect());
+    }
+    Ok(columns)
+}
+
+/// The command line that is varied.
+struct Base {
+    options: Vec<String>,
+    targets: Vec<String>,
+    request: RunRequest,
+}
+
+impl Base {
+    fn read(words: &[String], environment: &dyn Environment) -> Result<Self, String> {
+        let request = run_of(words, environment)?;
+        if request.options.plan_only {
+            return Err("--plan is for a single run; leave it out".to_owned());
+        }
+        if let Some(option) = request.options.outputs.options().next() {
+            return Err(format!("omit {option}: every result is written to the directory"));
+        }
+        if let Some(option) = request.options.live.asked().next() {
+            return Err(format!("{option} is for a single run; leave it out"));
+        }
+        if request.profile.result_format == ResultFormat::Xml {
+            return Err("omit -Rxml: every result is written to the directory as JSON".to_owned());
+        }
+        let targets = request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
+        // Options come before targets.
+        let (options, targets) = words.split_at(words.len() - targets);
+        Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
+    }
+
+    /// Threads and outstanding I/Os per target and thread whose product over all targets is `total`.
+    fn divisions(&self, total: u32) -> Result<Vec<Vec<Setting>>, String> {
+        if self.request.profile.time_spans.iter().any(|span| span.thread_count > 0) {
+            return Err("--total-depth varies -t and -o and cannot be combined with -F".to_owned());
+        }
+        let targets = self.targets.len() as u32;
+        if total == 0 || !total.is_multiple_of(targets) {
+            return Err(format!("--total-depth {total} cannot be divided evenly among {targets} targets"));
+        }
+        let each = total / targets;
+        let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
+        let threads = (1..=each).filter(|threads| each.is_multiple_of(*threads));
+        Ok(threads.map(|threads| vec![setting("t", threads), setting("o", each / threads)]).collect())
+    }
+
+    fn point(&self, settings: Vec<Setting>, environment: &dyn Environment) -> Result<PlannedPoint, String> {
+        let mut options = self.options.clone();
+        let mut targets = self.targets.clone();
+        for setting in settings.iter().filter(|setting| setting.name != FILES) {
+            options = with_all(&options, &[setting.typed()]);
+        }
+        let shown = settings.iter().map(Setting::typed).collect::<Vec<_>>().join(" ");
+        if let Some(files) = settings.iter().find(|setting| setting.name == FILES) {
+            let request = run_of(&[&options[..], &targets[..]].concat(), environment);
+            let split = request.and_then(|request| split(&options, &request, &files.value));
+            (options, targets) = split.map_err(|reason| format!("{shown}: {reason}"))?;
+        }
+        let words = [options, targets].concat();
+        let request = run_of(&words, environment).map_err(|reason| format!("{shown}: {reason}"))?;
+        Ok(PlannedPoint { point: Point { settings }, words, request })
+    }
+}
+
+/// One volume as several files of equal size, with the same depth over all.
+fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<String>, Vec<String>), String> {
+    let Some([target]) = request.profile.time_spans.first().map(|span| &span.targets[..]) else {
+        return Err("--files needs exactly one target".to_owned());
+    };
+    let path = target.path.display().to_string();
+    let Some(size) = target.create_size else {
+        return Err(format!("--files needs -c<size> for '{path}'"));
+    };
+    // It was made from a number.
+    let count: u32 = files.parse().map_err(|_| format!("'{files}' is not a valid number of files"))?;
+    let (block, depth) = (target.block_size.0.max(1), target.outstanding);
+    if !depth.is_multiple_of(count) {
+        return Err(format!(
+            "queue depth {depth} cannot be divided evenly among {count} files; use -o{}",
+            depth.max(1) * count
+        ));
+    }
+    let each = size.0 / u64::from(count) / block * block;
+    if each == 0 {
+        return Err(format!("{} bytes are too few for {count} files of at least one block", size.0));
+    }
+    let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
+    let settings = [setting("o", u64::from(depth / count)).typed(), setting("c", each).typed()];
+    let options = with_all(options, &settings);
+    let targets = if count == 1 { vec![path] } else { (1..=count).map(|n| part(&path, n, count)).collect() };
+    Ok((options, targets))
+}
+
+/// `test.dat` -> `test-2of4.dat`
+fn part(path: &str, number: u32, count: u32) -> String {
+    let suffix = Path::new(path).extension().map(|suffix| format!(".{}", suffix.display()));
+    let suffix = suffix.unwrap_or_default();
+    let stem = path.strip_suffix(&suffix).unwrap_or(path);
+    format!("{stem}-{number}of{count}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::FakeEnv;
+
+    fn planned(base: &str, variation: &Variation) -> Result<Vec<String>, String> {
+        let base: Vec<String> = base.split_whitespace().map(str::to_owned).collect();
+        let points = points(&base, variation, &FakeEnv)?;
+        Ok(points.into_iter().map(|point| point.words.join(" ")).collect())
+    }
+
+    fn axes(axes: &[&str]) -> Variation {
+        Variation { axes: axes.iter().map(|axis| Axis::parse(axis).unwrap()).collect(), ..Variation::default() }
+    }
+
+    #[test]
+    fn every_combination_replaces_what_the_base_says() {
+        let lines = planned("-o4 -b8K --rate 7 -r a.dat", &axes(&["o=1,2", "rate=100,200"])).unwrap();
+        assert_eq!(
+            lines,
+            [
+                "--rate=100 -o1 -b8K -r a.dat",
+                "--rate=200 -o1 -b8K -r a.dat",
+                "--rate=100 -o2 -b8K -r a.dat",
+                "--rate=200 -o2 -b8K -r a.dat",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_request_of_a_point_is_that_of_its_words() {
+        let base: Vec<String> = ["-b4K", "-r", "-w10", "a.dat"].map(str::to_owned).to_vec();
+        let points = points(&base, &axes(&["w=0..100/50"]), &FakeEnv).unwrap();
+        let shares: Vec<u32> =
+            points.iter().map(|point| point.request.profile.time_spans[0].targets[0].write_percent).collect();
+        assert_eq!(shares, [0, 50, 100]);
+        assert_eq!(points[1].point.settings, [Setting { name: "w".into(), value: "50".into() }]);
+    }
+
+    #[test]
+    fn a_total_depth_is_divided_over_threads() {
+        let variation = |total| Variation { total_depth: Some(total), ..Variation::default() };
+        let lines = planned("-t9 -b8K a.dat", &variation(6)).unwrap();
+        assert_eq!(lines, ["-o6 -t1 -b8K a.dat", "-o3 -t2 -b8K a.dat", "-o2 -t3 -b8K a.dat", "-o1 -t6 -b8K a.dat"]);
+        assert_eq!(planned("a b", &variation(4)).unwrap(), ["-o2 -t1 a b", "-o1 -t2 a b"]);
+        assert!(planned("a b", &variation(5)).unwrap_err().contains("cannot be divided evenly among 2 targets"));
+        assert!(planned("-F2 a", &variation(4)).unwrap_err().contains("combined with -F"));
+    }
+
+    #[test]
+    fn files_share_size_and_depth() {
+        let variation = Variation { files: vec![1, 2], ..Variation::default() };
+        let lines = planned("-c1M -o8 -t2 dir.d/a.dat", &variation).unwrap();
+        assert_eq!(lines, ["-o8 -c1048576 -t2 dir.d/a.dat", "-o4 -c524288 -t2 dir.d/a-1of2.dat dir.d/a-2of2.dat"]);
+        let reason = |base| planned(base, &variation).unwrap_err();
+        assert!(reason("-o8 a").contains("--files needs -c<size> for 'a'"));
+        assert!(reason("-c1M -o3 a").contains("use -o6"));
+        assert!(reason("-c1M -o2 a b").contains("exactly one target"));
+    }
+
+    #[test]
+    fn what_cannot_be_varied_is_said() {
+        for (base, axis, expected) in [
+            ("-Xp.xml", "o=1", "an XML profile (-X)"),
+            ("", "o=1", "the workload is missing"),
+            ("-?", "o=1", "does not start a run"),
+            ("--plan a", "o=1", "--plan"),
+            ("--json=x a", "o=1", "--json"),
+            ("-Rxml a", "o=1", "-Rxml"),
+            ("--live-json=x a", "o=1", "--live-json is for a single run"),
+            ("a", "o=1..2000", "more than 1024"),
+            ("a", "w=50,101", "-w101"),
+            ("-q a", "o=1", "-q"),
+        ] {
+            let failure = Axis::parse(axis)
+                .and_then(|axis| planned(base, &Variation { axes: vec![axis], ..Variation::default() }));
+            let reason = failure.expect_err(base);
+            assert!(reason.contains(expected), "{base} {axis}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Command lines derived from others.
+
+use crate::command::{Command, Environment, RunRequest};
+use crate::options::{self, Kind, OptionRow, Repeat};
+use crate::subcommand;
+use std::ffi::{OsStr, OsString};
+
+/// Reads a command line that must be a run.
+pub(crate) fn run_of(words: &[impl AsRef<OsStr>], environment: &dyn Environment) -> Result<RunRequest, String> {
+    const NO_RUN: &str = "this command line does not start a run";
+    let words: Vec<OsString> = words.iter().map(|word| word.as_ref().to_owned()).collect();
+    if words.first().is_some_and(|first| subcommand::find(first).is_some()) {
+        return Err(NO_RUN.to_owned());
+    }
+    match crate::parse(&words, environment) {
+        Ok(Command::Run(request)) => Ok(request),
+        Ok(Command::LoadProfile(_)) => {
+            Err("an XML profile (-X) cannot be used here; give the options on the command line".to_owned())
+        }
+        Ok(Command::UsageWithoutArguments) => {
+            Err("the workload is missing; put its options and targets after --".to_owned())
+        }
+        Ok(_) => Err(NO_RUN.to_owned()),
+        Err(failure) => {
+            let messages = failure.messages.iter().filter_map(|message| message.strip_prefix("ERROR: "));
+            Err(messages.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// Options with others on top: where both set a value, the others win.
+pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
+    let mut all = over.to_vec();
+    let is_over = |row: &OptionRow| {
+        let same = |word: &String| row_of(word).is_some_and(|other| other.name == row.name);
+        row.repeat != Repeat::Accumulates && over.iter().any(same)
+    };
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let row = row_of(word);
+        // The value of a long option may be the next word.
+        let has_value_behind = word.starts_with("--") && !word.contains('=');
+        let value =
+            if has_value_behind && row.is_some_and(|row| row.kind == Kind::Value) { words.next() } else { None };
+        if !row.is_some_and(is_over) {
+            all.push(word.clone());
+            all.extend(value.cloned());
+        }
+    }
+    all
+}
+
+/// The row of an option as it is typed.
+pub(crate) fn row_of(word: &str) -> Option<&'static OptionRow> {
+    if word.starts_with("--") {
+        options::find_long(word.split('=').next().unwrap_or_default())
+    } else {
+        options::find_short(word).map(|(row, _)| row)
+    }
+}
