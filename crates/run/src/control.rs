@@ -217,9 +217,9 @@ impl<'a, 'm> Control<'a, 'm> {
     fn begin_drain(&self) -> Drain {
         let now_ns = sys::clock::monotonic_ns();
         let elapsed_ns = elapsed_ns(&self.phases, self.worker_threads.stop.at_ns());
-        let ios = self.look(Phase::Measure { length_ns: elapsed_ns }).ios;
-        let iops = if elapsed_ns > 0 { ios as f64 * 1e9 / elapsed_ns as f64 } else { 0.0 };
-        Drain::begin(now_ns, self.worker_threads.outstanding(), iops)
+        let measured = self.look(Phase::Measure { length_ns: elapsed_ns }).ios;
+        let per_s = if elapsed_ns > 0 { measured as f64 * 1e9 / elapsed_ns as f64 } else { 0.0 };
+        Drain::begin(now_ns, self.worker_threads.outstanding(), per_s)
     }
 
     /// CPU times and the kernel's other counters now.
