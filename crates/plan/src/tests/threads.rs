@@ -58,7 +58,9 @@ fn buffers_are_counted_and_separated_in_pages_of_the_machine() {
         machine.system.page_size_bytes = page_kib << 10;
         let change =
             |target: &mut Target| (target.block_size, target.write_percent) = (Bytes(u64::from(block_kib) << 10), 50);
-        let plan = planned(&profile(span([target("a", change)])), &machine).time_spans.remove(0);
+        let overwrite = Choices { overwrite: true, ..Choices::default() };
+        let plan = crate::plan(&profile(span([target("a", change)])), &machine, &overwrite).expect("a plan");
+        let plan = &plan.time_spans[0];
         (plan.memory.buffers >> 10, plan.buffer_separation_bytes >> 20)
     };
     // A half for reads and one for writes, and a page of page-table entries.

@@ -23,13 +23,30 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "lost-ios",
         severity: Severity::Invalid,
         unit: "count",
-        computed_from: "I/Os that had not completed 2 s after the end",
+        computed_from: "I/Os that had not completed when no more completions arrived for 5 s after the end",
         advice: "find out why the target hangs: the results omit the slowest I/Os",
         evaluate: |context| {
             context.noted(|note| match note {
                 Note::IosNeverReturned { count } => {
                     let figure = format!("{count} I/Os never completed and are not counted");
                     Some(Observation::new(figure, *count as f64))
+                }
+                _ => None,
+            })
+        },
+    },
+    VerdictRule {
+        name: "queue-drained-late",
+        severity: Severity::Note,
+        unit: "seconds",
+        computed_from: "time that the I/Os outstanding at the end took to complete, if more than 2 s",
+        advice: "use fewer outstanding I/Os (-o, -t): the queue is deep for the rate of the target",
+        evaluate: |context| {
+            context.noted(|note| match note {
+                Note::QueueDrainedLate { drain_ns, outstanding, .. } => {
+                    let s = *drain_ns as f64 / 1e9;
+                    let figure = format!("the {outstanding} I/Os outstanding at the end were waited for {s:.1} s");
+                    Some(Observation::new(figure, s))
                 }
                 _ => None,
             })
@@ -108,6 +125,13 @@ mod tests {
     fn ios_that_never_came_back_are_found() {
         let lost = found(&[Note::IosNeverReturned { count: 3 }]);
         assert_eq!(lost, ["INVALID lost-ios: 3 I/Os never completed and are not counted"]);
+    }
+
+    // Shows verdict: queue-drained-late
+    #[test]
+    fn a_queue_that_drained_late_is_noted() {
+        let late = found(&[Note::QueueDrainedLate { drain_ns: 2_600_000_000, outstanding: 256, left: 0 }]);
+        assert_eq!(late, ["NOTE queue-drained-late: the 256 I/Os outstanding at the end were waited for 2.6 s"]);
     }
 
     #[test]
