@@ -146,7 +146,7 @@ impl<'a> Measurement<'a> {
         };
         let (profile, system) = (&self.request.profile, &self.facts.system);
         let result = stats::summarise(Input { context, profile, system, plan, record });
-        rules::judged(result, options.expect.as_deref(), &options.requirements)
+        rules::judged(result, options.criteria.stated.as_ref(), &options.criteria.requirements)
     }
 }
 

@@ -190,10 +190,8 @@ pub struct RunOptions {
     pub destroy: Vec<String>,
     /// `--hold-latency`: keep CPUs from sleeping states.
     pub hold_latency: bool,
-    /// `--expect`: the rated limits of the storage.
-    pub expect: Option<Box<Stated>>,
-    /// `--require`: what every timespan must keep.
-    pub requirements: Vec<Requirement>,
+    /// `--expect --require`: what results are held against.
+    pub criteria: Box<Criteria>,
     /// `--strict`: figures that are not what they claim to be are a failure.
     pub strict: bool,
     /// `--plan`: print what would be done and stop.
@@ -208,6 +206,15 @@ pub struct RunOptions {
     pub preset: Option<Box<PresetRun>>,
     /// The table of the preset's loads goes to stdout, instead of the whole report.
     pub is_brief: bool,
+}
+
+/// What results are held against.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Criteria {
+    /// `--expect`: the rated limits of the storage.
+    pub stated: Option<Stated>,
+    /// `--require`: what every timespan must keep.
+    pub requirements: Vec<Requirement>,
 }
 
 /// A command line that was not understood.

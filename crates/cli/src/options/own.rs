@@ -87,8 +87,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
                estimate. Results above 100 %, a rate cap from the start and exhausted burst credits are flagged.",
         example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
         apply: |builder, given| {
-            let before = builder.options.expect.as_deref().copied().unwrap_or_default();
-            builder.options.expect = Some(Box::new(expect::parse(given.value, before)?));
+            let criteria = &mut builder.options.criteria;
+            criteria.stated = Some(expect::parse(given.value, criteria.stated.unwrap_or_default())?);
             Ok(())
         },
         ..OWN
@@ -125,7 +125,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
             if requirement.metric.needs_latency() {
                 builder.overrides.measure_latency();
             }
-            builder.options.requirements.push(requirement);
+            builder.options.criteria.requirements.push(requirement);
             Ok(())
         },
         ..OWN
