@@ -33,7 +33,8 @@ mod words;
 
 pub use argv::parse;
 pub use command::{
-    Command, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
+    Command, Criteria, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest,
+    ShowRequest,
 };
 pub use outputs::{Destination, Form, Outputs};
 pub use settings::xml::{XmlFault, read_profile, write_profile};

@@ -57,16 +57,13 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Obse
     let measured = context.span_result.measured.as_ref();
     let cpu_percent = measured.map(|measured| measured.cpu_average.usage_percent);
     let value = summary.and_then(|summary| metric.of(&summary.total, cpu_percent));
-    let observation = match value {
-        Some(value) => {
-            let figure = format!("{} was {}", metric.name(), metric.unit().shown(value));
-            let is_met = requirement.is_met_by(value);
-            Observation::new(figure, value).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
-        }
-        None => {
-            let figure = format!("{} was not measured", metric.name());
-            Observation::without_value(figure).with_severity(Severity::Unknown)
-        }
+    let observation = if let Some(value) = value {
+        let figure = format!("{} was {}", metric.name(), metric.unit().shown(value));
+        let is_met = requirement.is_met_by(value);
+        Observation::new(figure, value).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
+    } else {
+        let figure = format!("{} was not measured", metric.name());
+        Observation::without_value(figure).with_severity(Severity::Unknown)
     };
     observation.of(&requirement.typed)
 }

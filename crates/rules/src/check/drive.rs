@@ -71,7 +71,9 @@ fn on_each_disk(facts: &CheckFacts, list: &mut Checklist, ask: fn(&BlockDevice, 
     if disks.is_empty() {
         list.unknown(ALL_TARGETS, "the underlying disk is unknown");
     }
-    disks.into_iter().for_each(|disk| ask(disk, facts, list));
+    for disk in disks {
+        ask(disk, facts, list);
+    }
 }
 
 /// What was asked of a drive, unless that is unknown.

@@ -126,7 +126,9 @@ fn on_each<'a>(
     if devices.is_empty() {
         list.unknown(ALL_TARGETS, "the underlying block device is unknown");
     }
-    devices.into_iter().for_each(|device| ask(device, list));
+    for device in devices {
+        ask(device, list);
+    }
 }
 
 fn file_system(facts: &CheckFacts, target: &CheckedTarget, subject: &str, list: &mut Checklist) {

@@ -117,10 +117,14 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
     }
     too_small.extend(shortages(files));
     if too_small.is_empty() {
-        enough.into_iter().for_each(|(subject, found)| list.pass(&subject, found));
+        for (subject, found) in enough {
+            list.pass(&subject, found);
+        }
     }
     // Room that is not enough is nothing in favour of a run.
-    too_small.into_iter().for_each(|shortage| list.fail(ALL_TARGETS, shortage));
+    for shortage in too_small {
+        list.fail(ALL_TARGETS, shortage);
+    }
 }
 
 #[cfg(test)]
