@@ -74,8 +74,7 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
         ComparisonVerdict::CannotTell => {
             let percent = found.percent;
             say(&format!(
-                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs \
-                          are needed"
+                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs are needed"
             ));
             Status::CannotTell
         }

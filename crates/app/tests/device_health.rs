@@ -44,7 +44,8 @@ fn a_device_that_fails_is_named_with_what_the_kernel_says_of_it() {
         skip!("the write that failed took long, until {elapsed_ns} ns after the first began");
     }
     let [(at_s, _), ..] = told.as_slice() else { panic!("nothing of '{first}'\n{slowest}") };
-    assert!(at_s.trim().parse::<f64>().is_ok_and(|at_s| (0.0..3.0).contains(&at_s)), "{slowest}");
+    // The clock of the log is not adjusted as CLOCK_MONOTONIC is: it can be milliseconds behind the start.
+    assert!(at_s.trim().parse::<f64>().is_ok_and(|at_s| (-1.0..3.0).contains(&at_s)), "{slowest}");
 }
 
 #[test]

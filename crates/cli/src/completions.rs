@@ -54,6 +54,18 @@ struct Completed {
     is_value_apart: bool,
 }
 
+impl Completed {
+    /// The words that it is typed as: with its value, where that follows without a blank and is one of a few.
+    fn words(&self) -> Vec<String> {
+        match &self.value {
+            Value::OneOf(words) if !self.is_value_apart => {
+                words.iter().map(|word| format!("{}{word}", self.name)).collect()
+            }
+            _ => vec![self.name.clone()],
+        }
+    }
+}
+
 /// What follows an option, or is an argument of a subcommand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
@@ -113,6 +125,17 @@ struct Arguments {
     options: Vec<Completed>,
     /// What its words are, in order; the last stands for all that follow.
     words: Vec<Value>,
+}
+
+impl Arguments {
+    /// The arms of a shell's `case` over the number of words before: for each what offers it.
+    fn cases(&self, offer: impl Fn(&Value) -> String) -> String {
+        let case = |(index, value): (usize, &Value)| {
+            let place = if index + 1 < self.words.len() { index.to_string() } else { "*".to_owned() };
+            format!("        {place}) {} ;;\n", offer(value))
+        };
+        self.words.iter().enumerate().map(case).collect()
+    }
 }
 
 fn of_subcommand(name: &str) -> Arguments {

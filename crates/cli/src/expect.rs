@@ -76,8 +76,8 @@ fn drives(value: &str) -> Result<u32, Fault> {
 fn decimal(name: &str, value: &str) -> Result<u64, Fault> {
     let wrong = || {
         Fault(format!(
-            "{name}={value}: not a whole number of at least 1, optionally with a decimal suffix K, M, G \
-                          or T, as in 450M"
+            "{name}={value}: not a whole number of at least 1, optionally with a decimal suffix K, M, G or T, as in \
+             450M"
         ))
     };
     let (digits, scale) = match value.char_indices().next_back() {

@@ -27,8 +27,8 @@ pub(crate) fn refusal(target: &OsStr, environment: &dyn Environment) -> Option<S
              of that name, write ./{text})"
         )),
         [letter, b':'] if letter.is_ascii_alphabetic() && !environment.file_exists(Path::new(target)) => Some(format!(
-            "target '{text}' is a Windows volume; give a device, such as /dev/sda1, or a file on it (for a new \
-                 file of that name, write ./{text})"
+            "target '{text}' is a Windows volume; give a device, such as /dev/sda1, or a file on it (for a new file of \
+             that name, write ./{text})"
         )),
         _ => None,
     }

@@ -27,8 +27,7 @@ pub(crate) fn of(file: &File, state: &FileState) -> Origin {
         Ok(Some(value)) => by_mark(file, state, &value),
         Ok(None) => foreign("it has no diskspd mark"),
         Err(error) if error.kind() == io::ErrorKind::Unsupported => foreign(
-            "its file system does not support extended attributes, so diskspd cannot mark files that it \
-                     creates",
+            "its file system does not support extended attributes, so diskspd cannot mark files that it creates",
         ),
         Err(error) => foreign(format!("its diskspd mark cannot be read: {error}")),
     }

@@ -36,8 +36,7 @@ impl Durability {
             Self::SharedFlushes => "one cache flush covered several writes",
             Self::SeveralFlushesPerWrite => "the device's cache was flushed more than once per write",
             Self::Nothing => {
-                "the writes are not durable: the device's cache is volatile (write back) and was not \
-                              flushed"
+                "the writes are not durable: the device's cache is volatile (write back) and was not flushed"
             }
         }
     }

@@ -16,8 +16,7 @@ pub struct Finding {
     pub subject: String,
     /// What was seen, with its figure, as a sentence without a full stop.
     pub figure: String,
-    /// That figure as a number, in the unit that the rule's description names; `None` = there is
-    /// none, or it was read from a text.
+    /// That figure as a number, in the unit that the rule's description names; `None` = there is none.
     pub value: Option<f64>,
     /// What to do about it; empty = nothing.
     pub advice: String,

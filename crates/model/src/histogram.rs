@@ -68,15 +68,10 @@ impl schemars::JsonSchema for Histogram {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": ["string", "null"],
-            "contentEncoding": "base64",
-            "pattern": "^HISTFAA",
-            "description": "Latency histogram in nanoseconds, in the HdrHistogram interchange format: version 2, \
-                            compressed, in base64, with three significant digits and a lowest value of 1. Any \
-                            HdrHistogram library can decode it and merge it with others. null = no histogram was \
-                            kept, or it is empty."
-        })
+        schema_of(
+            "three significant digits and a lowest value of 1. Any HdrHistogram library can decode it and merge it with \
+             others. null = no histogram was kept, or it is empty.",
+        )
     }
 }
 
@@ -87,16 +82,25 @@ impl schemars::JsonSchema for PackedCounts {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": ["string", "null"],
-            "contentEncoding": "base64",
-            "pattern": "^HISTFAA",
-            "description": "Latency histogram in nanoseconds, in the HdrHistogram interchange format: version 2, \
-                            compressed, in base64, with two significant digits and a lowest value of 8: its buckets \
-                            are at most 0.8 % wide, and 8 ns below 1024 ns. Any HdrHistogram library can decode it \
-                            and merge it with others. null = the histogram is empty."
-        })
+        schema_of(
+            "two significant digits and a lowest value of 8: its buckets are at most 0.8 % wide, and 8 ns below 1024 ns. \
+             Any HdrHistogram library can decode it and merge it with others. null = the histogram is empty.",
+        )
     }
+}
+
+/// The schema of a histogram's text, and what is special to its resolution.
+#[cfg(feature = "schema")]
+fn schema_of(resolution: &str) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": ["string", "null"],
+        "contentEncoding": "base64",
+        "pattern": "^HISTFAA",
+        "description": format!(
+            "Latency histogram in nanoseconds, in the HdrHistogram interchange format: version 2, compressed, in base64, \
+             with {resolution}"
+        ),
+    })
 }
 
 /// Buckets as text; null without any.

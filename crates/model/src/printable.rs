@@ -29,6 +29,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The value of a label in `OpenMetrics` text, within its quotation marks: `prometheus-client` writes it as it is.
+pub fn metric_label(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
 /// [`printable`] of bytes, of which those that are not UTF-8 stay as they are.
 pub fn printable_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     escaped(bytes, is_unprintable, as_text)

@@ -104,8 +104,7 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
     }
     if span.near_device && (affinity.disabled || !affinity.listed.is_empty()) {
         report.error(
-            "--near-device cannot be used with -n or with CPUs listed by -a: --near-device chooses the CPUs \
-                      itself",
+            "--near-device cannot be used with -n or with CPUs listed by -a: --near-device chooses the CPUs itself",
         );
     }
 }

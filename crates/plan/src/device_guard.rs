@@ -30,10 +30,7 @@ pub(crate) fn may_use(
     let Some(guard) = &device.guard else {
         findings.refuse_file(
             RefusalKind::Invalid,
-            format!(
-                "{name} is a block device, and whether it is in use was \
-                                                            not checked"
-            ),
+            format!("{name} is a block device, and whether it is in use was not checked"),
         );
         return false;
     };

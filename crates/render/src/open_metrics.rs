@@ -2,6 +2,7 @@
 //!
 //! All of them are gauges and histograms, which stand alike in `OpenMetrics` and in Prometheus' older text.
 
+use model::printable::metric_label;
 use model::result::{Directions, Figures, Measured, RunResult, Summary, TimeSpanResult, Tool};
 use model::units::UnixTime;
 use model::verdict::{Level, Verdict};
@@ -74,7 +75,7 @@ impl Families {
             for ((path, direction), sum) in by_target(measured) {
                 let labels = vec![
                     ("time_span", number.clone()),
-                    ("target", escaped(&path)),
+                    ("target", metric_label(&path)),
                     ("direction", direction.to_owned()),
                 ];
                 ios.push((labels.clone(), sum.ios as f64));
@@ -95,14 +96,15 @@ impl Families {
 fn about(result: &RunResult) -> Vec<Gauges> {
     let Tool { version, implementation, .. } = &result.tool;
     let version = implementation.as_ref().map_or(version, |implementation| &implementation.version);
-    let label = |(name, value): &(String, String)| (vec![("name", escaped(name)), ("value", escaped(value))], 1.0);
+    let label =
+        |(name, value): &(String, String)| (vec![("name", metric_label(name)), ("value", metric_label(value))], 1.0);
     let started = (result.started_at != UnixTime::UNKNOWN).then_some((Vec::new(), result.started_at.0 as f64 / 1e9));
     vec![
         Gauges {
             name: "build_info",
             help: "Always 1, labelled with the version of the program that measured",
             unit: None,
-            samples: vec![(vec![("version", escaped(version))], 1.0)],
+            samples: vec![(vec![("version", metric_label(version))], 1.0)],
         },
         Gauges {
             name: "label_info",
@@ -209,11 +211,6 @@ fn verdicts(spans: &[(String, &TimeSpanResult, &Measured)]) -> Gauges {
         }
     }
     Gauges { name: "verdict", help: "1 for the level of the verdict", unit: None, samples }
-}
-
-/// The crate writes the values of labels as they are.
-fn escaped(label: &str) -> String {
-    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 impl Collector for Families {

@@ -53,7 +53,7 @@ fn of(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<Finding
 
 fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Observation {
     let metric = requirement.metric;
-    let summary = stats::summary(context.span_result);
+    let summary = context.span_result.summary.as_ref();
     let measured = context.span_result.measured.as_ref();
     let cpu_percent = measured.map(|measured| measured.cpu_average.usage_percent);
     let value = summary.and_then(|summary| metric.of(&summary.total, cpu_percent));

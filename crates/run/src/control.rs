@@ -68,7 +68,7 @@ pub(crate) fn run_time_span(
     control.keep_phases();
     let mut drain = control.begin_drain();
     let all_ended = worker_threads.wait_for_end(&mut drain, &|| stop_sources.end_wanted().is_some());
-    let unfinished = drain.note();
+    let unfinished = drain.note(sys::clock::monotonic_ns());
     control.tell_last_counts();
     let Control {
         phases,

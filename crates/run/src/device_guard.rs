@@ -115,8 +115,7 @@ fn compare(
     }
     if backing.is_some() && self::backing(opened).ok() != backing {
         return Err(format!(
-            "{name} no longer has the backing file or device that was checked; nothing was written to \
-                            it"
+            "{name} no longer has the backing file or device that was checked; nothing was written to it"
         ));
     }
     Ok(())

@@ -48,6 +48,7 @@ struct Cut {
 #[derive(Clone, Debug)]
 pub(crate) struct Drain {
     begun_ns: u64,
+    /// What is still outstanding then is cancelled.
     until_ns: u64,
     /// Outstanding at the end.
     at_end: u64,
@@ -55,9 +56,7 @@ pub(crate) struct Drain {
     left: u64,
     /// When that last changed.
     changed_ns: u64,
-    interrupted_ns: Option<u64>,
     cut: Option<Cut>,
-    ended_ns: u64,
 }
 
 impl Drain {
@@ -71,42 +70,32 @@ impl Drain {
             at_end: outstanding,
             left: outstanding,
             changed_ns: now_ns,
-            interrupted_ns: None,
             cut: None,
-            ended_ns: now_ns,
         }
     }
 
     /// At `now_ns` so many were outstanding, and the user had asked for the end or not.
     pub(crate) fn look(&mut self, now_ns: u64, outstanding: u64, is_interrupted: bool) -> Step {
-        self.ended_ns = now_ns;
         if outstanding != self.left {
             (self.left, self.changed_ns) = (outstanding, now_ns);
         }
         if is_interrupted {
-            self.interrupted_ns.get_or_insert(now_ns);
+            self.until_ns = self.until_ns.min(now_ns + INTERRUPTED_NS);
         }
         if let Some(cut) = self.cut {
             return if now_ns >= cut.at_ns + 2 * CANCEL_NS { Step::GiveUp } else { Step::Wait };
         }
         let is_silent = now_ns >= self.changed_ns + SILENCE_NS;
-        let is_over =
-            now_ns >= self.until_ns || self.interrupted_ns.is_some_and(|at_ns| now_ns >= at_ns + INTERRUPTED_NS);
-        if !is_silent && !is_over {
+        if !is_silent && now_ns < self.until_ns {
             return Step::Wait;
         }
         self.cut = Some(Cut { at_ns: now_ns, left: outstanding, is_silent });
         Step::Cancel
     }
 
-    /// All threads have ended.
-    pub(crate) fn end(&mut self, now_ns: u64) {
-        self.ended_ns = now_ns;
-    }
-
-    /// What to say of it.
-    pub(crate) fn note(&self) -> Option<Note> {
-        let drain_ns = self.ended_ns - self.begun_ns;
+    /// What to say of it, if it ended at `now_ns`.
+    pub(crate) fn note(&self, now_ns: u64) -> Option<Note> {
+        let drain_ns = now_ns - self.begun_ns;
         let late = |left| Note::QueueDrainedLate { drain_ns, outstanding: self.at_end, left };
         match self.cut {
             Some(Cut { is_silent: true, left, .. }) => Some(Note::IosNeverReturned { count: left }),
@@ -147,12 +136,9 @@ mod tests {
         for tenth in 1..=25 {
             assert_eq!(drain.look(tenth * S / 10, 256 - tenth * 10, false), Step::Wait);
         }
-        drain.end(26 * S / 10);
         let late = Note::QueueDrainedLate { drain_ns: 26 * S / 10, outstanding: 256, left: 0 };
-        assert_eq!(drain.note(), Some(late));
-        let mut fast = Drain::begin(0, 256, 1e5);
-        fast.end(S / 10);
-        assert_eq!(fast.note(), None);
+        assert_eq!(drain.note(26 * S / 10), Some(late));
+        assert_eq!(Drain::begin(0, 256, 1e5).note(S / 10), None);
     }
 
     #[test]
@@ -162,7 +148,7 @@ mod tests {
         assert_eq!(cut_at(&mut drain, |second| if second < 3 { 40 - second } else { 38 }, u64::MAX), Some(7));
         assert_eq!(drain.look(7 * S + CANCEL_NS, 38, false), Step::Wait);
         assert_eq!(drain.look(8 * S, 38, false), Step::GiveUp);
-        assert_eq!(drain.note(), Some(Note::IosNeverReturned { count: 38 }));
+        assert_eq!(drain.note(8 * S), Some(Note::IosNeverReturned { count: 38 }));
     }
 
     #[test]
@@ -170,8 +156,7 @@ mod tests {
         // Expected: 1 s; completions trickle in for ever.
         let mut drain = Drain::begin(0, 1000, 1000.0);
         assert_eq!(cut_at(&mut drain, |second| 1000 - second, u64::MAX), Some(10));
-        drain.end(11 * S);
-        assert_eq!(drain.note(), Some(Note::QueueDrainedLate { drain_ns: 11 * S, outstanding: 1000, left: 990 }));
+        assert_eq!(drain.note(11 * S), Some(Note::QueueDrainedLate { drain_ns: 11 * S, outstanding: 1000, left: 990 }));
         let mut unknown = Drain::begin(0, 1000, 0.0);
         assert_eq!(cut_at(&mut unknown, |second| 1000 - second, u64::MAX), Some(60));
     }

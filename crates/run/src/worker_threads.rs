@@ -112,15 +112,12 @@ impl WorkerThreads {
     pub(crate) fn wait_for_end(&self, drain: &mut Drain, is_interrupted: &dyn Fn() -> bool) -> bool {
         let mut patience = Duration::from_millis(20);
         loop {
-            let all_ended = self.gate.all_ended(self.handles.len(), patience);
-            let now_ns = sys::clock::monotonic_ns();
-            if all_ended {
-                drain.end(now_ns);
+            if self.gate.all_ended(self.handles.len(), patience) {
                 return true;
             }
             // Thousands take long to end, and longer if they are woken all the time.
             patience = (patience * 2).min(Duration::from_millis(320));
-            match drain.look(now_ns, self.outstanding(), is_interrupted()) {
+            match drain.look(sys::clock::monotonic_ns(), self.outstanding(), is_interrupted()) {
                 Step::Wait => {}
                 Step::Cancel => self.stop.cancel(),
                 Step::GiveUp => return false,

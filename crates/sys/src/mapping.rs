@@ -33,13 +33,8 @@ impl Mapping {
     ///
     /// `ENOMEM`, or `InvalidInput` if the sizes do not fit into the address space.
     pub fn new(bytes: u64, alignment: u64) -> io::Result<Self> {
-        let too_large = || {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "a buffer of this size does not fit in the \
-                                                                        address space",
-            )
-        };
+        let too_large =
+            || io::Error::new(io::ErrorKind::InvalidInput, "a buffer of this size does not fit in the address space");
         let page = rustix::param::page_size();
         let bytes = usize::try_from(bytes).map_err(|_| too_large())?.max(1);
         let alignment = usize::try_from(alignment).map_err(|_| too_large())?.max(page);

@@ -139,8 +139,7 @@ impl Folder {
             }
             Ok(_) => {
                 return Err(format!(
-                    "--dir '{shown}': the directory is not empty: choose another name, or give \
-                                    --replace-output"
+                    "--dir '{shown}': the directory is not empty: choose another name, or give --replace-output"
                 ));
             }
         }

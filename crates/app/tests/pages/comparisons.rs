@@ -16,12 +16,14 @@ fn differences_are_shown_with_their_intervals() {
     let compared = place.diskspd("compare a.json b.json").run();
     compared.expect_status(0);
     assert_eq!(shown.texts.len(), 7, "{:?}", shown.texts);
-    for (text, change) in shown.texts.iter().zip(&shown.y) {
-        let name = text.split(':').next().expect("a name");
+    for (text, drawn) in shown.texts.iter().zip(&shown.y) {
+        let (name, change) = text.split_once(": ").expect("a name and its change");
         let line = compared.stdout.lines().find(|line| line.trim_start().starts_with(name)).expect("the same figure");
-        // The page keeps fewer digits: a change half way between two tenths may be rounded to either.
-        let near = [change - 0.005, *change, change + 0.005].map(|change| format!("{change:+.1} %"));
-        assert!(near.iter().any(|percent| line.contains(percent.as_str())), "{near:?}: {line}");
+        let percent = change.split_inclusive(" %").next().expect("a percentage");
+        assert!(line.contains(percent), "{percent}: {line}");
+        let shown: f64 = percent.strip_suffix(" %").and_then(|number| number.parse().ok()).expect("a percentage");
+        // Half a tenth, which both round.
+        assert!((shown - drawn).abs() < 0.0501, "{text}: drawn at {drawn}");
     }
     let words = words(&page);
     assert!(words.contains("a.json: environment") && words.contains("b.json: command line"), "{words}");

@@ -71,10 +71,7 @@ pub(super) fn script() -> String {
         let _ = writeln!(text, "    {name})");
         options(&mut text, &of.options);
         text.push_str("        case \"$words\" in\n");
-        for (index, value) in of.words.iter().enumerate() {
-            let place = if index + 1 < of.words.len() { index.to_string() } else { "*".to_owned() };
-            let _ = writeln!(text, "        {place}) {} ;;", offer(value, "$word"));
-        }
+        text.push_str(&of.cases(|value| offer(value, "$word")));
         text.push_str("        esac\n        ;;\n");
     }
     text.push_str("    *)\n");
@@ -102,7 +99,7 @@ fn options(text: &mut String, options: &[Completed]) {
         let name = &option.name;
         let _ = writeln!(text, "        {name}*) _diskspd_files \"${{word#{name}}}\" '{name}'; return ;;");
     }
-    let words: Vec<String> = options.iter().flat_map(typed).collect();
+    let words: Vec<String> = options.iter().flat_map(Completed::words).collect();
     let _ = writeln!(text, "        -*) _diskspd_words '{}' \"$word\"; return ;;\n        esac", words.join(" "));
 }
 
@@ -117,15 +114,5 @@ fn offer(value: &Value, typed: &str) -> String {
             let counters: Vec<String> = counters().map(|counter| format!("'{counter}'")).collect();
             format!("_diskspd_counters \"{typed}\" {}", counters.join(" "))
         }
-    }
-}
-
-/// The words of an option: with its value, where that follows without a blank and is one of a few.
-fn typed(option: &Completed) -> Vec<String> {
-    match &option.value {
-        Value::OneOf(words) if !option.is_value_apart => {
-            words.iter().map(|word| format!("{}{word}", option.name)).collect()
-        }
-        _ => vec![option.name.clone()],
     }
 }

@@ -50,10 +50,7 @@ pub(super) fn script() -> String {
         let _ = writeln!(text, "    {name})");
         options(&mut text, &of.options);
         text.push_str("        case $count in\n");
-        for (index, value) in of.words.iter().enumerate() {
-            let place = if index + 1 < of.words.len() { index.to_string() } else { "*".to_owned() };
-            let _ = writeln!(text, "        {place}) {} ;;", offer(value));
-        }
+        text.push_str(&of.cases(offer));
         text.push_str("        esac\n        ;;\n");
     }
     text.push_str("    *)\n        if (( CURRENT == 2 )); then\n            names=(\n");
@@ -79,8 +76,10 @@ fn options(text: &mut String, options: &[Completed]) {
         let _ = writeln!(text, "        if compset -P '{}'; then _files; return; fi", option.name);
     }
     text.push_str("        if [[ $PREFIX == -* ]]; then\n            names=(\n");
-    for (name, summary) in options.iter().flat_map(typed) {
-        let _ = writeln!(text, "                {}", described(&name, &summary));
+    for option in options {
+        for word in option.words() {
+            let _ = writeln!(text, "                {}", described(&word, &option.summary));
+        }
     }
     text.push_str("            )\n            _describe -o option names\n            return\n        fi\n");
 }
@@ -96,16 +95,6 @@ fn offer(value: &Value) -> String {
             let counters: Vec<String> = counters().map(|counter| format!("'{counter}'")).collect();
             format!("compadd -- {}", counters.join(" "))
         }
-    }
-}
-
-/// The words of an option: with its value, where that follows without a blank and is one of a few.
-fn typed(option: &Completed) -> Vec<(String, String)> {
-    match &option.value {
-        Value::OneOf(words) if !option.is_value_apart => {
-            words.iter().map(|word| (format!("{}{word}", option.name), option.summary.clone())).collect()
-        }
-        _ => vec![(option.name.clone(), option.summary.clone())],
     }
 }
 

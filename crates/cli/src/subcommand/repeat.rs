@@ -114,12 +114,8 @@ fn endurance(value: &str) -> Result<u64, String> {
 }
 
 fn until(value: &str) -> Result<Extent, String> {
-    let wrong = || {
-        format!(
-            "'{value}': invalid (expected: a metric and a percentage, as in iops=1%, mean=2% \
-                            or p99=5%)"
-        )
-    };
+    let wrong =
+        || format!("'{value}': invalid (expected: a metric and a percentage, as in iops=1%, mean=2% or p99=5%)");
     let (name, share) = value.split_once('=').ok_or_else(wrong)?;
     let figure = Figure::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
     let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;

@@ -174,7 +174,7 @@ impl SeriesArguments {
         if !typed.options_except(&PLACES).is_empty() || self.dir.is_some() || !self.load.is_empty() {
             return Err(
                 "--resume allows only --run-commands and --replace-output; the other options are read from the \
-                        directory"
+                 directory"
                     .to_owned(),
             );
         }
@@ -265,8 +265,7 @@ fn order() -> impl TypedValueParser<Value = Order> {
 fn limit(value: &str) -> Result<Limit, String> {
     let wrong = || {
         format!(
-            "'{value}': invalid limit (expected: mean, p50, p99, p99.9 or cpu with a bound, as in p99=1ms or \
-                    cpu=25%)"
+            "'{value}': invalid limit (expected: mean, p50, p99, p99.9 or cpu with a bound, as in p99=1ms or cpu=25%)"
         )
     };
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;

@@ -166,10 +166,9 @@ impl<'a> Chain<'a> {
             let own = scope.loops.iter().filter(is_own).count() as u32;
             if mapped.open_count > own {
                 let others = mapped.open_count - own;
-                below.users.push(subject.says(&format!(
-                    "has {others} other users, according to the device \
-                                                        mapper's open count"
-                )));
+                below.users.push(
+                    subject.says(&format!("has {others} other users, according to the device mapper's open count")),
+                );
             }
         }
         match claim(&node(row)) {

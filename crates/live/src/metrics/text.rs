@@ -1,6 +1,7 @@
 //! What was counted since the program began, as `OpenMetrics` text.
 
 use model::live::{LivePhase, LiveTally};
+use model::printable::metric_label;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -107,15 +108,10 @@ impl RunMetrics {
 
     fn each_target(&self, family: &mut impl FnMut(&[(&str, &str); 2], &TargetMetrics) -> fmt::Result) -> fmt::Result {
         let labelled = |((path, direction), metrics): (&(String, Direction), &TargetMetrics)| {
-            family(&[("target", &escaped(path)), ("direction", direction.name())], metrics)
+            family(&[("target", &metric_label(path)), ("direction", direction.name())], metrics)
         };
         self.targets.iter().try_for_each(labelled)
     }
-}
-
-/// The crate writes the values of labels as they are.
-fn escaped(label: &str) -> String {
-    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 impl Collector for RunMetrics {

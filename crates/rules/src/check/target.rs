@@ -58,8 +58,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
         TargetKind::Missing(_) if facts.create_bytes.is_none() => {
             fail(
                 "it does not exist",
-                "give the size of the file to create with -c, both to 'diskspd check' and to \
-                                       the run itself",
+                "give the size of the file to create with -c, both to 'diskspd check' and to the run itself",
             );
         }
         TargetKind::Missing(missing) => {

@@ -23,7 +23,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "lost-ios",
         severity: Severity::Invalid,
         unit: "count",
-        computed_from: "I/Os that had not completed when no more completions arrived for 5 s after the end",
+        computed_from: "I/Os still outstanding after the end, when none had completed for 5 s",
         advice: "find out why the target hangs: the results omit the slowest I/Os",
         evaluate: |context| {
             context.noted(|note| match note {
@@ -43,10 +43,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         advice: "use fewer outstanding I/Os (-o, -t): the queue is deep for the rate of the target",
         evaluate: |context| {
             context.noted(|note| match note {
-                Note::QueueDrainedLate { drain_ns, outstanding, .. } => {
-                    let s = *drain_ns as f64 / 1e9;
-                    let figure = format!("the {outstanding} I/Os outstanding at the end were waited for {s:.1} s");
-                    Some(Observation::new(figure, s))
+                Note::QueueDrainedLate { drain_ns, .. } => {
+                    Some(Observation::new(note.to_string(), *drain_ns as f64 / 1e9))
                 }
                 _ => None,
             })
@@ -131,7 +129,12 @@ mod tests {
     #[test]
     fn a_queue_that_drained_late_is_noted() {
         let late = found(&[Note::QueueDrainedLate { drain_ns: 2_600_000_000, outstanding: 256, left: 0 }]);
-        assert_eq!(late, ["NOTE queue-drained-late: the 256 I/Os outstanding at the end were waited for 2.6 s"]);
+        assert_eq!(
+            late,
+            [
+                "NOTE queue-drained-late: the 256 I/Os outstanding at the end took 2.6 s to complete; they are not counted"
+            ]
+        );
     }
 
     #[test]

@@ -30,6 +30,7 @@ use model::plan::{EngineKind, TargetPlan, TargetWork, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
+use requests::MissingDepth;
 use stack::OnDevice;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -92,6 +93,7 @@ pub struct RuleContext<'a> {
     written_before: BTreeSet<&'a Path>,
     unwritten: OnceCell<BTreeSet<&'a Path>>,
     devices: OnceCell<Vec<OnDevice<'a>>>,
+    missing_depth: OnceCell<Option<(MissingDepth, Observation)>>,
 }
 
 impl<'a> RuleContext<'a> {
@@ -110,6 +112,7 @@ impl<'a> RuleContext<'a> {
             written_before: written.map(|row| row.path.as_path()).collect(),
             unwritten: OnceCell::new(),
             devices: OnceCell::new(),
+            missing_depth: OnceCell::new(),
         })
     }
 
@@ -126,6 +129,11 @@ impl<'a> RuleContext<'a> {
     /// The devices at which requests of the run wait, where that is plain: see [`stack::by_device`].
     fn devices(&self) -> &[OnDevice<'a>] {
         self.devices.get_or_init(|| stack::by_device(self))
+    }
+
+    /// The depth that a device lacked, and why; three rules tell of it.
+    fn missing_depth(&self) -> Option<&(MissingDepth, Observation)> {
+        self.missing_depth.get_or_init(|| requests::missing_depth(self)).as_ref()
     }
 
     /// The notes of the timespan and those of the whole run.

@@ -63,7 +63,7 @@ pub(super) const RULES: &[VerdictRule] = &[
 
 /// Why a device had fewer requests than -o allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MissingDepth {
+pub(super) enum MissingDepth {
     /// This program submitted them in bursts.
     BySubmission,
     /// Most were in the host.
@@ -87,12 +87,12 @@ const HALF: f64 = 0.5;
 
 /// Requests that were at the device at a time, if so many are missing for this reason.
 fn depth(context: &RuleContext<'_>, wanted: MissingDepth) -> Vec<Observation> {
-    let observation = device_depth(context).filter(|(reason, _)| *reason == wanted);
-    observation.map(|(_, observation)| observation).into_iter().collect()
+    let missing = context.missing_depth().filter(|(reason, _)| *reason == wanted);
+    missing.map(|(_, observation)| observation.clone()).into_iter().collect()
 }
 
-/// Requests that were at the device at a time, by its own count, where all are meant to be there.
-fn device_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, Observation)> {
+/// Requests that were at the device at a time, by its own count, where all are meant to be there, if some are missing.
+pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, Observation)> {
     let [on] = context.devices() else { return None };
     let Some(LoadLoop::Closed { depth: asked }) = context.measured.load_loop else { return None };
     let unpaced = |work: &WorkerTarget| work.pace == Pace::Unlimited;
