@@ -11,6 +11,7 @@
 
 mod block;
 mod cache_counters;
+mod cache_probe;
 mod caches;
 mod cgroup_limits;
 mod cgroups;
@@ -20,6 +21,7 @@ mod cpu_times;
 mod cpus;
 mod device_reading;
 mod devices;
+mod direct_reader;
 mod dirty_parts;
 mod distribution;
 mod environment;
@@ -53,6 +55,7 @@ mod zeros;
 mod zpool;
 
 pub use block::place::disk_of_partition;
+pub use cache_probe::cache_probe;
 pub use cpu_counters::cpu_counters;
 pub use cpu_times::cpu_times;
 pub use device_reading::device_reading;

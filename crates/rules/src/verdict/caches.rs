@@ -15,7 +15,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Invalid,
         unit: "percent",
         computed_from: "with `-Su`: bytes read, against the bytes that /sys/block/*/stat counted at each device below, \
-                        if a device counted fewer by more than 2 % and 50 ms of the time. Only on ext2-4, xfs, vfat or \
+                        if a device counted fewer by more than 2 %, 50 ms of the time and the I/Os that may be \
+                        outstanding (-o times the block size). Only on ext2-4, xfs, vfat or \
                         a device itself, and only through partitions and loop devices to a single disk. Also the reads \
                         that caches count themselves during the measurement: ZFS (demand_data_hits, and \
                         demand_data_misses with prefetch_data_misses, of arcstats), bcache (cache_hits, cache_misses \
@@ -65,7 +66,9 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
         // The one that saw the least is below the cache.
         let seen = chain.iter().filter_map(|name| Some((at_device(&name)?, name))).min();
         let Some((bytes, name)) = seen.filter(|_| issued > 0) else { continue };
-        let missing = issued.saturating_sub(bytes) as f64 / issued as f64;
+        // The device may have transferred what was outstanding when the measurement began before it did.
+        let early = context.outstanding_bytes(&rows.iter().map(|row| row.target).collect());
+        let missing = issued.saturating_sub(bytes).saturating_sub(early) as f64 / issued as f64;
         if missing > context.slack() {
             let figure = format!("{} of the bytes read did not come from {name}", percent(missing));
             observations.push(Observation::new(figure, missing * 100.0).of(*name));

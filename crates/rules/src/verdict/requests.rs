@@ -30,7 +30,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "requests",
         computed_from: "mean number of requests at the device (weighted time of /sys/block/*/stat over the measured \
-                        time) against -o of all threads, if below half. Only in an unpaced closed loop of more than \
+                        time) against -o of all threads, if below half and below 64. Only in an unpaced closed loop of more than \
                         one request per thread, with all I/O bypassing the cache, on one disk or loop device, and \
                         without merged I/Os. Not with write-through (-Sh) or frequent flushes. Reported as \
                         `device-depth` if the threads lacked CPU time (`steal`, `cpu-contention`, `cpu-limited`, \
@@ -85,6 +85,9 @@ const BURST: f64 = 0.25;
 /// What is no longer the depth that was asked for.
 const HALF: f64 = 0.5;
 
+/// Requests at a time that keep a device busy: more of them wait there instead of in the host.
+const DEEP: f64 = 64.0;
+
 /// Requests that were at the device at a time, if so many are missing for this reason.
 fn depth(context: &RuleContext<'_>, wanted: MissingDepth) -> Vec<Observation> {
     let missing = context.missing_depth().filter(|(reason, _)| *reason == wanted);
@@ -112,7 +115,7 @@ pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, 
     let is_kept_back = || is_asynchronous && is_in_bursts(context, asked) && is_free_to_take(context, on, asked);
     let reason = match share {
         share if share < KEPT_FULL && is_kept_back() => MissingDepth::BySubmission,
-        share if share < HALF && is_queue && !lacked_cpu(context) => MissingDepth::InHost,
+        share if share < HALF && mean < DEEP && is_queue && !lacked_cpu(context) => MissingDepth::InHost,
         share if share < 1.0 - ON_THE_WAY => MissingDepth::Unexplained,
         _ => return None,
     };
@@ -222,6 +225,9 @@ mod tests {
         let mut one = queued(30_000);
         one.measured().load_loop = Some(LoadLoop::Closed { depth: 1 });
         assert_eq!(one.found(RULES), ["NOTE device-depth: sda's mean depth was 0.3; -o allows 1"]);
+        let mut full = queued(12_700_000);
+        full.measured().load_loop = Some(LoadLoop::Closed { depth: 40_000 });
+        assert_eq!(full.found(RULES), ["NOTE device-depth: sda's mean depth was 127.0; -o allows 40000"]);
     }
 
     /// The same on a disk that is known to take this many requests.
