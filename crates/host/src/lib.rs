@@ -74,6 +74,6 @@ pub use root::Root;
 pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;
-pub use threads::{cpu_wait_ns, io_worker_threads};
+pub use threads::{IoWorkerThread, cpu_wait_ns, io_worker_threads};
 pub use tracepoint::{Tracepoint, tracepoint};
 pub use zeros::sampled_zeros;

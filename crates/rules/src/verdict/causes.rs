@@ -212,12 +212,7 @@ pub const CAUSES: &[Cause] = &[
         condition: ALWAYS,
         because: "a rate above what the target sustains uses up all requests",
     },
-    Cause {
-        name: "io-errors",
-        explains: &["short-run"],
-        condition: ALWAYS,
-        because: "they ended the measurement",
-    },
+    Cause { name: "io-errors", explains: &["short-run"], condition: ALWAYS, because: "they ended the measurement" },
     Cause {
         name: "ended-early",
         explains: &["short-run"],
@@ -298,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_small_share_explains_nothing() {
-        for name in ["unwritten-target", "served-from-cache", "served-from-memory", "writes-in-memory", "tmpfs-target"] {
+        for name in ["unwritten-target", "served-from-cache", "served-from-memory", "writes-in-memory", "tmpfs-target"]
+        {
             assert_eq!(names(&[(name, 30.0), ("cpu-bound", 97.0)]), [name, "cpu-bound"]);
         }
         assert_eq!(names(&[("steal", 3.0), ("cpu-contention", 40.0)]), ["steal", "cpu-contention"]);

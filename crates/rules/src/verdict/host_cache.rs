@@ -124,7 +124,8 @@ mod tests {
             ["WARN host-cache: the second read of the same 256 blocks of 'a.dat' was 4.1 times faster than reads of \
                  others (medians 30 and 123 us), after 512 MiB of other reads; 25.0 % of the others were as fast"]
         );
-        let same = "NOTE host-cache: the second read of the same 256 blocks of 'a.dat' was no faster than reads of others";
+        let same =
+            "NOTE host-cache: the second read of the same 256 blocks of 'a.dat' was no faster than reads of others";
         assert_eq!(probed(101, 130), [format!("{same} (medians 30 and 30 us), after 512 MiB of other reads")]);
         assert!(probed(130, 250)[0].starts_with(same), "less than a third faster");
         assert!(probed(410, 140)[0].starts_with(same), "half of them may be by chance");

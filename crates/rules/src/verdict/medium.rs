@@ -201,7 +201,8 @@ mod tests {
         let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
         let kind = DeviceKind::Loop { file: Some("/own.img".to_owned()), offset_bytes: None, direct };
-        let device = BlockDevice { name: "loop0".to_owned(), kind, below: std::mem::take(devices), ..BlockDevice::default() };
+        let device =
+            BlockDevice { name: "loop0".to_owned(), kind, below: std::mem::take(devices), ..BlockDevice::default() };
         *devices = vec![device];
         built
     }

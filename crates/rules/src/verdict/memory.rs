@@ -48,8 +48,7 @@ fn is_cached(context: &RuleContext<'_>, row: &Row) -> bool {
 fn is_fetched_as_counted(context: &RuleContext<'_>, row: &Row) -> bool {
     let environment = context.result.targets.environments.get(&row.path);
     environment.is_some_and(|below| {
-        let is_plain =
-            below.mount.as_ref().is_none_or(|mount| stack::PLAIN.contains(&mount.file_system.as_str()));
+        let is_plain = below.mount.as_ref().is_none_or(|mount| stack::PLAIN.contains(&mount.file_system.as_str()));
         is_plain && !below.devices().is_empty()
     })
 }
@@ -65,8 +64,7 @@ mod tests {
     fn cached(fetched_bytes: u64) -> Built {
         let mut built = Built::sound();
         let around = built.span_result().kernel_counters.get_or_insert_default();
-        let fetched =
-            |bytes| Some(ProcessCounters { storage_read_bytes: bytes, ..ProcessCounters::default() });
+        let fetched = |bytes| Some(ProcessCounters { storage_read_bytes: bytes, ..ProcessCounters::default() });
         (around.before.process, around.after.process) = (fetched(7), fetched(7 + fetched_bytes));
         built
     }
@@ -74,7 +72,8 @@ mod tests {
     // Shows verdict: served-from-memory
     #[test]
     fn reads_that_never_reached_the_device_are_warned_of() {
-        let found = ["WARN served-from-memory: at least 75.0 % of the bytes read through the page cache came from memory"];
+        let found =
+            ["WARN served-from-memory: at least 75.0 % of the bytes read through the page cache came from memory"];
         assert_eq!(cached(BYTES / 4).found(RULES), found);
         let mut paced = cached(BYTES / 4);
         paced.work().pace = Pace::Burst { ios: 1, pause_ns: 1 };

@@ -274,7 +274,9 @@ mod tests {
         assert!(!blamed(
             |built| built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 }]
         ));
-        assert!(!blamed(|built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1 }]));
+        assert!(!blamed(
+            |built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1, cpu_time_ms: None }]
+        ));
         assert!(!blamed(|built| built.counted("sda").read.count = 4 * IOS), "split");
         assert!(!blamed(|built| built.measured().rows[0].figures.write.ios = 1), "writes to a file");
     }
