@@ -59,7 +59,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
 fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
     let Some(found) = differences.iter().find(|found| found.figure.name() == limit.figure) else {
-        say(&format!("--fail-if '{typed}' cannot be judged: one side has no {}", limit.figure));
+        say(&format!("--fail-if '{typed}' cannot be judged: the results of one side have no {}", limit.figure));
         return Status::CannotTell;
     };
     let is_beyond =
@@ -74,7 +74,8 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
         ComparisonVerdict::CannotTell => {
             let percent = found.percent;
             say(&format!(
-                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs are needed"
+                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be due to chance; more runs are \
+                 needed"
             ));
             Status::CannotTell
         }

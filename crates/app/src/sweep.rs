@@ -172,7 +172,10 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
-            (options.delete_after, "--delete-after would recreate the targets for every point"),
+            (
+                options.delete_after,
+                "--delete-after works only with single runs: here, every run would create the targets again",
+            ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
             return Err(vec![(*reason).to_owned()]);

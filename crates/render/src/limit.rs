@@ -24,7 +24,11 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
         None => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
     if !found.is_confirmed {
-        writeln!(out, "  not confirmed: runs at these rates contradicted each other; treat this rate as an estimate")?;
+        writeln!(
+            out,
+            "  not confirmed: repeated runs at the same rate met the limits at one time and not at another; \
+                       treat this rate as an estimate"
+        )?;
     }
     Ok(())
 }

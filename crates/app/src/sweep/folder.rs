@@ -116,7 +116,7 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
-    if is_known { Ok(sweep) } else { Err(at("the sweep lists runs of undefined points".to_owned())) }
+    if is_known { Ok(sweep) } else { Err(at("damaged: a run refers to a point that is not listed".to_owned())) }
 }
 
 impl Folder {

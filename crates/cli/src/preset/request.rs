@@ -48,7 +48,7 @@ pub fn run_request(
 ) -> Result<RunRequest, String> {
     let own = run_of(&request.words, environment)?;
     if own.profile.time_spans.len() != 1 {
-        return Err("a preset accepts the options of one workload only".to_owned());
+        return Err("a preset is run with the options and targets of a single workload".to_owned());
     }
     // Options come before targets.
     let (options, targets) = request.words.split_at(request.words.len() - own.profile.time_spans[0].targets.len());

@@ -230,7 +230,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
     }
     let is_open = variation.axes.iter().any(|axis| axis.is_open);
     if is_open && varied > 1 {
-        return Err("an open-ended range must be the only variation".to_owned());
+        return Err("an open-ended range, such as o=1.., must be the only option that is varied".to_owned());
     }
     for (index, axis) in variation.axes.iter().enumerate() {
         let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
@@ -242,7 +242,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
         return Err("--order abba needs --runs 2 or more".to_owned());
     }
     if is_open && options.order != Order::Given {
-        return Err("an open-ended range needs --order given".to_owned());
+        return Err("an open-ended range is always run in the given order; leave out --order".to_owned());
     }
     if options.confirm_s.is_some() && options.probe_s.is_none() {
         return Err("--confirm can only be used with --probe; without --probe, set the run length with -d".to_owned());
@@ -364,8 +364,8 @@ mod tests {
             ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
             ("--vary o=1..4 --order aba -- a", "given, random, abba"),
             ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
-            ("--vary o=1.. --vary t=1,2 -- a", "must be the only variation"),
-            ("--vary o=1.. --order random -- a", "needs --order given"),
+            ("--vary o=1.. --vary t=1,2 -- a", "must be the only option that is varied"),
+            ("--vary o=1.. --order random -- a", "leave out --order"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
             ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),

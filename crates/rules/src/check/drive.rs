@@ -39,7 +39,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the first sensor of the drive in hwmon",
-            warns_if: "it is 5 °C below its limit, or higher (70 °C if the drive reports no limit)",
+            warns_if: "the drive has reached its temperature limit (70 °C if it reports none), or is within 5 °C of it",
             fails_if: "",
         },
         advice: "let it cool down and check the airflow before a long run",
@@ -50,8 +50,8 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "speed and width of the link",
-            warns_if: "either is below the device's maximum",
+            looks_at: "speed and width of the PCIe link",
+            warns_if: "the speed or the width is below the device's maximum",
             fails_if: "",
         },
         advice: "try another slot, riser or BIOS setting; some drives lower the link speed when idle, so check again \

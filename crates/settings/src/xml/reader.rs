@@ -156,7 +156,7 @@ impl Reader {
         let nearest: Vec<&'static str> = allowed.iter().filter(is_near).copied().collect();
         let elsewhere = catalogue::holders_of(name);
         let hint = if !elsewhere.is_empty() {
-            format!("it belongs in {}; ", alternatives(&elsewhere))
+            format!("it belongs inside {}; ", alternatives(&elsewhere))
         } else if !nearest.is_empty() {
             format!("did you mean {}? ", alternatives(&nearest))
         } else {

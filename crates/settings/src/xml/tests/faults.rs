@@ -47,7 +47,7 @@ fn an_unknown_element_is_told_what_there_is() {
                     <CompletionRoutines> ";
     assert!(near.starts_with(expected), "{near}");
     let elsewhere = span_fault("<BlockSize>1</BlockSize>");
-    let expected = "<BlockSize>: unknown element in <TimeSpan>; it belongs in <Target>; allowed there: ";
+    let expected = "<BlockSize>: unknown element in <TimeSpan>; it belongs inside <Target>; allowed there: ";
     assert!(elsewhere.starts_with(expected), "{elsewhere}");
     for (inside, expected) in [
         (
