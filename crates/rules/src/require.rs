@@ -71,9 +71,10 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Obse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::figures::{Directions, Figures, LatencyFigures};
     use model::metric::Metric;
     use model::requirement::Operator;
-    use model::result::{CpuUsage, Directions, Figures, LatencyFigures, Measured};
+    use model::result::{CpuUsage, Measured};
 
     fn requirement(typed: &str, metric: Metric, operator: Operator, bound: f64) -> Requirement {
         Requirement { typed: typed.to_owned(), metric, operator, bound }
