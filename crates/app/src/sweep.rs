@@ -16,7 +16,6 @@ use folder::{Folder, Kind};
 use host::Root;
 use model::profile::Profile;
 use model::result::RunResult;
-use model::runner::RunFailure;
 use model::sweep::{DeviceCount, Extent, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
 use std::cell::RefCell;
@@ -26,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use tune::RunFailure;
 use tune::{Design, Ending, Step, SweepObserver};
 
 /// Runs `diskspd sweep` or `diskspd repeat`.

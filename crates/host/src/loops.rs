@@ -6,8 +6,7 @@
 use crate::block::place;
 use crate::root::Root;
 use model::block_device::DeviceNumber;
-use model::device_guard::LoopBacking;
-use model::facts::FileIdentity;
+use model::device_guard::{FileIdentity, LoopBacking};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;

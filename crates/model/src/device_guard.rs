@@ -1,7 +1,6 @@
 //! What must be known about a block device before anything is written to it.
 
 use crate::block_device::DeviceKind;
-use crate::file_identity::FileIdentity;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -139,3 +138,13 @@ pub enum Scratch {
 
 /// Where the list of scratch disks is.
 pub const SCRATCH_LIST: &str = "/etc/diskspd/scratch";
+
+/// Which file it is, whatever its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileIdentity {
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+}

@@ -1,6 +1,6 @@
 //! What the machine is: read once by `host`, then plain data.
 
-use crate::device_guard::DeviceGuard;
+use crate::device_guard::{DeviceGuard, FileIdentity};
 use crate::topology::Topology;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-
-pub use crate::file_identity::FileIdentity;
 
 /// All facts about this machine that planning and reports need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

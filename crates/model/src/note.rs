@@ -1,8 +1,8 @@
 //! Notes of a run: every fallback, clamp, lost sample and ignored option.
 
-use crate::device_fault::DeviceFault;
 use crate::durability::Durability;
-use crate::end_after::EndAfter;
+use crate::kernel_log::DeviceFault;
+use crate::profile::EndAfter;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;

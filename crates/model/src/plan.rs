@@ -8,6 +8,7 @@ mod target_work;
 
 use crate::affinity::AffinityEntry;
 use crate::device_guard::{DeviceBelow, LoopBacking};
+use crate::engine_kind::EngineKind;
 use crate::facts::{FileStamp, Fill};
 use crate::note::Note;
 use crate::profile::{EndAfter, FlushMode, IoPriority};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-pub use crate::engine_kind::EngineKind;
 pub use open::OpenPlan;
 pub use pattern::{Area, EffectiveDistribution, EffectiveRange, Pattern, WeightedRange};
 pub use target_work::TargetWork;

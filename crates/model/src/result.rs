@@ -6,29 +6,26 @@
 use crate::affinity::AffinityEntry;
 use crate::confidence::{FigureSteadiness, HalfWidths};
 use crate::course::{Section, Series};
+use crate::engine_kind::EngineKind;
 use crate::environment::Environment;
 use crate::expectation::Expectation;
 use crate::facts::SystemFacts;
+use crate::figures::{Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, Summary};
 use crate::finding::Finding;
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
-use crate::kernel_message::KernelMessage;
+use crate::kernel_log::KernelMessage;
 use crate::note::Note;
-use crate::plan::{EffectiveDistribution, EngineKind, Plan};
+use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
 use crate::profile::{Profile, RateProcess};
-use crate::record::WaitCounts;
-use crate::slow_io::SlowIo;
+use crate::record::{SlowIo, WaitCounts};
 use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;
 use crate::verdict::Verdict;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-pub use crate::figures::{
-    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile, Summary,
-};
 
 /// What `schema` says in every JSON result.
 pub const RESULT_SCHEMA: &str = "diskspd-result";

@@ -2,9 +2,9 @@
 //!
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
-use crate::headline::{Figure, Headline};
+use crate::headline::Headline;
 use crate::limit::LimitFound;
-use crate::steady_state::SteadyState;
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
 /// What `schema` says in every file of a sweep or repeat.
@@ -78,7 +78,7 @@ pub enum Extent {
     /// Runs of one point until the mean of a figure is known to within this share of it.
     UntilSure {
         /// The figure.
-        figure: Figure,
+        figure: Metric,
         /// From 0 to 1.
         share: f64,
     },
@@ -248,4 +248,22 @@ pub enum Saturation {
         /// What twice the largest depth would still bring, in percent of the throughput there.
         doubling_percent: f64,
     },
+}
+
+/// The last rounds of a load that was run until it was steady, and what they say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SteadyState {
+    /// False if the rounds ended before.
+    pub is_reached: bool,
+    /// The first and the last round that are looked at, from 1.
+    pub rounds: (u32, u32),
+    /// Mean of their I/Os per second.
+    pub mean_iops: f64,
+    /// Largest minus smallest, in percent of the mean.
+    pub range_percent: f64,
+    /// What the line through them rises or falls from the first to the last, in percent of the mean.
+    pub rise_percent: f64,
+    /// What SNIA's performance test specification asks for beyond this: sentences.
+    pub missing: Vec<String>,
 }

@@ -8,8 +8,9 @@ use crate::guard::{self, Touch};
 use crate::space::Space;
 use crate::words;
 use crate::{Choices, Reuse};
+use model::device_guard::FileIdentity;
 use model::facts::{
-    CharacterDevice, DirectIo, Facts, FileIdentity, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
+    CharacterDevice, DirectIo, Facts, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
 };
 use model::plan::{Creation, Expected, Preparation};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,9 @@
 //!
 //! All of them are gauges and histograms, which stand alike in `OpenMetrics` and in Prometheus' older text.
 
+use model::figures::{Directions, Figures, Summary};
 use model::printable::metric_label;
-use model::result::{Directions, Figures, Measured, RunResult, Summary, TimeSpanResult, Tool};
+use model::result::{Measured, RunResult, TimeSpanResult, Tool};
 use model::units::UnixTime;
 use model::verdict::{Level, Verdict};
 use prometheus_client::collector::Collector;

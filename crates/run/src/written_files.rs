@@ -1,7 +1,8 @@
 //! Files that a run writes to: compared with what was checked just before the first byte, marked as open while
 //! the run writes to them, and closed at its end so that any later change by somebody else shows.
 
-use model::facts::{FileIdentity, FileStamp, Fill};
+use model::device_guard::FileIdentity;
+use model::facts::{FileStamp, Fill};
 use model::mark::{self, Mark, MarkState, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
 use crate::setting::{OwnOption, Setting, flag, number, words};
-use model::plan::EngineKind;
+use model::engine_kind::EngineKind;
 use model::profile::{RateProcess, Target, TimeSpan};
 
 type Row = Setting<TimeSpan>;

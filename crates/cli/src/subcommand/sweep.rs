@@ -5,8 +5,9 @@ use crate::command::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use model::limit::{Limit, LimitFigure};
+use model::limit::Limit;
 use model::limits::RUNS_MAX;
+use model::metric::Metric;
 use model::sweep::{Extent, Order};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -269,9 +270,9 @@ fn limit(value: &str) -> Result<Limit, String> {
         )
     };
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
-    let figure = LimitFigure::from_name(name).ok_or_else(wrong)?;
+    let figure = Metric::from_name(name).filter(|metric| Limit::METRICS.contains(metric)).ok_or_else(wrong)?;
     let at_most = match figure {
-        LimitFigure::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
+        Metric::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
         _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
         _ => decimal::time_ns(bound)? as f64,
     };
@@ -339,7 +340,7 @@ mod tests {
     #[test]
     fn limits_make_a_search_over_rates() {
         let request = request("--limit p99=1ms --limit cpu=25% --probe 5s -- -o8 a.dat");
-        let limits = [(LimitFigure::P99, 1e6), (LimitFigure::Cpu, 25.0)];
+        let limits = [(Metric::P99, 1e6), (Metric::Cpu, 25.0)];
         assert_eq!(request.options.limits, limits.map(|(figure, at_most)| Limit { figure, at_most }));
         let rates: Vec<u32> =
             request.points.iter().map(|point| point.request.profile.time_spans[0].rate_iops.unwrap()).collect();

@@ -11,8 +11,7 @@ use crate::loops::{self, Attached};
 use crate::openers;
 use crate::root::Root;
 use model::block_device::{DeviceKind, DeviceRow};
-use model::device_guard::{Claim, DeviceBelow, LoopBacking};
-use model::facts::FileIdentity;
+use model::device_guard::{Claim, DeviceBelow, FileIdentity, LoopBacking};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,10 @@ use super::lines::{Line, Lines};
 use super::{Report, cpu_table, distribution_list, echo, io_table, latency_table, wait_table};
 use crate::distributions::Distributions;
 use crate::{ReadError, finish, number};
+use model::figures::Directions;
 use model::note::Note;
 use model::profile::TimeSpan;
-use model::result::{Directions, Measured, MixedCores, TimeSpanResult};
+use model::result::{Measured, MixedCores, TimeSpanResult};
 
 /// What is read of a timespan before it is put together.
 #[derive(Default)]

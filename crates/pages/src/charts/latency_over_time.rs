@@ -5,7 +5,8 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
-use model::result::{Directions, Figures, Measured, Percentile};
+use model::figures::{Directions, Figures, Percentile};
+use model::result::Measured;
 use stats::Part;
 use stats::overview::percentiles_over_time;
 

@@ -2,8 +2,9 @@
 
 use crate::Choices;
 use crate::fixture::{facts, planned, profile, refusals, span, target, theirs};
+use model::engine_kind::EngineKind;
 use model::facts::{Facts, IoUring, TargetKind};
-use model::plan::{Assignment, EngineKind, TimeSpanPlan, WorkerPlan};
+use model::plan::{Assignment, TimeSpanPlan, WorkerPlan};
 use model::profile::{IoRing, Target, ThreadTarget, TimeSpan};
 use model::units::Bytes;
 
@@ -176,7 +177,7 @@ fn memory_is_counted_by_kind() {
     // Records of ten intervals, and tables, queue and slowest I/Os of a section for each thread; the series.
     let each = 10 * size_of::<model::record::IntervalRecord>() as u64 + (110 << 10) + (128 << 10) + 3200;
     // Ten sections of both threads.
-    let sums = 10 * 2 * (size_of::<model::series::SectionCounts>() as u64 + 2 * 700);
+    let sums = 10 * 2 * (size_of::<model::record::SectionCounts>() as u64 + 2 * 700);
     assert_eq!(read_only.intervals, 2 * each + 100 * 48 + sums);
     time_span.targets[0].write_percent = 50;
     let facts = facts([("a", TargetKind::Regular(crate::fixture::ours(1, 1 << 30, model::facts::Fill::Ramp)))]);

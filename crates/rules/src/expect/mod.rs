@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use model::course::{Series, SeriesCounts};
     use model::expectation::CeilingUnit;
-    use model::result::{Directions, Figures};
+    use model::figures::{Directions, Figures};
 
     fn measured(read_iops: f64, write_iops: f64) -> Measured {
         let figures = |iops: f64| Figures { iops, bytes_per_s: iops * 8192.0, ..Figures::default() };

@@ -135,8 +135,8 @@ fn writes_in_memory(context: &RuleContext<'_>) -> Option<Observation> {
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, IOS};
+    use model::engine_kind::EngineKind;
     use model::kernel_counters::DirtyMemory;
-    use model::plan::EngineKind;
 
     /// Reads past the cache of which these bytes came from the partition and from the disk.
     fn direct(partition_bytes: u64, disk_bytes: u64) -> Built {

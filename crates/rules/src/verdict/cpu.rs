@@ -2,9 +2,10 @@
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
+use model::engine_kind::EngineKind;
 use model::finding::Severity;
 use model::note::Note;
-use model::plan::{EngineKind, Pace, WorkerPlan};
+use model::plan::{Pace, WorkerPlan};
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {

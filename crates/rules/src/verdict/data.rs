@@ -110,8 +110,8 @@ fn unwritten_in(part: &UnwrittenPart, used: &Range<u64>) -> f64 {
 mod tests {
     use super::*;
     use crate::verdict::cases::{Built, PATH};
+    use model::engine_kind::EngineKind;
     use model::facts::{BlockFacts, TargetFacts};
-    use model::plan::EngineKind;
 
     const MIB: u64 = 1 << 20;
 

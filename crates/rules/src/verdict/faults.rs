@@ -98,7 +98,7 @@ fn short_transfers(context: &RuleContext<'_>, note: &Note) -> Option<Observation
 mod tests {
     use super::*;
     use crate::verdict::cases::{self, Built};
-    use model::device_fault::DeviceFault;
+    use model::kernel_log::DeviceFault;
     use std::path::PathBuf;
 
     fn found(notes: &[Note]) -> Vec<String> {

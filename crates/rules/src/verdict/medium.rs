@@ -90,8 +90,8 @@ fn share(context: &RuleContext<'_>, bytes: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, PATH};
+    use model::engine_kind::EngineKind;
     use model::environment::Backing;
-    use model::plan::EngineKind;
 
     // Shows verdict: tmpfs-target
     #[test]

@@ -2,8 +2,8 @@
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
+use model::figures::LatencyDistribution;
 use model::finding::Severity;
-use model::result::LatencyDistribution;
 use stats::{NAMED_PERCENTILES, is_weak};
 
 pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
@@ -38,7 +38,7 @@ fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
-    use model::result::Directions;
+    use model::figures::Directions;
 
     fn found(read: Option<u64>, write: Option<u64>) -> Vec<String> {
         let mut built = Built::sound();
