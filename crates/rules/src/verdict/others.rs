@@ -29,8 +29,8 @@ pub(super) const RULES: &[VerdictRule] = &[
                         of the run. Reported if they are higher by more than 2 % plus an allowance for 50 ms of I/O, \
                         and by more than 256 KiB/s. Only for devices to which `served-from-cache` applies, and only if \
                         all I/O of the run on the device bypasses the page cache. If the run writes to a file system, \
-                        writes by others are not counted, because they cannot be told from the run's own journal and \
-                        metadata",
+                        writes by others are not counted, because they cannot be distinguished from the run's own \
+                        journal and metadata",
         advice: "stop other programs that use the device: their I/O and the run's I/O slow each other down",
         evaluate: |context| context.devices().iter().filter_map(|on| other_io(context, on)).collect(),
     },
