@@ -29,6 +29,6 @@ pub struct LimitFound {
     pub holds: Option<usize>,
     /// Index of the next point that surely does not, a few percent above; `None` = even the last keeps them.
     pub fails: Option<usize>,
-    /// True if a run of the full length at each of the two said so.
+    /// True if a run of the full length confirmed both rates.
     pub is_confirmed: bool,
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Note"))]
 pub(crate) struct Remark<'a> {
-    /// What the note says, as reports print it.
+    /// The text of the note, as in reports.
     #[cfg_attr(feature = "schema", serde(default))]
     message: String,
     #[serde(flatten)]
@@ -145,9 +145,9 @@ pub enum Note {
         /// How many.
         count: u64,
     },
-    /// I/Os that were outstanding at the end took long to complete: the queue was deep for the target.
+    /// I/Os that were outstanding at the end took long to complete: the target was slow for this queue depth.
     QueueDrainedLate {
-        /// How long they were waited for, in nanoseconds.
+        /// How long the run waited for them, in nanoseconds.
         drain_ns: u64,
         /// I/Os outstanding at the end.
         outstanding: u64,

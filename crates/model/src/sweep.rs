@@ -158,7 +158,7 @@ pub struct Sweep {
     pub schema_version: u32,
     /// The program: its version and a checksum of its file.
     pub program: String,
-    /// The words behind `diskspd sweep`, without those that only say where results go.
+    /// The arguments after `diskspd sweep`, without those for output files.
     pub words: Vec<String>,
     /// All points.
     pub points: Vec<Point>,
@@ -166,12 +166,12 @@ pub struct Sweep {
     pub visits: Vec<Visit>,
     /// Physical devices below the targets and copies of each written block (`--ssds`, `--copies`).
     pub devices: Option<DeviceCount>,
-    /// What depth is best, for each series of depths; empty until the sweep is complete.
+    /// The best depth for each series of depths; empty until the sweep is complete.
     pub depths: Vec<DepthSeries>,
     /// The highest rate that keeps limits, if it was looked for and the search has ended.
     #[serde(default)]
     pub limit: Option<LimitFound>,
-    /// Whether the rounds have come to a steady state, if that was asked for and they have ended.
+    /// Whether the rounds reached a steady state; null unless requested and ended.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
 }
@@ -212,7 +212,7 @@ pub struct DepthSeries {
 pub struct Knee {
     /// The most throughput per latency: the largest power in Kleinrock's sense.
     pub efficient: DepthEstimate,
-    /// Where more depth brings no more throughput.
+    /// The depth at which throughput stops growing.
     pub saturation: Saturation,
 }
 
@@ -226,8 +226,7 @@ pub struct DepthEstimate {
     pub low: u32,
     /// Upper end.
     pub high: u32,
-    /// True if it is the smallest or the largest depth that was tried, so that the real one may lie
-    /// beyond.
+    /// True if it is the smallest or the largest depth tried, so that the best depth may lie outside the range.
     pub is_at_edge: bool,
 }
 
@@ -243,9 +242,9 @@ pub enum Saturation {
         /// The height of the plateau in I/Os per second.
         plateau_iops: f64,
     },
-    /// There is no plateau among the depths that were tried.
+    /// The depths tried show no plateau.
     StillRising {
-        /// What twice the largest depth would still bring, in percent of the throughput there.
+        /// The gain from doubling the largest depth, in percent of its throughput.
         doubling_percent: f64,
     },
 }
@@ -262,8 +261,8 @@ pub struct SteadyState {
     pub mean_iops: f64,
     /// Largest minus smallest, in percent of the mean.
     pub range_percent: f64,
-    /// What the line through them rises or falls from the first to the last, in percent of the mean.
+    /// Rise or fall of a line fitted through them, from the first to the last, in percent of the mean.
     pub rise_percent: f64,
-    /// What SNIA's performance test specification asks for beyond this: sentences.
+    /// Other requirements of SNIA's performance test specification, as sentences.
     pub missing: Vec<String>,
 }
