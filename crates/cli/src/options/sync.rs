@@ -109,7 +109,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 
 fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     if given.value.is_empty() {
-        return Err(Fault::new("the path of the XML profile is missing; it follows -X directly"));
+        return Err(Fault::new("the path of the XML profile is missing (expected: -X<file>, without a space)"));
     }
     builder.profile_path = Some(PathBuf::from(given.value));
     Ok(())

@@ -17,7 +17,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "",
             fails_if: "a device is missing, or the pool is not ONLINE",
         },
-        advice: "replace the missing devices and let it rebuild: a degraded RAID reads more and tolerates fewer \
+        advice: "replace the missing devices and let the array rebuild: a degraded RAID reads more and tolerates fewer \
                  failures",
         evaluate: |facts| answers(facts, raids),
     },
@@ -42,7 +42,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "the drive has reached its temperature limit (70 °C if it reports none), or is within 5 °C of it",
             fails_if: "",
         },
-        advice: "let it cool down and check the airflow before a long run",
+        advice: "let the drive cool down and check the airflow before a long run",
         evaluate: |facts| answers(facts, temperature),
     },
     CheckRule {

@@ -83,10 +83,10 @@ fn values_must_be_what_their_element_takes() {
         ("<BypassIO>partial</BypassIO>", "<BypassIO>: expected Partial or Full, found 'partial'"),
         ("<Throughput unit='iops'>1</Throughput>", "<Throughput>: attribute unit: expected BPMS or IOPS, found 'iops'"),
         ("<UseLargePages>yes</UseLargePages>", "<UseLargePages>: expected true or false, found 'yes'"),
-        ("<Weight>1<a/></Weight>", "<Weight>: only a value is allowed in it, not the element <a>"),
+        ("<Weight>1<a/></Weight>", "<Weight>: only a value is allowed here, not the element <a>"),
         ("<Weight of='x'>1</Weight>", "<Weight>: unknown attribute 'of'; no attributes are allowed here"),
         ("<Throughput Unit='IOPS'>1</Throughput>", "<Throughput>: unknown attribute 'Unit'; allowed: unit"),
-        ("text", "<Target>: only elements are allowed in it, not the text 'text'"),
+        ("text", "<Target>: only elements are allowed here, not the text 'text'"),
         ("<WriteBufferContent/>", "<WriteBufferContent>: the required element <Pattern> is missing"),
         ("<ThreadTargets/>", "<ThreadTargets>: empty; at least one <ThreadTarget> is required"),
         (
