@@ -89,7 +89,12 @@ mod tests {
             cpu_average: CpuUsage { usage_percent: 12.5, ..CpuUsage::default() },
             ..Measured::default()
         };
-        TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
+        of_measured(measured)
+    }
+
+    fn of_measured(measured: Measured) -> TimeSpanResult {
+        let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        TimeSpanResult { summary: stats::summary(&span_result), ..span_result }
     }
 
     fn lines(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<String> {
@@ -121,8 +126,7 @@ mod tests {
         let requirements = [requirement("iops<9", Metric::Iops, Operator::Less, 9.0)];
         let unknown = ["UNKNOWN iops<9: iops was not measured"];
         assert_eq!(lines(&TimeSpanResult::default(), &requirements), unknown);
-        let idle = TimeSpanResult { measured: Some(Measured::default()), ..TimeSpanResult::default() };
-        assert_eq!(lines(&idle, &requirements), ["PASS iops<9: iops was 0 I/O per s"]);
+        assert_eq!(lines(&of_measured(Measured::default()), &requirements), ["PASS iops<9: iops was 0 I/O per s"]);
     }
 
     #[test]

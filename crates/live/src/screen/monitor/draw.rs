@@ -1,8 +1,8 @@
 //! The picture: a line with the time, the table, charts of one device, and the keys.
 
 use super::{Column, MonitorScreen, Row};
-use crate::look::{Look, draw_chart, draw_help, draw_trend};
-use crate::words;
+use crate::screen::look::{Look, draw_chart, draw_help, draw_trend};
+use crate::screen::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::DeviceRates;
@@ -208,7 +208,7 @@ fn draw_charts(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look) {
 #[cfg(test)]
 mod tests {
     use super::super::tests_support::{filled, picture};
-    use crate::terminal::Key;
+    use crate::screen::terminal::Key;
 
     #[test]
     fn at_80_by_24() {
