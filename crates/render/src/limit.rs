@@ -27,8 +27,8 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
     if !found.is_confirmed {
         writeln!(
             out,
-            "  not confirmed: repeated runs at the same rate met the limits at one time and not at another; \
-                       treat this rate as an estimate"
+            "  not confirmed: repeated runs at the same rate met the limits in some cases and missed them in others; \
+             treat this rate as an estimate"
         )?;
     }
     Ok(())
