@@ -1,7 +1,8 @@
 //! The highest rate that meets limits, in words.
 
 use crate::numbers::ms;
-use model::limit::{LimitFigure, LimitFound};
+use model::limit::LimitFound;
+use model::metric::{Metric, MetricUnit};
 use model::sweep::Sweep;
 use std::io::{self, Write};
 
@@ -24,7 +25,11 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
         None => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
     if !found.is_confirmed {
-        writeln!(out, "  not confirmed: runs at these rates contradicted each other; treat this rate as an estimate")?;
+        writeln!(
+            out,
+            "  not confirmed: repeated runs at the same rate met the limits in some cases and missed them in others; \
+             treat this rate as an estimate"
+        )?;
     }
     Ok(())
 }
@@ -33,7 +38,7 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
 fn at(sweep: &Sweep, found: &LimitFound, point: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(headline) = stats::sweep::figures(sweep, point) else { return Ok(()) };
     let figures = found.limits.iter().map(|limit| limit.figure);
-    let figures = figures.filter_map(|of| Some(format!("{} {}", words(of), value(of, of.of(headline)?))));
+    let figures = figures.filter_map(|of| Some(format!("{} {}", words(of), value(of, headline.response_value(of)?))));
     let figures: Vec<String> = figures.collect();
     writeln!(out, "  at {}: {:.2} I/Os per s, {}", rate(sweep, point), headline.iops, figures.join(", "))
 }
@@ -43,20 +48,25 @@ fn rate(sweep: &Sweep, point: usize) -> &str {
     settings.first().map_or("?", |setting| &setting.value)
 }
 
-fn words(figure: LimitFigure) -> &'static str {
-    match figure {
-        LimitFigure::Mean => "mean response time",
-        LimitFigure::P50 => "median response time",
-        LimitFigure::P99 => "99th percentile of the response time",
-        LimitFigure::P999 => "99.9th percentile of the response time",
-        LimitFigure::Cpu => "CPU usage",
+fn words(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Iops => "throughput in I/O per s",
+        Metric::MibPerS => "throughput in MiB/s",
+        Metric::Mean => "mean response time",
+        Metric::P50 => "median response time",
+        Metric::P90 => "90th percentile of the response time",
+        Metric::P99 => "99th percentile of the response time",
+        Metric::P999 => "99.9th percentile of the response time",
+        Metric::Max => "highest response time",
+        Metric::Cpu => "CPU usage",
     }
 }
 
 /// With its unit.
-fn value(figure: LimitFigure, value: f64) -> String {
-    match figure {
-        LimitFigure::Cpu => format!("{value:.2} %"),
-        _ => format!("{:.3} ms", ms(value)),
+fn value(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        MetricUnit::Nanoseconds => format!("{:.3} ms", ms(value)),
+        MetricUnit::Percent => format!("{value:.2} %"),
+        MetricUnit::IosPerSecond | MetricUnit::MibPerSecond => format!("{value:.2}"),
     }
 }

@@ -8,8 +8,8 @@ use model::result::{RunResult, TimeSpanResult};
 const RULES: &[RequirementRule] = &[RequirementRule {
     name: "requirement",
     severity: Severity::Fail,
-    unit: "that of the metric: I/Os per second, MiB/s, nanoseconds or percent",
-    computed_from: "the metric of reads and writes together over the whole timespan",
+    unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
+    computed_from: "the metric for reads and writes together, over the whole timespan",
     advice: "the verdict may name a cause other than the storage",
     evaluate: |context| context.requirements.iter().map(|requirement| observed(context, requirement)).collect(),
 }];
@@ -71,9 +71,10 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Obse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::figures::{Directions, Figures, LatencyFigures};
     use model::metric::Metric;
     use model::requirement::Operator;
-    use model::result::{CpuUsage, Directions, Figures, LatencyFigures, Measured};
+    use model::result::{CpuUsage, Measured};
 
     fn requirement(typed: &str, metric: Metric, operator: Operator, bound: f64) -> Requirement {
         Requirement { typed: typed.to_owned(), metric, operator, bound }

@@ -6,7 +6,8 @@
 
 use crate::headline::{P50_PPB, P99_PPB, P999_PPB, headline};
 use crate::sample::{moments, standard_errors_95};
-use model::headline::Figure;
+use model::headline::Headline;
+use model::metric::Metric;
 use model::result::{Measured, RunResult};
 use model::units::mib;
 
@@ -21,7 +22,7 @@ const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The metric.
-    pub figure: Figure,
+    pub figure: Metric,
     /// Of the first side: the geometric mean of its runs.
     pub first: f64,
     /// Of the second.
@@ -49,10 +50,10 @@ pub enum ComparisonVerdict {
 
 /// Figures that both sides have, of the first timespan of each result.
 pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
-    Figure::ALL.into_iter().filter_map(|figure| difference(figure, first, second)).collect()
+    Headline::METRICS.into_iter().filter_map(|figure| difference(figure, first, second)).collect()
 }
 
-fn difference(figure: Figure, first: &[RunResult], second: &[RunResult]) -> Option<Difference> {
+fn difference(figure: Metric, first: &[RunResult], second: &[RunResult]) -> Option<Difference> {
     let (first, second) = (Side::of(figure, first)?, Side::of(figure, second)?);
     let change = second.mean - first.mean;
     let percent = |change: f64| change.exp_m1() * 100.0;
@@ -80,7 +81,7 @@ pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
     found.second / found.first / f64::from(drives) * 100.0
 }
 
-fn verdict(figure: Figure, (low, high): (f64, f64)) -> ComparisonVerdict {
+fn verdict(figure: Metric, (low, high): (f64, f64)) -> ComparisonVerdict {
     let equal = EQUAL_SHARE.ln_1p();
     if low > 0.0 || high < 0.0 {
         let is_better = (low > 0.0) == figure.is_more_better();
@@ -105,10 +106,10 @@ struct Scatter {
 
 impl Side {
     /// `None` if a run lacks the figure, or it is 0.
-    fn of(figure: Figure, runs: &[RunResult]) -> Option<Self> {
+    fn of(figure: Metric, runs: &[RunResult]) -> Option<Self> {
         let values: Option<Vec<f64>> = runs
             .iter()
-            .map(|run| figure.of(&headline(run.time_spans.first()?)?).filter(|value| *value > 0.0).map(f64::ln))
+            .map(|run| headline(run.time_spans.first()?)?.value(figure).filter(|value| *value > 0.0).map(f64::ln))
             .collect();
         let values = values.filter(|values| !values.is_empty())?;
         let (mean, deviation) = moments(&values);
@@ -129,20 +130,20 @@ impl Side {
 }
 
 /// Half of the 95 % interval that a single run has for a figure.
-fn half_width(figure: Figure, measured: &Measured) -> Option<f64> {
+fn half_width(figure: Metric, measured: &Measured) -> Option<f64> {
     let widths = measured.confidence.as_ref()?.total.as_ref()?;
     let percentile = |rank_ppb| {
         let found = widths.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
         found.map(|percentile| percentile.half_width_ns)
     };
     match figure {
-        Figure::Iops => Some(widths.iops),
-        Figure::MibPerS => Some(mib(widths.bytes_per_s)),
-        Figure::MeanLatency => widths.latency_mean_ns,
-        Figure::P50 => percentile(P50_PPB),
-        Figure::P99 => percentile(P99_PPB),
-        Figure::P999 => percentile(P999_PPB),
-        Figure::Cpu => None,
+        Metric::Iops => Some(widths.iops),
+        Metric::MibPerS => Some(mib(widths.bytes_per_s)),
+        Metric::Mean => widths.latency_mean_ns,
+        Metric::P50 => percentile(P50_PPB),
+        Metric::P99 => percentile(P99_PPB),
+        Metric::P999 => percentile(P999_PPB),
+        Metric::P90 | Metric::Max | Metric::Cpu => None,
     }
 }
 
@@ -152,7 +153,8 @@ mod tests {
     use crate::simulation::normal;
     use hot::rng::Rng;
     use model::confidence::HalfWidths;
-    use model::result::{Directions, Figures, TimeSpanResult};
+    use model::figures::{Directions, Figures};
+    use model::result::TimeSpanResult;
 
     fn run(iops: f64, half: Option<f64>) -> RunResult {
         let total = Directions {
@@ -196,8 +198,8 @@ mod tests {
         assert_eq!(found.verdict, ComparisonVerdict::Better);
         assert!((8.0..12.0).contains(&found.percent), "{found:?}");
         assert_eq!(iops(&fast, &slow).verdict, ComparisonVerdict::Worse);
-        assert_eq!(verdict(Figure::MeanLatency, (0.1, 0.2)), ComparisonVerdict::Worse);
-        assert_eq!(verdict(Figure::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
+        assert_eq!(verdict(Metric::Mean, (0.1, 0.2)), ComparisonVerdict::Worse);
+        assert_eq!(verdict(Metric::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
     }
 
     #[test]
@@ -212,7 +214,7 @@ mod tests {
     #[test]
     fn what_a_side_lacks_is_not_compared() {
         let figures: Vec<_> = compare(&[run(1.0, None)], &[run(2.0, None)]).iter().map(|found| found.figure).collect();
-        assert_eq!(figures, [Figure::Iops, Figure::MibPerS], "no latency, no CPU time");
+        assert_eq!(figures, [Metric::Iops, Metric::MibPerS], "no latency, no CPU time");
         assert_eq!(compare(&[RunResult::default()], &[run(1.0, None)]), []);
         assert_eq!(compare(&[], &[]), []);
     }

@@ -81,7 +81,8 @@ pub(crate) fn awaited(threads: &[ThreadRecord]) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::plan::{Assignment, EngineKind, EnginePlan, WorkerPlan};
+    use model::engine_kind::EngineKind;
+    use model::plan::{Assignment, EnginePlan, WorkerPlan};
     use model::topology::Cpu;
 
     fn times(user: u64, kernel: u64, idle: u64, steal: u64) -> CpuTimes {

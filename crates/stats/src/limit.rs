@@ -33,7 +33,7 @@ pub struct Answer {
 pub fn answer(headline: &Headline, rate_iops: f64, limits: &[Limit]) -> Option<Answer> {
     let mut excess = 0.0_f64;
     for limit in limits {
-        excess = excess.max(limit.figure.of(headline)? / limit.at_most);
+        excess = excess.max(headline.response_value(limit.figure)? / limit.at_most);
     }
     let is_short = headline.iops < rate_iops * (1.0 - SHORTFALL);
     let holds = excess <= 1.0 && !is_short;
@@ -102,7 +102,7 @@ impl Posterior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::limit::LimitFigure;
+    use model::metric::Metric;
 
     fn headline(iops: f64, p99_ms: f64, cpu_percent: f64) -> Headline {
         Headline { iops, response_p99_ns: Some((p99_ms * 1e6) as u64), cpu_percent, ..Headline::default() }
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn all_limits_must_hold_and_the_rate_be_reached() {
-        let p99 = Limit { figure: LimitFigure::P99, at_most: 1e6 };
-        let cpu = Limit { figure: LimitFigure::Cpu, at_most: 25.0 };
+        let p99 = Limit { figure: Metric::P99, at_most: 1e6 };
+        let cpu = Limit { figure: Metric::Cpu, at_most: 25.0 };
         let holds = |headline, limits: &[Limit]| answer(&headline, 1000.0, limits).unwrap().holds;
         assert!(holds(headline(1000.0, 1.0, 90.0), &[p99]));
         assert!(!holds(headline(1000.0, 1.01, 1.0), &[p99]));

@@ -2,7 +2,8 @@
 
 use crate::support::{mix_run, part, report};
 use model::confidence::{HalfWidths, PercentileHalfWidth};
-use model::result::{Directions, LoadLoop};
+use model::figures::Directions;
+use model::result::LoadLoop;
 
 fn half_widths(percentiles: &[(u64, f64)]) -> HalfWidths {
     let percentile = |&(rank_ppb, half_width_ns)| PercentileHalfWidth { rank_ppb, half_width_ns };

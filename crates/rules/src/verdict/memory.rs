@@ -57,8 +57,9 @@ fn is_fetched_as_counted(context: &RuleContext<'_>, row: &Row) -> bool {
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built};
+    use model::engine_kind::EngineKind;
     use model::kernel_counters::ProcessCounters;
-    use model::plan::{EngineKind, MappedPlan, Pace};
+    use model::plan::{MappedPlan, Pace};
 
     /// Reads through the page cache, of which these bytes came from storage.
     fn cached(fetched_bytes: u64) -> Built {

@@ -29,9 +29,10 @@ mod steadiness;
 pub use causes::{CAUSES, Cause, Condition};
 
 use crate::rule::{self, Observation, Rule, RuleSet};
+use model::engine_kind::EngineKind;
 use model::finding::Source;
 use model::note::Note;
-use model::plan::{EngineKind, TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::plan::{TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;

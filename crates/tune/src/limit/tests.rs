@@ -1,13 +1,13 @@
 //! Against a queue that is a formula: the response time is service / (1 - rate / capacity), with noise.
 
+use crate::runner::{RunFailure, Runner};
 use crate::{Design, PlannedPoint, Step, SweepObserver, sweep};
 use hot::rng::Rng;
-use model::limit::{Limit, LimitFigure};
+use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures};
+use model::limit::Limit;
+use model::metric::Metric;
 use model::profile::{Profile, TimeSpan};
-use model::result::{
-    Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult,
-};
-use model::runner::{RunFailure, Runner};
+use model::result::{LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult};
 use model::sweep::{Point, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 
 const CAPACITY_IOPS: f64 = 10_000.0;
@@ -81,7 +81,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
             ..Profile::default()
         },
     };
-    let limits = vec![Limit { figure: LimitFigure::Mean, at_most: at_most_ns }];
+    let limits = vec![Limit { figure: Metric::Mean, at_most: at_most_ns }];
     let points: Vec<PlannedPoint> = rates.iter().map(point).collect();
     let sweep = Sweep {
         schema: SWEEP_SCHEMA.to_owned(),
