@@ -130,7 +130,7 @@ fn reads_that_come_from_the_page_cache_are_warned_of_and_those_past_it_are_not()
     let place = workplace!();
     place.file("a.dat", &vec![1; 8 << 20]);
     for words in ["-r -o2", "-r -o1 -g100i", "-r -o2 --rate=500", "-s -o1 -Sm"] {
-        let run = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").args(words).run();
+        let run = place.diskspd("-d1 -W0 -b4K --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0);
         or_skip!(counted_reads(&place));
         let finding = found(&place, &run, "served-from-memory");

@@ -82,15 +82,21 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "steal",
-        explains: &["cpu-contention"],
+        explains: &["cpu-contention", "depth-limited", "starts-not-made"],
         condition: LARGER,
-        because: "threads wait for CPUs that were taken away",
+        because: "threads wait for CPUs that were taken away, and start I/Os late",
     },
     Cause {
         name: "cpu-contention",
         explains: &["device-depth"],
         condition: ALWAYS,
         because: "threads that wait for a CPU submit nothing",
+    },
+    Cause {
+        name: "cpu-contention",
+        explains: &["depth-limited", "starts-not-made"],
+        condition: LARGER,
+        because: "threads that wait for a CPU start and complete I/Os late",
     },
     Cause {
         name: "cpu-contention",
