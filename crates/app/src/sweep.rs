@@ -249,25 +249,25 @@ fn announce(
 ) {
     let points = design.points.len();
     let runs = design.runs;
-    let what = match (design.extent, folder.kind()) {
-        _ if !design.limits.is_empty() => "search for the highest rate within the limits: typically ".to_owned(),
+    let rests = options.rest * u32::try_from(design.runs_at_least().saturating_sub(1)).unwrap_or(u32::MAX);
+    let time = length(Duration::from_secs(design.load_s()) + rests);
+    let runs_and_time = match (design.extent, folder.kind()) {
+        _ if !design.limits.is_empty() => format!("search for the highest rate within the limits: typically {time}"),
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
             format!(
-                "runs until the mean of {} is known to within {percent} % (maximum {runs}): at least ",
+                "runs until the mean of {} is known to within {percent} % (maximum {runs}): at least {time}",
                 figure.name()
             )
         }
-        (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least "),
-        (Extent::UntilFlat, _) => "points until throughput stops growing: at least ".to_owned(),
-        (Extent::Whole, Kind::Repeat) if runs == 1 => "1 run: ".to_owned(),
-        (Extent::Whole, Kind::Repeat) => format!("{runs} runs: "),
-        (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: "),
-        (Extent::Whole, Kind::Sweep) => format!("{points} points: "),
+        (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least {time}"),
+        (Extent::UntilFlat, _) => format!("points until throughput stops growing: at least {time}"),
+        (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
+        (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
+        (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
+        (Extent::Whole, Kind::Sweep) => format!("{points} points: {time}"),
     };
-    let rests = options.rest * u32::try_from(design.runs_at_least().saturating_sub(1)).unwrap_or(u32::MAX);
-    let time = Duration::from_secs(design.load_s()) + rests;
-    say(&format!("{what}{} plus file creation", length(time)));
+    say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
         say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
     }

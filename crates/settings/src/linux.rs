@@ -197,7 +197,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--fdatasync-every",
         &OwnOption {
             value: "=<writes>",
-            short: "call fdatasync each time a thread has made this many writes, and measure its latency",
+            short: "call fdatasync each time a thread has made this many writes, and time the calls",
             long: "Simulates the group commit of databases: after this many writes, a thread waits for its outstanding \
                    I/Os, calls fdatasync on the targets that it writes to, and continues. Flushes are counted and \
                    timed separately from reads and writes. With -Su, this is one of two ways to write durably; the \
