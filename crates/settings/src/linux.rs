@@ -55,7 +55,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "Polls for completions instead of waiting for interrupts. Needs -Su or -Sh and a device with poll \
                    queues, such as NVMe with nvme.poll_queues set.",
             kernel: "`IORING_SETUP_IOPOLL`",
-            seen_in: "interrupts of the device in `/proc/interrupts`: none",
+            seen_in: "no interrupts of the device in `/proc/interrupts`",
             example: "--iopoll",
         },
     ),
