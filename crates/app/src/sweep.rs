@@ -5,7 +5,7 @@ pub(crate) mod folder;
 use crate::Invocation;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
-use crate::machine_runner::MachineRunner;
+use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
@@ -116,10 +116,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     let mut runner = MachineRunner::new(&signals, system, &first.request, &part);
     let to_be_made = match check_all(request, &runner) {
         Ok(to_be_made) => to_be_made,
-        Err(errors) => {
-            say_each("ERROR", &errors);
-            return Status::Refused;
-        }
+        Err(refused) => return refused.told(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
     let misplaced = folder.misplaced(profiles.flat_map(protected));
@@ -135,10 +132,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
                 say(&preconditioning(bytes, request.options.endurance_bytes));
                 design.precondition = Some(profile);
             }
-            Err(errors) => {
-                say_each("ERROR", &errors);
-                return Status::Refused;
-            }
+            Err(refused) => return refused.told(),
         }
     }
     if design.extent == Extent::UntilSteady {
@@ -164,7 +158,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
 }
 
 /// Every check of every point passes before the first byte is written.
-fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Vec<String>> {
+fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
     let mut to_be_made = BTreeSet::new();
     // Points of a search differ in nothing that could be refused.
     let is_search = !request.options.limits.is_empty();
@@ -178,14 +172,15 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
-            return Err(vec![(*reason).to_owned()]);
+            return Err(Refused { status: Status::Refused, reasons: vec![(*reason).to_owned()] });
         }
-        let made = runner.check(&planned.request.profile).map_err(|reasons| {
+        let made = runner.check(&planned.request.profile).map_err(|refused| {
             let place = match Setting::typed_all(&planned.point.settings) {
                 settings if settings.is_empty() => String::new(),
                 settings => format!("{settings}: "),
             };
-            reasons.into_iter().map(|reason| format!("{place}{reason}")).collect::<Vec<_>>()
+            let reasons = refused.reasons.into_iter().map(|reason| format!("{place}{reason}")).collect();
+            Refused { reasons, ..refused }
         })?;
         to_be_made.extend(made);
     }
