@@ -1,6 +1,6 @@
 //! `diskspd report --output` as a page or a chart.
 
-use crate::output::say;
+use crate::output::{say, say_each};
 use crate::outputs::Protected;
 use crate::saved_results::{Document, output_file, read, read_all, read_document, read_recording};
 use crate::status::{Status, fail};
@@ -31,6 +31,12 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
+    let unlike = found.unlike_loads();
+    if !unlike.is_empty() {
+        say_each("ERROR", &unlike);
+        say("ERROR: the loads differ; diskspd compare --anyway prints their differences");
+        return Status::Refused;
+    }
     let drawn = |name: Option<&str>, format| chart(&found.subject(), name, format).map_err(|error| error.to_string());
     let bytes = match form {
         PictureForm::Page => html(&found.subject()).map(String::into_bytes).map_err(|error| error.to_string()),
@@ -77,6 +83,15 @@ impl Found {
                 Document::Run(result) => Self::Run { name, result, devices: None },
             }),
         }
+    }
+
+    /// How the loads of results that would be compared differ: `compare` refuses these, too.
+    fn unlike_loads(&self) -> Vec<String> {
+        let Self::Sides(sides) = self else { return Vec::new() };
+        let mut results = sides.iter().flat_map(|side| &side.results);
+        let Some(reference) = results.next() else { return Vec::new() };
+        let unlike = results.map(|other| render::compare::unlike(reference, other).load);
+        unlike.into_iter().find(|load| !load.is_empty()).unwrap_or_default()
     }
 
     /// The same with what devices did meanwhile.

@@ -7,7 +7,7 @@
 mod cache_table;
 pub mod check;
 pub mod compare;
-mod confidence;
+pub mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;
