@@ -75,7 +75,7 @@ impl Found {
                 Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
             }
             None if source.is_dir() => Err(format!(
-                "'{}': this directory was not created by sweep or repeat; give the result files in it",
+                "'{}': this directory was not created by sweep, repeat or ab; give the result files in it",
                 source.display()
             )),
             None => Ok(match read_document(source)? {
@@ -109,7 +109,7 @@ impl Found {
         match self {
             Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
             Self::Recording { name, recording } => Subject::Recording { name, recording },
-            Self::Folder { name, kind: Kind::Sweep, sweep, result } => {
+            Self::Folder { name, kind: Kind::Sweep | Kind::Ab, sweep, result } => {
                 Subject::Sweep { name, sweep, chosen: result.as_deref() }
             }
             Self::Folder { name, kind: Kind::Repeat, sweep, result } => {

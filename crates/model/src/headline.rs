@@ -45,21 +45,29 @@ pub struct Headline {
 }
 
 /// One of the figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Figure {
     /// I/Os per second.
+    #[serde(rename = "iops")]
     Iops,
     /// MiB per second.
+    #[serde(rename = "mib")]
     MibPerS,
     /// Mean latency in nanoseconds.
+    #[serde(rename = "mean")]
     MeanLatency,
     /// Median latency in nanoseconds.
+    #[serde(rename = "p50")]
     P50,
     /// 99th percentile of the latency in nanoseconds.
+    #[serde(rename = "p99")]
     P99,
     /// 99.9th percentile of the latency in nanoseconds.
+    #[serde(rename = "p99.9")]
     P999,
     /// CPU usage in percent.
+    #[serde(rename = "cpu")]
     Cpu,
 }
 

@@ -4,6 +4,7 @@
 //! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
 //! the order of lines are part of the contract.
 
+pub mod ab;
 mod cache_table;
 pub mod check;
 pub mod compare;
