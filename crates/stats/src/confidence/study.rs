@@ -53,24 +53,31 @@ fn effective(cells: usize, correlation: f64) -> f64 {
     cells as f64 * (1.0 - correlation) / (1.0 + correlation)
 }
 
-fn study(runs: u32) {
+/// What is asked of all intervals; `give_percent` is for the chance in few runs.
+fn study(runs: u32, cell_counts: &[usize], give_percent: f64) {
     println!("| series | cells of 100 ms | effective | interval holds the truth | withheld |\n|---|---|---|---|---|");
-    let print = |name: &str, cells: usize, effective: f64, found: Shares| {
+    let check = |name: &str, cells: usize, effective: f64, found: Shares| {
         println!("| {name} | {cells} | {effective:.1} | {:.1} % | {:.1} % |", found.held, found.withheld);
-    };
-    for cells in [50, 100, 300, 600, 3000] {
-        let found = shares(runs, 20.0, |rng| (0..cells).map(|_| poisson(20.0, rng)).collect());
-        print("Poisson, 200 I/Os per s", cells, cells as f64, found);
-        if cells == 50 || cells == 600 {
-            assert!((93.0..=97.0).contains(&found.held) && found.withheld <= 5.0, "{cells}: {found:?}");
+        if effective >= 20.0 {
+            let held = 93.0 - give_percent..=97.0 + give_percent;
+            assert!(held.contains(&found.held), "{name}, {cells} cells: {found:?}");
         }
+        if effective < 4.0 {
+            assert!(found.withheld >= 90.0, "{name}, {cells} cells: {found:?}");
+        }
+        if effective as usize == cells {
+            assert!(found.withheld <= 5.0 + give_percent, "{name}, {cells} cells: {found:?}");
+        }
+    };
+    for &cells in cell_counts {
+        let found = shares(runs, 20.0, |rng| (0..cells).map(|_| poisson(20.0, rng)).collect());
+        check("Poisson, 200 I/Os per s", cells, cells as f64, found);
     }
     for correlation in [0.0, 0.5, 0.9, 0.95, 0.99] {
         let source = Source::Autoregressive { correlation };
-        for cells in [50, 100, 300, 600, 3000] {
+        for &cells in cell_counts {
             let found = shares(runs, source.mean(), |rng| source.series(cells, rng));
-            let effective = effective(cells, correlation);
-            print(&format!("AR(1) {correlation}"), cells, effective, found);
+            check(&format!("AR(1) {correlation}"), cells, effective(cells, correlation), found);
         }
     }
 }
@@ -78,10 +85,10 @@ fn study(runs: u32) {
 #[test]
 #[ignore = "a study of minutes"]
 fn intervals_hold_the_truth_or_are_withheld() {
-    study(20_000);
+    study(20_000, &[50, 100, 300, 600, 3000], 0.0);
 }
 
 #[test]
 fn intervals_hold_the_truth_or_are_withheld_in_short() {
-    study(2_000);
+    study(400, &[50, 100, 600], 3.0);
 }
