@@ -4,7 +4,8 @@ use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
 use crate::status::{Status, fail, printed};
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
-use model::headline::Figure;
+use model::headline::Headline;
+use model::metric::Metric;
 use model::result::RunResult;
 use stats::compare::{ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,10 @@ pub(crate) fn run(command: &CompareCommand) -> Status {
 }
 
 fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway: bool) -> Status {
-    if let Some(limit) = limits.iter().find(|limit| Figure::from_name(&limit.figure).is_none()) {
-        let names = Figure::ALL.map(Figure::name).join(", ");
+    if let Some(limit) =
+        limits.iter().find(|limit| Headline::METRICS.iter().all(|metric| metric.name() != limit.figure))
+    {
+        let names = Headline::METRICS.map(Metric::name).join(", ");
         say(&format!("ERROR: --fail-if '{}': unknown metric '{}' (expected: {names})", limit.typed, limit.figure));
         return Status::Refused;
     }
@@ -59,7 +62,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
 fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
     let typed = &limit.typed;
     let Some(found) = differences.iter().find(|found| found.figure.name() == limit.figure) else {
-        say(&format!("--fail-if '{typed}' cannot be judged: one side has no {}", limit.figure));
+        say(&format!("--fail-if '{typed}' cannot be judged: the results of one side have no {}", limit.figure));
         return Status::CannotTell;
     };
     let is_fall = limit.percent.is_sign_negative();
@@ -76,7 +79,8 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
         {
             let percent = found.percent;
             say(&format!(
-                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be chance; more runs are needed"
+                "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be due to chance; more runs are \
+                 needed"
             ));
             Status::CannotTell
         }

@@ -4,8 +4,6 @@
 //! of their own, and what that cannot keep up with is left out.
 
 mod live_thread;
-mod machine_watch;
-mod picture;
 mod sinks;
 mod view;
 

@@ -1,6 +1,7 @@
 //! Running a load: check everything, plan, run, report.
 
 use crate::console_observer::ConsoleObserver;
+use crate::feature::Feature;
 use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{print, say, say_each};
@@ -10,7 +11,6 @@ use crate::terminal_settings::can_draw;
 use crate::{Invocation, events, interrupt};
 use cli::{Outputs, RunOptions, RunRequest};
 use host::Root;
-use live::terminal::Stream;
 use model::facts::SystemFacts;
 use model::finding::{Severity, Source};
 use model::plan::Plan;
@@ -77,9 +77,8 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let Findings { mut errors, warnings } = check_profile(request, system);
     let destinations = destinations(request).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = stream(&request.options, &protected(&request.profile)).map_err(|reason| errors.push(reason)).ok();
-    if request.options.live.screen && !request.options.plan_only && !can_draw(Stream::Stderr) {
-        let reason = "--live needs stderr to be a terminal; programs should use --live-json";
-        errors.push(reason.to_owned());
+    if request.options.live.screen && !request.options.plan_only {
+        errors.extend(no_screen());
     }
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
@@ -89,6 +88,13 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
         destinations,
         stream,
     })
+}
+
+/// Why a run cannot be shown on a full screen.
+fn no_screen() -> Option<String> {
+    let missing = Feature::Screens.missing().map(|reason| format!("--live: {reason}"));
+    let needs_terminal = || "--live needs stderr to be a terminal; programs should use --live-json".to_owned();
+    missing.or_else(|| (!can_draw(&std::io::stderr())).then(needs_terminal))
 }
 
 /// What is wrong with a profile, on this machine.

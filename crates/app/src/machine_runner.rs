@@ -11,12 +11,12 @@ use model::facts::SystemFacts;
 use model::plan::{Plan, Preparation};
 use model::profile::Profile;
 use model::result::{Ending, RunResult};
-use model::runner::{RunFailure, Runner};
 use plan::{Choices, Refusal, Reuse};
 use run::event::Events;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tune::{RunFailure, Runner};
 
 /// Runs profiles that differ from one request.
 pub(crate) struct MachineRunner<'a> {

@@ -5,6 +5,8 @@ mod compare;
 mod console_observer;
 mod devices;
 mod events;
+mod explain;
+mod feature;
 mod interrupt;
 mod live;
 mod load;
@@ -13,11 +15,14 @@ mod measure;
 mod monitor;
 mod output;
 mod outputs;
+#[cfg_attr(not(feature = "pages"), path = "absent/picture.rs")]
 mod picture;
 mod preset;
 mod profile_file;
 mod saved_results;
 mod scratch;
+#[cfg_attr(not(feature = "screens"), path = "absent/screens.rs")]
+mod screens;
 mod show;
 mod status;
 mod sweep;
@@ -71,6 +76,7 @@ fn run() -> Status {
             Subcommand::Report(command) => saved_results::report(&command),
             Subcommand::Monitor(request) => monitor::run(&request),
             Subcommand::Devices(request) => devices::run(&request),
+            Subcommand::Explain(request) => explain::run(&request),
         },
     }
 }

@@ -1,8 +1,12 @@
 //! `diskspd monitor`: what block devices do, as a live table, as comma-separated values or as JSON lines.
 
+#[cfg_attr(not(feature = "ebpf"), path = "absent/histogram.rs")]
 mod histogram;
 mod sinks;
 
+pub(crate) use sinks::Ended;
+
+use crate::feature::Feature;
 use crate::interrupt::{self, Signals};
 use crate::output::say_each;
 use crate::outputs::{OutputFile, Protected, Replace};
@@ -11,13 +15,12 @@ use crate::terminal_settings::can_draw;
 use cli::subcommand::monitor::{DevicesAsked, LineForm, WatchRequest};
 use host::{NamedDevice, Root};
 use live::choice::Choice;
-use live::terminal::Stream;
 use live::ticks::Ticks;
 use live::watch::Watch;
 use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
 use render::document::DocumentKind;
-use sinks::{Ended, MonitorSinks};
+use sinks::MonitorSinks;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -48,7 +51,7 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     let host = host::computer_name(&root);
     let watch =
         Watch::begin(root, choice).ok_or_else(|| fail("no block devices in /proc/diskstats or /sys/class/block"))?;
-    let form = request.lines.or_else(|| (!can_draw(Stream::Stdout)).then_some(LineForm::Csv));
+    let form = form(request).map_err(|reason| invalid(&[reason]))?;
     let columns = match form {
         Some(LineForm::Csv) => columns(request, &watch).map_err(|reason| invalid(&[reason]))?,
         _ => Vec::new(),
@@ -83,12 +86,19 @@ impl Monitor {
                     break;
                 }
             }
-            if self.sinks.wait(ticks.next_ns())? == live::monitor_screen::After::Quit {
+            if self.sinks.wait(ticks.next_ns())?.is_break() {
                 break;
             }
         }
         Ok(())
     }
+}
+
+/// The form of lines; `None` = the live table.
+fn form(request: &WatchRequest) -> Result<Option<LineForm>, String> {
+    let form = request.lines.or_else(|| (!can_draw(&std::io::stdout())).then_some(LineForm::Csv));
+    let missing = Feature::Screens.missing().filter(|_| form.is_none());
+    missing.map_or(Ok(form), |reason| Err(format!("the live table: {reason}; --csv and --jsonl work without it")))
 }
 
 fn signals() -> Result<Signals, Status> {

@@ -32,7 +32,7 @@ pub(crate) fn say(line: &str) {
 }
 
 /// A text with line breaks in place of blanks, so that lines are no longer than that; longer words stay whole.
-fn wrapped(text: &str, columns: usize) -> String {
+pub(crate) fn wrapped(text: &str, columns: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut used = 0;
     for word in text.split_inclusive(' ') {

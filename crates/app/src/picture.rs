@@ -2,7 +2,7 @@
 
 use crate::output::{say, say_each};
 use crate::outputs::Protected;
-use crate::saved_results::{Document, output_file, read, read_all, read_document, read_recording};
+use crate::saved_results::{contents, output_file, read, read_all, result_in};
 use crate::status::{Status, fail};
 use crate::sweep::folder::{self, Kind};
 use cli::subcommand::report::{OutputAsked, PictureForm};
@@ -68,7 +68,7 @@ impl Found {
             return sources.iter().map(side).collect::<Result<_, String>>().map(Self::Sides);
         };
         let name = name_of(source);
-        match folder::find(source) {
+        match sweep_in(source) {
             Some(found) => {
                 let (kind, sweep) = found?;
                 let result = shown_run(source, &sweep).map(Box::new);
@@ -78,10 +78,15 @@ impl Found {
                 "'{}': this directory was not created by sweep, repeat or ab; give the result files in it",
                 source.display()
             )),
-            None => Ok(match read_document(source)? {
-                Document::Recording(recording) => Self::Recording { name, recording },
-                Document::Run(result) => Self::Run { name, result, devices: None },
-            }),
+            None => {
+                let bytes = contents(source)?;
+                if import::recording::is_recording(&bytes) {
+                    let recording = Box::new(recording_in(source, &bytes)?);
+                    return Ok(Self::Recording { name, recording });
+                }
+                let result = Box::new(result_in(source, &bytes)?);
+                Ok(Self::Run { name, result, devices: None })
+            }
         }
     }
 
@@ -99,7 +104,7 @@ impl Found {
         match (self, monitor) {
             (found, None) => Ok(found),
             (Self::Run { name, result, .. }, Some(path)) => {
-                Ok(Self::Run { name, result, devices: Some(Box::new(read_recording(path)?)) })
+                Ok(Self::Run { name, result, devices: Some(Box::new(recording_in(path, &contents(path)?)?)) })
             }
             (_, Some(_)) => Err("--monitor needs the result of a single run".to_owned()),
         }
@@ -134,6 +139,17 @@ fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
             None
         }
     }
+}
+
+/// Contents of a directory created by a sweep or a repeat, if it is one.
+fn sweep_in(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
+    let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
+    Some(folder::kept(path, kind).map(|sweep| (kind, sweep)))
+}
+
+/// The recording of the monitor that `bytes`, the contents of a file, are; the error is a sentence.
+fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
+    import::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
 }
 
 /// The last part of a path, or all of it.

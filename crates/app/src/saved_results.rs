@@ -7,7 +7,6 @@ use crate::status::{Status, fail, printed};
 use crate::sweep::folder::Kind;
 use cli::Form;
 use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
-use model::device_interval::Recording;
 use model::result::{Measured, RunResult};
 use render::document::DocumentKind;
 use stats::{NAMED_PERCENTILES, NoPart, Part};
@@ -138,47 +137,29 @@ pub(crate) fn output_file(
 
 /// Reads a result of this program or of DiskSpd; the error is a sentence.
 pub(crate) fn read(file: &Path) -> Result<RunResult, String> {
-    match read_document(file)? {
-        Document::Run(result) => Ok(*result),
-        Document::Recording(_) => Err(format!(
-            "'{}' is a recording of diskspd monitor; to chart it, use --output with a .html name",
-            file.display()
-        )),
-    }
-}
-
-/// What a file holds.
-pub(crate) enum Document {
-    Run(Box<RunResult>),
-    Recording(Box<Recording>),
-}
-
-/// Reads a result or a recording of the monitor, in one go: a pipe gives its bytes only once. The error is a sentence.
-pub(crate) fn read_document(file: &Path) -> Result<Document, String> {
     let bytes = contents(file)?;
     if import::recording::is_recording(&bytes) {
-        return recording_in(file, &bytes).map(Box::new).map(Document::Recording);
+        return Err(format!(
+            "'{}' is a recording of diskspd monitor; to chart it, use --output with a .html name",
+            file.display()
+        ));
     }
+    result_in(file, &bytes)
+}
+
+/// The result that `bytes`, the contents of a file, are; the error is a sentence.
+pub(crate) fn result_in(file: &Path, bytes: &[u8]) -> Result<RunResult, String> {
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
     let result = if is_json {
-        import::json::read(&bytes).map_err(|error| error.to_string())
+        import::json::read(bytes).map_err(|error| error.to_string())
     } else {
-        import::read(&bytes).map_err(|error| error.to_string())
+        import::read(bytes).map_err(|error| error.to_string())
     };
-    result.map(Box::new).map(Document::Run).map_err(|reason| format!("'{}': {reason}", file.display()))
+    result.map_err(|reason| format!("'{}': {reason}", file.display()))
 }
 
-/// Reads a recording of the monitor; the error is a sentence.
-pub(crate) fn read_recording(file: &Path) -> Result<Recording, String> {
-    recording_in(file, &contents(file)?)
-}
-
-fn recording_in(file: &Path, bytes: &[u8]) -> Result<Recording, String> {
-    import::recording::read(bytes).map_err(|error| format!("'{}': {error}", file.display()))
-}
-
-/// Reads at most one byte more than the limit.
-fn contents(file: &Path) -> Result<Vec<u8>, String> {
+/// Reads at most one byte more than the limit, in one go: a pipe gives its bytes only once.
+pub(crate) fn contents(file: &Path) -> Result<Vec<u8>, String> {
     let limit = import::json::BYTES_MAX as u64 + 1;
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {

@@ -1,6 +1,7 @@
 //! What is printed without running anything: usage, help, version, the machine, a profile.
 
 use crate::Invocation;
+use crate::feature;
 use crate::output::{print, say};
 use crate::status::{Status, printed};
 use cli::ShowRequest;
@@ -16,7 +17,15 @@ pub(crate) fn usage(invocation: &Invocation, status: Status) -> Status {
 
 /// `--help`; the parser let only known topics through.
 pub(crate) fn help(topic: Option<&str>) -> Status {
-    text(&topic.map_or_else(|| Some(cli::help::help()), cli::help::topic).unwrap_or_default())
+    let help = topic.map_or_else(|| Some(cli::help::help()), cli::help::topic).unwrap_or_default();
+    // Help, man pages and completions are those of all builds.
+    let lacks = feature::absent().map_or_else(String::new, |names| {
+        format!(
+            "\nThis build has no {names}; options and subcommands that need them \
+                                                   are refused.\n"
+        )
+    });
+    text(&(help + &lacks))
 }
 
 /// A text that was asked for, as it is.

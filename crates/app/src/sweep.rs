@@ -17,7 +17,6 @@ use folder::{Folder, Kind};
 use host::Root;
 use model::profile::Profile;
 use model::result::RunResult;
-use model::runner::RunFailure;
 use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
 use std::cell::RefCell;
@@ -27,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use tune::RunFailure;
 use tune::{Design, Ending, Step, SweepObserver};
 
 /// Runs `diskspd sweep` or `diskspd repeat`.
@@ -179,7 +179,10 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
-            (options.delete_after, "--delete-after would recreate the targets for every point"),
+            (
+                options.delete_after,
+                "--delete-after works only with single runs: here, every run would create the targets again",
+            ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
             return Err(vec![(*reason).to_owned()]);

@@ -1,5 +1,6 @@
 //! `--version`: the program, how it was built, and what of the kernel it can use here.
 
+use crate::feature;
 use host::Root;
 use model::facts::IoUring;
 use std::fmt::Write as _;
@@ -9,7 +10,8 @@ pub(crate) fn text() -> String {
     let mut text = cli::help::version();
     let (commit, profile, target) = (env!("DISKSPD_COMMIT"), env!("DISKSPD_PROFILE"), env!("DISKSPD_TARGET"));
     let _ = writeln!(text, "commit: {commit}");
-    let _ = writeln!(text, "build:  {profile}, {target}");
+    let lacks = feature::absent().map_or_else(String::new, |names| format!(", without {names}"));
+    let _ = writeln!(text, "build:  {profile}, {target}{lacks}");
     let system = host::system(&Root::machine());
     let release = if system.kernel_release.is_empty() { "unknown release" } else { &system.kernel_release };
     let _ = writeln!(text, "kernel: {release}");

@@ -30,7 +30,8 @@ fn results_are_compared_and_limits_are_heeded() {
     assert!(!run.stderr.contains("mean"), "{}", run.stderr);
     place.diskspd("compare slow.json a.json --fail-if iops<-3%").run().expect_status(0).expect_stdout(&["better"]);
     let run = place.diskspd("compare a.json slow.json --with slow.json slow.json --fail-if iops<-3%").run();
-    run.expect_status(6).expect_stderr(&["--fail-if 'iops<-3%' cannot be judged: a change of -29.3 % may be chance"]);
+    run.expect_status(6)
+        .expect_stderr(&["--fail-if 'iops<-3%' cannot be judged: a change of -29.3 % may be due to chance"]);
     place
         .diskspd("compare a.json a.json --fail-if ipos<-3%")
         .run()

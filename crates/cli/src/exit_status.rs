@@ -20,8 +20,12 @@ pub enum ExitStatus {
 impl ExitStatus {
     /// Each status with its meaning.
     pub const TABLE: [(&str, &str); 6] = [
-        ("0", "Done, also after Ctrl+C during the measurement or a stop event (-yp)."),
-        ("1", "The run failed, a target does not exist or cannot be opened, or this machine cannot do it."),
+        ("0", "Success. This includes a measurement that was ended by Ctrl+C or by a stop event (-yp)."),
+        (
+            "1",
+            "The run failed, a target does not exist or cannot be opened, or this machine lacks something that the \
+          run needs.",
+        ),
         ("3", "The command line, the profile or a target was refused; nothing was changed."),
         (
             "4",

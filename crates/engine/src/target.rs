@@ -1,6 +1,6 @@
 //! Opening a target, and telling what was opened.
 
-use model::facts::FileIdentity;
+use model::device_guard::FileIdentity;
 use model::plan::OpenPlan;
 use rustix::fs::{Advice, FileType, Mode, OFlags};
 use rustix::io::Errno;

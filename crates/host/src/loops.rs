@@ -6,8 +6,7 @@
 use crate::block::place;
 use crate::root::Root;
 use model::block_device::DeviceNumber;
-use model::device_guard::LoopBacking;
-use model::facts::FileIdentity;
+use model::device_guard::{FileIdentity, LoopBacking};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
@@ -91,7 +90,7 @@ pub(crate) fn unasked<'a>(devices: impl IntoIterator<Item = &'a Attached>) -> Op
         0 => String::new(),
         count => format!(" and {count} other loop devices"),
     };
-    Some(format!("/dev/{name}{others}, whose backing cannot be determined: {reason}"))
+    Some(format!("/dev/{name}{others}, whose backing file cannot be determined: {reason}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::mounts;
 use crate::openers::identity;
 use crate::root::Root;
 use crate::syntax::unescape;
-use model::facts::FileIdentity;
+use model::device_guard::FileIdentity;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;

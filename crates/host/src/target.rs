@@ -3,9 +3,10 @@
 use crate::file_system::FileSystems;
 use crate::root::Root;
 use crate::{file_system, guard, openers, origin, resolve};
+use model::device_guard::FileIdentity;
 use model::facts::{
-    BlockFacts, CharacterDevice, FileIdentity, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts,
-    TargetKind, TargetQuestion, UnwrittenPart,
+    BlockFacts, CharacterDevice, FileSystem, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
+    TargetQuestion, UnwrittenPart,
 };
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};

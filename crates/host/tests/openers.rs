@@ -4,7 +4,8 @@
 //! kernel would report as users; so the tests here run one after the other.
 
 use host::{Root, TargetQuestion};
-use model::facts::{FileIdentity, Openers, TargetKind};
+use model::device_guard::FileIdentity;
+use model::facts::{Openers, TargetKind};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -4,8 +4,9 @@
 mod support;
 
 use host::{Root, TargetQuestion};
+use model::device_guard::FileIdentity;
 use model::facts::{
-    CharacterDevice, DirectIo, FileIdentity, Fill, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
+    CharacterDevice, DirectIo, Fill, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind,
 };
 use model::mark::{ATTRIBUTE, Mark, MarkState};
 use model::units::Bytes;

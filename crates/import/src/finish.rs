@@ -1,8 +1,9 @@
 //! What follows from what was read, alike for every form.
 
 use model::affinity::AffinityEntry;
+use model::figures::{Directions, Figures};
 use model::profile::{Profile, TimeSpan};
-use model::result::{Directions, Ending, Figures, MixedCores, Row, RunResult, TimeSpanResult};
+use model::result::{Ending, MixedCores, Row, RunResult, TimeSpanResult};
 use model::topology::Topology;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

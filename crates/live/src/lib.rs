@@ -3,18 +3,16 @@
 //!
 //! Nothing here delays a run: lines that a reader does not take in time are dropped, counted and reported.
 
+#[cfg(feature = "ebpf")]
 pub mod block_latency;
 pub mod choice;
 mod counter_value;
-mod look;
 pub mod metrics;
-pub mod monitor_screen;
-pub mod run_screen;
+#[cfg(feature = "screens")]
+pub mod screen;
 pub mod stream;
-pub mod terminal;
 #[cfg(test)]
 mod testing;
 pub mod ticks;
 pub mod watch;
 pub mod watch_lines;
-mod words;

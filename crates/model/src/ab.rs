@@ -1,6 +1,6 @@
 //! Two loads in interleaved pairs of runs, and what they differ by.
 
-use crate::headline::Figure;
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
 /// What the pairs say together.
@@ -31,7 +31,7 @@ impl AbAnswer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbFigure {
     /// Which: `iops`, `mean` or `p99`.
-    pub figure: Figure,
+    pub figure: Metric,
     /// Geometric mean of side A.
     pub a: f64,
     /// Geometric mean of side B.

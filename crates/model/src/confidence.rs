@@ -89,7 +89,8 @@ pub struct PercentileHalfWidth {
 pub struct FigureSteadiness {
     /// The I/Os per second; `None` = measured for less than half a minute.
     pub iops: Option<Steadiness>,
-    /// The mean latency; `None` = the same, not measured, or for half a second without I/Os.
+    /// The mean latency; `None` = measured for less than half a minute, not measured, or half a second passed without
+    /// I/Os.
     pub latency_mean: Option<Steadiness>,
 }
 
@@ -100,16 +101,16 @@ pub struct FigureSteadiness {
 pub enum Steadiness {
     /// Nothing was found that is both large and significant.
     Steady,
-    /// Its beginning was not like the rest.
+    /// The beginning differed from the rest.
     ShortWarmUp {
-        /// How much of the measurement should be cut off, from 0 to 1.
+        /// The fraction of the measurement to leave out at the beginning, from 0 to 1.
         cut: f64,
-        /// What that would do to the mean, as a share of it.
+        /// By what fraction this would change the mean.
         shift: f64,
     },
     /// It rose or fell.
     Drift {
-        /// By what share of its mean.
+        /// By what fraction of the mean.
         change: f64,
     },
 }

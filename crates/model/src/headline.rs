@@ -44,77 +44,35 @@ pub struct Headline {
     pub severity: Option<Severity>,
 }
 
-/// One of the figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Figure {
-    /// I/Os per second.
-    #[serde(rename = "iops")]
-    Iops,
-    /// MiB per second.
-    #[serde(rename = "mib")]
-    MibPerS,
-    /// Mean latency in nanoseconds.
-    #[serde(rename = "mean")]
-    MeanLatency,
-    /// Median latency in nanoseconds.
-    #[serde(rename = "p50")]
-    P50,
-    /// 99th percentile of the latency in nanoseconds.
-    #[serde(rename = "p99")]
-    P99,
-    /// 99.9th percentile of the latency in nanoseconds.
-    #[serde(rename = "p99.9")]
-    P999,
-    /// CPU usage in percent.
-    #[serde(rename = "cpu")]
-    Cpu,
-}
+impl Headline {
+    /// The metrics that it keeps, in the order of tables.
+    pub const METRICS: [Metric; 7] =
+        [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];
 
-impl Figure {
-    /// All, in the order of tables.
-    pub const ALL: [Self; 7] =
-        [Self::Iops, Self::MibPerS, Self::MeanLatency, Self::P50, Self::P99, Self::P999, Self::Cpu];
-
-    /// The metric that it is.
-    pub const fn metric(self) -> Metric {
-        match self {
-            Self::Iops => Metric::Iops,
-            Self::MibPerS => Metric::MibPerS,
-            Self::MeanLatency => Metric::Mean,
-            Self::P50 => Metric::P50,
-            Self::P99 => Metric::P99,
-            Self::P999 => Metric::P999,
-            Self::Cpu => Metric::Cpu,
+    /// The value of a metric; `None` if it was not measured or is not kept.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        let ns = |latency_ns: Option<u64>| latency_ns.map(|ns| ns as f64);
+        match metric {
+            Metric::Iops => Some(self.iops),
+            Metric::MibPerS => Some(mib(self.bytes_per_s)),
+            Metric::Mean => self.mean_ns,
+            Metric::P50 => ns(self.p50_ns),
+            Metric::P99 => ns(self.p99_ns),
+            Metric::P999 => ns(self.p999_ns),
+            Metric::Cpu => Some(self.cpu_percent),
+            Metric::P90 | Metric::Max => None,
         }
     }
 
-    /// Its name on a command line.
-    pub const fn name(self) -> &'static str {
-        self.metric().name()
-    }
-
-    /// The figure with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|figure| figure.name() == name)
-    }
-
-    /// True if more of it is better.
-    pub const fn is_more_better(self) -> bool {
-        matches!(self, Self::Iops | Self::MibPerS)
-    }
-
-    /// Its value, if it was measured.
-    pub fn of(self, headline: &Headline) -> Option<f64> {
-        let ns = |latency_ns: Option<u64>| latency_ns.map(|ns| ns as f64);
-        match self {
-            Self::Iops => Some(headline.iops),
-            Self::MibPerS => Some(mib(headline.bytes_per_s)),
-            Self::MeanLatency => headline.mean_ns,
-            Self::P50 => ns(headline.p50_ns),
-            Self::P99 => ns(headline.p99_ns),
-            Self::P999 => ns(headline.p999_ns),
-            Self::Cpu => Some(headline.cpu_percent),
+    /// The same of open loops, with response times as latencies.
+    pub fn response_value(&self, metric: Metric) -> Option<f64> {
+        let ns = |response_ns: Option<u64>| response_ns.map(|ns| ns as f64);
+        match metric {
+            Metric::Mean => self.response_mean_ns,
+            Metric::P50 => ns(self.response_p50_ns),
+            Metric::P99 => ns(self.response_p99_ns),
+            Metric::P999 => ns(self.response_p999_ns),
+            Metric::Iops | Metric::MibPerS | Metric::P90 | Metric::Max | Metric::Cpu => self.value(metric),
         }
     }
 }

@@ -1,82 +1,30 @@
 //! Limits that a load shall keep, and the highest rate that keeps them.
 
-use crate::headline::Headline;
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
-/// A figure that shall not be exceeded (`--limit`).
+/// A metric that shall not exceed a value (`--limit`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// The figure that the limit holds.
-    pub figure: LimitFigure,
+    /// The metric that the limit holds.
+    pub figure: Metric,
     /// Response times in nanoseconds, CPU usage in percent.
     pub at_most: f64,
 }
 
-/// Figures that a limit may be put on: response times of an open loop, from intended start to completion,
-/// and CPU usage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LimitFigure {
-    /// Mean.
-    Mean,
-    /// Median.
-    P50,
-    /// 99th percentile.
-    P99,
-    /// 99.9th percentile.
-    P999,
-    /// Mean usage of all CPUs.
-    Cpu,
-}
+impl Limit {
+    /// Metrics that may be limited: response times of an open loop, from intended start to completion, and
+    /// CPU usage.
+    pub const METRICS: [Metric; 5] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];
 
-impl LimitFigure {
-    pub const ALL: [Self; 5] = [Self::Mean, Self::P50, Self::P99, Self::P999, Self::Cpu];
-
-    /// The metric that it is.
-    pub const fn metric(self) -> Metric {
-        match self {
-            Self::Mean => Metric::Mean,
-            Self::P50 => Metric::P50,
-            Self::P99 => Metric::P99,
-            Self::P999 => Metric::P999,
-            Self::Cpu => Metric::Cpu,
-        }
-    }
-
-    /// Its name on a command line.
-    pub const fn name(self) -> &'static str {
-        self.metric().name()
-    }
-
-    /// The figure with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|figure| figure.name() == name)
-    }
-
-    /// Its value, if it was measured.
-    pub fn of(self, headline: &Headline) -> Option<f64> {
-        let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
-        match self {
-            Self::Mean => headline.response_mean_ns,
-            Self::P50 => ns(headline.response_p50_ns),
-            Self::P99 => ns(headline.response_p99_ns),
-            Self::P999 => ns(headline.response_p999_ns),
-            Self::Cpu => Some(headline.cpu_percent),
-        }
-    }
-}
-
-impl LimitFigure {
-    /// Completions that a run must have for the figure to mean something: ten beyond a percentile.
-    pub const fn completions_min(self) -> u64 {
-        match self {
-            Self::Mean | Self::Cpu => 100,
-            Self::P50 => 20,
-            Self::P99 => 1_000,
-            Self::P999 => 10_000,
+    /// Completions that a run must have for the metric to mean something: ten beyond a percentile.
+    pub const fn completions_min(&self) -> u64 {
+        match self.figure {
+            Metric::P50 => 20,
+            Metric::P99 => 1_000,
+            Metric::P999 => 10_000,
+            _ => 100,
         }
     }
 }

@@ -1,10 +1,13 @@
 //! The metrics that can be named on a command line, with their units.
 
-use crate::result::Summary;
+use crate::figures::Summary;
 use crate::units::mib;
+use serde::{Deserialize, Serialize};
 
 /// A metric of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// I/Os per second.
     Iops,
@@ -77,6 +80,11 @@ impl Metric {
     /// True if it is known only where latencies are measured (`-L`).
     pub fn needs_latency(self) -> bool {
         self.unit() == MetricUnit::Nanoseconds
+    }
+
+    /// True if more of it is better.
+    pub const fn is_more_better(self) -> bool {
+        matches!(self, Self::Iops | Self::MibPerS)
     }
 
     /// Its value, if it was measured; `cpu_percent` is the mean usage of all CPUs.

@@ -10,8 +10,8 @@ use crate::affinity::AffinityEntry;
 use crate::engine_kind::EngineKind;
 use crate::limits::TARGETS_MAX;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
-pub use crate::end_after::EndAfter;
 pub use target::{
     BypassIo, CacheMode, Distribution, DistributionRange, FlushMode, IoPriority, Target, ThreadTarget, Throughput,
     WriteSource,
@@ -137,13 +137,13 @@ pub struct TimeSpan {
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
-    /// `--rate`: I/Os per second that all threads together mean to start; `None` = closed loop.
+    /// `--rate`: intended I/Os per second of all threads together; `None` = closed loop.
     #[serde(default)]
     pub rate_iops: Option<u32>,
     /// `--rate-process`; `None` = not said (constant).
     #[serde(default)]
     pub rate_process: Option<RateProcess>,
-    /// `--fdatasync-every`: a thread flushes after so many writes; `None` = never.
+    /// `--fdatasync-every`: a thread flushes after this many writes; `None` = never.
     #[serde(default)]
     pub flush_after_writes: Option<u32>,
     /// `-L`.
@@ -285,7 +285,7 @@ pub enum EfficiencyOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoRing {
-    /// How many I/Os are built before one submission.
+    /// Number of I/Os prepared before each submission.
     pub batch: IoRingBatch,
     /// False with `n`.
     pub registered_buffers: bool,
@@ -347,5 +347,26 @@ impl RateProcess {
     /// The process with this word.
     pub fn from_option(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|process| process.option() == word)
+    }
+}
+
+/// When a timespan ends before its time; `None` = this does not end it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EndAfter {
+    /// `--max-ios`: this many I/Os were measured, over all threads.
+    pub ios: Option<u64>,
+    /// `--max-bytes`: the next I/O would bring the measured bytes above this.
+    pub bytes: Option<u64>,
+    /// `--max-write`: the next write would bring the bytes written, warm-up included, above this.
+    pub written_bytes: Option<u64>,
+}
+
+impl fmt::Display for EndAfter {
+    /// As options: `--max-ios=1000, --max-write=1048576`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = [("--max-ios", self.ios), ("--max-bytes", self.bytes), ("--max-write", self.written_bytes)];
+        let given = limits.iter().filter_map(|(option, limit)| limit.map(|limit| format!("{option}={limit}")));
+        f.write_str(&given.collect::<Vec<_>>().join(", "))
     }
 }

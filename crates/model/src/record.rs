@@ -3,14 +3,11 @@
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
 use crate::kernel_counters::KernelCountersAround;
-use crate::kernel_message::KernelMessage;
+use crate::kernel_log::KernelMessage;
 use crate::note::Note;
-use crate::series::{SectionRecord, SeriesRecord};
-use crate::slow_io::SlowIo;
+use crate::packed_counts::PackedCounts;
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
-
-pub use crate::tally::Tally;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -178,11 +175,11 @@ pub struct WaitCounts {
     pub wait: u64,
     /// Waits for a completion or the next permitted start.
     pub throttle_wait: u64,
-    /// Sleeps until the next permitted start with nothing in flight.
+    /// Sleeps until the next permitted start, with no I/O in flight.
     pub throttle_sleep: u64,
     /// Looks for completions without waiting.
     pub lookaside: u64,
-    /// How many waits brought 0, 1, ... 6, 7 or more completions.
+    /// Number of waits that returned 0, 1, ... 6, 7 or more completions.
     pub wait_completions: [u64; 8],
     /// The same for lookasides.
     pub lookaside_completions: [u64; 8],
@@ -219,6 +216,115 @@ impl CpuTimes {
         };
         after.iter().filter_map(spent).collect()
     }
+}
+
+/// Count and moments of latencies. Without `-L` and `-D` only the count is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Number of I/Os.
+    pub count: u64,
+    /// Sum of latencies in nanoseconds.
+    pub sum_ns: u128,
+    /// Sum of squared latencies in square nanoseconds.
+    pub sum_squares_ns2: f64,
+    /// Smallest latency in nanoseconds; meaningless if `count` is 0.
+    pub min_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+impl Tally {
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.sum_squares_ns2 += other.sum_squares_ns2;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// What all threads did to all targets in equal parts of the measurement, in order, empty parts included.
+/// A last part that was not reached whole is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesRecord {
+    /// Width of a cell in nanoseconds: 100 ms, doubled until there are at most
+    /// [`SERIES_CELLS_MAX`](crate::limits::SERIES_CELLS_MAX). 0 without cells.
+    pub width_ns: u64,
+    /// The first begins with the measurement.
+    pub cells: Vec<SeriesCell>,
+}
+
+/// One part of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeriesCell {
+    /// Reads that completed in it.
+    pub read: CellCounts,
+    /// Writes that completed in it.
+    pub write: CellCounts,
+}
+
+/// I/Os of one cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellCounts {
+    /// How many.
+    pub ios: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Sum of their latencies in nanoseconds; says something with `-L` and `-D` only.
+    pub latency_sum_ns: u64,
+}
+
+/// What all threads did to all targets in one part of the measurement, with its latencies. Sections follow
+/// each other without gaps from the start of the measurement to its end; the last may be shorter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SectionRecord {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub start_ns: u64,
+    /// Where it ends.
+    pub end_ns: u64,
+    /// Reads that completed in it.
+    pub read: SectionCounts,
+    /// Writes that completed in it.
+    pub write: SectionCounts,
+}
+
+/// I/Os of one section.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SectionCounts {
+    /// How many, and the moments of their latencies.
+    pub tally: Tally,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Their latencies by coarse bucket (`hot::buckets::coarse`).
+    pub histogram: PackedCounts,
+}
+
+/// An I/O that took long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SlowIo {
+    /// When it completed, in nanoseconds since the start of the measurement.
+    pub ended_at_ns: u64,
+    /// Its latency in nanoseconds. It may have begun before the measurement.
+    pub latency_ns: u64,
+    /// Thread number.
+    pub thread: u32,
+    /// Index of the target in the timespan.
+    pub target: usize,
+    /// True for a write.
+    pub is_write: bool,
+    /// Its offset in the target.
+    pub offset_bytes: u64,
+    /// How much was asked for.
+    pub size_bytes: u64,
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
 use crate::ab::AbAnswer;
-use crate::headline::{Figure, Headline};
+use crate::headline::Headline;
 use crate::limit::{LimitFound, LimitSample};
-use crate::steady_state::SteadyState;
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
 /// What `schema` says in every file of a sweep or repeat.
@@ -79,7 +79,7 @@ pub enum Extent {
     /// Runs of one point until the mean of a figure is known to within this share of it.
     UntilSure {
         /// The figure.
-        figure: Figure,
+        figure: Metric,
         /// From 0 to 1.
         share: f64,
     },
@@ -180,7 +180,7 @@ pub struct Sweep {
     pub schema_version: u32,
     /// The program: its version and a checksum of its file.
     pub program: String,
-    /// The words behind `diskspd sweep`, without those that only say where results go.
+    /// The arguments after `diskspd sweep`, without those for output files.
     pub words: Vec<String>,
     /// All points.
     pub points: Vec<Point>,
@@ -188,12 +188,12 @@ pub struct Sweep {
     pub visits: Vec<Visit>,
     /// Physical devices below the targets and copies of each written block (`--ssds`, `--copies`).
     pub devices: Option<DeviceCount>,
-    /// What depth is best, for each series of depths; empty until the sweep is complete.
+    /// The best depth for each series of depths; empty until the sweep is complete.
     pub depths: Vec<DepthSeries>,
     /// The highest rate that keeps limits, if it was looked for and the search has ended.
     #[serde(default)]
     pub limit: Option<LimitFound>,
-    /// Whether the rounds have come to a steady state, if that was asked for and they have ended.
+    /// Whether the rounds reached a steady state; null unless requested and ended.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
     /// What the pairs of two sides say, if there were any.
@@ -249,7 +249,7 @@ pub struct DepthSeries {
 pub struct Knee {
     /// The most throughput per latency: the largest power in Kleinrock's sense.
     pub efficient: DepthEstimate,
-    /// Where more depth brings no more throughput.
+    /// The depth at which throughput stops growing.
     pub saturation: Saturation,
 }
 
@@ -263,8 +263,7 @@ pub struct DepthEstimate {
     pub low: u32,
     /// Upper end.
     pub high: u32,
-    /// True if it is the smallest or the largest depth that was tried, so that the real one may lie
-    /// beyond.
+    /// True if it is the smallest or the largest depth tried, so that the best depth may lie outside the range.
     pub is_at_edge: bool,
 }
 
@@ -280,9 +279,27 @@ pub enum Saturation {
         /// The height of the plateau in I/Os per second.
         plateau_iops: f64,
     },
-    /// There is no plateau among the depths that were tried.
+    /// The depths tried show no plateau.
     StillRising {
-        /// What twice the largest depth would still bring, in percent of the throughput there.
+        /// The gain from doubling the largest depth, in percent of its throughput.
         doubling_percent: f64,
     },
+}
+
+/// The last rounds of a load that was run until it was steady, and what they say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SteadyState {
+    /// False if the rounds ended before.
+    pub is_reached: bool,
+    /// The first and the last round that are looked at, from 1.
+    pub rounds: (u32, u32),
+    /// Mean of their I/Os per second.
+    pub mean_iops: f64,
+    /// Largest minus smallest, in percent of the mean.
+    pub range_percent: f64,
+    /// Rise or fall of a line fitted through them, from the first to the last, in percent of the mean.
+    pub rise_percent: f64,
+    /// Other requirements of SNIA's performance test specification, as sentences.
+    pub missing: Vec<String>,
 }

@@ -6,7 +6,8 @@ use super::environment::{environment, subtitle};
 use super::foreign_text::text;
 use super::quantity::{Quantity, latency};
 use super::sweep::{command, verdicts};
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::{Metric, MetricUnit};
 use model::result::RunResult;
 use model::sweep::Sweep;
 use render::figure_words::label;
@@ -75,11 +76,11 @@ fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
 
 fn table(found: &Repeats) -> Table {
     let figures = [
-        (Figure::Iops, Some(&found.iops)),
-        (Figure::MibPerS, Some(&found.mib_per_s)),
-        (Figure::MeanLatency, found.mean_ns.as_ref()),
-        (Figure::P99, found.p99_ns.as_ref()),
-        (Figure::Cpu, Some(&found.cpu_percent)),
+        (Metric::Iops, Some(&found.iops)),
+        (Metric::MibPerS, Some(&found.mib_per_s)),
+        (Metric::Mean, found.mean_ns.as_ref()),
+        (Metric::P99, found.p99_ns.as_ref()),
+        (Metric::Cpu, Some(&found.cpu_percent)),
     ];
     let names = ["mean", "median", "95 % interval", "smallest", "largest", "std dev"].map(Column::number);
     Table {
@@ -89,7 +90,7 @@ fn table(found: &Repeats) -> Table {
     }
 }
 
-fn row(figure: Figure, spread: &Spread) -> Vec<String> {
+fn row(figure: Metric, spread: &Spread) -> Vec<String> {
     let shown = |value: f64| shown(figure, value);
     let interval =
         spread.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
@@ -105,17 +106,17 @@ fn row(figure: Figure, spread: &Spread) -> Vec<String> {
 }
 
 /// Without the unit, which its values bring along.
-pub(super) fn name(figure: Figure) -> String {
+pub(super) fn name(figure: Metric) -> String {
     let label = label(figure);
     label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
 }
 
 /// A value with its unit.
-pub(super) fn shown(figure: Figure, value: f64) -> String {
-    match figure {
-        Figure::Iops => Quantity::Iops.value(value),
-        Figure::MibPerS => Quantity::MibPerS.value(value),
-        Figure::MeanLatency | Figure::P50 | Figure::P99 | Figure::P999 => latency(value),
-        Figure::Cpu => Quantity::Percent.value(value),
+pub(super) fn shown(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        MetricUnit::IosPerSecond => Quantity::Iops.value(value),
+        MetricUnit::MibPerSecond => Quantity::MibPerS.value(value),
+        MetricUnit::Nanoseconds => latency(value),
+        MetricUnit::Percent => Quantity::Percent.value(value),
     }
 }

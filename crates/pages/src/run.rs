@@ -8,9 +8,10 @@ use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use model::confidence::Interval;
 use model::device_interval::Recording;
+use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
 use model::profile::TimeSpan;
-use model::result::{Directions, Ending, LatencyDistribution, LoadLoop, Measured, RunResult, TimeSpanResult};
+use model::result::{Ending, LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
 use render::confidence::{of_bytes, of_iops, of_mean_latency};
@@ -212,7 +213,7 @@ fn load(measured: &Measured) -> String {
 /// Reads, writes and both.
 fn totals(measured: &Measured) -> Table {
     let Directions { read, write, total } = &measured.total;
-    let row = |name: &str, figures: &model::result::Figures| {
+    let row = |name: &str, figures: &model::figures::Figures| {
         let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), latency);
         let latencies = figures.latency;
         vec![
@@ -317,7 +318,7 @@ fn devices(span_result: &TimeSpanResult) -> Option<Table> {
 }
 
 fn slowest(measured: &Measured) -> Option<Table> {
-    let row = |io: &model::slow_io::SlowIo| {
+    let row = |io: &model::record::SlowIo| {
         let path = measured.rows.iter().find(|row| row.target == io.target).map(|row| text_of_path(&row.path));
         vec![
             format!("{:.3} s", io.ended_at_ns as f64 / 1e9),
@@ -350,7 +351,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
 /// What the kernel logged while the slowest I/Os were under way.
 fn kernel_messages(measured: &Measured) -> Option<Table> {
     let messages = measured.kernel_messages.iter();
-    let row = |message: &model::kernel_message::KernelMessage| {
+    let row = |message: &model::kernel_log::KernelMessage| {
         vec![format!("{:.3} s", message.at_ns as f64 / 1e9), text(message.text.as_bytes())]
     };
     let rows: Vec<Vec<String>> = messages.map(row).collect();

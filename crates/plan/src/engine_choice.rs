@@ -1,8 +1,9 @@
 //! How a thread does I/O, and why.
 
+use model::engine_kind::EngineKind;
 use model::facts::IoUring;
 use model::note::Note;
-use model::plan::{EngineKind, EnginePlan, RingPlan};
+use model::plan::{EnginePlan, RingPlan};
 use model::profile::{IoRing, IoRingBatch, TimeSpan};
 
 /// What decides about one thread's engine.

@@ -8,8 +8,9 @@ use crate::guard::{self, Touch};
 use crate::space::Space;
 use crate::words;
 use crate::{Choices, Reuse};
+use model::device_guard::FileIdentity;
 use model::facts::{
-    CharacterDevice, DirectIo, Facts, FileIdentity, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
+    CharacterDevice, DirectIo, Facts, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
 };
 use model::plan::{Creation, Expected, Preparation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +89,8 @@ impl<'a> Files<'a> {
 
     fn target(&self, path: &Path, findings: &mut Findings) -> Option<&'a TargetFacts> {
         let Some(target) = self.facts.targets.get(path) else {
-            findings.refuse_file(RefusalKind::Impossible, format!("'{}' was not checked", path.display()));
+            findings
+                .refuse_file(RefusalKind::Impossible, format!("'{}' was not checked before the run", path.display()));
             return None;
         };
         guard::check_name(path, target, findings).then_some(target)

@@ -1,9 +1,10 @@
 //! Facts for tests: a machine with four CPUs and whatever targets a test needs.
 
 use crate::{Choices, Refusal, RefusalKind};
+use model::device_guard::FileIdentity;
 use model::facts::{
-    DirectIo, Facts, FileIdentity, FileSystem, Fill, Memory, MissingFacts, Openers, Origin, RegularFacts, SystemFacts,
-    TargetFacts, TargetKind,
+    DirectIo, Facts, FileSystem, Fill, Memory, MissingFacts, Openers, Origin, RegularFacts, SystemFacts, TargetFacts,
+    TargetKind,
 };
 use model::plan::Plan;
 use model::profile::{Profile, Target, TimeSpan};

@@ -2,9 +2,10 @@
 
 use crate::findings::{Findings, Refusal, RefusalKind};
 use crate::words;
+use model::engine_kind::EngineKind;
 use model::facts::SystemFacts;
 use model::limits::{INTERVALS_MAX, THREADS_MAX};
-use model::plan::{EngineKind, Intervals};
+use model::plan::Intervals;
 use model::profile::{Profile, Target, TimeSpan};
 
 /// Descriptors that the process has open beside those of its threads: the standard streams, what

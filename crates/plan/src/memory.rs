@@ -8,8 +8,7 @@ use model::limits::{
 };
 use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
-use model::record::IntervalRecord;
-use model::series::{SectionCounts, SeriesCell};
+use model::record::{IntervalRecord, SectionCounts, SeriesCell};
 use model::units::Bytes;
 
 /// Kinds of memory that `--plan` says more about.

@@ -4,7 +4,8 @@ use crate::figure_words::{label, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::sweep::figures_of_line;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::Metric;
 use model::sweep::{Sweep, Visit};
 use std::io::{self, Write};
 
@@ -61,7 +62,7 @@ fn table(answer: &AbAnswer, out: &mut dyn Write) -> io::Result<()> {
         ]);
     }
     let (a, b) = answer.cpu_percent;
-    let figure = Figure::Cpu;
+    let figure = Metric::Cpu;
     table.add([
         label(figure).to_owned(),
         shown_figure(figure, a, 3),

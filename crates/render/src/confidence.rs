@@ -2,7 +2,8 @@
 
 use crate::numbers::ms;
 use model::confidence::{HalfWidths, Interval, Withheld};
-use model::result::{Figures, LatencyDistribution, Measured};
+use model::figures::{Figures, LatencyDistribution};
+use model::result::Measured;
 use model::units::mib;
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};

@@ -5,9 +5,8 @@
 
 use crate::foreign;
 use csv::{Terminator, Writer, WriterBuilder};
-use model::result::{
-    Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, RunResult, TargetLatencies, TimeSpanResult,
-};
+use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures};
+use model::result::{LoadLoop, RunResult, TargetLatencies, TimeSpanResult};
 use model::units::mib;
 use std::io::{self, Write};
 use std::path::Path;

@@ -4,8 +4,8 @@ use crate::echo_target;
 use crate::foreign;
 use crate::system::known;
 use model::affinity;
+use model::engine_kind::EngineKind;
 use model::facts::SystemFacts;
-use model::plan::EngineKind;
 use model::profile::{
     Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, Profile, Target, TimeSpan, Traversal,
 };

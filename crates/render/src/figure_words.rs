@@ -1,30 +1,33 @@
 //! Headline figures as words.
 
 use crate::numbers::ms;
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::{Metric, MetricUnit};
 
 /// The name of a figure in tables, with its unit.
-pub fn label(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Iops => "IOPS",
-        Figure::MibPerS => "MiB/s",
-        Figure::MeanLatency => "mean ms",
-        Figure::P50 => "p50 ms",
-        Figure::P99 => "p99 ms",
-        Figure::P999 => "p99.9 ms",
-        Figure::Cpu => "CPU %",
+pub fn label(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Iops => "IOPS",
+        Metric::MibPerS => "MiB/s",
+        Metric::Mean => "mean ms",
+        Metric::P50 => "p50 ms",
+        Metric::P90 => "p90 ms",
+        Metric::P99 => "p99 ms",
+        Metric::P999 => "p99.9 ms",
+        Metric::Max => "max ms",
+        Metric::Cpu => "CPU %",
     }
 }
 
 /// A figure as a cell of a table; `-` if it was not measured.
-pub(crate) fn cell(figure: Figure, headline: &Headline) -> String {
-    figure.of(headline).map_or_else(|| "-".to_owned(), |value| shown_figure(figure, value, 3))
+pub(crate) fn cell(metric: Metric, headline: &Headline) -> String {
+    headline.value(metric).map_or_else(|| "-".to_owned(), |value| shown_figure(metric, value, 3))
 }
 
 /// A value in that unit; latencies in milliseconds with `decimals` decimals.
-pub(crate) fn shown_figure(figure: Figure, value: f64, decimals: usize) -> String {
-    match figure {
-        Figure::Iops | Figure::MibPerS | Figure::Cpu => format!("{value:.2}"),
-        Figure::MeanLatency | Figure::P50 | Figure::P99 | Figure::P999 => format!("{:.decimals$}", ms(value)),
+pub(crate) fn shown_figure(metric: Metric, value: f64, decimals: usize) -> String {
+    match metric.unit() {
+        MetricUnit::Nanoseconds => format!("{:.decimals$}", ms(value)),
+        MetricUnit::IosPerSecond | MetricUnit::MibPerSecond | MetricUnit::Percent => format!("{value:.2}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Flushes: lines of their own below the tables, where no reader of `DiskSpd`'s tables looks any more.
 
 use crate::numbers::ms;
-use model::result::FlushFigures;
+use model::figures::FlushFigures;
 use std::io::{self, Write};
 
 /// What the first line begins with; the number of writes follows.

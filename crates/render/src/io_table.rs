@@ -2,7 +2,8 @@
 
 use crate::foreign;
 use crate::numbers::ms;
-use model::result::{Directions, Figures, Measured};
+use model::figures::{Directions, Figures};
+use model::result::Measured;
 use model::units::{Bytes, mib};
 use std::fmt::Write as _;
 use std::io::{self, Write};

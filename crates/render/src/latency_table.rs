@@ -2,7 +2,8 @@
 
 use crate::foreign;
 use crate::numbers::ms;
-use model::result::{Directions, LatencyDistribution, Measured, TargetLatencies};
+use model::figures::{Directions, LatencyDistribution};
+use model::result::{Measured, TargetLatencies};
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
 

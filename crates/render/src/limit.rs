@@ -2,7 +2,8 @@
 
 use crate::numbers::ms;
 use model::headline::Headline;
-use model::limit::{LimitFigure, LimitFound, NoiseRange};
+use model::limit::{LimitFound, NoiseRange};
+use model::metric::{Metric, MetricUnit};
 use model::sweep::{Purpose, Sweep, Visit};
 use std::io::{self, Write};
 
@@ -88,8 +89,8 @@ fn at(sweep: &Sweep, found: &LimitFound, point: usize, out: &mut dyn Write) -> i
 
 /// The smallest and the largest of each limited figure.
 fn ranges(found: &LimitFound, runs: &[&Headline]) -> String {
-    let of = |figure: LimitFigure| {
-        let values = || runs.iter().filter_map(|run| figure.of(run));
+    let of = |figure: Metric| {
+        let values = || runs.iter().filter_map(|run| run.response_value(figure));
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
         match (value(figure, low), value(figure, high)) {
             _ if low > high => format!("{} unknown", words(figure)),
@@ -105,20 +106,25 @@ fn rate(sweep: &Sweep, point: usize) -> &str {
     settings.first().map_or("?", |setting| &setting.value)
 }
 
-fn words(figure: LimitFigure) -> &'static str {
-    match figure {
-        LimitFigure::Mean => "mean response time",
-        LimitFigure::P50 => "median response time",
-        LimitFigure::P99 => "99th percentile of the response time",
-        LimitFigure::P999 => "99.9th percentile of the response time",
-        LimitFigure::Cpu => "CPU usage",
+fn words(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Iops => "throughput in I/O per s",
+        Metric::MibPerS => "throughput in MiB/s",
+        Metric::Mean => "mean response time",
+        Metric::P50 => "median response time",
+        Metric::P90 => "90th percentile of the response time",
+        Metric::P99 => "99th percentile of the response time",
+        Metric::P999 => "99.9th percentile of the response time",
+        Metric::Max => "highest response time",
+        Metric::Cpu => "CPU usage",
     }
 }
 
 /// With its unit.
-fn value(figure: LimitFigure, value: f64) -> String {
-    match figure {
-        LimitFigure::Cpu => format!("{value:.2} %"),
-        _ => format!("{:.3} ms", ms(value)),
+fn value(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        MetricUnit::Nanoseconds => format!("{:.3} ms", ms(value)),
+        MetricUnit::Percent => format!("{value:.2} %"),
+        MetricUnit::IosPerSecond | MetricUnit::MibPerSecond => format!("{value:.2}"),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn response_times(out: &mut dyn Write, load_loop: &LoadLoop) -> io::R
     latency_table::table(out, &open.response_time)
 }
 
-/// Which loop it was, and what became of its intended starts.
+/// Which loop it was, and a table of what became of the intended starts.
 pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()> {
     writeln!(out)?;
     let open = match load_loop {

@@ -1,7 +1,7 @@
 //! One part of a measurement.
 
 use crate::numbers::ms;
-use model::result::{Directions, Figures};
+use model::figures::{Directions, Figures};
 use model::units::mib;
 use stats::{NAMED_PERCENTILES, Part};
 use std::io::{self, Write};

@@ -4,7 +4,8 @@ use crate::figure_words::{cell, label};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
 use model::finding::{Finding, Severity, Source};
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
 use model::result::{RunResult, TimeSpanResult};
 use std::io::{self, Write};
@@ -22,8 +23,7 @@ pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Figures of each load.
-const FIGURES: [Figure; 6] =
-    [Figure::Iops, Figure::MibPerS, Figure::MeanLatency, Figure::P99, Figure::P999, Figure::Cpu];
+const FIGURES: [Metric; 6] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::P999, Metric::Cpu];
 
 fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut header = vec!["load"];

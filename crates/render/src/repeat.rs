@@ -2,9 +2,9 @@
 
 use crate::figure_words::{label, shown_figure};
 use crate::sweep::figures_of_line;
-use model::headline::{Figure, Headline};
-use model::steady_state::SteadyState;
-use model::sweep::{Purpose, Sweep, Visit};
+use model::headline::Headline;
+use model::metric::Metric;
+use model::sweep::{Purpose, SteadyState, Sweep, Visit};
 use stats::repeats::{Repeats, Spread};
 use std::io::{self, Write};
 
@@ -33,11 +33,11 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         "{:<8} {:>12} {:>27} {:>12} {:>12} {:>9}",
         "", "median", "95 % interval", "smallest", "largest", "std dev"
     )?;
-    row(Figure::Iops, Some(iops), out)?;
-    row(Figure::MibPerS, Some(mib_per_s), out)?;
-    row(Figure::MeanLatency, mean_ns.as_ref(), out)?;
-    row(Figure::P99, p99_ns.as_ref(), out)?;
-    row(Figure::Cpu, Some(cpu_percent), out)?;
+    row(Metric::Iops, Some(iops), out)?;
+    row(Metric::MibPerS, Some(mib_per_s), out)?;
+    row(Metric::Mean, mean_ns.as_ref(), out)?;
+    row(Metric::P99, p99_ns.as_ref(), out)?;
+    row(Metric::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
         writeln!(out, "\nno 95 % interval: {} runs are too few; 6 are needed", runs.len())?;
     }
@@ -73,7 +73,7 @@ fn steady_state(found: &SteadyState, out: &mut dyn Write) -> io::Result<()> {
     missing.iter().try_for_each(|sentence| writeln!(out, "  deviation from the SNIA specification: {sentence}"))
 }
 
-fn row(figure: Figure, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {
+fn row(figure: Metric, spread: Option<&Spread>, out: &mut dyn Write) -> io::Result<()> {
     let Some(Spread { median, interval, min, max, deviation_percent, .. }) = spread else { return Ok(()) };
     let (name, shown) = (label(figure), |value: f64| shown_figure(figure, value, 4));
     let interval = interval.map_or("-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));

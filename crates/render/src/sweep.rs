@@ -5,7 +5,8 @@ use crate::foreign;
 use crate::limit;
 use crate::plain_table::PlainTable;
 use csv::{Terminator, WriterBuilder};
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::Metric;
 use model::profile::Profile;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Point, Purpose, Saturation, Setting, Sweep, Visit, VisitOutcome};
 use model::units::mib;
@@ -95,7 +96,7 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Figures of the table.
-const FIGURES: [Figure; 5] = [Figure::Iops, Figure::MibPerS, Figure::MeanLatency, Figure::P99, Figure::Cpu];
+const FIGURES: [Metric; 5] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::Cpu];
 
 fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let mut header: Vec<String> = names(sweep).iter().map(|name| dashed(name)).collect();

@@ -1,6 +1,7 @@
 //! Sums over several timespans.
 
-use model::result::{Figures, Totals};
+use model::figures::Figures;
+use model::result::Totals;
 use model::units::mib;
 use std::io::{self, Write};
 

@@ -8,8 +8,8 @@ use model::result::{RunResult, TimeSpanResult};
 const RULES: &[RequirementRule] = &[RequirementRule {
     name: "requirement",
     severity: Severity::Fail,
-    unit: "that of the metric: I/Os per second, MiB/s, nanoseconds or percent",
-    computed_from: "the metric of reads and writes together over the whole timespan",
+    unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
+    computed_from: "the metric for reads and writes together, over the whole timespan",
     advice: "the verdict may name a cause other than the storage",
     evaluate: |context| context.requirements.iter().map(|requirement| observed(context, requirement)).collect(),
 }];
@@ -71,9 +71,10 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Obse
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::figures::{Directions, Figures, LatencyFigures};
     use model::metric::Metric;
     use model::requirement::Operator;
-    use model::result::{CpuUsage, Directions, Figures, LatencyFigures, Measured};
+    use model::result::{CpuUsage, Measured};
 
     fn requirement(typed: &str, metric: Metric, operator: Operator, bound: f64) -> Requirement {
         Requirement { typed: typed.to_owned(), metric, operator, bound }
@@ -88,7 +89,12 @@ mod tests {
             cpu_average: CpuUsage { usage_percent: 12.5, ..CpuUsage::default() },
             ..Measured::default()
         };
-        TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
+        of_measured(measured)
+    }
+
+    fn of_measured(measured: Measured) -> TimeSpanResult {
+        let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
+        TimeSpanResult { summary: stats::summary(&span_result), ..span_result }
     }
 
     fn lines(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<String> {
@@ -120,8 +126,7 @@ mod tests {
         let requirements = [requirement("iops<9", Metric::Iops, Operator::Less, 9.0)];
         let unknown = ["UNKNOWN iops<9: iops was not measured"];
         assert_eq!(lines(&TimeSpanResult::default(), &requirements), unknown);
-        let idle = TimeSpanResult { measured: Some(Measured::default()), ..TimeSpanResult::default() };
-        assert_eq!(lines(&idle, &requirements), ["PASS iops<9: iops was 0 I/O per s"]);
+        assert_eq!(lines(&of_measured(Measured::default()), &requirements), ["PASS iops<9: iops was 0 I/O per s"]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::observer::{Event, Observer};
 use crate::written_files::{self, WrittenFiles};
-use model::facts::{FileIdentity, FileStamp};
+use model::device_guard::FileIdentity;
+use model::facts::FileStamp;
 use model::plan::{Expected, Plan};
 use std::fs::File;
 use std::io;

@@ -2,8 +2,7 @@
 //! that they stand on through loop devices.
 
 use host::Root;
-use model::device_guard::{DeviceBelow, LoopBacking};
-use model::facts::FileIdentity;
+use model::device_guard::{DeviceBelow, FileIdentity, LoopBacking};
 use model::plan::{Expected, Plan};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -6,7 +6,7 @@
 use model::limits::{SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX, SERIES_WIDTH_NS};
 use model::note::Note;
 use model::plan::{Intervals, TimeSpanPlan};
-use model::series::{CellCounts, SeriesCell, SeriesRecord};
+use model::record::{CellCounts, SeriesCell, SeriesRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sys::mapping::untouched_cells;
 

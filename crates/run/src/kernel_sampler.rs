@@ -4,7 +4,7 @@ use crate::Machine;
 use host::{HealthWatch, Root};
 use model::environment::device_names;
 use model::kernel_counters::{KernelCounters, KernelCountersAround};
-use model::kernel_message::KernelMessage;
+use model::kernel_log::KernelMessage;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use std::collections::{BTreeMap, BTreeSet};

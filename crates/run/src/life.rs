@@ -15,8 +15,9 @@ use engine::null::NullEngine;
 use engine::ring_setup::RingSettings;
 use engine::sync::SyncEngine;
 use engine::uring::{Shortfall, UringEngine};
+use model::engine_kind::EngineKind;
 use model::note::Note;
-use model::plan::{EngineKind, WorkerPlan};
+use model::plan::WorkerPlan;
 use model::record::CpuWait;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -144,7 +145,7 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
             Err(error) => error.to_string(),
         },
         (false, true) => return,
-        (false, false) => "one synchronous thread cannot use several I/O priorities".to_owned(),
+        (false, false) => "a thread with the synchronous engine can only have one I/O priority (-I)".to_owned(),
     };
     note(notes, Note::OptionWithoutEffect { option: "-I".to_owned(), reason });
 }

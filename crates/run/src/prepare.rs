@@ -7,7 +7,8 @@ use crate::written_files::{self, WrittenFiles};
 use host::Root;
 use hot::fill;
 use hot::rng::Rng;
-use model::facts::{FileIdentity, FileStamp, Fill};
+use model::device_guard::FileIdentity;
+use model::facts::{FileStamp, Fill};
 use model::plan::{
     Content, Creation, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
 };

@@ -16,9 +16,7 @@ use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
 use model::live::{LivePhase, LiveRow, LiveTally};
 use model::plan::{TimeSpanPlan, WorkerPlan};
-use model::record::{CpuWait, RowRecord, StampSamples, Tally, ThreadRecord, WaitCounts};
-use model::series::CellCounts;
-use model::slow_io::SlowIo;
+use model::record::{CellCounts, CpuWait, RowRecord, SlowIo, StampSamples, Tally, ThreadRecord, WaitCounts};
 use std::sync::{Arc, OnceLock};
 
 /// Everything that one worker counts.
@@ -122,7 +120,7 @@ pub struct Waits {
 impl Recorder {
     /// Cells for one worker.
     pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>) -> Self {
-        let waits_for_completions = worker.engine.kind != model::plan::EngineKind::Synchronous;
+        let waits_for_completions = worker.engine.kind != model::engine_kind::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
         Self {
             thread: worker.thread,

@@ -3,7 +3,7 @@
 use crate::recorder::Recorder;
 use crate::sections::{SectionPart, SidePart};
 use model::plan::Intervals;
-use model::series::{SectionCounts, SectionRecord};
+use model::record::{SectionCounts, SectionRecord};
 
 /// The sections of a measurement, as far as they are known.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 //! device answers with one burst, and in between its queue runs empty. There, a sixteenth of the depth at a time, with
 //! a look at completions in between, keeps the queue full.
 
-use model::plan::{EngineKind, WorkerPlan};
+use model::engine_kind::EngineKind;
+use model::plan::WorkerPlan;
 
 /// One turn in so many is watched.
 const WATCHED_TURNS: u32 = 64;

@@ -19,8 +19,9 @@ use engine::null::NullEngine;
 use engine::sync::SyncEngine;
 use hot::clock::Clock;
 use hot::rng::Rng;
+use model::engine_kind::EngineKind;
 use model::plan::{
-    Area, Assignment, Content, EngineKind, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
+    Area, Assignment, Content, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
 use model::profile::IoPriority;
 use model::record::RowRecord;

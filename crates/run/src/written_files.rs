@@ -1,7 +1,8 @@
 //! Files that a run writes to: compared with what was checked just before the first byte, marked as open while
 //! the run writes to them, and closed at its end so that any later change by somebody else shows.
 
-use model::facts::{FileIdentity, FileStamp, Fill};
+use model::device_guard::FileIdentity;
+use model::facts::{FileStamp, Fill};
 use model::mark::{self, Mark, MarkState, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -159,8 +160,8 @@ impl WrittenFiles {
                 // It was removed or renamed: it stays marked as open.
                 Ok(None) => {}
                 Err(reason) => reasons.push(format!(
-                    "'{}' is still marked as open for writing, so the next run that writes to it needs --overwrite: \
-                     {reason}",
+                    "cannot clear the mark 'open for writing' of '{}': {reason}; the next run that writes to this file \
+                     will need --overwrite",
                     written.path.display()
                 )),
             }

@@ -14,13 +14,14 @@
 
 use crate::sample::{mean, moments, student};
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::Metric;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Pairs after which it is looked, unless their number is given.
 pub const LOOKS: [u32; 4] = [6, 10, 14, 20];
 /// The figures that are judged.
-pub const JUDGED: [Figure; 3] = [Figure::Iops, Figure::MeanLatency, Figure::P99];
+pub const JUDGED: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 /// False alarms over all looks and figures.
 const ALARMS: f64 = 0.05;
 /// How often the smallest detectable difference would be found.
@@ -30,7 +31,7 @@ const POWER: f64 = 0.9;
 pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> Option<AbAnswer> {
     let reached: Vec<(usize, f64)> = levels(looks).into_iter().filter(|(count, _)| *count <= pairs.len()).collect();
     let &(_, last_level) = reached.last()?;
-    let known: Vec<(Figure, Vec<f64>)> =
+    let known: Vec<(Metric, Vec<f64>)> =
         JUDGED.into_iter().filter_map(|figure| Some((figure, differences(pairs, figure)?))).collect();
     let mut rejected: Vec<Option<f64>> = vec![None; known.len()];
     for &(count, level) in &reached {
@@ -47,7 +48,7 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
         let level = rejected.unwrap_or(last_level / known.len() as f64);
         let half = paired.error * student(paired.freedom).inverse_cdf(1.0 - level / 2.0);
         let side = |of: fn(&(&Headline, &Headline)) -> Headline| {
-            mean(&pairs.iter().filter_map(|pair| figure.of(&of(pair))).map(f64::ln).collect::<Vec<_>>()).exp()
+            mean(&pairs.iter().filter_map(|pair| of(pair).value(*figure)).map(f64::ln).collect::<Vec<_>>()).exp()
         };
         let is_within_margin = is_equivalent(differences);
         AbFigure {
@@ -96,7 +97,7 @@ fn levels(looks: &[u32]) -> Vec<(usize, f64)> {
 }
 
 /// Holm at one look: notes at which level figures are rejected that were not yet.
-fn reject(known: &[(Figure, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<f64>]) {
+fn reject(known: &[(Metric, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<f64>]) {
     let mut chances: Vec<(usize, f64)> =
         known.iter().map(|(_, differences)| Paired::of(&differences[..count]).chance()).enumerate().collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
@@ -110,8 +111,8 @@ fn reject(known: &[(Figure, Vec<f64>)], count: usize, level: f64, rejected: &mut
 }
 
 /// Logarithms of B / A, pair by pair; `None` if a run lacks the figure.
-fn differences(pairs: &[(&Headline, &Headline)], figure: Figure) -> Option<Vec<f64>> {
-    let value = |run: &Headline| figure.of(run).filter(|value| *value > 0.0);
+fn differences(pairs: &[(&Headline, &Headline)], figure: Metric) -> Option<Vec<f64>> {
+    let value = |run: &Headline| run.value(figure).filter(|value| *value > 0.0);
     pairs.iter().map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect()
 }
 

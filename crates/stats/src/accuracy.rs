@@ -7,9 +7,8 @@ use crate::latency::NAMED_PERCENTILES;
 use crate::sample::mean;
 use crate::steadiness;
 use model::confidence::{FigureSteadiness, HalfWidths, Interval, PercentileHalfWidth, Steadiness};
-use model::record::TimeSpanRecord;
-use model::result::Directions;
-use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell};
+use model::figures::Directions;
+use model::record::{CellCounts, SectionCounts, SectionRecord, SeriesCell, TimeSpanRecord};
 
 /// Reads, writes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +185,7 @@ mod tests {
     use hot::rng::Rng;
     use model::confidence::Withheld;
     use model::packed_counts::PackedCounts;
-    use model::series::SeriesRecord;
+    use model::record::SeriesRecord;
 
     const CELL_NS: u64 = 100_000_000;
 

@@ -1,7 +1,7 @@
 //! Figures computed from other figures: for results read from a report, without the recorded samples.
 
 use crate::rate::Volume;
-use model::result::{Directions, Figures, LatencyFigures};
+use model::figures::{Directions, Figures, LatencyFigures};
 
 /// Volume and rates; latency and deviation are left out.
 pub fn figures(bytes: u64, ios: u64, elapsed_ns: u64) -> Figures {

@@ -7,7 +7,8 @@
 use crate::headline::{P50_PPB, P99_PPB, P999_PPB, headline};
 use crate::sample::{moments, student};
 use model::confidence::Interval;
-use model::headline::Figure;
+use model::headline::Headline;
+use model::metric::Metric;
 use model::result::{Measured, RunResult};
 use model::units::UnixTime;
 use statrs::distribution::ContinuousCDF;
@@ -25,7 +26,7 @@ const INTERVAL_DEGREES_OF_FREEDOM: f64 = 19.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The metric.
-    pub figure: Figure,
+    pub figure: Metric,
     /// Of the first side: the geometric mean of its runs.
     pub first: f64,
     /// Of the second.
@@ -58,15 +59,15 @@ pub enum ComparisonVerdict {
 /// are one figure where all blocks are alike, and count once.
 pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
     let sides = |figure| Some((figure, Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?)));
-    let known: Vec<(Figure, Change)> = Figure::ALL.into_iter().filter_map(sides).collect();
+    let known: Vec<(Metric, Change)> = Headline::METRICS.into_iter().filter_map(sides).collect();
     let levels = levels(&known);
     known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect()
 }
 
 /// The level of each figure's test: the smallest chance is compared with the share of one among all figures, the next
 /// with that of one among the rest, and so on until one is larger.
-fn levels(known: &[(Figure, Change)]) -> Vec<f64> {
-    let chances = known.iter().enumerate().filter(|(_, (figure, _))| *figure != Figure::MibPerS);
+fn levels(known: &[(Metric, Change)]) -> Vec<f64> {
+    let chances = known.iter().enumerate().filter(|(_, (figure, _))| *figure != Metric::MibPerS);
     let mut chances: Vec<(usize, f64)> = chances.map(|(index, (_, change))| (index, change.chance())).collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
     let mut levels = vec![ALARMS; known.len()];
@@ -79,7 +80,7 @@ fn levels(known: &[(Figure, Change)]) -> Vec<f64> {
         }
     }
     let level_of = |wanted| known.iter().position(|(figure, _)| *figure == wanted).map(|index| levels[index]);
-    if let Some((iops, bytes)) = level_of(Figure::Iops).zip(known.iter().position(|(of, _)| *of == Figure::MibPerS)) {
+    if let Some((iops, bytes)) = level_of(Metric::Iops).zip(known.iter().position(|(of, _)| *of == Metric::MibPerS)) {
         levels[bytes] = iops;
     }
     levels
@@ -116,7 +117,7 @@ impl Change {
         }
     }
 
-    fn difference(&self, figure: Figure, level: f64) -> Difference {
+    fn difference(&self, figure: Metric, level: f64) -> Difference {
         let change = self.second - self.first;
         let percent = |change: f64| change.exp_m1() * 100.0;
         let bounds = self.error.map(|(error, degrees)| {
@@ -151,7 +152,7 @@ pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
     found.second / found.first / f64::from(drives) * 100.0
 }
 
-fn verdict(figure: Figure, (low, high): (f64, f64)) -> ComparisonVerdict {
+fn verdict(figure: Metric, (low, high): (f64, f64)) -> ComparisonVerdict {
     let equal = EQUAL_SHARE.ln_1p();
     if low > 0.0 || high < 0.0 {
         let is_better = (low > 0.0) == figure.is_more_better();
@@ -176,10 +177,10 @@ struct Scatter {
 
 impl Side {
     /// `None` if a run lacks the figure, or it is 0.
-    fn of(figure: Figure, runs: &[RunResult]) -> Option<Self> {
+    fn of(figure: Metric, runs: &[RunResult]) -> Option<Self> {
         let values: Option<Vec<f64>> = runs
             .iter()
-            .map(|run| figure.of(&headline(run.time_spans.first()?)?).filter(|value| *value > 0.0).map(f64::ln))
+            .map(|run| headline(run.time_spans.first()?)?.value(figure).filter(|value| *value > 0.0).map(f64::ln))
             .collect();
         let values = values.filter(|values| !values.is_empty())?;
         let (mean, deviation) = moments(&values);
@@ -199,7 +200,7 @@ impl Side {
 }
 
 /// The 95 % interval that a single run has for a figure; files of earlier versions have half its width.
-fn interval(figure: Figure, measured: &Measured) -> Option<Interval> {
+fn interval(figure: Metric, measured: &Measured) -> Option<Interval> {
     let found = measured.confidence.as_ref()?.total.as_ref()?;
     let total = &measured.total.total;
     let around = |value: f64, half: Option<f64>| Some(Interval::around(value, half?));
@@ -209,17 +210,17 @@ fn interval(figure: Figure, measured: &Measured) -> Option<Interval> {
         found.interval_ns.or_else(|| around(value_ns as f64, Some(found.half_width_ns)))
     };
     match figure {
-        Figure::Iops => found.iops_interval.or_else(|| around(total.iops, found.iops)),
+        Metric::Iops => found.iops_interval.or_else(|| around(total.iops, found.iops)),
         // A ratio has no unit.
-        Figure::MibPerS => found.bytes_per_s_interval.or_else(|| around(total.bytes_per_s, found.bytes_per_s)),
-        Figure::MeanLatency => {
+        Metric::MibPerS => found.bytes_per_s_interval.or_else(|| around(total.bytes_per_s, found.bytes_per_s)),
+        Metric::Mean => {
             let earlier = || around(total.latency?.mean_ns, found.latency_mean_ns);
             found.latency_mean_interval_ns.or_else(earlier)
         }
-        Figure::P50 => percentile(P50_PPB),
-        Figure::P99 => percentile(P99_PPB),
-        Figure::P999 => percentile(P999_PPB),
-        Figure::Cpu => None,
+        Metric::P50 => percentile(P50_PPB),
+        Metric::P99 => percentile(P99_PPB),
+        Metric::P999 => percentile(P999_PPB),
+        Metric::P90 | Metric::Max | Metric::Cpu => None,
     }
 }
 
@@ -229,7 +230,8 @@ mod tests {
     use crate::simulation::normal;
     use hot::rng::Rng;
     use model::confidence::HalfWidths;
-    use model::result::{Directions, Figures, TimeSpanResult};
+    use model::figures::{Directions, Figures};
+    use model::result::TimeSpanResult;
 
     fn run(iops: f64, half: Option<f64>) -> RunResult {
         let total = Directions {
@@ -273,8 +275,8 @@ mod tests {
         assert_eq!(found.verdict, ComparisonVerdict::Better);
         assert!((8.0..12.0).contains(&found.percent), "{found:?}");
         assert_eq!(iops(&fast, &slow).verdict, ComparisonVerdict::Worse);
-        assert_eq!(verdict(Figure::MeanLatency, (0.1, 0.2)), ComparisonVerdict::Worse);
-        assert_eq!(verdict(Figure::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
+        assert_eq!(verdict(Metric::Mean, (0.1, 0.2)), ComparisonVerdict::Worse);
+        assert_eq!(verdict(Metric::Cpu, (-0.2, -0.1)), ComparisonVerdict::Better);
     }
 
     #[test]
@@ -295,7 +297,7 @@ mod tests {
                 let mut result = run(1000.0 + 20.0 * normal(&mut rng), None);
                 let measured = result.time_spans[0].measured.as_mut().expect("figures");
                 let mean_ns = 1e6 + 2e4 * normal(&mut rng);
-                measured.total.total.latency = Some(model::result::LatencyFigures { mean_ns, ..Default::default() });
+                measured.total.total.latency = Some(model::figures::LatencyFigures { mean_ns, ..Default::default() });
                 measured.cpu_average.usage_percent = 20.0 + normal(&mut rng);
                 result
             };
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn what_a_side_lacks_is_not_compared() {
         let figures: Vec<_> = compare(&[run(1.0, None)], &[run(2.0, None)]).iter().map(|found| found.figure).collect();
-        assert_eq!(figures, [Figure::Iops, Figure::MibPerS], "no latency, no CPU time");
+        assert_eq!(figures, [Metric::Iops, Metric::MibPerS], "no latency, no CPU time");
         assert_eq!(compare(&[RunResult::default()], &[run(1.0, None)]), []);
         assert_eq!(compare(&[], &[]), []);
     }

@@ -3,9 +3,7 @@
 use crate::latency;
 use model::course::{Section, SectionFigures, Series, SeriesCounts};
 use model::limits::{RESULT_SERIES_MAX, SLOWEST_IOS};
-use model::record::ThreadRecord;
-use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord};
-use model::slow_io::SlowIo;
+use model::record::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord, SlowIo, ThreadRecord};
 use std::cmp::Reverse;
 
 /// The series, with cells twice as wide until there are few enough of them. Latencies are left out if they

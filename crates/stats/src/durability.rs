@@ -2,10 +2,10 @@
 
 use model::block_device::{BlockDevice, DeviceKind, Queue, WriteCache};
 use model::durability::Durability;
+use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
 use model::kernel_counters::{DeviceCounters, FlushCounters, KernelCounters};
 use model::note::Note;
-use model::plan::EngineKind;
 use model::profile::{Target, TimeSpan};
 use model::result::{Row, TimeSpanResult};
 use std::collections::BTreeMap;
@@ -119,8 +119,9 @@ fn how(queue: &Queue, write_count: u64, flush: Option<FlushCounters>) -> Result<
 mod tests {
     use super::*;
     use model::environment::Backing;
+    use model::figures::{Directions, Figures};
     use model::kernel_counters::KernelCountersAround;
-    use model::result::{Directions, Figures, Measured};
+    use model::result::Measured;
 
     fn queue(write_cache: WriteCache, fua: bool) -> Queue {
         Queue { write_cache: Some(write_cache), fua: Some(fua), ..Queue::default() }

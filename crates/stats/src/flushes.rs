@@ -3,9 +3,9 @@
 use crate::headline::{P50_PPB, P99_PPB};
 use crate::latency::Merged;
 use crate::rate;
+use model::figures::{FlushFigures, LatencyDistribution};
 use model::plan::TimeSpanPlan;
 use model::record::TimeSpanRecord;
-use model::result::{FlushFigures, LatencyDistribution};
 
 /// The figures of all threads' flushes; `None` if none were asked for.
 pub(crate) fn figures(plan: &TimeSpanPlan, record: &TimeSpanRecord) -> Option<FlushFigures> {

@@ -1,7 +1,8 @@
 //! The few figures of a timespan by which runs are compared.
 
+use model::figures::{Directions, Figures, LatencyDistribution, Summary};
 use model::headline::Headline;
-use model::result::{Directions, Figures, LatencyDistribution, LoadLoop, Summary, TimeSpanResult};
+use model::result::{LoadLoop, TimeSpanResult};
 use model::verdict::Verdict;
 
 /// Ranks of the percentiles in a headline, in parts per billion.

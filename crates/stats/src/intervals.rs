@@ -1,9 +1,9 @@
 //! Interval series (`-D`) and the deviation of the I/Os per second.
 
 use crate::{latency, rate};
+use model::figures::{Directions, IntervalFigures};
 use model::plan::Intervals;
 use model::record::{IntervalRecord, Tally};
-use model::result::{Directions, IntervalFigures};
 
 /// How many intervals count: those planned, as far as the measurement reached, empty or not.
 ///

@@ -1,8 +1,8 @@
 //! Which messages of the kernel may have to do with slow I/Os.
 
-use model::kernel_message::KernelMessage;
+use model::kernel_log::KernelMessage;
 use model::limits::KERNEL_MESSAGES;
-use model::slow_io::SlowIo;
+use model::record::SlowIo;
 
 /// How far a message may be from an I/O.
 const NEAR_NS: i128 = 1_000_000_000;

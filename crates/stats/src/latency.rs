@@ -1,8 +1,8 @@
 //! Latencies: moments, extremes and percentiles.
 
+use model::figures::{LatencyDistribution, LatencyFigures, Percentile};
 use model::note::Note;
 use model::record::{Tally, ThreadRecord};
-use model::result::{LatencyDistribution, LatencyFigures, Percentile};
 use std::collections::BTreeMap;
 
 /// The ranks of every distribution in parts per billion: 0, 1 ... 99, then 99.9 to 99.9999999,

@@ -51,11 +51,12 @@ pub use rate::{amount, per_second};
 
 use model::environment::Environment;
 use model::facts::SystemFacts;
+use model::figures::{Directions, Figures};
 use model::plan::{Plan, TimeSpanPlan};
 use model::preset::PresetRun;
 use model::profile::Profile;
 use model::record::{Record, TimeSpanRecord};
-use model::result::{Directions, Figures, RunResult, TimeSpanResult, Tool, Totals};
+use model::result::{RunResult, TimeSpanResult, Tool, Totals};
 use model::targets_found::TargetsFound;
 
 /// Everything that a result is made of.
@@ -84,9 +85,9 @@ pub struct RunContext {
     pub preset: Option<PresetRun>,
     /// The system around the run.
     pub environment: Option<Environment>,
-    /// What stood at each distinct target path before the run.
+    /// State of each distinct target path before the run.
     pub targets: TargetsFound,
-    /// What was warned of before the run.
+    /// Warnings before the run.
     pub warnings: Vec<String>,
     /// Why nothing was run.
     pub errors: Vec<String>,

@@ -10,18 +10,20 @@ mod search;
 pub use search::{Next, Observation, RUNS_MAX, Search};
 
 use hot::buckets::{lower_edge_ns, upper_edge_ns};
-use model::limit::{Limit, LimitFigure, LimitSample};
-use model::result::{LatencyDistribution, LoadLoop, Measured, TimeSpanResult};
+use model::figures::LatencyDistribution;
+use model::limit::{Limit, LimitSample};
+use model::metric::Metric;
+use model::result::{LoadLoop, Measured, TimeSpanResult};
 
 /// A rate is not kept if this share of the intended starts was not made by the end.
 const SHORTFALL: f64 = 0.02;
 /// Percentiles that can be limited, and the share that may lie beyond.
-const fn allowed_share(figure: LimitFigure) -> Option<f64> {
+const fn allowed_share(figure: Metric) -> Option<f64> {
     match figure {
-        LimitFigure::P50 => Some(0.5),
-        LimitFigure::P99 => Some(0.01),
-        LimitFigure::P999 => Some(0.001),
-        LimitFigure::Mean | LimitFigure::Cpu => None,
+        Metric::P50 => Some(0.5),
+        Metric::P99 => Some(0.01),
+        Metric::P999 => Some(0.001),
+        _ => None,
     }
 }
 
@@ -43,7 +45,7 @@ pub fn sample(result: &TimeSpanResult, limits: &[Limit]) -> Option<LimitSample> 
 fn used_of(measured: &Measured, response: &LatencyDistribution, backlog: u64, limit: &Limit) -> Option<f64> {
     let Some(allowed) = allowed_share(limit.figure) else {
         let value = match limit.figure {
-            LimitFigure::Mean => response.figures.mean_ns,
+            Metric::Mean => response.figures.mean_ns,
             _ => measured.cpu_average.usage_percent,
         };
         return Some(value / limit.at_most);
@@ -66,7 +68,7 @@ fn beyond(response: &LatencyDistribution, at_most_ns: f64) -> f64 {
 
 /// The shortest run in seconds that can judge a rate: with ten I/Os beyond the highest percentile.
 pub fn seconds_min(limits: &[Limit], rate_iops: f64) -> f64 {
-    let completions = limits.iter().map(|limit| limit.figure.completions_min()).max().unwrap_or(0);
+    let completions = limits.iter().map(|limit| limit.completions_min()).max().unwrap_or(0);
     completions as f64 / rate_iops.max(f64::MIN_POSITIVE)
 }
 

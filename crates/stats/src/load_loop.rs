@@ -1,11 +1,13 @@
 //! What decided when I/Os started, and what became of the starts that were intended.
 
 use crate::latency::Merged;
+use model::engine_kind::EngineKind;
+use model::figures::Directions;
 use model::note::Note;
-use model::plan::{EngineKind, TimeSpanPlan, WorkerPlan};
+use model::plan::{TimeSpanPlan, WorkerPlan};
 use model::profile::TimeSpan;
 use model::record::{OpenLoopRecord, Tally, TimeSpanRecord};
-use model::result::{Directions, LoadLoop, OpenLoop};
+use model::result::{LoadLoop, OpenLoop};
 
 pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanRecord) -> LoadLoop {
     let depth = plan.workers.iter().map(depth).fold(0, u32::saturating_add);

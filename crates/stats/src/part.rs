@@ -4,8 +4,9 @@ use crate::combine::pooled;
 use crate::latency::percentiles_of;
 use crate::rate::Volume;
 use model::course::{Section, SectionFigures};
+use model::figures::{Directions, Figures, Percentile};
 use model::packed_counts::PackedCounts;
-use model::result::{Directions, Figures, Measured, Percentile};
+use model::result::Measured;
 use std::fmt;
 
 /// The figures of a part.
@@ -108,7 +109,7 @@ fn upper_edge_ns(index: u32) -> u64 {
 mod tests {
     use super::*;
     use hot::buckets;
-    use model::result::LatencyFigures;
+    use model::figures::LatencyFigures;
     use std::collections::BTreeMap;
 
     const S: u64 = 1_000_000_000;

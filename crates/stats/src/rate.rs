@@ -1,6 +1,6 @@
 //! Volumes and rates.
 
-use model::result::Figures;
+use model::figures::Figures;
 
 /// Bytes and I/Os before they are divided by a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

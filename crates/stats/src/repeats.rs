@@ -2,7 +2,8 @@
 
 use crate::sample::{deviations, mean, moments, student, sum_of_squares};
 use hot::rng::Rng;
-use model::headline::{Figure, Headline};
+use model::headline::Headline;
+use model::metric::Metric;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Differences below this share of the mean are not worth a word.
@@ -68,17 +69,17 @@ pub struct Repeats {
 
 /// Looks at the runs, in the order in which they were made; `None` without any.
 pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
-    let all = |figure: Figure| {
-        let values: Option<Vec<f64>> = runs.iter().map(|run| figure.of(run)).collect();
+    let all = |metric: Metric| {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| run.value(metric)).collect();
         spread(&values?)
     };
     let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
     Some(Repeats {
         iops: spread(&iops)?,
-        mib_per_s: all(Figure::MibPerS)?,
-        mean_ns: all(Figure::MeanLatency),
-        p99_ns: all(Figure::P99),
-        cpu_percent: all(Figure::Cpu)?,
+        mib_per_s: all(Metric::MibPerS)?,
+        mean_ns: all(Metric::Mean),
+        p99_ns: all(Metric::P99),
+        cpu_percent: all(Metric::Cpu)?,
         levels: two_levels(&iops),
         first_run_percent: first_run(&iops),
     })

@@ -6,15 +6,16 @@ use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
 use crate::{affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop};
+use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
+use model::figures::{Directions, Figures, LatencyDistribution};
 use model::kernel_events::KernelEvents;
-use model::kernel_message::KernelMessage;
-use model::plan::{EngineKind, TimeSpanPlan};
+use model::kernel_log::KernelMessage;
+use model::plan::TimeSpanPlan;
 use model::profile::{TimeSpan, Tracing};
 use model::record::{DirectionRecord, Outcome, RowRecord, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
-    Directions, Ending, Figures, LatencyDistribution, Measured, Row, Submissions, TargetLatencies, ThreadSubmissions,
-    ThreadWaits, TimeSpanResult,
+    Ending, Measured, Row, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,18 +3,20 @@
 #![allow(clippy::float_cmp, reason = "the figures compared are exact")]
 
 use model::affinity::compact;
+use model::engine_kind::EngineKind;
 use model::facts::SystemFacts;
+use model::figures::LatencyDistribution;
 use model::note::Note;
 use model::plan::{
-    Area, Assignment, Content, EffectiveDistribution, EffectiveRange, EngineKind, EnginePlan, Expected, Intervals,
-    OpenPlan, Pace, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
+    Area, Assignment, Content, EffectiveDistribution, EffectiveRange, EnginePlan, Expected, Intervals, OpenPlan, Pace,
+    Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
 use model::profile::{IoPriority, Profile, RateProcess, Target, TimeSpan};
 use model::record::{
     CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
     TimeSpanRecord, TimesRecord, WaitCounts,
 };
-use model::result::{DistributionUser, LatencyDistribution, LoadLoop, Measured, RunResult, ThreadSubmissions};
+use model::result::{DistributionUser, LoadLoop, Measured, RunResult, ThreadSubmissions};
 use model::topology::{Cpu, Topology};
 use model::units::UnixTime;
 use stats::{Input, RunContext, summarise};

@@ -1,6 +1,7 @@
 //! The highest rate that meets limits.
 
-use crate::sweep::{Course, Ending, Step};
+use crate::schedule::Step;
+use crate::sweep::{Course, Ending};
 use model::limit::{Limit, LimitFound};
 use model::sweep::{Purpose, Visit};
 use stats::limit::{Next, Observation, Search};

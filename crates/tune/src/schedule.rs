@@ -1,12 +1,22 @@
 //! Which runs come next.
 
 use crate::design::Design;
-use crate::sweep::Step;
 use hot::rng::Rng;
 use model::sweep::{Extent, Order, Purpose, Sweep};
 
 /// Runs of a point that lay off the curve: with the first one they have a median.
 const RUNS_AGAIN: u32 = 2;
+
+/// One run that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index of the point.
+    pub point: usize,
+    /// Which run of it with this purpose, from 0.
+    pub run: u32,
+    /// Why it is run.
+    pub purpose: Purpose,
+}
 
 /// Every point's first runs, in the order asked for.
 pub(crate) fn first_runs(design: &Design) -> Vec<Step> {

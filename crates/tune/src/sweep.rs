@@ -1,24 +1,12 @@
 //! A sweep, run by run.
 
 use crate::design::Design;
-use crate::schedule;
+use crate::runner::{RunFailure, Runner};
+use crate::schedule::{self, Step};
 use model::profile::Profile;
 use model::result::RunResult;
-use model::runner::{RunFailure, Runner};
-use model::steady_state::SteadyState;
-use model::sweep::{Extent, Purpose, Sweep, Visit, VisitOutcome};
+use model::sweep::{Extent, Purpose, SteadyState, Sweep, Visit, VisitOutcome};
 use stats::steady_state::{WINDOW, Window};
-
-/// One run that is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Index of the point.
-    pub point: usize,
-    /// Which run of it with this purpose, from 0.
-    pub run: u32,
-    /// Why it is run.
-    pub purpose: Purpose,
-}
 
 /// The caller's part of a sweep: waits between runs, stores results, informs the user.
 pub trait SweepObserver {
@@ -130,7 +118,7 @@ impl Course<'_> {
             }
             Extent::UntilFlat => run == 0 && stats::sweep::is_flat(self.sweep),
             Extent::UntilSure { figure, share } => {
-                let values: Option<Vec<f64>> = self.sweep.measured().map(|headline| figure.of(headline)).collect();
+                let values: Option<Vec<f64>> = self.sweep.measured().map(|headline| headline.value(figure)).collect();
                 let looks = stats::repeats::checkpoints(self.design.runs);
                 let is_sure = |values: &Vec<f64>| stats::repeats::is_sure(values, share, looks);
                 stats::repeats::is_checkpoint(run) && values.as_ref().is_some_and(is_sure)

@@ -46,6 +46,10 @@ fn modules(path: &str, text: &str, is_root: bool) -> Vec<String> {
         if let Some(place) = line.strip_prefix("#[path = \"").and_then(|rest| rest.strip_suffix("\"]")) {
             places.extend(joined(folder, place));
             lines.next();
+        } else if let Some((_, place)) = line.strip_prefix("#[cfg_attr(").and_then(|rest| rest.split_once("path = \""))
+        {
+            // The module that is named behind it is one of another build.
+            places.extend(place.strip_suffix("\")]").and_then(|place| joined(folder, place)));
         } else if let Some(name) = module(line) {
             places.push(format!("{below}/{name}.rs"));
             places.push(format!("{below}/{name}/mod.rs"));
@@ -71,7 +75,8 @@ mod tests {
     #[test]
     fn files_that_no_module_names_are_dead() {
         let files = [
-            ("a/src/lib.rs", "mod b;\npub(crate) mod c;\n"),
+            ("a/src/lib.rs", "mod b;\n#[cfg_attr(not(feature = \"c\"), path = \"without/c.rs\")]\npub(crate) mod c;\n"),
+            ("a/src/without/c.rs", ""),
             ("a/src/b.rs", "//! mod no;\n#[cfg(test)]\nmod d;\n"),
             ("a/src/b/d.rs", ""),
             ("a/src/c/mod.rs", "mod e;\n"),

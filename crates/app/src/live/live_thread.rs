@@ -1,10 +1,9 @@
 //! The live thread: computes live results from counters, and lines and metrics from these.
 
-use super::picture::Picture;
 use super::sinks::LiveSinks;
 use crate::output::say;
+use crate::screens::RunPicture;
 use live::metrics::{Direction, RunMetrics, Server};
-use live::run_screen::RunScreen;
 use live::stream::Stream;
 use model::live::LiveCounts;
 use render::json::live::{IntervalLine, interval_line};
@@ -86,7 +85,7 @@ struct LiveState {
     /// Intervals so far.
     intervals: u64,
     settings: ScreenSettings,
-    picture: Option<Picture>,
+    picture: Option<RunPicture>,
 }
 
 impl LiveState {
@@ -119,29 +118,30 @@ impl LiveState {
         match event {
             LiveEvent::TimeSpan { number, targets } => {
                 self.follower = Follower::new(targets.len());
-                self.show(|screen| screen.begin(number, targets.clone()));
+                self.show(|picture| picture.begin_time_span(number, targets.clone()));
                 (self.time_span, self.targets) = (number, targets);
             }
             LiveEvent::Started if self.sinks.screen && self.picture.is_none() => self.take_screen(),
-            LiveEvent::Status(status) => self.show(|screen| screen.status(status)),
-            LiveEvent::Message(message) => self.show(|screen| screen.message(message)),
+            LiveEvent::Status(status) => self.show(|picture| picture.status(status)),
+            LiveEvent::Message(message) => self.show(|picture| picture.message(message)),
             LiveEvent::Started | LiveEvent::Counts(_) => {}
         }
     }
 
     /// Changes what is on the screen, if there is one.
-    fn show(&mut self, change: impl FnOnce(&mut RunScreen)) {
+    fn show(&mut self, change: impl FnOnce(&mut RunPicture)) {
         if let Some(picture) = &mut self.picture {
-            change(picture.state());
+            change(picture);
         }
     }
 
     fn take_screen(&mut self) {
         let ScreenSettings { command_line, time_spans, devices, interrupt } = &self.settings;
-        let mut state = RunScreen::new(command_line.clone(), *time_spans);
-        state.begin(self.time_span, self.targets.clone());
-        match Picture::begin(state, devices.clone(), Arc::clone(interrupt)) {
-            Ok(picture) => self.picture = Some(picture),
+        match RunPicture::begin(command_line, *time_spans, devices.clone(), Arc::clone(interrupt)) {
+            Ok(mut picture) => {
+                picture.begin_time_span(self.time_span, self.targets.clone());
+                self.picture = Some(picture);
+            }
             Err(error) => self.lose_screen(&error),
         }
     }
@@ -154,7 +154,7 @@ impl LiveState {
     }
 
     fn turn(&mut self) {
-        if let Some(Err(error)) = self.picture.as_mut().map(Picture::turn) {
+        if let Some(Err(error)) = self.picture.as_mut().map(RunPicture::turn) {
             self.lose_screen(&error);
         }
     }

@@ -3,22 +3,21 @@
 use super::PATIENCE;
 use crate::output::say;
 use crate::outputs::{LineFile, OutputFile};
+use crate::screens::MonitorPicture;
 use crate::status::{Status, fail};
-use crate::terminal_settings::has_colours;
 use cli::subcommand::monitor::LineForm;
 use jiff::tz::TimeZone;
-use live::monitor_screen::{self, After, MonitorScreen};
-use live::terminal::{Event, Screen, Stream};
 use live::watch::Watch;
 use live::watch_lines::{self, Column, TypeperfCsv};
 use model::device_interval::{DeviceInterval, WatchBegin, WatchEnd, WatchLine};
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Why it went no further.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// Whoever read stdout went away: that is an end like any other.
     ReaderGone,
     /// Something could not be written.
@@ -33,7 +32,7 @@ impl Ended {
         }
     }
 
-    fn of_stdout(error: &io::Error) -> Self {
+    pub(crate) fn of_stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ReaderGone
         } else {
@@ -92,51 +91,10 @@ fn ended(file: Option<&Path>, error: &io::Error) -> Ended {
     }
 }
 
-/// The live table.
-struct Picture {
-    screen: Screen,
-    state: MonitorScreen,
-    has_colours: bool,
-    zone: TimeZone,
-}
-
-impl Picture {
-    fn begin(facts: &WatchBegin) -> Result<Self, Ended> {
-        let screen = Screen::enter(Stream::Stdout)
-            .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;
-        let state = MonitorScreen::new(facts.host.clone());
-        let mut picture = Self { screen, state, has_colours: has_colours(), zone: TimeZone::system() };
-        picture.draw()?;
-        Ok(picture)
-    }
-
-    fn draw(&mut self) -> Result<(), Ended> {
-        let Self { screen, state, has_colours, zone } = self;
-        let drawn = screen.draw(|frame| monitor_screen::draw(frame, state, *has_colours, zone));
-        drawn.map_err(|error| Ended::of_stdout(&error))
-    }
-
-    /// Executes the action of one key, if one arrives in time.
-    fn wait(&mut self, timeout: Duration) -> Result<After, Ended> {
-        let after = match self
-            .screen
-            .event(timeout)
-            .map_err(|error| Ended::Failed(format!("cannot read the keyboard: {error}")))?
-        {
-            Some(Event::Gone) => return Err(Ended::ReaderGone),
-            Some(Event::Key(key)) => self.state.press(key),
-            None if self.screen.was_resized() => After::Continue,
-            None => return Ok(After::Continue),
-        };
-        self.draw()?;
-        Ok(after)
-    }
-}
-
 /// All places where it is shown.
 pub(super) struct MonitorSinks {
     lines: Option<Lines>,
-    picture: Option<Picture>,
+    picture: Option<MonitorPicture>,
     recording: Option<LineFile>,
     told_count: u64,
 }
@@ -156,7 +114,7 @@ impl MonitorSinks {
         all.record(&WatchLine::Begin(facts.clone()))?;
         // Last, so that earlier errors are printed on the normal terminal.
         if form.is_none() {
-            all.picture = Some(Picture::begin(facts)?);
+            all.picture = Some(MonitorPicture::begin(&facts.host)?);
         }
         Ok(all)
     }
@@ -169,8 +127,7 @@ impl MonitorSinks {
             lines.take(interval)?;
         }
         if let Some(picture) = &mut self.picture {
-            picture.state.take(interval, watch.devices());
-            picture.draw()?;
+            picture.take(interval, watch)?;
         }
         Ok(())
     }
@@ -182,14 +139,14 @@ impl MonitorSinks {
 
     /// Waits until `until_ns` on the clock that nobody sets, or a little less: what came meanwhile is to be
     /// looked at in between.
-    pub(super) fn wait(&mut self, until_ns: u64) -> Result<After, Ended> {
+    pub(super) fn wait(&mut self, until_ns: u64) -> Result<ControlFlow<()>, Ended> {
         let now_ns = sys::clock::monotonic_ns();
         let time = Duration::from_nanos(until_ns.saturating_sub(now_ns)).min(PATIENCE);
         if let Some(picture) = &mut self.picture {
             return picture.wait(time);
         }
         sys::clock::sleep_until_ns(now_ns.saturating_add(time.as_nanos() as u64));
-        Ok(After::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Writes the last line of a recording. An earlier one stays if there is no interval.

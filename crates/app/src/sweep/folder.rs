@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Sweep, Self::Repeat, Self::Ab];
+    pub(crate) const ALL: [Self; 3] = [Self::Sweep, Self::Repeat, Self::Ab];
 
     /// The subcommand.
     pub(crate) const fn name(self) -> &'static str {
@@ -52,7 +52,7 @@ impl Kind {
     }
 
     /// The file that says how far it has come.
-    fn file(self) -> String {
+    pub(crate) fn file(self) -> String {
         format!("{}.json", self.name())
     }
 
@@ -107,13 +107,8 @@ pub(super) fn difference(sweep: &Sweep, request: &SweepRequest) -> Option<String
     None
 }
 
-/// Contents of a directory created by a sweep or a repeat, if it is one.
-pub(crate) fn find(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
-    let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
-    Some(kept(path, kind).map(|sweep| (kind, sweep)))
-}
-
-fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
+/// What is in a directory created by a sweep or a repeat.
+pub(crate) fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let file = folder.join(kind.file());
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
@@ -121,7 +116,7 @@ fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
         && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
-    if is_known { Ok(sweep) } else { Err(at("the sweep lists runs of undefined points".to_owned())) }
+    if is_known { Ok(sweep) } else { Err(at("damaged: a run refers to a point that is not listed".to_owned())) }
 }
 
 impl Folder {

@@ -5,8 +5,8 @@ use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
 use crate::command::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points, sides};
-use model::headline::Figure;
 use model::limits::RUNS_MAX;
+use model::metric::Metric;
 use model::sweep::{Extent, Setting};
 
 /// Pairs at most, unless their number is given: the last look.
@@ -16,7 +16,7 @@ const PAIRS_MIN: u32 = 3;
 /// Default of `--margin`.
 const MARGIN: f64 = 0.02;
 /// Figures that are judged.
-const FIGURES: [Figure; 3] = [Figure::Iops, Figure::MeanLatency, Figure::P99];
+const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 
 /// Compare two loads, or one load in two states of the machine, in interleaved pairs of runs
 ///

@@ -11,6 +11,7 @@ pub mod ab;
 pub mod check;
 pub mod compare;
 pub mod devices;
+pub mod explain;
 pub mod monitor;
 pub mod preset;
 mod refusal;
@@ -81,6 +82,7 @@ subcommands! {
     "report" => Report(report::ReportCommand) from report::ReportArguments,
     "monitor" => Monitor(monitor::WatchRequest) from monitor::MonitorArguments,
     "devices" => Devices(devices::DevicesRequest) from devices::DevicesRequest,
+    "explain" => Explain(explain::ExplainRequest) from explain::ExplainRequest,
 }
 
 /// The subcommand with exactly this name; a file of that name is written `./name`.

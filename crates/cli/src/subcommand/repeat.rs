@@ -6,8 +6,8 @@ use crate::command::Environment;
 use crate::number;
 use crate::sweep::{Variation, points};
 use crate::words::row_of;
-use model::headline::Figure;
 use model::limits::RUNS_MAX;
+use model::metric::Metric;
 use model::sweep::Extent;
 
 /// Default number of runs.
@@ -21,7 +21,7 @@ const ROUNDS_STEADY: u32 = 25;
 const ROUND: [&str; 2] = ["-d60", "-W0"];
 
 /// Figures of `--until`.
-const UNTIL_FIGURES: [Figure; 3] = [Figure::Iops, Figure::MeanLatency, Figure::P99];
+const UNTIL_FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 
 /// Run the same load several times, and report mean, median and spread
 ///
@@ -76,7 +76,9 @@ impl Arguments for RepeatArguments {
             _ => RUNS_UNTIL,
         });
         if self.purged && !self.steady {
-            return Err("--purged needs --steady: only its report records the purge".to_owned());
+            return Err("--purged needs --steady: only the report of --steady states whether the devices were \
+                        purged"
+                .to_owned());
         }
         if self.endurance.is_some() && !self.precondition {
             return Err("--endurance needs --precondition".to_owned());
@@ -117,7 +119,7 @@ fn until(value: &str) -> Result<Extent, String> {
     let wrong =
         || format!("'{value}': invalid (expected: a metric and a percentage, as in iops=1%, mean=2% or p99=5%)");
     let (name, share) = value.split_once('=').ok_or_else(wrong)?;
-    let figure = Figure::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
+    let figure = Metric::from_name(name).filter(|figure| UNTIL_FIGURES.contains(figure)).ok_or_else(wrong)?;
     let percent: f64 = share.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
     if !(0.01..=100.0).contains(&percent) {
         return Err(wrong());
@@ -151,7 +153,7 @@ mod tests {
         assert_eq!(options("-- a.dat").runs, 10);
         assert_eq!(options("--runs 3 --rest 2s -- a.dat").rest, Duration::from_secs(2));
         let until = options("--until p99=2.5% -- a.dat");
-        assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Figure::P99, share: 0.025 }, 64));
+        assert_eq!((until.extent, until.runs), (Extent::UntilSure { figure: Metric::P99, share: 0.025 }, 64));
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
         assert_eq!(parsed("--help"), Err("help".to_owned()));
         let resume = |run_commands, replace_output| {

@@ -6,8 +6,9 @@ use crate::command::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use model::limit::{Limit, LimitFigure};
+use model::limit::Limit;
 use model::limits::RUNS_MAX;
+use model::metric::Metric;
 use model::sweep::{Extent, Order};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -233,7 +234,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
     }
     let is_open = variation.axes.iter().any(|axis| axis.is_open);
     if is_open && varied > 1 {
-        return Err("an open-ended range must be the only variation".to_owned());
+        return Err("an open-ended range, such as o=1.., must be the only option that is varied".to_owned());
     }
     for (index, axis) in variation.axes.iter().enumerate() {
         let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
@@ -245,7 +246,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
         return Err("--order abba needs --runs 2 or more".to_owned());
     }
     if is_open && options.order != Order::Given {
-        return Err("an open-ended range needs --order given".to_owned());
+        return Err("an open-ended range is always run in the given order; leave out --order".to_owned());
     }
     if options.confirm_s.is_some() && options.probe_s.is_none() {
         return Err("--confirm can only be used with --probe; without --probe, set the run length with -d".to_owned());
@@ -272,9 +273,9 @@ fn limit(value: &str) -> Result<Limit, String> {
         )
     };
     let (name, bound) = value.split_once('=').ok_or_else(wrong)?;
-    let figure = LimitFigure::from_name(name).ok_or_else(wrong)?;
+    let figure = Metric::from_name(name).filter(|metric| Limit::METRICS.contains(metric)).ok_or_else(wrong)?;
     let at_most = match figure {
-        LimitFigure::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
+        Metric::Cpu => bound.strip_suffix('%').and_then(|number| number.parse().ok()).ok_or_else(wrong)?,
         _ if bound.ends_with(|last: char| last.is_ascii_digit()) => return Err(wrong()),
         _ => decimal::time_ns(bound)? as f64,
     };
@@ -343,7 +344,7 @@ mod tests {
     #[test]
     fn limits_make_a_search_over_rates() {
         let request = request("--limit p99=1ms --limit cpu=25% --probe 5s -- -o8 a.dat");
-        let limits = [(LimitFigure::P99, 1e6), (LimitFigure::Cpu, 25.0)];
+        let limits = [(Metric::P99, 1e6), (Metric::Cpu, 25.0)];
         assert_eq!(request.options.limits, limits.map(|(figure, at_most)| Limit { figure, at_most }));
         let rates: Vec<u32> =
             request.points.iter().map(|point| point.request.profile.time_spans[0].rate_iops.unwrap()).collect();
@@ -368,8 +369,8 @@ mod tests {
             ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
             ("--vary o=1..4 --order aba -- a", "given, random, abba"),
             ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
-            ("--vary o=1.. --vary t=1,2 -- a", "must be the only variation"),
-            ("--vary o=1.. --order random -- a", "needs --order given"),
+            ("--vary o=1.. --vary t=1,2 -- a", "must be the only option that is varied"),
+            ("--vary o=1.. --order random -- a", "leave out --order"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
             ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),

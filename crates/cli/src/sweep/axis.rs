@@ -59,7 +59,7 @@ impl Axis {
 
     fn add(&mut self, part: &str) -> Result<(), String> {
         if self.is_open {
-            return Err("nothing can follow an open-ended range".to_owned());
+            return Err("an open-ended range, such as o=1.., must come last".to_owned());
         }
         let Some((first, rest)) = part.split_once("..") else {
             self.values.push(part.to_owned());
@@ -71,7 +71,7 @@ impl Axis {
         };
         self.is_open = last.is_empty();
         if self.is_open && !self.values.is_empty() {
-            return Err("an open-ended range cannot be combined with other values".to_owned());
+            return Err("an open-ended range, such as o=1.., cannot be combined with other values".to_owned());
         }
         self.extend(first, last, step)
     }

@@ -1,7 +1,7 @@
 //! The kernel's log, from some moment on.
 
 use crate::root::Root;
-use model::kernel_message::KernelMessage;
+use model::kernel_log::KernelMessage;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 

@@ -1,6 +1,6 @@
 //! Kernel messages that report device faults.
 
-use model::device_fault::DeviceFault;
+use model::kernel_log::DeviceFault;
 
 /// Words that stand in such messages, all of a row in one; the first row that fits counts. They are
 /// those of the block layer, of SCSI and its adapters, of ATA, `NVMe`, USB, md and the device mapper,

@@ -8,8 +8,7 @@ mod names;
 use crate::root::Root;
 use counters::Counters;
 use log::KernelLog;
-use model::device_fault::DeviceFault;
-use model::kernel_message::KernelMessage;
+use model::kernel_log::{DeviceFault, KernelMessage};
 use model::note::Note;
 use std::collections::BTreeMap;
 

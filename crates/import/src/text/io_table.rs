@@ -2,8 +2,9 @@
 
 use super::lines::{Line, Lines};
 use crate::{ReadError, number};
+use model::figures::{Directions, Figures, LatencyFigures};
 use model::profile::TimeSpan;
-use model::result::{Directions, Figures, LatencyFigures, Measured, Row};
+use model::result::{Measured, Row};
 use model::units::bytes_of_mib;
 
 /// One of the three tables.

@@ -3,7 +3,8 @@
 use super::lines::{Line, Lines};
 use crate::xml::distribution;
 use crate::{ReadError, number};
-use model::result::{Directions, LatencyFigures, Measured, Percentile, TargetLatencies};
+use model::figures::{Directions, LatencyFigures, Percentile};
+use model::result::{Measured, TargetLatencies};
 use std::path::PathBuf;
 
 /// Whose latencies a table shows.
@@ -78,7 +79,7 @@ fn rank_ppb(label: &str) -> Result<u64, String> {
 pub(super) fn add(whose: Whose, columns: Columns, measured: &mut Measured) {
     let figures = match &whose {
         Whose::All => {
-            let one = |figures: &model::result::Figures| (figures.ios, figures.latency);
+            let one = |figures: &model::figures::Figures| (figures.ios, figures.latency);
             let Directions { read, write, total } = &measured.total;
             Directions { read: one(read), write: one(write), total: one(total) }
         }
@@ -102,7 +103,7 @@ pub(super) fn add(whose: Whose, columns: Columns, measured: &mut Measured) {
 /// The rows of a path together.
 fn of_path(path: &PathBuf, measured: &Measured) -> Directions<(u64, Option<LatencyFigures>)> {
     let rows = || measured.rows.iter().filter(|row| row.path == *path).map(|row| &row.figures);
-    let together = |of: fn(&Directions<model::result::Figures>) -> &model::result::Figures| {
+    let together = |of: fn(&Directions<model::figures::Figures>) -> &model::figures::Figures| {
         let ios = rows().map(|figures| of(figures).ios).fold(0, u64::saturating_add);
         (ios, stats::pooled(rows().filter_map(|figures| Some((of(figures).ios, of(figures).latency?)))))
     };

@@ -18,7 +18,8 @@ mod wait_table;
 use crate::{ReadError, finish, number};
 use lines::{Line, Lines};
 use machine::Machine;
-use model::result::{Directions, Figures, RunResult, Tool, Totals};
+use model::figures::{Directions, Figures};
+use model::result::{RunResult, Tool, Totals};
 use model::units::{UnixTime, bytes_of_mib};
 
 /// A report on the way to a result.

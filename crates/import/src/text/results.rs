@@ -5,9 +5,10 @@ use super::lines::{Line, Lines};
 use super::{Report, cpu_table, distribution_list, echo, io_table, latency_table, wait_table};
 use crate::distributions::Distributions;
 use crate::{ReadError, finish, number};
+use model::figures::Directions;
 use model::note::Note;
 use model::profile::TimeSpan;
-use model::result::{Directions, Measured, MixedCores, TimeSpanResult};
+use model::result::{Measured, MixedCores, TimeSpanResult};
 
 /// What is read of a timespan before it is put together.
 #[derive(Default)]
@@ -146,7 +147,7 @@ fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(Tim
     if parts.lacks_wait_histogram {
         span_result.notes.push(Note::NotInSource {
             source: "a text report of DiskSpd 2.2".to_owned(),
-            missing: "the number of completions per wait; it is shown as 0".to_owned(),
+            missing: "the number of completions per wait, which is shown as 0".to_owned(),
         });
     }
     let has_waits = !measured.waits.is_empty();

@@ -4,15 +4,13 @@ use super::element::Element;
 use super::statistics;
 use crate::{ReadError, number};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
+use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
+use model::figures::{Directions, FlushFigures, LatencyDistribution, LatencyFigures, Percentile};
 use model::finding::{Finding, Severity, Source};
 use model::note::Note;
-use model::plan::EngineKind;
 use model::profile::RateProcess;
-use model::result::{
-    Directions, FlushFigures, LatencyDistribution, LatencyFigures, LoadLoop, OpenLoop, Percentile, RunResult,
-    TargetLatencies, TimeSpanResult,
-};
+use model::result::{LoadLoop, OpenLoop, RunResult, TargetLatencies, TimeSpanResult};
 use model::units::bytes_of_mib;
 use model::verdict::Verdict;
 

@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use crate::{ReadError, number};
-use model::result::{Directions, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile};
+use model::figures::{Directions, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile};
 
 /// The figures of two elements of an element: a mean and a deviation, in milliseconds.
 pub(super) fn figures(

@@ -4,9 +4,10 @@ use super::element::Element;
 use super::statistics;
 use crate::distributions::{Distributions, effective};
 use crate::{ReadError, finish, number};
+use model::figures::{Directions, Figures};
 use model::profile::TimeSpan;
 use model::record::WaitCounts;
-use model::result::{Directions, Figures, Measured, Row, Submissions, ThreadSubmissions, ThreadWaits};
+use model::result::{Measured, Row, Submissions, ThreadSubmissions, ThreadWaits};
 use std::path::Path;
 
 /// Reads all threads into the rows, distributions, submissions and waits of a timespan.

@@ -4,10 +4,11 @@ use super::element::Element;
 use super::{events, linux, statistics, system, thread};
 use crate::{ReadError, finish, number};
 use model::affinity::AffinityEntry;
+use model::figures::Directions;
 use model::limits::CPUS_PER_GROUP;
 use model::note::Note;
 use model::profile::TimeSpan;
-use model::result::{CpuUsage, Directions, Measured, RunResult, TimeSpanResult};
+use model::result::{CpuUsage, Measured, RunResult, TimeSpanResult};
 use model::topology::{Cpu, Topology};
 
 /// Reads one timespan and adds it to the result.
@@ -148,6 +149,6 @@ fn missing(element: Element<'_, '_>, version: &str) -> Option<Note> {
         if version.is_empty() { "an XML result".to_owned() } else { format!("an XML result of DiskSpd {version}") };
     has_waits.then(|| Note::NotInSource {
         source,
-        missing: "the number of completions per wait; it is shown as 0".to_owned(),
+        missing: "the number of completions per wait, which is shown as 0".to_owned(),
     })
 }

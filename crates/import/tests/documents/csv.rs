@@ -4,7 +4,8 @@ use crate::captured::{TEXT, XML, read};
 use crate::generated;
 use crate::written;
 use csv::{Reader, StringRecord};
-use model::result::{Figures, RunResult};
+use model::figures::Figures;
+use model::result::RunResult;
 use model::units::mib;
 use proptest::prelude::*;
 

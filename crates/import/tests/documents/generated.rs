@@ -1,6 +1,7 @@
 //! Results of runs that never were: random records, summarised as those of real runs are.
 
 use model::affinity::compact;
+use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::facts::SystemFacts;
 use model::finding::{Finding, Severity, Source};
@@ -8,16 +9,14 @@ use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, 
 use model::note::Note;
 use model::packed_counts::PackedCounts;
 use model::plan::{
-    EffectiveDistribution, EffectiveRange, EngineKind, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan,
-    TimeSpanPlan,
+    EffectiveDistribution, EffectiveRange, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan,
 };
 use model::profile::{IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
 use model::record::{
-    CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, Tally, ThreadRecord,
-    TimeSpanRecord, TimesRecord, WaitCounts,
+    CellCounts, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, SectionCounts,
+    SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord, TimesRecord, WaitCounts,
 };
 use model::result::{DistributionUse, DistributionUser, RunResult};
-use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
 use model::verdict::Verdict;

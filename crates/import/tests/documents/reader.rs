@@ -3,7 +3,8 @@
 
 use crate::generated;
 use crate::xml;
-use model::result::{Figures, LatencyDistribution, Measured, RunResult};
+use model::figures::{Figures, LatencyDistribution};
+use model::result::{Measured, RunResult};
 use proptest::prelude::*;
 use roxmltree::{Document, Node};
 

@@ -3,10 +3,8 @@
 use crate::generated;
 use crate::{text, xml};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth};
-use model::result::{
-    CpuUsage, Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop,
-    TimeSpanResult,
-};
+use model::figures::{Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures};
+use model::result::{CpuUsage, LoadLoop, Measured, OpenLoop, TimeSpanResult};
 use model::units::mib;
 use proptest::prelude::*;
 

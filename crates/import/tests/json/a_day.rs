@@ -5,8 +5,10 @@ use model::facts::SystemFacts;
 use model::packed_counts::PackedCounts;
 use model::plan::{Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan};
 use model::profile::{Profile, Target, TimeSpan};
-use model::record::{DirectionRecord, IntervalRecord, Outcome, Record, RowRecord, Tally, TimeSpanRecord};
-use model::series::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SeriesRecord};
+use model::record::{
+    CellCounts, DirectionRecord, IntervalRecord, Outcome, Record, RowRecord, SectionCounts, SectionRecord, SeriesCell,
+    SeriesRecord, Tally, TimeSpanRecord,
+};
 use std::io::{self, Write};
 
 const S: u64 = 1_000_000_000;

@@ -2,8 +2,9 @@
 
 use crate::support::{measured, mix_run};
 use import::json::{ReadError, read};
+use model::figures::LatencyFigures;
 use model::note::Note;
-use model::result::{Ending, Implementation, LatencyFigures, RunResult};
+use model::result::{Ending, Implementation, RunResult};
 use model::units::UnixTime;
 use render::json::write;
 use std::ffi::OsString;

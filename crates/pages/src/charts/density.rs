@@ -5,7 +5,8 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
-use model::result::{LatencyDistribution, Measured};
+use model::figures::LatencyDistribution;
+use model::result::Measured;
 use stats::overview::{Bin, density};
 
 const TITLE: &str = "Latency distribution";

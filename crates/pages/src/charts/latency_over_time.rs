@@ -5,7 +5,8 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
-use model::result::{Directions, Figures, Measured, Percentile};
+use model::figures::{Directions, Figures, Percentile};
+use model::result::Measured;
 use stats::Part;
 use stats::overview::percentiles_over_time;
 
@@ -64,7 +65,7 @@ fn chart(
     Some(Chart {
         name,
         title: title.to_owned(),
-        caption: format!("Percentiles per interval of {}.{weak}", Quantity::TimeS.value(width_s)),
+        caption: format!("Latency percentiles of each interval of {}.{weak}", Quantity::TimeS.value(width_s)),
         x: Axis::linear("", Quantity::TimeS, 0.0, parts.last().map_or(0.0, |part| s(part.end_ns))),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,

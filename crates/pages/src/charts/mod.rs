@@ -22,8 +22,9 @@ pub(super) use settings::over_settings;
 
 use super::chart::{Chart, Marks, Series};
 use super::palette::Role;
+use model::figures::Directions;
 use model::profile::TimeSpan;
-use model::result::{Directions, Measured};
+use model::result::Measured;
 
 /// A chart, or why there is none.
 pub(super) type Shown = Result<Chart, Absent>;

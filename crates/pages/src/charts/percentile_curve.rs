@@ -5,7 +5,8 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
-use model::result::{LatencyDistribution, Measured};
+use model::figures::LatencyDistribution;
+use model::result::Measured;
 use std::f64::consts::LOG10_2;
 
 const TITLE: &str = "Latency by percentile";

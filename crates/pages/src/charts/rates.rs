@@ -4,8 +4,9 @@ use super::{Absent, Shown, lines_of_directions, values};
 use crate::axis::Axis;
 use crate::chart::Chart;
 use crate::quantity::Quantity;
+use model::figures::Directions;
 use model::profile::TimeSpan;
-use model::result::{Directions, Measured};
+use model::result::Measured;
 use stats::overview::{Moment, timeline};
 
 /// Steps of a line: more than a window has room for would not be seen.

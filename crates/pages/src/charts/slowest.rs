@@ -5,8 +5,8 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
+use model::record::SlowIo;
 use model::result::Measured;
-use model::slow_io::SlowIo;
 
 const TITLE: &str = "Slowest I/Os";
 

@@ -281,6 +281,6 @@ fn what_is_ignored_or_assumed_is_noted() {
         -O has no effect: it needs -F
         -ft has no effect: Linux has no attribute for temporary files
         -i, -j has no effect: -g limits the rate instead
-        'a' is 1048576 bytes, less than the maximum offset 2097152; using its size
+        'a' is 1048576 bytes long, less than the maximum offset (-f, -B) of 2097152 bytes; I/O ends at its last byte
         "#);
 }

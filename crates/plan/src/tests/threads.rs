@@ -2,8 +2,9 @@
 
 use crate::Choices;
 use crate::fixture::{facts, planned, profile, refusals, span, target, theirs};
+use model::engine_kind::EngineKind;
 use model::facts::{Facts, IoUring, TargetKind};
-use model::plan::{Assignment, EngineKind, TimeSpanPlan, WorkerPlan};
+use model::plan::{Assignment, TimeSpanPlan, WorkerPlan};
 use model::profile::{IoRing, Target, ThreadTarget, TimeSpan};
 use model::units::Bytes;
 
@@ -157,9 +158,9 @@ fn affinity_and_memory_are_judged_together_with_the_files() {
     let refused = refusals(&several, &facts, &Choices::default());
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-        3 timespan 1: -a names processor group 7, but this machine has 1, numbered from 0 (group = CPU number / 64)
+        3 timespan 1: -a names processor group 7, but the last group of this machine is 0 (group = CPU number / 64)
         1 timespan 1: 4.15MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 4.69KiB, threads 144KiB); 1MiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
-        3 timespan 2: -a names processor group 7, but this machine has 1, numbered from 0 (group = CPU number / 64)
+        3 timespan 2: -a names processor group 7, but the last group of this machine is 0 (group = CPU number / 64)
         1 timespan 2: 4.15MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 4.69KiB, threads 144KiB); 1MiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
         "#);
 }
@@ -176,7 +177,7 @@ fn memory_is_counted_by_kind() {
     // Records of ten intervals, and tables, queue and slowest I/Os of a section for each thread; the series.
     let each = 10 * size_of::<model::record::IntervalRecord>() as u64 + (110 << 10) + (128 << 10) + 3200;
     // Ten sections of both threads.
-    let sums = 10 * 2 * (size_of::<model::series::SectionCounts>() as u64 + 2 * 700);
+    let sums = 10 * 2 * (size_of::<model::record::SectionCounts>() as u64 + 2 * 700);
     assert_eq!(read_only.intervals, 2 * each + 100 * 48 + sums);
     time_span.targets[0].write_percent = 50;
     let facts = facts([("a", TargetKind::Regular(crate::fixture::ours(1, 1 << 30, model::facts::Fill::Ramp)))]);

@@ -2,7 +2,7 @@
 
 use super::number::{ms, percent, three_decimals, whole};
 use super::writer::Writer;
-use model::result::{Directions, Figures, IntervalFigures, LatencyDistribution};
+use model::figures::{Directions, Figures, IntervalFigures, LatencyDistribution};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io;

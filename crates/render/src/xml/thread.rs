@@ -3,10 +3,11 @@
 use super::number::ms;
 use super::statistics;
 use super::writer::Writer;
+use model::figures::{Directions, Figures};
 use model::plan::EffectiveDistribution;
 use model::profile::TimeSpan;
 use model::record::WaitCounts;
-use model::result::{Directions, Figures, Measured, Row};
+use model::result::{Measured, Row};
 use std::collections::BTreeMap;
 use std::io;
 

@@ -2,7 +2,8 @@
 
 use crate::support::{mix_run, part, report};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
-use model::result::{Directions, LoadLoop};
+use model::figures::Directions;
+use model::result::LoadLoop;
 
 fn intervals(percentiles: &[(u64, f64, f64)]) -> HalfWidths {
     let percentile = |&(rank_ppb, low, high)| {

@@ -2,8 +2,8 @@
 
 use crate::support::{cpu, echo, machine, mix_run, part, plain_machine, report};
 use model::affinity::{AffinityEntry, compact};
+use model::engine_kind::EngineKind;
 use model::facts::SystemFacts;
-use model::plan::EngineKind;
 use model::profile::{
     Affinity, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionRange, EfficiencyOrder, FlushMode,
     GroupSpan, IoPriority, IoRing, IoRingBatch, Profile, Target, Throughput, TimeSpan, Traversal, WriteSource,

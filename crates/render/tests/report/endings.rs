@@ -1,9 +1,10 @@
 //! How a timespan can end, and what is said beside the figures.
 
 use crate::support::{cells, measured, mix_run, part, report};
+use model::figures::Directions;
 use model::note::Note;
 use model::profile::{Target, TimeSpan};
-use model::result::{Directions, RunResult, TimeSpanResult, Totals};
+use model::result::{RunResult, TimeSpanResult, Totals};
 use std::path::PathBuf;
 
 fn interrupted() -> TimeSpanResult {

@@ -1,13 +1,11 @@
 //! Distributions, latency tables, submissions and waits.
 
 use crate::support::{cells, latencies, measured, mix_run, part, report, row, with_deviation};
+use model::figures::{Directions, Figures};
 use model::plan::{EffectiveDistribution, EffectiveRange};
 use model::profile::IoRing;
 use model::record::WaitCounts;
-use model::result::{
-    Directions, DistributionUse, DistributionUser, Figures, Submissions, TargetLatencies, ThreadSubmissions,
-    ThreadWaits,
-};
+use model::result::{DistributionUse, DistributionUser, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits};
 
 fn ranges(list: &[(u32, u64, u64)]) -> EffectiveDistribution {
     let mut io_start = 0;

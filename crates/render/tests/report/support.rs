@@ -1,11 +1,9 @@
 //! Machines and results to print.
 
 use model::facts::SystemFacts;
+use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
 use model::profile::{CacheMode, Profile, Target, TimeSpan};
-use model::result::{
-    CpuUsage, Directions, Ending, Figures, LatencyDistribution, LatencyFigures, Measured, Percentile, Row, RunResult,
-    TimeSpanResult,
-};
+use model::result::{CpuUsage, Ending, Measured, Row, RunResult, TimeSpanResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::{Bytes, UnixTime};
 use std::path::PathBuf;
@@ -154,7 +152,7 @@ pub(crate) fn mix_run() -> RunResult {
     };
     let span_result = TimeSpanResult {
         outcome: Ending::Completed,
-        engines: vec![model::plan::EngineKind::IoUring],
+        engines: vec![model::engine_kind::EngineKind::IoUring],
         buffer_separation_bytes: 16 << 20,
         measured: Some(mix_figures()),
         ..TimeSpanResult::default()

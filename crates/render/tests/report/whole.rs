@@ -1,8 +1,8 @@
 //! Whole reports.
 
 use crate::support::{cells, measured, mix_run, part, report, row};
+use model::figures::{Directions, Figures};
 use model::profile::{Target, TimeSpan};
-use model::result::{Directions, Figures};
 use model::units::Bytes;
 
 #[test]
@@ -54,7 +54,7 @@ fn a_pool_has_a_row_per_thread_and_target() {
         targets: vec![target("a.bin"), target("b.bin")],
         ..TimeSpan::default()
     };
-    result.time_spans[0].engines = vec![model::plan::EngineKind::IoUring; 2];
+    result.time_spans[0].engines = vec![model::engine_kind::EngineKind::IoUring; 2];
     let reads = |figures: Figures| Directions { read: figures, write: Figures::default(), total: figures };
     let figures = measured(&mut result);
     figures.request_count = Some(16);

@@ -2,15 +2,17 @@
 
 use super::{RuleContext, VerdictRule};
 use model::block_device::{BlockDevice, DeviceKind};
+use model::engine_kind::EngineKind;
 use model::environment::{Backing, MountedFileSystem, TargetEnvironment};
 use model::facts::{RegularFacts, TargetFacts, TargetKind};
+use model::figures::{Directions, Figures};
 use model::kernel_counters::DeviceCounters;
 use model::plan::{
-    Area, Assignment, Content, EngineKind, EnginePlan, Expected, OpenPlan, Pace, Pattern, Plan, Preparation,
-    TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget,
+    Area, Assignment, Content, EnginePlan, Expected, OpenPlan, Pace, Pattern, Plan, Preparation, TargetPlan,
+    TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
 use model::profile::{IoPriority, Profile, Target, TimeSpan};
-use model::result::{Directions, Ending, Figures, Measured, Row, RunResult, TimeSpanResult};
+use model::result::{Ending, Measured, Row, RunResult, TimeSpanResult};
 use model::targets_found::TargetsFound;
 
 /// The one target.

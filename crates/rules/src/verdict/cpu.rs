@@ -2,9 +2,10 @@
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
+use model::engine_kind::EngineKind;
 use model::finding::Severity;
 use model::note::Note;
-use model::plan::{EngineKind, Pace, WorkerPlan};
+use model::plan::{Pace, WorkerPlan};
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -19,8 +20,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "cpu-limited",
         severity: Severity::Warn,
         unit: "seconds",
-        computed_from: "throttled time of our cgroups (cpu.stat) during the measurement, if above 2 % of it (summed \
-                        over CPUs)",
+        computed_from: "time for which the CPU limits of this process's cgroups throttled it during the measurement \
+                        (cpu.stat, summed over CPUs), if above 2 % of the measured time",
         advice: "raise or remove the CPU limit (cpu.max) of the cgroup or container",
         evaluate: |context| cpu_limited(context).into_iter().collect(),
     },
@@ -28,10 +29,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "cpu-bound",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "CPU time of the process (/proc/self/stat) plus the time that its threads waited for a CPU, as \
-                        a share of the measured time of its threads, if above 95 %. The finding also shows the share \
-                        of the CPU time spent in this program's own code: the part that another tool might save. Not \
-                        with `--sqpoll`, `--iopoll`, `-g`, `-i`, `--rate` or the null engine",
+        computed_from: "CPU time of the process (/proc/self/stat) plus the time for which its threads waited for a \
+                        CPU, as a share of the measured time of its threads, if above 95 %. The finding also shows how \
+                        much of the CPU time was spent in this program's own code, as opposed to the kernel: a faster \
+                        program could save this part at most. Not reported with `--sqpoll`, `--iopoll`, `-g`, `-i`, \
+                        `--rate` or the null engine",
         advice: "use more threads (-t), larger blocks or more CPUs: the CPUs, not the target, limit the rate",
         evaluate: |context| cpu_bound(context).into_iter().collect(),
     },

@@ -11,8 +11,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "fits-in-memory",
         severity: Severity::Note,
         unit: "bytes",
-        computed_from: "the part of buffered targets on devices that the threads may access, if smaller than the \
-                        machine's memory",
+        computed_from: "total size of the ranges that the threads may access on targets that use the page cache, if \
+                        smaller than the machine's memory. Only targets on block devices count",
         advice: "use targets larger than memory, or bypass the page cache (-Su, -Sh): data in memory is not read from \
                  the target",
         evaluate: fits_in_memory,
@@ -21,7 +21,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "small-for-array",
         severity: Severity::Note,
         unit: "bytes",
-        computed_from: "the part of targets on several disks that the threads may access, if less than 40 GB",
+        computed_from: "total size of the ranges that the threads may access on targets that span several disks, if \
+                        less than 40 GB",
         advice: "use 40 GB or more: caches of arrays and controllers hold less than that",
         evaluate: small_for_array,
     },

@@ -9,7 +9,8 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "io-workers",
     severity: Severity::Warn,
     unit: "threads at a time",
-    computed_from: "kernel threads of the process named iou-wrk, sampled once a second (highest number at a time)",
+    computed_from: "kernel threads of this process named iou-wrk, counted once a second. The value is the highest \
+                    count",
     advice: "use --engine=sync with more threads: waking a kernel thread for each I/O costs more than a system call",
     evaluate: io_workers,
 }];

@@ -13,8 +13,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "tmpfs-target",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "bytes transferred on targets on tmpfs or ramfs (type of the mount), as a share of all bytes, if \
-                        above 2 %",
+        computed_from: "bytes read from and written to targets on tmpfs or ramfs, as a share of all bytes, if above 2 \
+                        %",
         advice: "use a target on storage: tmpfs is memory",
         evaluate: tmpfs_targets,
     },
@@ -22,7 +22,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "volatile-cache",
         severity: Severity::Note,
         unit: "percent",
-        computed_from: "bytes written with direct I/O, but without write-through and `--fdatasync-every`, to a disk \
+        computed_from: "bytes written with direct I/O, but without write-through or `--fdatasync-every`, to a disk \
                         that reports a volatile write cache (`write back` in queue/write_cache), as a share of all \
                         bytes, if above 2 %",
         advice: "to measure durable writes, use -Sh or --fdatasync-every: writes in the cache are lost if the power \
@@ -90,8 +90,8 @@ fn share(context: &RuleContext<'_>, bytes: u64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::verdict::cases::{BYTES, Built, PATH};
+    use model::engine_kind::EngineKind;
     use model::environment::Backing;
-    use model::plan::EngineKind;
 
     // Shows verdict: tmpfs-target
     #[test]

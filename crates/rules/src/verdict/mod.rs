@@ -24,9 +24,10 @@ mod stack;
 mod steadiness;
 
 use crate::rule::{self, Observation, Rule, RuleSet};
+use model::engine_kind::EngineKind;
 use model::finding::{Finding, Source};
 use model::note::Note;
-use model::plan::{EngineKind, TargetPlan, TargetWork, TimeSpanPlan};
+use model::plan::{TargetPlan, TargetWork, TimeSpanPlan};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;

@@ -12,11 +12,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "cpu-contention",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "time that the threads were runnable but waited for a CPU (run delay of /proc/thread-self/\
-                        schedstat, from the start of load to its end) as a share of all their time, if above 2 %. The \
-                        finding also shows the user time of all CPUs (/proc/stat) without our own; kernel time of \
-                        other programs is not counted, as it may be on our behalf. Not checked on kernels without this \
-                        file",
+        computed_from: "time for which the threads were runnable but waited for a CPU (run delay in \
+                        /proc/thread-self/schedstat, from the start of the load to its end) as a share of the threads' \
+                        total time, if above 2 %. The finding also shows the user time of all other processes \
+                        (/proc/stat). Their kernel time is not counted, because it may be work for this run. Not \
+                        checked on kernels without schedstat",
         advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os \
                  appear slower",
         evaluate: contention,
@@ -25,11 +25,12 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "other-io",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "bytes that /sys/block/*/stat counted at the disk or loop device, against those of the run, if \
-                        higher by 2 % and 50 ms of the time, and more than 256 KiB/s. On the same devices as \
-                        `served-from-cache`, and only if all I/O of the run on the device bypasses the cache. On a \
-                        file system that the run writes to, other writes are not counted, because they include the \
-                        run's own journal and metadata",
+        computed_from: "the bytes that /sys/block/*/stat counted for the disk or loop device are compared with those \
+                        of the run. Reported if they are higher by more than 2 % plus an allowance for 50 ms of I/O, \
+                        and by more than 256 KiB/s. Only for devices to which `served-from-cache` applies, and only if \
+                        all I/O of the run on the device bypasses the page cache. If the run writes to a file system, \
+                        writes by others are not counted, because they cannot be distinguished from the run's own \
+                        journal and metadata",
         advice: "stop other programs that use the device: their I/O and the run's I/O slow each other down",
         evaluate: |context| context.devices().iter().filter_map(|on| other_io(context, on)).collect(),
     },

@@ -2,16 +2,16 @@
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
+use model::figures::LatencyDistribution;
 use model::finding::Severity;
-use model::result::LatencyDistribution;
 use stats::{NAMED_PERCENTILES, is_weak};
 
 pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "weak-percentiles",
     severity: Severity::Note,
     unit: "I/Os",
-    computed_from: "with `-L`: for reads and for writes, the first reported percentile beyond which fewer than 10 I/Os \
-                    lie (number of I/Os)",
+    computed_from: "with `-L`: the lowest reported percentile, of reads and of writes, beyond which fewer than 10 I/Os \
+                    lie. The value is the number of those I/Os",
     advice: "measure longer, or quote lower percentiles: fewer than 10 I/Os lie beyond those named",
     evaluate: weak_percentiles,
 }];
@@ -38,7 +38,7 @@ fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
-    use model::result::Directions;
+    use model::figures::Directions;
 
     fn found(read: Option<u64>, write: Option<u64>) -> Vec<String> {
         let mut built = Built::sound();

@@ -3,8 +3,9 @@
 use super::RuleContext;
 use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::Backing;
+use model::figures::Figures;
 use model::kernel_counters::DeviceCounters;
-use model::result::{Figures, Row};
+use model::result::Row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -7,8 +7,7 @@ use crate::gather;
 use crate::section_sums::SectionSums;
 use crate::setup::Context;
 use model::plan::{Assignment, Intervals, TimeSpanPlan};
-use model::record::{RowRecord, TimeSpanRecord};
-use model::series::{CellCounts, SectionCounts};
+use model::record::{CellCounts, RowRecord, SectionCounts, TimeSpanRecord};
 use std::slice;
 
 const US: u64 = 1_000;

@@ -6,7 +6,8 @@ use crate::phase::Phases;
 use crate::setup::{self, Context};
 use crate::worker::{Turn, Worker};
 use engine::null::NullEngine;
-use model::plan::{Assignment, EngineKind, Pace, RingPlan, TimeSpanPlan};
+use model::engine_kind::EngineKind;
+use model::plan::{Assignment, Pace, RingPlan, TimeSpanPlan};
 use model::record::{OpenLoopRecord, RowRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

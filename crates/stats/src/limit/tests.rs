@@ -4,7 +4,8 @@
 use super::search::{Next, Observation, Search};
 use crate::simulation::{exponential, normal, uniform};
 use hot::rng::Rng;
-use model::limit::{Limit, LimitFigure, LimitFound, LimitSample};
+use model::limit::{Limit, LimitFound, LimitSample};
+use model::metric::Metric;
 
 const WARM_UP_S: f64 = 5.0;
 const PROBE_S: f64 = 10.0;
@@ -294,9 +295,8 @@ fn a_run_that_was_disturbed_is_outvoted() {
 
 #[test]
 fn a_sample_is_the_share_beyond_each_limit_as_a_multiple_of_what_may_be() {
-    use model::result::{
-        Directions, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop, TimeSpanResult,
-    };
+    use model::figures::{Directions, LatencyDistribution, LatencyFigures};
+    use model::result::{LoadLoop, Measured, OpenLoop, TimeSpanResult};
     let response = LatencyDistribution {
         count: 1000,
         figures: LatencyFigures { mean_ns: 300_000.0, ..LatencyFigures::default() },
@@ -315,14 +315,14 @@ fn a_sample_is_the_share_beyond_each_limit_as_a_multiple_of_what_may_be() {
     };
     let limit = |figure, at_most| Limit { figure, at_most };
     let used = |backlog, limits: &[Limit]| super::sample(&result(backlog), limits).expect("it is measured");
-    let p99 = limit(LimitFigure::P99, 1e6);
+    let p99 = limit(Metric::P99, 1e6);
     assert!((used(0, &[p99]).used - 2.0).abs() < 1e-9);
-    assert!((used(0, &[limit(LimitFigure::Mean, 1e6)]).used - 0.3).abs() < 1e-9);
-    assert!((used(0, &[limit(LimitFigure::Mean, 1e6), p99]).used - 2.0).abs() < 1e-9, "the worst counts");
+    assert!((used(0, &[limit(Metric::Mean, 1e6)]).used - 0.3).abs() < 1e-9);
+    assert!((used(0, &[limit(Metric::Mean, 1e6), p99]).used - 2.0).abs() < 1e-9, "the worst counts");
     let short = used(1000, &[p99]);
     assert!((short.used - 51.0).abs() < 1e-9 && short.is_short);
     assert!(!used(10, &[p99]).is_short);
     assert_eq!(super::sample(&result(0), &[]), None);
     assert_eq!(super::sample(&TimeSpanResult::default(), &[p99]), None);
-    assert!((super::seconds_min(&[limit(LimitFigure::P999, 1e6), p99], 500.0) - 20.0).abs() < 1e-9);
+    assert!((super::seconds_min(&[limit(Metric::P999, 1e6), p99], 500.0) - 20.0).abs() < 1e-9);
 }

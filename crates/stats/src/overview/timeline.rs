@@ -4,7 +4,8 @@ use crate::latency::is_weak;
 use crate::part::{Part, part};
 use crate::rate::Volume;
 use model::course::{Series, SeriesCounts};
-use model::result::{Directions, Measured};
+use model::figures::Directions;
+use model::result::Measured;
 use model::units::mib;
 use std::ops::RangeInclusive;
 

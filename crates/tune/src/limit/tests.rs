@@ -1,13 +1,13 @@
 //! Against a queue that is a formula: the response time is service / (1 - rate / capacity), with noise.
 
+use crate::runner::{RunFailure, Runner};
 use crate::{Design, Ending, PlannedPoint, Step, SweepObserver, sweep};
 use hot::rng::Rng;
-use model::limit::{Limit, LimitFigure, LimitSample};
+use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures};
+use model::limit::{Limit, LimitSample};
+use model::metric::Metric;
 use model::profile::{Profile, TimeSpan};
-use model::result::{
-    Directions, Figures, LatencyDistribution, LatencyFigures, LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult,
-};
-use model::runner::{RunFailure, Runner};
+use model::result::{LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult};
 use model::sweep::{Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 
 const CAPACITY_IOPS: f64 = 10_000.0;
@@ -101,7 +101,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
             ..Profile::default()
         },
     };
-    let limits = vec![Limit { figure: LimitFigure::Mean, at_most: at_most_ns }];
+    let limits = vec![Limit { figure: Metric::Mean, at_most: at_most_ns }];
     let points: Vec<PlannedPoint> = rates.iter().map(point).collect();
     let sweep = Sweep {
         schema: SWEEP_SCHEMA.to_owned(),
@@ -180,13 +180,13 @@ fn a_limit_that_no_rate_keeps_is_told() {
 #[test]
 fn runs_are_long_enough_for_the_percentile_or_the_search_is_refused() {
     let (mut design, mut sweep) = design(200_000.0);
-    design.limits[0].figure = LimitFigure::P999;
+    design.limits[0].figure = Metric::P999;
     let mut queue = Queue { is_slow: true, ..Queue::new(1, 0.0) };
     let ending = crate::sweep(&design, &mut sweep, &mut queue, &mut Nobody);
     let Ending::TooSlow { capacity_iops, needed_s } = ending else { panic!("{ending:?}") };
     assert!((capacity_iops - 50.0).abs() < 1e-9 && (needed_s - 200.0).abs() < 1e-9);
     assert_eq!((&sweep.limit, queue.runs), (&None, 1));
-    design.limits[0].figure = LimitFigure::Mean;
+    design.limits[0].figure = Metric::Mean;
     let mut queue = Queue { is_slow: true, ..Queue::new(1, 0.0) };
     crate::sweep(&design, &mut sweep, &mut queue, &mut Nobody);
     assert!(queue.lengths_s.iter().all(|seconds| (10..=60).contains(seconds)), "{:?}", queue.lengths_s);

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::PlannedPoint;
-use model::headline::Figure;
+use model::figures::{Directions, Figures};
+use model::metric::Metric;
 use model::profile::{Target, TimeSpan};
-use model::result::{Directions, Figures, LoadLoop, Measured, TimeSpanResult};
+use model::result::{LoadLoop, Measured, TimeSpanResult};
 use model::sweep::{Order, Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Saturation, Setting};
 
 /// Answers by formula; the n-th run may go wrong.
@@ -170,7 +171,7 @@ fn an_open_range_goes_on_until_throughput_no_longer_grows() {
 
 #[test]
 fn repeats_go_on_until_a_figure_is_sure_or_the_limit_is_reached() {
-    let until = |share| Extent::UntilSure { figure: Figure::Iops, share };
+    let until = |share| Extent::UntilSure { figure: Metric::Iops, share };
     let repeat = |share, runner: &mut Formula| {
         let (found, ..) = run(&Design { extent: until(share), runs: 64, ..design(1) }, runner);
         found.visits.len()

@@ -4,7 +4,7 @@ mod draw;
 
 pub use draw::draw;
 
-use crate::terminal::Key;
+use crate::screen::terminal::Key;
 use model::device_interval::DeviceRates;
 use model::live::LiveInterval;
 use std::collections::VecDeque;

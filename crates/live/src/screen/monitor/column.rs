@@ -1,6 +1,6 @@
 //! The columns of the table: their names, widths, importance and values.
 
-use crate::words;
+use crate::screen::words;
 use model::device_interval::{DeviceRates, RequestRates};
 use model::units;
 

@@ -6,7 +6,7 @@ mod draw;
 pub use column::Column;
 pub use draw::draw;
 
-use crate::terminal::Key;
+use crate::screen::terminal::Key;
 use crate::watch::Device;
 use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};
 use std::cmp::Ordering;

@@ -1,6 +1,17 @@
-//! What can go wrong with a device while it is used.
+//! The kernel's log: its messages, and what they say about a device.
 
 use serde::{Deserialize, Serialize};
+
+/// What the kernel said, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelMessage {
+    /// When it was logged, in nanoseconds since the start of the measurement: within a second, and mostly far
+    /// better. Negative = before it.
+    pub at_ns: i64,
+    /// The message.
+    pub text: String,
+}
 
 /// Kind of device fault in the kernel log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

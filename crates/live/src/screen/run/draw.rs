@@ -1,9 +1,9 @@
 //! The picture: phase and time, charts, latencies, what is below, messages, and the keys.
 
 use super::{Below, RunScreen};
-use crate::look::{Look, draw_bars, draw_chart, draw_help};
-use crate::monitor_screen::Column;
-use crate::words;
+use crate::screen::look::{Look, draw_bars, draw_chart, draw_help};
+use crate::screen::monitor::Column;
+use crate::screen::words;
 use model::live::{LiveLoad, LiveSide};
 use model::units::mib;
 use ratatui::Frame;
@@ -29,8 +29,8 @@ const HELP: [&str; 12] = [
     "last       the last interval",
     "so far     the measurement so far",
     "p50 ...    percentiles, from buckets 0.8 % wide",
-    "busy%      time with any request in flight: a device",
-    "           serving I/O in parallel may not be saturated",
+    "busy%      share of the time with a request in flight",
+    "           (100 % does not mean that it is saturated)",
 ];
 
 /// Draws it all into a frame of any size.
@@ -217,7 +217,7 @@ fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Lo
 mod tests {
     use super::super::MachineLook;
     use super::*;
-    use crate::terminal::Key;
+    use crate::screen::terminal::Key;
     use crate::testing;
     use model::live::{LiveFigures, LiveInterval, LiveLatency, LivePhase};
     use ratatui::Terminal;

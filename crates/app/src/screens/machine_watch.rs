@@ -1,7 +1,7 @@
 //! Activity of the machine during a run: its CPUs, and the devices below the targets.
 
 use host::Root;
-use live::run_screen::MachineLook;
+use live::screen::run::MachineLook;
 use model::device_interval::DeviceReading;
 use model::record::CpuTimes;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! What sweeps and repeats are written against: something that runs profiles.
 
-use crate::profile::Profile;
-use crate::result::RunResult;
+use model::profile::Profile;
+use model::result::RunResult;
 
 /// Runs profiles, one after the other. The program's own runs them on this machine; in tests a
 /// formula stands behind it.

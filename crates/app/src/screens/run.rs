@@ -1,9 +1,9 @@
-//! The run on a full screen.
+//! A run on a full screen.
 
+use super::has_colours;
 use super::machine_watch::MachineWatch;
-use crate::terminal_settings::has_colours;
-use live::run_screen::{After, RunScreen, draw};
-use live::terminal::{Event, Screen, Stream};
+use live::screen::run::{After, RunScreen, draw};
+use live::screen::terminal::{Event, Screen, Stream};
 use model::live::LiveInterval;
 use std::collections::BTreeSet;
 use std::io;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The screen while it is ours, and what is on it.
-pub(super) struct Picture {
+pub(crate) struct RunPicture {
     screen: Screen,
     state: RunScreen,
     machine: MachineWatch,
@@ -25,22 +25,44 @@ pub(super) struct Picture {
     is_stale: bool,
 }
 
-impl Picture {
-    /// Takes the terminal over.
-    pub(super) fn begin(state: RunScreen, devices: BTreeSet<String>, interrupt: Arc<AtomicBool>) -> io::Result<Self> {
+impl RunPicture {
+    /// Takes the terminal over. `devices` are those below the targets, by the kernel's names; `interrupt` is set when
+    /// the user wants the run to end.
+    pub(crate) fn begin(
+        command_line: &str,
+        time_spans: u64,
+        devices: BTreeSet<String>,
+        interrupt: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let state = RunScreen::new(command_line.to_owned(), time_spans);
         let screen = Screen::enter(Stream::Stderr)?;
         let machine = MachineWatch::begin(devices);
         Ok(Self { screen, state, machine, has_colours: has_colours(), interrupt, is_stale: true })
     }
 
+    /// A timespan begins.
+    pub(crate) fn begin_time_span(&mut self, number: u64, targets: Vec<String>) {
+        self.state().begin(number, targets);
+    }
+
+    /// Something goes on that has no figures.
+    pub(crate) fn status(&mut self, status: String) {
+        self.state().status(status);
+    }
+
+    /// Something that the user should see.
+    pub(crate) fn message(&mut self, message: String) {
+        self.state().message(message);
+    }
+
     /// What is shown, to be changed.
-    pub(super) fn state(&mut self) -> &mut RunScreen {
+    fn state(&mut self) -> &mut RunScreen {
         self.is_stale = true;
         &mut self.state
     }
 
     /// Shows an interval.
-    pub(super) fn take(&mut self, interval: LiveInterval) {
+    pub(crate) fn take(&mut self, interval: LiveInterval) {
         let look = self.machine.look();
         self.state().take(interval, look);
     }
@@ -50,7 +72,7 @@ impl Picture {
     /// # Errors
     ///
     /// If the terminal was closed.
-    pub(super) fn turn(&mut self) -> io::Result<()> {
+    pub(crate) fn turn(&mut self) -> io::Result<()> {
         if self.is_stale || self.screen.was_resized() {
             let Self { screen, state, has_colours, .. } = self;
             screen.draw(|frame| draw(frame, state, *has_colours))?;

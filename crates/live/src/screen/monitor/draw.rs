@@ -1,8 +1,8 @@
 //! The picture: a line with the time, the table, charts of one device, and the keys.
 
 use super::{Column, MonitorScreen, Row};
-use crate::look::{Look, draw_chart, draw_help, draw_trend};
-use crate::words;
+use crate::screen::look::{Look, draw_chart, draw_help, draw_trend};
+use crate::screen::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::device_interval::DeviceRates;
@@ -33,8 +33,8 @@ const HELP: [&str; 14] = [
     "",
     "r, w ms    mean time of a read, a write",
     "queue      mean number of requests in flight",
-    "busy%      time with a request in flight: a device that",
-    "           serves I/O in parallel can do more even at 100 %",
+    "busy%      share of the time with a request in flight",
+    "           (100 % does not show that a device is saturated)",
     "merg/s     requests merged into others before issue",
     "disc, flsh discards and flushes",
     "-          no value",
@@ -79,7 +79,7 @@ fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
             Span::styled("filter: ", look.heading),
             Span::raw(screen.filter.as_str()),
             Span::styled("_", look.heading),
-            Span::styled("   Enter keeps it, Esc clears it", look.quiet),
+            Span::styled("   Enter keeps the filter, Esc clears it", look.quiet),
         ]);
     }
     let mut parts = Vec::new();
@@ -208,7 +208,7 @@ fn draw_charts(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look) {
 #[cfg(test)]
 mod tests {
     use super::super::tests_support::{filled, picture};
-    use crate::terminal::Key;
+    use crate::screen::terminal::Key;
 
     #[test]
     fn at_80_by_24() {
@@ -315,8 +315,8 @@ mod tests {
         "         │                                                            │         "
         "         │r, w ms    mean time of a read, a write                     │         "
         "         │queue      mean number of requests in flight                │         "
-        "         │busy%      time with a request in flight: a device that     │         "
-        "         │           serves I/O in parallel can do more even at 100 % │         "
+        "         │busy%      share of the time with a request in flight       │         "
+        "         │           (100 % does not show that a device is saturated) │         "
         "         │merg/s     requests merged into others before issue         │         "
         "         │disc, flsh discards and flushes                             │         "
         " sda disk│-          no value                                         │─────────"

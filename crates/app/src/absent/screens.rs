@@ -1,0 +1,59 @@
+//! In a build without screens there is no view: who asks for one is refused before.
+
+use crate::feature::Feature;
+use crate::monitor::Ended;
+use live::watch::Watch;
+use model::device_interval::DeviceInterval;
+use model::live::LiveInterval;
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The view of a run, which cannot be.
+pub(crate) enum RunPicture {}
+
+impl RunPicture {
+    pub(crate) fn begin(_: &str, _: u64, _: BTreeSet<String>, _: Arc<AtomicBool>) -> io::Result<Self> {
+        Err(io::Error::other(Feature::Screens.refusal()))
+    }
+
+    pub(crate) fn begin_time_span(&mut self, _: u64, _: Vec<String>) {
+        match *self {}
+    }
+
+    pub(crate) fn status(&mut self, _: String) {
+        match *self {}
+    }
+
+    pub(crate) fn message(&mut self, _: String) {
+        match *self {}
+    }
+
+    pub(crate) fn take(&mut self, _: LiveInterval) {
+        match *self {}
+    }
+
+    pub(crate) fn turn(&mut self) -> io::Result<()> {
+        match *self {}
+    }
+}
+
+/// The view of devices, which cannot be.
+pub(crate) enum MonitorPicture {}
+
+impl MonitorPicture {
+    pub(crate) fn begin(_: &str) -> Result<Self, Ended> {
+        Err(Ended::Failed(Feature::Screens.refusal()))
+    }
+
+    pub(crate) fn take(&mut self, _: &DeviceInterval, _: &Watch) -> Result<(), Ended> {
+        match *self {}
+    }
+
+    pub(crate) fn wait(&mut self, _: Duration) -> Result<ControlFlow<()>, Ended> {
+        match *self {}
+    }
+}

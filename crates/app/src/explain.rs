@@ -1,0 +1,113 @@
+//! `diskspd explain`: the documentation of findings, from the declarations of their rules.
+
+use crate::output::{say_each, wrapped};
+use crate::show;
+use crate::status::Status;
+use cli::subcommand::explain::ExplainRequest;
+use model::check::Workload;
+use model::finding::Severity;
+use model::suggest::near;
+use render::plain_table::PlainTable;
+use rules::{Rule, RuleSet, check, expect, require, verdict};
+use std::fmt::Write as _;
+
+/// Columns of a line.
+const LINE_WIDTH: usize = 100;
+
+/// Columns of what stands before a text.
+const LABEL_WIDTH: usize = 16;
+
+/// The documentation of one rule.
+struct Explanation {
+    name: &'static str,
+    /// What reports its findings.
+    reported_by: &'static str,
+    severity: Severity,
+    /// Labels and texts; empty texts are left out.
+    texts: Vec<(&'static str, &'static str)>,
+}
+
+/// Runs `diskspd explain`.
+pub(crate) fn run(request: &ExplainRequest) -> Status {
+    let known = explanations();
+    if request.names.is_empty() {
+        return show::text(&list(&known));
+    }
+    let mut errors = Vec::new();
+    let mut texts = Vec::new();
+    for name in &request.names {
+        // The verdict and check have rules of the same name.
+        let before = texts.len();
+        texts.extend(known.iter().filter(|rule| rule.name == name).map(text));
+        if texts.len() == before {
+            errors.push(unknown(name, &known));
+        }
+    }
+    if errors.is_empty() {
+        return show::text(&texts.join("\n"));
+    }
+    say_each("ERROR", &errors);
+    Status::Refused
+}
+
+fn explanations() -> Vec<Explanation> {
+    fn of<S: RuleSet<Documentation = &'static str>>(rule: &Rule<S>, reported_by: &'static str) -> Explanation {
+        let texts = vec![("Computed from", rule.computed_from), ("Value", rule.unit), ("What to do", rule.advice)];
+        Explanation { name: rule.name, reported_by, severity: rule.severity, texts }
+    }
+    let verdict = verdict::rules().map(|rule| of(rule, "verdict"));
+    let expect = expect::rules().map(|rule| of(rule, "--expect"));
+    let require = require::rules().map(|rule| of(rule, "--require"));
+    // Every check: SQL Server asks for some more than others do.
+    let check = check::rules(Workload::Sql).map(|rule| {
+        let documentation = rule.computed_from;
+        let texts = vec![
+            ("Looks at", documentation.looks_at),
+            ("Warns if", documentation.warns_if),
+            ("Fails if", documentation.fails_if),
+            ("Value", rule.unit),
+            ("What to do", rule.advice),
+        ];
+        Explanation { name: rule.name, reported_by: "check", severity: rule.severity, texts }
+    });
+    verdict.chain(expect).chain(require).chain(check).collect()
+}
+
+fn list(known: &[Explanation]) -> String {
+    let mut table = PlainTable::new(["FINDING", "REPORTED BY", "SEVERITY"], []);
+    for rule in known {
+        table.add([rule.name.to_owned(), rule.reported_by.to_owned(), rule.severity.word().to_owned()]);
+    }
+    table.lines().fold(String::new(), |text, line| text + line.trim() + "\n")
+}
+
+fn text(rule: &Explanation) -> String {
+    let mut text = format!("{} ({}: {})\n", rule.name, rule.reported_by, rule.severity.word());
+    for (label, value) in rule.texts.iter().filter(|(_, value)| !value.is_empty()) {
+        let lines = wrapped(&plain(value), LINE_WIDTH - LABEL_WIDTH).replace('\n', &format!("\n{:LABEL_WIDTH$}", ""));
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {label:<14}{lines}");
+    }
+    text
+}
+
+/// A text of the documentation, without the marks of its form.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[')
+        && let Some((words, place)) = link.split_once("](")
+        && let Some((place, after)) = place.split_once(')')
+    {
+        let _ = write!(plain, "{before}{words}: docs/{place}");
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain.replace('`', "")
+}
+
+fn unknown(name: &str, known: &[Explanation]) -> String {
+    let meant = near(name, known.iter().map(|rule| rule.name));
+    let meant = meant.first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+    format!("unknown finding '{name}' ({meant}diskspd explain lists all)")
+}

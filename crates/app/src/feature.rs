@@ -1,0 +1,49 @@
+//! Parts of the program that a build can leave out. Each is a module that is replaced by one of `absent`, which refuses.
+
+/// A feature of the build, by its name in Cargo.toml.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// Latency distributions of block devices.
+    Ebpf,
+    /// HTML pages and charts.
+    Pages,
+    /// Full-screen views.
+    Screens,
+}
+
+impl Feature {
+    const ALL: [Self; 3] = [Self::Ebpf, Self::Pages, Self::Screens];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ebpf => "ebpf",
+            Self::Pages => "pages",
+            Self::Screens => "screens",
+        }
+    }
+
+    const fn is_built(self) -> bool {
+        match self {
+            Self::Ebpf => cfg!(feature = "ebpf"),
+            Self::Pages => cfg!(feature = "pages"),
+            Self::Screens => cfg!(feature = "screens"),
+        }
+    }
+
+    /// Why this build cannot do what was asked for, if it lacks the feature.
+    pub(crate) fn missing(self) -> Option<String> {
+        (!self.is_built()).then(|| self.refusal())
+    }
+
+    /// What a build without it says.
+    pub(crate) fn refusal(self) -> String {
+        let name = self.name();
+        format!("this build has no {name}: build with --features {name}")
+    }
+}
+
+/// The names of the features that this build lacks, joined; `None` = it has all.
+pub(crate) fn absent() -> Option<String> {
+    let names: Vec<&str> = Feature::ALL.into_iter().filter(|feature| !feature.is_built()).map(Feature::name).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}

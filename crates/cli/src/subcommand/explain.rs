@@ -1,0 +1,24 @@
+//! Arguments of `diskspd explain`.
+
+use super::{Arguments, Typed};
+use crate::command::Environment;
+
+/// Explain findings: when a rule reports one, and what to do
+///
+/// Prints the documentation of findings of the verdict, of check, of --expect and of --require: what the rule looks at,
+/// when it reports a finding, and what to do about it. Without a name, lists all rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[command(override_usage = "diskspd explain [FINDING...]")]
+pub struct ExplainRequest {
+    /// name of a finding as in reports, such as served-from-cache
+    #[arg(value_name = "FINDING")]
+    pub names: Vec<String>,
+}
+
+impl Arguments for ExplainRequest {
+    type Request = Self;
+
+    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<Self, String> {
+        Ok(self)
+    }
+}
