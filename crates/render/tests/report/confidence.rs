@@ -33,7 +33,15 @@ fn figures_have_intervals_and_what_has_none_says_so() {
     let percentiles = [(250_000_000, 629_000.0, 632_000.0), (500_000_000, 820_000.0, 825_000.0)];
     let (read, write) = (Some(intervals(&percentiles[..1])), Some(intervals(&[])));
     let total = Some(intervals(&percentiles));
-    insta::assert_snapshot!(lines(Directions { read, write, total }), @"");
+    insta::assert_snapshot!(lines(Directions { read, write, total }), @r"
+    closed loop, depth 8
+    95 % confidence, all: 8884.15 [8765.43 - 9012.34] I/O per s, 69.41 [68.50 - 70.25] MiB/s, mean latency 0.888 [0.881 - 0.899] ms
+    95 % confidence, all: 25th 0.630 [0.629 - 0.632] ms, 50th 0.822 [0.820 - 0.825] ms, none at or above the 75th (too few I/Os)
+    95 % confidence, read: 6215.62 [8765.43 - 9012.34] I/O per s, 48.56 [68.50 - 70.25] MiB/s, mean latency 0.866 [0.881 - 0.899] ms
+    95 % confidence, read: 25th 0.611 [0.629 - 0.632] ms, none at or above the 50th (too few I/Os)
+    95 % confidence, write: 2668.53 [8765.43 - 9012.34] I/O per s, 20.85 [68.50 - 70.25] MiB/s, mean latency 0.937 [0.881 - 0.899] ms
+    95 % confidence, write: none at or above the 25th (too few I/Os)
+    ");
 }
 
 #[test]
@@ -41,7 +49,15 @@ fn what_is_withheld_gives_one_reason() {
     let withheld = Some(Withheld { dependence_s: Some(5.2), measure_s: 300.0 });
     let some = HalfWidths { withheld, iops_interval: None, bytes_per_s_interval: None, ..intervals(&[]) };
     let none = HalfWidths { withheld, ..HalfWidths::default() };
-    insta::assert_snapshot!(lines(Directions { read: Some(some), write: Some(none.clone()), total: Some(none) }), @"");
+    insta::assert_snapshot!(lines(Directions { read: Some(some), write: Some(none.clone()), total: Some(none) }), @r"
+    closed loop, depth 8
+    95 % confidence, all: none, samples depend on each other for about 5 s: measure 300 s or longer
+    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the others (samples depend on each other for about 5 s: measure 300 s or longer)
+    95 % confidence, read: mean latency 0.866 [0.881 - 0.899] ms, samples depend on each other for about 5 s: measure 300 s or longer
+    95 % confidence, read: none at or above the 4-nines (too few I/Os), none for the others (samples depend on each other for about 5 s: measure 300 s or longer)
+    95 % confidence, write: none, samples depend on each other for about 5 s: measure 300 s or longer
+    95 % confidence, write: none at or above the 4-nines (too few I/Os), none for the others (samples depend on each other for about 5 s: measure 300 s or longer)
+    ");
 }
 
 #[test]
