@@ -51,8 +51,8 @@ fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "  not confirmed: the runs at these rates scatter too much to lie on one side of the limit; treat it as an \
-         estimate"
+        "  not confirmed: the runs at these rates scatter too much to lie on one side of the limit; treat this rate as \
+         an estimate"
     )
 }
 
