@@ -22,14 +22,13 @@ pub(crate) fn verdict_table() -> String {
 /// Which findings of the verdict are silent beside which.
 fn causes() -> String {
     let row = |cause: &verdict::Cause| {
-        let words = cause.condition.words;
-        let condition = if words.is_empty() { String::new() } else { format!(", {words}") };
+        let condition = if cause.condition.words.is_empty() { "always" } else { cause.condition.words };
         let silent: Vec<String> = cause.explains.iter().map(|name| quoted(name)).collect();
-        [format!("{}{condition}", quoted(cause.name)), silent.join(", "), plain(cause.because)]
+        [quoted(cause.name), condition.to_owned(), silent.join(", "), plain(cause.because)]
     };
     let heading = "\n## One cause, one finding\n\nWhat one condition explains is not reported beside it. Findings that are \
                    `INVALID`, or more severe than the one that explains them, are always reported.\n";
-    heading.to_owned() + &table(["Beside", "Silent", "Because"], verdict::CAUSES.iter().map(row))
+    heading.to_owned() + &table(["Beside", "If it is", "Silent", "Because"], verdict::CAUSES.iter().map(row))
 }
 
 /// The end of `docs/expect.md`.

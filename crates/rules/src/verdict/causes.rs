@@ -33,17 +33,17 @@ const ALWAYS: Condition = Condition { words: "", holds: |_, _| true };
 const MOSTLY: Condition = Condition { words: "above 50 %", holds: |cause, _| cause.value > Some(50.0) };
 
 /// Values are shares of the same time: the larger one decides.
-const LARGER: Condition = Condition { words: "if larger", holds: |cause, silent| cause.value >= silent.value };
+const LARGER: Condition = Condition { words: "larger", holds: |cause, silent| cause.value >= silent.value };
 
 /// The value of `cpu-bound` is the time that threads computed or waited, that of `cpu-contention` the wait alone.
 const MORE_WAIT: Condition = Condition {
-    words: "if above half of it",
+    words: "above half of the other",
     holds: |contention, bound| contention.value.zip(bound.value).is_some_and(|(wait, all)| wait > all / 2.0),
 };
 
 /// The opposite of [`MORE_WAIT`].
 const LESS_WAIT: Condition = Condition {
-    words: "unless above half of its value",
+    words: "at least twice the other",
     holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound),
 };
 
