@@ -20,6 +20,7 @@ mod gather;
 mod in_a_row;
 mod interval_cursor;
 pub mod interval_layout;
+mod io_workers;
 mod issue;
 mod kernel_sampler;
 mod life;

@@ -49,7 +49,7 @@ pub struct LoopStatus {
     pub rdevice: u64,
     /// Where in it the loop device begins, in bytes.
     pub offset_bytes: u64,
-    /// Most bytes of it that the loop device has; 0 = up to its end.
+    /// Size limit of the loop device in bytes; 0 = up to the end of the file.
     pub size_limit_bytes: u64,
     /// `LO_FLAGS_*` of linux/loop.h: 1 read-only, 4 autoclear, 8 partition scan, 16 direct I/O.
     pub flags: u32,
@@ -152,7 +152,7 @@ mod tests {
         let path = file.path().to_str().expect("a plain name");
         let Some(lower) = losetup(&["--find", "--show", "--read-only", "--offset=4096", "--sizelimit=65536", path])
         else {
-            return eprintln!("skipped: losetup is not possible here");
+            testkit::skip!("losetup is not possible here");
         };
         let upper = losetup(&["--find", "--show", "--read-only", &lower]);
         let asked = |name: &str| loop_status(&File::open(name).expect("opens"));
