@@ -3,13 +3,12 @@
 mod ab;
 pub(crate) mod folder;
 
-use crate::Invocation;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
 use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
-use crate::system_env::SystemEnv;
+use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
