@@ -40,7 +40,7 @@ pub(crate) fn set(names: &[String], warnings: &[String]) -> Status {
                 status = printed(print(line.as_bytes()), status);
             }
             Ok(false) => {
-                say(&format!("Error opening event '{name}': no running process of this user holds it"));
+                say(&format!("Error opening event '{name}': no running process of this user uses it"));
                 status = Status::Failed;
             }
             Err(error) => {

@@ -98,7 +98,7 @@ impl Monitor {
 fn form(request: &WatchRequest) -> Result<Option<LineForm>, String> {
     let form = request.lines.or_else(|| (!can_draw(&std::io::stdout())).then_some(LineForm::Csv));
     let missing = Feature::Screens.missing().filter(|_| form.is_none());
-    missing.map_or(Ok(form), |reason| Err(format!("the live table: {reason}; --csv and --jsonl work without")))
+    missing.map_or(Ok(form), |reason| Err(format!("the live table: {reason}; --csv and --jsonl work without it")))
 }
 
 fn signals() -> Result<Signals, Status> {

@@ -19,8 +19,12 @@ pub(crate) fn usage(invocation: &Invocation, status: Status) -> Status {
 pub(crate) fn help(topic: Option<&str>) -> Status {
     let help = topic.map_or_else(|| Some(cli::help::help()), cli::help::topic).unwrap_or_default();
     // Help, man pages and completions are those of all builds.
-    let lacks = feature::absent()
-        .map_or_else(String::new, |names| format!("\nThis build has no {names}: what needs them is refused.\n"));
+    let lacks = feature::absent().map_or_else(String::new, |names| {
+        format!(
+            "\nThis build has no {names}; options and subcommands that need them \
+                                                   are refused.\n"
+        )
+    });
     text(&(help + &lacks))
 }
 

@@ -155,7 +155,7 @@ fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
     assert!((490.0..all_ms).contains(&max_ms), "{run}");
 }
 
-// Shows faults: A file is unlinked, during the run or while its start is waited for
+// Shows faults: A file is unlinked, during the run or while the run waits for its start event
 #[test]
 fn a_file_that_vanishes_is_used_to_the_end() {
     let place = workplace!();
@@ -172,7 +172,7 @@ fn a_file_that_vanishes_is_used_to_the_end() {
     }
 }
 
-// Shows faults: A file is unlinked, during the run or while its start is waited for
+// Shows faults: A file is unlinked, during the run or while the run waits for its start event
 #[test]
 fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
     let place = workplace!();

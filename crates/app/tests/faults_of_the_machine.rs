@@ -96,7 +96,7 @@ fn buffers_that_cannot_be_registered_are_used_all_the_same() {
     }
 }
 
-// Shows faults: The kernel takes no deadline with a wait (before 5.11)
+// Shows faults: The kernel's io_uring has no wait with a timeout (before 5.11)
 #[test]
 fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
     let place = workplace!();

@@ -261,7 +261,7 @@ fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
         run.wait_for_stderr("starting measurements");
         let writer = fs::OpenOptions::new().write(true).open(&path).expect("opens");
         run.interrupt();
-        run.finish().expect_stderr(&["t.dat", "is still marked as open for writing", "has the file open for writing"]);
+        run.finish().expect_stderr(&["t.dat", "cannot clear the mark", "has the file open for writing"]);
         drop(writer);
         place.refused("-w100 -b4K", &path, &["is still active or was killed", "--overwrite"]);
     }
@@ -311,8 +311,8 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     assert_eq!(fs::read(place.path("new.dat")).expect("theirs").len(), 65_536);
 }
 
-// Shows faults: A file is changed, replaced or opened by somebody while the start is waited for
-// Shows data-safety: the same, after a wait
+// Shows faults: A file is changed, replaced or opened by another process while the run waits for its start event Shows
+// data-safety: the same, after a wait
 #[test]
 fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     let place = workplace!();

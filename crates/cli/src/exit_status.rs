@@ -20,18 +20,22 @@ pub enum ExitStatus {
 impl ExitStatus {
     /// Each status with its meaning.
     pub const TABLE: [(&str, &str); 6] = [
-        ("0", "Done, also after Ctrl+C during the measurement or a stop event (-yp)."),
-        ("1", "The run failed, a target does not exist or cannot be opened, or this machine cannot do it."),
+        ("0", "Success. This includes a measurement that was ended by Ctrl+C or by a stop event (-yp)."),
+        (
+            "1",
+            "The run failed, a target does not exist or cannot be opened, or this machine lacks something that the \
+          run needs.",
+        ),
         ("3", "The command line, the profile or a target was refused; nothing was changed."),
         (
             "4",
             "The results are invalid (--strict) or miss a requirement (--require), a metric changed by more than the \
-             limit (compare --fail-if), or a check failed (check).",
+             limit (compare and ab --fail-if), or a check failed (check).",
         ),
         (
             "6",
-            "The results cannot tell whether a requirement is met (--require) or the limit is exceeded (compare \
-             --fail-if).",
+            "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
+             --fail-if) or the sides of ab differ.",
         ),
         ("129, 130, 143", "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured."),
     ];

@@ -39,7 +39,9 @@ pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
 fn sensible(stated: &Stated) -> Result<(), Fault> {
     let tells_drive = stated.drive_read_bytes_per_s.or(stated.drive_write_bytes_per_s).or(stated.drive_iops).is_some();
     if (stated.raid.is_some() || stated.drives.is_some()) && !tells_drive {
-        return Err(Fault::new("raid and drives need one or more of drive-read, drive-write and drive-iops"));
+        return Err(Fault::new(
+            "raid= and drives= need the rates of one drive: drive-read=, drive-write= or drive-iops=",
+        ));
     }
     let Some(level) = stated.raid else { return Ok(()) };
     let (number, drives_min) = (level.number(), level.drives_min());
@@ -143,7 +145,7 @@ mod tests {
             ("raid=5,drive-iops=1", "as in raid=5,drives=3"),
             ("raid=5,drives=2,drive-iops=1", "RAID 5 needs at least 3 drives, not 2"),
             ("raid=10,drives=5,drive-iops=1", "an even number of drives"),
-            ("raid=5,drives=3", "raid and drives need one or more of drive-read"),
+            ("raid=5,drives=3", "raid= and drives= need the rates of one drive"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),
             ("hba=12Gx0", "the number of lanes"),
             ("hba=x4", "a whole number of at least 1"),

@@ -98,7 +98,7 @@ fn of_subcommand(name: &str, declared: clap::Command) -> String {
         .render_synopsis_section(&mut arguments)
         .and_then(|()| declared.render_description_section(&mut arguments))
         .and_then(|()| declared.render_options_section(&mut arguments));
-    debug_assert!(written.is_ok(), "memory takes everything");
+    debug_assert!(written.is_ok(), "writing to memory cannot fail");
     [first.to_roff(), String::from_utf8_lossy(&arguments).into_owned(), last.to_roff()].concat()
 }
 

@@ -76,10 +76,10 @@ impl Preset {
             return Err(format!("unsupported format '{}' (expected: {FORM})", preset.form));
         }
         if preset.loads.is_empty() {
-            return Err("no [[load]] in it".to_owned());
+            return Err("the preset defines no [[load]]".to_owned());
         }
         if let Some(load) = preset.loads.iter().find(|load| load.mix.iter().any(|part| part.weight == 0)) {
-            return Err(format!("load '{}': weight must be above 0", load.name));
+            return Err(format!("load '{}': the weight must be above 0", load.name));
         }
         Ok(preset)
     }

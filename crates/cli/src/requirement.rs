@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Requirement, Fault> {
 /// A bound in the unit of its metric.
 fn bound(metric: Metric, text: &str) -> Result<f64, Fault> {
     let (value, form) = match metric.unit() {
-        MetricUnit::IosPerSecond => (scaled(text), "a number of I/Os per second, with K or M if need be, as in 50K"),
+        MetricUnit::IosPerSecond => (scaled(text), "a number of I/Os per second, optionally with K or M, as in 50K"),
         MetricUnit::MibPerSecond => (number(text), "a number of MiB/s, as in 500"),
         MetricUnit::Percent => (number(text.strip_suffix('%').unwrap_or(text)), "percent, as in 25%"),
         MetricUnit::Nanoseconds => {

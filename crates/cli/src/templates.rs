@@ -27,7 +27,7 @@ pub(crate) fn substitute(profile: &mut Profile, targets: &[PathBuf]) -> Vec<Stri
         }
     }
     let given = match targets.len() {
-        1 => "one target is given".to_owned(),
+        1 => "only one target is given".to_owned(),
         count => format!("{count} targets are given"),
     };
     let missing = missing.into_iter().map(|number| format!("no target for template *{number}: {given}"));

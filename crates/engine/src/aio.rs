@@ -40,7 +40,11 @@ struct Event {
 }
 
 const _: () = assert!(size_of::<ControlBlock>() == 64 && size_of::<Event>() == 32);
-const _: () = assert!(cfg!(target_endian = "little"), "key and rw_flags change places on big-endian machines");
+const _: () = assert!(
+    cfg!(target_endian = "little"),
+    "the fields of struct iocb are declared for little-endian \
+                                            machines"
+);
 
 const OPCODE_READ: u16 = 0;
 const OPCODE_WRITE: u16 = 1;

@@ -90,7 +90,7 @@ pub(crate) fn unasked<'a>(devices: impl IntoIterator<Item = &'a Attached>) -> Op
         0 => String::new(),
         count => format!(" and {count} other loop devices"),
     };
-    Some(format!("/dev/{name}{others}, whose backing cannot be determined: {reason}"))
+    Some(format!("/dev/{name}{others}, whose backing file cannot be determined: {reason}"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,10 @@ impl Distributions {
     ) -> Result<(), String> {
         self.users = self.users.saturating_add(threads.len());
         if self.users > USERS_MAX {
-            return Err(format!("more than {USERS_MAX} thread-target pairs use a distribution"));
+            return Err(format!(
+                "distributions (-rd) are used by more than {USERS_MAX} combinations of a thread and a \
+                                target"
+            ));
         }
         if !self.lists.contains_key(distribution) {
             self.lists.insert(distribution.clone(), Users::new());

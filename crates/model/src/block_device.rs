@@ -22,24 +22,24 @@ pub struct BlockDevice {
     pub name: String,
     /// `None` for devices that have no node, such as single paths of native `NVMe` multipath.
     pub number: Option<DeviceNumber>,
-    /// What sort of device it is.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// What it is to the device above, if that tells members apart: `in_sync`, `spare` (md),
-    /// `backing`, `cache` (bcache), `optimized`, `non-optimized` (`NVMe` paths).
+    /// Its role in the device above, if members have roles: `in_sync`, `spare` (md), `backing`, `cache` (bcache),
+    /// `optimized`, `non-optimized` (`NVMe` paths).
     pub role: Option<String>,
     /// Its size in bytes.
     pub size_bytes: Option<u64>,
-    /// True if its medium can be taken out.
+    /// True if its medium is removable.
     pub removable: Option<bool>,
     /// True if the kernel refuses writes to the device.
     pub read_only: Option<bool>,
-    /// Which piece of hardware it is.
+    /// The identity of the hardware.
     pub identity: Identity,
-    /// How the kernel passes requests to it. Partitions have none of their own.
+    /// Its request queue. Partitions have none of their own.
     pub queue: Queue,
     /// How it is attached. Known for hardware (and virtual hardware) only.
     pub connection: Connection,
-    /// The devices that it is made of; none for hardware.
+    /// The devices that it consists of; none for hardware.
     pub below: Vec<BlockDevice>,
 }
 
@@ -74,10 +74,10 @@ impl BlockDevice {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
-    /// None of those below; it may have no hardware at all.
+    /// None of the following; the device may have no hardware at all.
     #[default]
     Other,
-    /// A whole disk, whether of hardware or lent by a hypervisor.
+    /// A whole disk, physical or provided by a hypervisor.
     Disk,
     /// A partition of the one device below it.
     Partition {
@@ -86,11 +86,11 @@ pub enum DeviceKind {
     },
     /// A device of the device mapper: LVM, encryption, multipath and others.
     Mapper {
-        /// Who made it, as the start of its UUID says.
+        /// The software that created it, from the prefix of its UUID.
         maker: Option<MapperMaker>,
         /// Its name: the file in /dev/mapper.
         name: Option<String>,
-        /// Its UUID, with the maker's prefix.
+        /// Its UUID, with the prefix of that software.
         uuid: Option<String>,
     },
     /// A software RAID (md).
@@ -99,9 +99,9 @@ pub enum DeviceKind {
     Loop {
         /// The file; `None` if the loop device is free.
         file: Option<String>,
-        /// Where in the file it begins.
+        /// Offset in the file at which the device begins.
         offset_bytes: Option<u64>,
-        /// True if it reads and writes the file past the cache.
+        /// True if it bypasses the page cache when it reads and writes the file.
         direct: Option<bool>,
     },
     /// A disk with a cache on another one (bcache).
@@ -118,7 +118,7 @@ pub enum DeviceKind {
     },
     /// Memory.
     Ram,
-    /// A namespace of an `NVMe` subsystem, which the kernel reaches by the paths below it.
+    /// A namespace of an `NVMe` subsystem, which the kernel accesses through the paths below it.
     NvmeMultipath {
         /// How a path is chosen: `numa`, `round-robin` or `queue-depth`.
         policy: Option<String>,
@@ -138,7 +138,7 @@ pub enum DeviceKind {
     ZfsVolume,
     /// A network disk: nbd, rbd, drbd.
     Network,
-    /// A drive for compact discs.
+    /// An optical drive.
     Optical,
 }
 
@@ -170,7 +170,7 @@ impl DeviceKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MapperMaker {
-    /// The logical volume manager.
+    /// The logical volume manager (LVM).
     Lvm,
     /// dm-crypt: LUKS and its kind.
     Crypt,
@@ -178,7 +178,7 @@ pub enum MapperMaker {
     Multipath,
     /// kpartx: a partition of another device of the mapper.
     Partition,
-    /// Another one, by its own word in small letters: `vdo`, `stratis`, `dmraid` ...
+    /// Another one, by its own name in lower case: `vdo`, `stratis`, `dmraid` ...
     Other(String),
 }
 
@@ -203,11 +203,11 @@ pub struct Raid {
     pub level: Option<String>,
     /// `clean`, `active`, `readonly` ...
     pub state: Option<String>,
-    /// Devices that it should have.
+    /// Number of devices that a complete array has.
     pub disk_count: Option<u32>,
     /// How many of these are missing.
     pub missing_count: Option<u32>,
-    /// Bytes on one device before the next one's turn; 0 for levels without stripes.
+    /// Stripe unit: bytes on one device before the next device follows; 0 for levels without stripes.
     pub chunk_bytes: Option<u64>,
     /// Background activity: `idle`, `resync`, `recover`, `check` ...
     pub activity: Option<String>,
@@ -217,16 +217,15 @@ pub struct Raid {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Identity {
-    /// Who makes it. `NVMe` disks say it in the model.
+    /// Vendor. `NVMe` disks have it in the model.
     pub vendor: Option<String>,
     /// What it is.
     pub model: Option<String>,
-    /// Which one it is, to its maker.
+    /// Its serial number.
     pub serial: Option<String>,
     /// Revision of its firmware.
     pub firmware: Option<String>,
-    /// Its name in the world, with the kind of name in front: `eui.`, `nvme.`, `naa.`, `uuid.`,
-    /// `t10.`.
+    /// Its globally unique name, with the kind of name as a prefix: `eui.`, `nvme.`, `naa.`, `uuid.`, `t10.`.
     pub wwid: Option<String>,
 }
 
@@ -240,11 +239,11 @@ pub struct Queue {
     pub scheduler: Option<String>,
     /// Requests that the kernel queues (`nr_requests`).
     pub request_count_max: Option<u64>,
-    /// Requests that the device itself takes at once (SCSI, `NVMe`).
+    /// Queue depth of the device itself (SCSI, `NVMe`).
     pub device_depth: Option<u64>,
-    /// Queues that the hardware has.
+    /// Number of hardware queues.
     pub hardware_queue_count: Option<u32>,
-    /// The CPU that each of these queues interrupts when requests complete, in their order; empty = unknown.
+    /// For each of these queues, the CPU that handles its completion interrupts; empty = unknown.
     #[serde(default)]
     pub interrupt_cpus: Vec<u32>,
     /// Whether written data may stay in the device's cache.
@@ -263,8 +262,7 @@ pub struct Queue {
     pub io_bytes_max: Option<u64>,
     /// Read-ahead of buffered reads.
     pub read_ahead_bytes: Option<u64>,
-    /// Latency of reads in microseconds beyond which the kernel holds back buffered writes (wbt);
-    /// 0 = it does not.
+    /// Read latency in microseconds above which the kernel throttles buffered writes (wbt); 0 = it does not.
     pub write_throttle_latency_us: Option<u64>,
     /// Largest discard (TRIM); 0 = none is passed on.
     pub discard_bytes_max: Option<u64>,
@@ -345,7 +343,7 @@ pub enum Transport {
     Mmc,
     /// Persistent memory.
     Nvdimm,
-    /// A SCSI adapter of another sort.
+    /// Another kind of SCSI adapter.
     Scsi,
 }
 
@@ -402,7 +400,7 @@ pub struct DeviceRow {
     /// What identifies it: wwid, else serial number, else the name or UUID that its
     /// maker (LVM, md) gave it, else the file of a loop device.
     pub identity: Option<String>,
-    /// What sort of device it is.
+    /// The kind of device.
     pub kind: DeviceKind,
     /// As the kernel takes it; of the disk, for a partition.
     pub rotational: Option<bool>,

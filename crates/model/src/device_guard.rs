@@ -10,24 +10,23 @@ use std::path::PathBuf;
 pub struct DeviceGuard {
     /// The kernel's name, without `/dev/`.
     pub name: String,
-    /// What sort of device it is.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// What `--destroy` may call it, the best name first: those that stay with the device.
+    /// Persistent IDs accepted by `--destroy`, the best first.
     pub identities: Vec<String>,
-    /// Number of this use of the device's name since boot: another one means another device.
+    /// Sequence number of this use of the device's name since boot; if it changes, the name refers to another device.
     pub disk_sequence: Option<u64>,
     /// What it stands on, if it is a loop device.
     #[serde(default)]
     pub backing: Option<LoopBacking>,
-    /// The devices below it that a run keeps as they are.
+    /// The devices below it that must not change during a run.
     #[serde(default)]
     pub below: Vec<DeviceBelow>,
-    /// Who uses it, its disk, its partitions, other paths to it, or anything that it stands on below
-    /// loop devices, as phrases.
+    /// Users of the device, of its disk, its partitions, other paths to it, or devices below loop devices, as phrases.
     pub users: Vec<String>,
-    /// What the kernel said when it was asked for exclusive use.
+    /// The kernel's answer to a request for exclusive use.
     pub claim: Claim,
-    /// Volumes that this one shares its blocks with, or that it cannot be told of: a phrase.
+    /// Volumes that share blocks with this one, or the reason why this is unknown, as a phrase.
     pub shares_blocks: Option<String>,
     /// What is on it.
     pub content: DeviceContent,
@@ -49,7 +48,7 @@ pub struct LoopBacking {
     pub block_device: Option<u64>,
     /// Where in it the loop device begins.
     pub offset_bytes: u64,
-    /// Most bytes of it that the loop device has; 0 = up to its end.
+    /// Size limit of the loop device in bytes; 0 = up to the end of the file.
     pub size_limit_bytes: u64,
 }
 
@@ -64,12 +63,12 @@ pub struct DeviceBelow {
     pub path: PathBuf,
     /// Its device number.
     pub device: u64,
-    /// Number of this use of its name since boot.
+    /// Sequence number of this use of its name since boot.
     pub disk_sequence: Option<u64>,
     /// What it stands on, if it is a loop device.
     pub backing: Option<LoopBacking>,
-    /// Whether the run claims it. The device above has claimed members already; a loop device claims
-    /// nothing.
+    /// Whether the run claims it exclusively. Members of a device are already claimed by that device; a loop device
+    /// claims nothing.
     pub claim: bool,
 }
 
@@ -78,12 +77,12 @@ pub struct DeviceBelow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Nobody asked.
+    /// Not checked.
     #[default]
     NotAsked,
     /// It was granted and released.
     Granted,
-    /// A file system, swap, another device or another process has it.
+    /// A file system, swap, another device or another process is using it.
     Busy,
     /// It could not be asked.
     Failed {
@@ -97,7 +96,7 @@ pub enum Claim {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceContent {
-    /// Nobody looked.
+    /// Not examined.
     #[default]
     NotAsked,
     /// It could not be read.
@@ -105,9 +104,9 @@ pub enum DeviceContent {
         /// The reason, as a clause.
         reason: String,
     },
-    /// No signature, and all samples are zeros or our own fill.
+    /// No signature, and all samples hold zeros or diskspd's own fill pattern.
     Blank,
-    /// No signature, and a sample that is neither zeros nor our own fill.
+    /// No signature, but a sample with data other than zeros and diskspd's own fill pattern.
     Unsigned {
         /// Offset in bytes from the start of the device.
         offset_bytes: u64,

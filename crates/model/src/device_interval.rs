@@ -27,7 +27,7 @@ pub struct CountedDevice {
     pub counters: DeviceCounters,
 }
 
-/// An interval and what devices did in it.
+/// An interval, with the rates of the devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceInterval {
@@ -39,8 +39,8 @@ pub struct DeviceInterval {
     pub end_ns: u64,
     /// How long it was, as measured, in nanoseconds.
     pub interval_ns: u64,
-    /// What each device did, by the kernel's name. Those that came or went meanwhile, or whose counters
-    /// went backwards, are missing.
+    /// Rates of each device, by the kernel's name. Devices that appeared or disappeared during the interval, or whose
+    /// counters went backwards, are missing.
     pub devices: BTreeMap<String, DeviceRates>,
 }
 
@@ -109,7 +109,7 @@ pub struct FlushRates {
     pub latency_ns: Option<f64>,
 }
 
-/// A line of a recording, or of what the monitor tells programs.
+/// A line of a recording or of `--jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -144,7 +144,7 @@ pub struct WatchBegin {
     pub started_at_unix_ns: i64,
     /// The interval that was asked for, in nanoseconds.
     pub interval_ns: u64,
-    /// The devices that were there and chosen. More may come later.
+    /// The chosen devices that were present at the start. More may appear later.
     pub devices: Vec<WatchedDevice>,
 }
 
@@ -154,9 +154,9 @@ pub struct WatchBegin {
 pub struct WatchedDevice {
     /// The kernel's name.
     pub name: String,
-    /// What sort of device it is, in a word.
+    /// The kind of device, in one word.
     pub kind: String,
-    /// The name that its maker gave it: that of a volume of the device mapper.
+    /// Its name in the device mapper, if it has one, as for an LVM volume.
     pub mapped_name: Option<String>,
     /// Vendor and model.
     pub model: Option<String>,

@@ -8,16 +8,15 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// The kernel takes the device for one whose cache is off or not volatile, and flushes next to
-    /// nothing.
+    /// The kernel treats the device's cache as off or non-volatile, and hardly ever flushes it.
     NotVolatile,
-    /// Each write went past the device's cache (FUA); next to nothing was flushed.
+    /// Each write bypassed the device's cache (FUA); there were hardly any flushes.
     Fua,
-    /// Some writes were followed by a flush, the others went past the cache (FUA).
+    /// Some writes were followed by a flush, the others bypassed the cache (FUA).
     FuaAndFlushes,
     /// About as many flushes as writes.
     FlushPerWrite,
-    /// Clearly fewer flushes than writes: one made several of them durable.
+    /// Clearly fewer flushes than writes: one flush made several writes durable.
     SharedFlushes,
     /// Clearly more flushes than writes.
     SeveralFlushesPerWrite,

@@ -20,7 +20,7 @@ pub struct Environment {
     pub distribution: Option<String>,
     /// What the system runs on.
     pub hypervisor: Option<Hypervisor>,
-    /// All memory that the kernel manages, in bytes.
+    /// Total memory managed by the kernel, in bytes.
     pub memory_bytes: Option<u64>,
     /// Limits of the cgroups that this process is in, the innermost first.
     pub cgroup_limits: Vec<CgroupLimit>,
@@ -58,7 +58,7 @@ pub struct CgroupLimit {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub cgroup: PathBuf,
-    /// The kernel's file that says it: `io.max`, `cpu.cfs_quota_us`.
+    /// The kernel's file with this limit: `io.max`, `cpu.cfs_quota_us`.
     pub file: String,
     /// What it limits, and to what.
     pub limit: Limit,
@@ -69,7 +69,7 @@ pub struct CgroupLimit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// CPU time: the quota may be used up in each period, by all CPUs together.
+    /// CPU time: all CPUs together may use the quota once per period.
     Cpu {
         /// CPU time per period, in microseconds.
         quota_us: u64,
@@ -80,7 +80,7 @@ pub enum Limit {
     Memory {
         /// In bytes.
         bytes: u64,
-        /// False if usage above it is slowed down and reclaimed rather than refused.
+        /// False if usage above the limit is throttled and reclaimed, not refused.
         is_hard: bool,
     },
     /// Rates of I/O on one device.
@@ -90,14 +90,14 @@ pub enum Limit {
         /// The rates.
         rates: IoRates,
     },
-    /// Share of I/O against that of siblings; the usual weight is 100 (500 for the old `blkio.weight`).
+    /// Share of I/O relative to sibling cgroups; the default weight is 100 (500 for the old `blkio.weight`).
     IoWeight {
-        /// The device; `None` = all that have no weight of their own.
+        /// The device; `None` = all devices without a weight of their own.
         device: Option<CgroupDevice>,
         /// The weight.
         weight: u64,
     },
-    /// Latency of I/O on one device that others are held back for.
+    /// Target latency of I/O on one device; other cgroups are throttled to meet it.
     IoLatency {
         /// The device.
         device: CgroupDevice,
@@ -170,8 +170,8 @@ impl TargetEnvironment {
 pub struct MountedFileSystem {
     /// `ext4`, `xfs`, `fuse.sshfs` ...
     pub file_system: String,
-    /// What is mounted: a device, `server:/export`, `pool/dataset` ...; often only a word for file
-    /// systems without a device.
+    /// The mounted source: a device, `server:/export`, `pool/dataset` ...; often just a word for file systems without a
+    /// device.
     pub source: String,
     /// Which directory of the file system is mounted: `/`, or that of a bind mount or subvolume.
     #[serde(with = "crate::path")]
@@ -210,11 +210,11 @@ pub enum Backing {
     Zfs(ZfsDataset),
     /// Directories stacked by overlayfs.
     Overlay {
-        /// Where what is written goes; `None` for a read-only overlay.
+        /// The directory that is written to; `None` for a read-only overlay.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
         upper: Option<PathBuf>,
-        /// Where what was never written is read from, the topmost first.
+        /// The directories that unmodified files are read from, the topmost first.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
         lower: Vec<PathBuf>,
@@ -246,7 +246,7 @@ pub struct ZfsDataset {
     pub pool: String,
     /// `ONLINE`, `DEGRADED` ...
     pub pool_state: Option<String>,
-    /// What the pool consists of; `None` if its configuration cannot be read.
+    /// Devices of the pool; `None` if its configuration cannot be read.
     pub members: Option<Vec<ZfsMember>>,
 }
 
@@ -256,7 +256,7 @@ pub struct ZfsDataset {
 pub struct ZfsMember {
     /// `disk`, `file`, `mirror`, `raidz2`, `draid1` ...
     pub kind: String,
-    /// What it is for, if not for data: `log`, `cache`, `spare`, `special`, `dedup`.
+    /// Its role, if not data: `log`, `cache`, `spare`, `special`, `dedup`.
     pub role: Option<String>,
     /// Where it lies, as the pool remembers it.
     #[serde(with = "crate::path")]

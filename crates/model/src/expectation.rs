@@ -71,8 +71,7 @@ impl RaidLevel {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expectation {
-    /// Every ceiling that follows from what was said and applies to reads, writes or both, as the load has
-    /// them.
+    /// Every limit that follows from the given figures and applies to this load: to reads, to writes or to both.
     pub ceilings: Vec<Ceiling>,
     /// Name of the ceiling with the least headroom.
     pub binding: String,
@@ -84,7 +83,7 @@ pub struct Expectation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ceiling {
-    /// Lower-case words joined by hyphens. It never changes.
+    /// Lower-case words joined by hyphens. A name never changes.
     pub name: String,
     /// What is counted.
     pub unit: CeilingUnit,

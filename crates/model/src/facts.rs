@@ -104,9 +104,9 @@ pub enum IoUring {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
-    /// What the kernel says is available without swapping (`MemAvailable`).
+    /// Memory available without swapping, according to the kernel (`MemAvailable`).
     pub available_bytes: u64,
-    /// What is left below the tightest limit of our cgroups.
+    /// Memory left below the tightest limit of this process's cgroups.
     pub cgroup_left_bytes: Option<u64>,
     /// `RLIMIT_MEMLOCK`; `None` = unlimited, or we may lock any amount.
     pub lock_limit_bytes: Option<u64>,
@@ -123,7 +123,7 @@ impl Memory {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetFacts {
-    /// Where the path leads after symbolic links, if it leads through any.
+    /// The path with symbolic links resolved, if there are any.
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub resolved: Option<PathBuf>,
@@ -181,7 +181,7 @@ pub struct MissingFacts {
     pub device: u64,
     /// False if directories between it and the file are missing.
     pub parent_exists: bool,
-    /// What new files there will need for direct I/O.
+    /// Alignment that new files there will need for direct I/O.
     pub direct_io: DirectIo,
     /// Its file system.
     pub file_system: FileSystem,
@@ -198,9 +198,9 @@ pub struct RegularFacts {
     /// When its content was last changed, in nanoseconds since 1970.
     #[serde(default)]
     pub modified_ns: i64,
-    /// What is allocated for it: less than its length if it has holes.
+    /// Bytes allocated for it: fewer than its length if it has holes.
     pub allocated_bytes: u64,
-    /// What direct I/O on it needs.
+    /// Alignment that direct I/O on it needs.
     pub direct_io: DirectIo,
     /// Its file system.
     pub file_system: FileSystem,
@@ -208,9 +208,9 @@ pub struct RegularFacts {
     pub origin: Origin,
     /// Looked for only if the profile writes or creates it; else [`Openers::NotAsked`].
     pub openers: Openers,
-    /// True if all its blocks are allocated and written; looked at only if it would be created.
+    /// True if all its blocks are allocated and written; only examined if the run would create the file.
     pub fully_written: Option<bool>,
-    /// The parts that hold no written data, in order; looked for only if it would not be created.
+    /// The parts without written data, in order; only searched for if the run does not create the file.
     #[serde(default)]
     pub unwritten: Option<Vec<UnwrittenPart>>,
     /// Why this process cannot open it for writing, if it cannot.
@@ -225,7 +225,7 @@ pub struct UnwrittenPart {
     pub start_bytes: u64,
     /// Its length.
     pub length_bytes: u64,
-    /// How much of it is unwritten: all, but for the last one of a list that would have been too long.
+    /// Unwritten bytes in it: all of its length, except in the last part of a list that was cut short.
     pub unwritten_bytes: u64,
 }
 
@@ -257,9 +257,9 @@ impl RegularFacts {
 pub struct FileSystem {
     /// `ext4`, `xfs`, `tmpfs`, ... or a hexadecimal magic number.
     pub name: String,
-    /// True for proc, sysfs, devtmpfs and their kind: files there are no storage.
+    /// True for proc, sysfs, devtmpfs and similar file systems, whose files are not on storage.
     pub is_pseudo: bool,
-    /// Bytes that this user may still write there.
+    /// Free space for this user, in bytes.
     pub free_bytes: u64,
     /// True if mounted read-only.
     pub read_only: bool,
@@ -296,7 +296,8 @@ pub enum Origin {
     /// Not checked, because nothing will be written.
     #[default]
     NotAsked,
-    /// This tool, by its mark (extended attribute `user.diskspd`), and nothing has written to it since.
+    /// Created by diskspd, according to its mark (extended attribute `user.diskspd`), and not written to by anything
+    /// else since.
     Ours {
         /// Its size.
         size_bytes: u64,
@@ -308,8 +309,8 @@ pub enum Origin {
     Empty,
     /// Another, or unknown.
     Foreign {
-        /// Why it is not taken for ours: "it has no diskspd mark", "its mark belongs to another file, so it is a
-        /// copy" ...
+        /// Why diskspd is not known to have created it: "it has no diskspd mark", "its mark belongs to another file, so
+        /// it is a copy" ...
         evidence: String,
     },
 }
@@ -326,7 +327,8 @@ pub enum Fill {
     Zero,
     /// Random bytes (`-Zr`, `-Z<size>`).
     Random,
-    /// Made by us and since written over by a test with other content; no file is made like this.
+    /// Created by diskspd, and since then written to by a test with other content. No file is created with this
+    /// content.
     Mixed,
 }
 
@@ -355,9 +357,9 @@ pub enum Openers {
     /// Not checked, because nothing will be written.
     #[default]
     NotAsked,
-    /// Nobody: the kernel granted a write lease.
+    /// No other process has it open: the kernel granted a write lease.
     None,
-    /// Nobody was found in /proc; a lease was not possible.
+    /// No other process was found in /proc; a lease was not possible.
     NoneFoundInProc {
         /// Why there was no lease.
         reason: String,
@@ -388,8 +390,7 @@ pub struct BlockFacts {
     /// Looked at only if the profile writes to it.
     #[serde(default)]
     pub guard: Option<Box<DeviceGuard>>,
-    /// How much of each part that the run reads held nothing but zeros before it; looked at just before
-    /// the run.
+    /// For each range that the run reads: how much of a sample, read just before the run, held only zeros.
     #[serde(default)]
     pub zeros: Vec<ZeroSample>,
 }
@@ -405,7 +406,7 @@ pub struct ZeroSample {
     pub length_bytes: u64,
     /// Blocks of 4 KiB that were read, spread evenly over the part.
     pub blocks: u32,
-    /// How many of these held nothing but zeros.
+    /// Number of these that held only zeros.
     pub zero_blocks: u32,
 }
 

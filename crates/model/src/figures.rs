@@ -92,7 +92,7 @@ impl LatencyDistribution {
 pub struct Percentile {
     /// Rank in parts per billion: `500_000_000` is the median.
     pub rank_ppb: u64,
-    /// Upper edge of the bucket that holds it, clipped to the extremes, in nanoseconds.
+    /// Upper edge of its bucket, limited to the minimum and maximum, in nanoseconds.
     pub value_ns: u64,
 }
 
@@ -100,9 +100,9 @@ pub struct Percentile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlushFigures {
-    /// A thread flushed after so many writes.
+    /// A thread flushes after this many writes.
     pub after_writes: u32,
-    /// Flushes that ended while measuring, of all threads.
+    /// Flushes of all threads that ended during the measurement.
     pub count: u64,
     /// The same per second.
     pub per_s: f64,

@@ -11,12 +11,12 @@ pub struct Finding {
     pub name: String,
     /// How severe it is.
     pub severity: Severity,
-    /// What it is about: a target's path, a device's name, a requirement as typed; empty = the whole run.
+    /// The subject: a target's path, a device's name or a requirement as typed; empty = the whole run.
     #[serde(default)]
     pub subject: String,
-    /// What was seen, with its figure, as a sentence without a full stop.
+    /// The observation with its figure, as a sentence without a full stop.
     pub figure: String,
-    /// That figure as a number, in the unit that the rule's description names; `None` = there is none.
+    /// The figure as a number, in the unit given in the rule's description; `None` = there is none.
     pub value: Option<f64>,
     /// What to do about it; empty = nothing.
     pub advice: String,
@@ -30,7 +30,7 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// An older document does not tell.
+    /// Unknown, in a document of an older version.
     #[default]
     Unknown,
     /// The verdict's.
@@ -52,13 +52,13 @@ pub enum Severity {
     Pass,
     /// It cannot be told.
     Unknown,
-    /// The figures hold, but for less than a reader might think.
+    /// The results are valid, but have a limitation.
     Note,
-    /// Something that is not the target is thought to move a headline figure by more than 2 %.
+    /// Something other than the target probably changed a headline figure by more than 2 %.
     Warn,
-    /// A requirement is not met; or a run is not possible, or would measure something broken.
+    /// A requirement is not met; or a run is not possible, or would measure a faulty target.
     Fail,
-    /// The figures are not what they claim to be.
+    /// The results do not measure what they claim to.
     Invalid,
 }
 

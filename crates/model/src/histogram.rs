@@ -83,8 +83,8 @@ impl schemars::JsonSchema for PackedCounts {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schema_of(
-            "two significant digits and a lowest value of 8: its buckets are at most 0.8 % wide, and 8 ns below 1024 ns. \
-             Any HdrHistogram library can decode it and merge it with others. null = the histogram is empty.",
+            "two significant digits and a lowest value of 8, so that buckets are at most 0.8 % wide, or 8 ns below \
+             1024 ns. Any HdrHistogram library can decode it and merge it with others. null = the histogram is empty.",
         )
     }
 }

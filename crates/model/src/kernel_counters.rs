@@ -12,24 +12,24 @@ pub struct KernelCounters {
     pub devices: BTreeMap<String, DeviceCounters>,
     /// Of this process.
     pub process: Option<ProcessCounters>,
-    /// Of caches that the targets stand on: ZFS's in memory, and bcache and dm-cache devices by the kernel's
-    /// name.
+    /// Counters of caches below the targets: that of ZFS in memory, and those of bcache and dm-cache devices, by the
+    /// kernel's name.
     #[serde(default)]
     pub caches: BTreeMap<String, CacheCounters>,
-    /// What the page cache still had to write, of the whole machine.
+    /// Data that the page cache of the whole machine still had to write.
     #[serde(default)]
     pub dirty: Option<DirtyMemory>,
-    /// The same of the targets' parts that are written through the page cache, all together; `None` = there
-    /// are none, or the kernel does not tell (before Linux 6.5).
+    /// The same for the ranges of the targets that are written through the page cache; `None` = there are none, or the
+    /// kernel does not report it (before Linux 6.5).
     #[serde(default)]
     pub dirty_of_targets: Option<DirtyMemory>,
-    /// Of our cgroups' limits on CPU time.
+    /// Counters of the CPU limits of this process's cgroups.
     #[serde(default)]
     pub cpu_limit: Option<CpuLimitCounters>,
-    /// Of CPUs that threads run on; none if the kernel reports nothing about them.
+    /// Frequency and throttling of the CPUs that threads run on; empty if the kernel does not report them.
     #[serde(default)]
     pub cpus: Vec<CpuCounters>,
-    /// Of the machine, if they were asked for (`-e`).
+    /// Counters of the machine, if requested (`-e`).
     #[serde(default)]
     pub machine: Option<MachineCounters>,
 }
@@ -153,7 +153,7 @@ pub const ZFS_CACHE: &str = "ZFS ARC";
 pub struct CacheCounters {
     /// Those that it served.
     pub read_hits: u64,
-    /// Those that it had to pass on, and those that it made ahead of need.
+    /// Misses, and reads ahead of demand.
     pub read_misses: u64,
 }
 
@@ -187,9 +187,9 @@ impl DirtyMemory {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuLimitCounters {
-    /// Periods in which it had to wait for the next one (`nr_throttled`).
+    /// Periods in which it was throttled (`nr_throttled`).
     pub throttled_count: u64,
-    /// Time that its CPUs waited, added up (`throttled_usec`, `throttled_time`), in microseconds.
+    /// Total time for which its CPUs were throttled (`throttled_usec`, `throttled_time`), in microseconds.
     pub throttled_us: u64,
 }
 
@@ -210,9 +210,9 @@ pub struct CpuCounters {
     pub cpu: u32,
     /// Its clock at this moment (`scaling_cur_freq`), in kHz; `None` = unknown.
     pub clock_khz: Option<u64>,
-    /// How often heat slowed its core down (`core_throttle_count`); `None` = unknown.
+    /// Number of times that its core was thermally throttled (`core_throttle_count`); `None` = unknown.
     pub core_throttled_count: Option<u64>,
-    /// The same of its package (`package_throttle_count`).
+    /// The same for its package (`package_throttle_count`).
     pub package_throttled_count: Option<u64>,
 }
 
@@ -231,7 +231,7 @@ impl CpuCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessCounters {
-    /// Bytes that system calls read, from the cache or not (`rchar`).
+    /// Bytes that system calls read, from the cache or from storage (`rchar`).
     pub read_call_bytes: u64,
     /// Bytes that system calls wrote (`wchar`).
     pub write_call_bytes: u64,
@@ -241,10 +241,9 @@ pub struct ProcessCounters {
     pub write_call_count: u64,
     /// Bytes that were fetched from storage (`read_bytes`).
     pub storage_read_bytes: u64,
-    /// Bytes that went, or were to go, to storage (`write_bytes`).
+    /// Bytes written to storage, or still to be written from the cache (`write_bytes`).
     pub storage_write_bytes: u64,
-    /// Bytes of these that did not go there after all, as the file was truncated
-    /// (`cancelled_write_bytes`).
+    /// Bytes of these that were not written after all, because the file was truncated (`cancelled_write_bytes`).
     pub cancelled_write_bytes: u64,
     /// CPU time of all its threads, in milliseconds; `None` = unknown.
     #[serde(default)]

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelEvents {
-    /// The classes that were asked for and exist on Linux, in `DiskSpd`'s order.
+    /// The requested classes that exist on Linux, in `DiskSpd`'s order.
     pub classes: Vec<EventClass>,
-    /// `-eDISK_IO`: one per set of devices that targets stand on.
+    /// `-eDISK_IO`: one per set of devices below targets.
     pub stacks: Vec<IoStack>,
 }
 
@@ -71,17 +71,17 @@ pub enum KernelEvent {
     Write,
     /// A page fault that waited for storage.
     HardPageFault,
-    /// A page fault that did not.
+    /// A page fault that did not wait for storage.
     SoftPageFault,
     /// A page fault of this program that waited for storage.
     OwnHardPageFault,
-    /// A page fault of this program that did not.
+    /// A page fault of this program that did not wait for storage.
     OwnSoftPageFault,
-    /// A TCP connection that another side opened.
+    /// A TCP connection that another host opened.
     Accept,
-    /// A TCP connection that this side opened.
+    /// A TCP connection that this host opened.
     Connect,
-    /// A TCP segment that was sent again.
+    /// A TCP segment that was retransmitted.
     Retransmit,
     /// A TCP segment that was sent.
     TcpSend,
@@ -126,7 +126,7 @@ pub struct IoStack {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
     pub targets: Vec<PathBuf>,
-    /// This program first, then each device before those it stands on.
+    /// This program first, then each device before those below it.
     pub levels: Vec<IoLevel>,
 }
 

@@ -57,10 +57,10 @@ pub enum StreamTarget {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LivePhase {
-    /// The load is on; what is counted will be forgotten.
+    /// The load runs; its counts are discarded at the end of the phase.
     #[default]
     WarmUp,
-    /// What is counted becomes the result.
+    /// The counts become the result.
     Measurement,
 }
 
@@ -122,9 +122,9 @@ pub struct LiveTally {
 pub struct LiveInterval {
     /// The phase that it lies in.
     pub phase: LivePhase,
-    /// From the begin of the phase to the end of the interval, in nanoseconds.
+    /// Time from the start of the phase to the end of the interval, in nanoseconds.
     pub elapsed_ns: u64,
-    /// From there to the planned end of the phase, in nanoseconds.
+    /// Time from the end of the interval to the planned end of the phase, in nanoseconds.
     pub left_ns: u64,
     /// Length of the interval in nanoseconds.
     pub interval_ns: u64,

@@ -51,13 +51,13 @@ pub struct FaultCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetworkCounters {
-    /// TCP connections that others opened (`PassiveOpens`).
+    /// TCP connections that other hosts opened (`PassiveOpens`).
     pub tcp_accepted: u64,
-    /// TCP connections opened from here (`ActiveOpens`).
+    /// TCP connections that this host opened (`ActiveOpens`).
     pub tcp_connected: u64,
-    /// TCP segments sent again (`RetransSegs`).
+    /// TCP segments retransmitted (`RetransSegs`).
     pub tcp_retransmitted: u64,
-    /// TCP segments sent, those sent again not counted (`OutSegs`).
+    /// TCP segments sent, without retransmissions (`OutSegs`).
     pub tcp_sent: u64,
     /// TCP segments received (`InSegs`).
     pub tcp_received: u64,
@@ -87,7 +87,7 @@ impl NetworkCounters {
 pub struct TaskCounters {
     /// How many were started.
     pub started: u64,
-    /// How many ended: those started that are no longer there.
+    /// Number that ended: those that were started and no longer exist.
     pub ended: u64,
 }
 

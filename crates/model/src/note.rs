@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Note"))]
 pub(crate) struct Remark<'a> {
-    /// What the note says, as reports print it.
+    /// The text of the note, as in reports.
     #[cfg_attr(feature = "schema", serde(default))]
     message: String,
     #[serde(flatten)]
@@ -97,7 +97,7 @@ pub enum Note {
     },
     /// Steal time: the hypervisor ran something else on the CPUs.
     CpuStolen {
-        /// Share of all CPU time during the measurement, in hundredths of a percent.
+        /// Share of the time of the CPUs that threads ran on during the measurement, in hundredths of a percent.
         percent_hundredths: u32,
     },
     /// The threads were runnable but waited for a CPU.
@@ -145,9 +145,9 @@ pub enum Note {
         /// How many.
         count: u64,
     },
-    /// I/Os that were outstanding at the end took long to complete: the queue was deep for the target.
+    /// I/Os that were outstanding at the end took long to complete: the target was slow for this queue depth.
     QueueDrainedLate {
-        /// How long they were waited for, in nanoseconds.
+        /// How long the run waited for them, in nanoseconds.
         drain_ns: u64,
         /// I/Os outstanding at the end.
         outstanding: u64,
@@ -199,6 +199,9 @@ pub enum Note {
     IoWorkerThreads {
         /// Largest number seen at one time.
         threads: u64,
+        /// CPU time that they used during the measurement, in milliseconds; null = unknown.
+        #[serde(default)]
+        cpu_time_ms: Option<u64>,
     },
     /// In a closed loop latency is timed from the previous completion batch, not from submission. To show the
     /// difference, a sample of I/Os is timed in both ways.
@@ -298,7 +301,8 @@ impl fmt::Display for Note {
             Self::RingFlagsReduced { missing } => write!(f, "this kernel's io_uring lacks {missing}"),
             Self::TargetBelowMaximum { path, size_bytes, max_offset_bytes } => write!(
                 f,
-                "'{}' is {size_bytes} bytes, less than the maximum offset {max_offset_bytes}; using its size",
+                "'{}' is {size_bytes} bytes long, less than the maximum offset (-f, -B) of {max_offset_bytes} bytes; \
+                 I/O ends at its last byte",
                 path.display()
             ),
             Self::AlignmentAssumed { path, alignment_bytes } => {
@@ -306,8 +310,9 @@ impl fmt::Display for Note {
             }
             Self::OpenersSearchedInProc { path, reason } => write!(
                 f,
-                "the kernel could not report whether another process has '{}' open ({reason}): searched /proc, swap \
-                 and loop devices instead, which do not show processes in other containers or on other hosts",
+                "the kernel could not tell whether another process has '{}' open ({reason}). Instead, diskspd searched \
+                 /proc, swap files and loop devices; this does not find processes in other containers or on other \
+                 hosts",
                 path.display()
             ),
             Self::DeviceWritten { path, identity, allowed_by, content, network } => {
@@ -351,7 +356,7 @@ impl fmt::Display for Note {
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }
-            Self::IoWorkerThreads { threads } => {
+            Self::IoWorkerThreads { threads, .. } => {
                 let were = if *threads == 1 { "thread" } else { "threads" };
                 write!(
                     f,
@@ -402,7 +407,7 @@ fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submissio
 fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
     write!(
         f,
-        "the hypervisor took {}.{:02}% of the CPU time during the measurement; this steal time is not in the CPU table",
+        "the hypervisor took {}.{:02}% of the time of the CPUs that the run used; this steal time is not in the CPU table",
         percent_hundredths / 100,
         percent_hundredths % 100
     )
@@ -412,14 +417,20 @@ fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64, at_end_ns: u64) -> 
     let seconds = |ns: u64| ns as f64 / 1e9;
     write!(
         f,
-        "the process did not run for {:.1} s of the measurement (stopped by a signal, or not scheduled); rates cover \
-         the whole time, and latencies ",
+        "the process did not run for {:.1} s of the measurement (stopped by a signal, or not scheduled)",
         seconds(pause_ns)
     )?;
     match at_end_ns {
-        0 => f.write_str("include the pause"),
-        _ if at_end_ns == pause_ns => f.write_str("do not include the pause, which lasted until the end"),
-        _ => write!(f, "include the pause, except its last {:.1} s, which lasted until the end", seconds(at_end_ns)),
+        0 => f.write_str("; rates and latencies include this pause"),
+        _ if at_end_ns == pause_ns => {
+            f.write_str("; rates include this pause, but latencies do not, because it lasted until the end")
+        }
+        _ => write!(
+            f,
+            "; rates include this pause, and latencies include it except for its last {:.1} s, which lasted until the \
+             end",
+            seconds(at_end_ns)
+        ),
     }
 }
 
@@ -472,8 +483,8 @@ fn clocks_disagree(f: &mut fmt::Formatter<'_>, deviation_ns: u64) -> fmt::Result
 fn clock_steps(f: &mut fmt::Formatter<'_>, step_ns: u64) -> fmt::Result {
     write!(
         f,
-        "clock resolution: {:.3} us; latencies are no more exact than that (the kernel lists other clock sources in \
-         /sys/devices/system/clocksource/clocksource0/available_clocksource)",
+        "clock resolution: {:.3} us; latencies cannot be more precise than this (the kernel lists other clock sources \
+         in /sys/devices/system/clocksource/clocksource0/available_clocksource)",
         step_ns as f64 / 1e3
     )
 }

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 pub enum Written {
     /// A path that is valid UTF-8, as it is.
     Text(String),
-    /// A path that is not.
+    /// A path that is not valid UTF-8.
     Bytes {
-        /// For people: what is not UTF-8 is replaced by U+FFFD.
+        /// The path as text, with U+FFFD in place of bytes that are not UTF-8.
         text: String,
         /// The bytes of the path, two hexadecimal digits each.
         bytes_hex: String,

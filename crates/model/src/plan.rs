@@ -32,7 +32,7 @@ pub struct Plan {
     #[serde(default, with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::path::Written>"))]
     pub delete_after: Vec<PathBuf>,
-    /// What the user should know about the decisions.
+    /// Notes on the decisions.
     pub notes: Vec<Note>,
 }
 
@@ -66,7 +66,7 @@ pub struct TimeSpanPlan {
     pub workers: Vec<WorkerPlan>,
     /// Number of shared counters for interlocked sequential targets.
     pub shared_counters: usize,
-    /// Where the threads will run, in thread order, compacted; `None` with `-n`.
+    /// CPUs of the threads, in thread order, compacted; `None` with `-n`.
     pub effective_affinity: Option<Vec<AffinityEntry>>,
     /// Alignment of each I/O buffer in bytes (`-bsp`); 0 = page.
     pub buffer_separation_bytes: u64,
@@ -124,9 +124,9 @@ pub struct TargetPlan {
     pub path: PathBuf,
     /// Size in bytes that offsets were planned for.
     pub size_bytes: u64,
-    /// What must happen to it before the run.
+    /// Preparation of the target before the run.
     pub preparation: Preparation,
-    /// What it is, to be compared again when it is opened.
+    /// Its identity, which is compared again when it is opened.
     pub expect: Expected,
     /// How it is opened.
     pub open: OpenPlan,
@@ -141,7 +141,7 @@ pub struct TargetPlan {
 pub enum Expected {
     /// The file that the preparation left there.
     Prepared,
-    /// This very file, of exactly the planned size once its preparation is over.
+    /// This file, which must have exactly the planned size after preparation.
     File(FileStamp),
     /// This block device.
     Block {
@@ -150,10 +150,10 @@ pub enum Expected {
         /// Number of this use of its name since boot, if the plan writes to it.
         #[serde(default)]
         disk_sequence: Option<u64>,
-        /// What it stands on, if the plan writes to it and it is a loop device.
+        /// Its backing file or device, if the plan writes to it and it is a loop device.
         #[serde(default)]
         backing: Option<LoopBacking>,
-        /// The devices below it that must be the same and stay so, if the plan writes to it.
+        /// The devices below it, which must not change, if the plan writes to it.
         #[serde(default)]
         below: Vec<DeviceBelow>,
     },
@@ -170,7 +170,7 @@ pub enum Preparation {
     Keep,
     /// An earlier entry of the plan makes this file.
     MadeBefore,
-    /// It has the right size and content already: said, not done.
+    /// The file already has the right size and content; the plan states this, and nothing is done.
     Reuse {
         /// Which file.
         #[serde(with = "crate::path")]
@@ -261,8 +261,8 @@ pub struct EnginePlan {
     pub reason: Cow<'static, str>,
     /// How its ring is used; `None` without `io_uring`.
     pub ring: Option<RingPlan>,
-    /// Completions taken at most before they are counted and their requests used again (`-oc`);
-    /// `None` = all that are there.
+    /// Maximum number of completions reaped before they are counted and their requests reused (`-oc`); `None` = all
+    /// available.
     pub completions_max: Option<u32>,
 }
 
@@ -272,7 +272,7 @@ pub struct EnginePlan {
 pub struct RingPlan {
     /// Register the I/O buffers, as far as locked memory allows.
     pub registered_buffers: bool,
-    /// Operations built before a submission (`-u`); `None` = whatever there is, once per turn.
+    /// Number of I/Os prepared before each submission (`-u`); `None` = all that are ready, once per loop.
     pub batch: Option<u32>,
     /// A kernel thread takes submissions (`--sqpoll`).
     pub submission_polling: bool,
@@ -300,7 +300,7 @@ pub struct WorkerTarget {
     pub target: usize,
     /// Number of this thread among those of the target.
     pub relative_thread: u32,
-    /// Requests that belong to it ([`Assignment::Fixed`]); with weights, buffers for all.
+    /// Its number of requests ([`Assignment::Fixed`]); with weights, the number of buffers for all of them.
     pub slots: u32,
     /// Share in [`Assignment::Weighted`].
     pub weight: u32,
@@ -316,7 +316,7 @@ pub struct WorkerTarget {
     pub pace: Pace,
     /// The target is mapped and I/Os are copies (`-Sm`).
     pub mapped: Option<MappedPlan>,
-    /// What the kernel's I/O scheduler is told (`-I`).
+    /// Priority given to the kernel's I/O scheduler (`-I`).
     pub priority: IoPriority,
     /// I/O buffers in huge pages (`-l`).
     pub large_pages: bool,
@@ -330,7 +330,7 @@ pub struct WorkerTarget {
 pub struct MappedPlan {
     /// Copies bypass the CPU's caches (`-Smw`).
     pub non_temporal: bool,
-    /// What follows each write (`-N`); nothing if copies bypass the caches.
+    /// Flush after each write (`-N`); none if copies bypass the caches.
     pub flush: Option<FlushMode>,
 }
 
@@ -354,7 +354,7 @@ pub enum Content {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// Whenever a request is free.
+    /// As soon as a request is free.
     Unlimited,
     /// `-g`: the k-th I/O no earlier than k × `ios` -> `per_ns` after the start:
     /// one I/O every `interval_numerator / interval_denominator` nanoseconds, exactly.

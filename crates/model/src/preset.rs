@@ -26,7 +26,6 @@ pub enum PresetTable {
     /// A row for each load, with all headline figures.
     #[default]
     Loads,
-    /// A row for each name; reads and writes in MB (10^6 bytes) per second beside each other, as users
-    /// of desktop benchmarks know it.
+    /// A row for each name, with reads and writes side by side in MB (10^6 bytes) per second, as in desktop benchmarks.
     Desktop,
 }

@@ -137,13 +137,13 @@ pub struct TimeSpan {
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
-    /// `--rate`: I/Os per second that all threads together mean to start; `None` = closed loop.
+    /// `--rate`: intended I/Os per second of all threads together; `None` = closed loop.
     #[serde(default)]
     pub rate_iops: Option<u32>,
     /// `--rate-process`; `None` = not said (constant).
     #[serde(default)]
     pub rate_process: Option<RateProcess>,
-    /// `--fdatasync-every`: a thread flushes after so many writes; `None` = never.
+    /// `--fdatasync-every`: a thread flushes after this many writes; `None` = never.
     #[serde(default)]
     pub flush_after_writes: Option<u32>,
     /// `-L`.
@@ -285,7 +285,7 @@ pub enum EfficiencyOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoRing {
-    /// How many I/Os are built before one submission.
+    /// Number of I/Os prepared before each submission.
     pub batch: IoRingBatch,
     /// False with `n`.
     pub registered_buffers: bool,
@@ -354,7 +354,7 @@ impl RateProcess {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndAfter {
-    /// `--max-ios`: so many I/Os were measured, by all threads together.
+    /// `--max-ios`: this many I/Os were measured, over all threads.
     pub ios: Option<u64>,
     /// `--max-bytes`: the next I/O would bring the measured bytes above this.
     pub bytes: Option<u64>,

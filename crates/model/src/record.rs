@@ -175,11 +175,11 @@ pub struct WaitCounts {
     pub wait: u64,
     /// Waits for a completion or the next permitted start.
     pub throttle_wait: u64,
-    /// Sleeps until the next permitted start with nothing in flight.
+    /// Sleeps until the next permitted start, with no I/O in flight.
     pub throttle_sleep: u64,
     /// Looks for completions without waiting.
     pub lookaside: u64,
-    /// How many waits brought 0, 1, ... 6, 7 or more completions.
+    /// Number of waits that returned 0, 1, ... 6, 7 or more completions.
     pub wait_completions: [u64; 8],
     /// The same for lookasides.
     pub lookaside_completions: [u64; 8],
@@ -321,7 +321,7 @@ pub struct SlowIo {
     pub target: usize,
     /// True for a write.
     pub is_write: bool,
-    /// Where in the target it was.
+    /// Its offset in the target.
     pub offset_bytes: u64,
     /// How much was asked for.
     pub size_bytes: u64,

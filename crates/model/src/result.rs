@@ -60,22 +60,22 @@ pub struct RunResult {
     pub profile: Profile,
     /// The machine.
     pub system: SystemFacts,
-    /// More about the machine; null = it was not looked at.
+    /// More about the machine; null = not examined.
     pub environment: Option<Environment>,
-    /// What stood at each distinct target path before the run.
+    /// State of each distinct target path before the run.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::targets_found::TargetFound<'_>>"))]
     pub targets: TargetsFound,
-    /// What was decided before anything was done; null = unknown, or the run was refused.
+    /// The plan of the run; null = unknown, or the run was refused.
     pub plan: Option<Plan>,
     /// One per timespan of the profile, those that were not run included.
     pub time_spans: Vec<TimeSpanResult>,
-    /// Sums over the measured timespans; null = there is but one, and it was not measured.
+    /// Sums over the measured timespans; null = there is only one, and it was not measured.
     pub totals: Option<Totals>,
-    /// What must be known beside the figures, about the whole run.
+    /// Notes on the results of the whole run.
     #[serde(serialize_with = "crate::note::with_messages")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
     pub notes: Vec<Note>,
-    /// What was warned of before the run.
+    /// Warnings before the run.
     pub warnings: Vec<String>,
     /// Why nothing was run.
     pub errors: Vec<String>,
@@ -134,7 +134,7 @@ pub struct TimeSpanResult {
     pub outcome: Ending,
     /// Errors that ended it, one message each.
     pub errors: Vec<String>,
-    /// What must be known beside the figures.
+    /// Notes on the results.
     #[serde(serialize_with = "crate::note::with_messages")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::note::Remark<'_>>"))]
     pub notes: Vec<Note>,
@@ -142,25 +142,24 @@ pub struct TimeSpanResult {
     pub engines: Vec<EngineKind>,
     /// Alignment of each I/O buffer in bytes; 0 = the system's default.
     pub buffer_separation_bytes: u64,
-    /// The figures that are asked for most; null = it ended before the measurements began.
+    /// The main figures; null = the timespan ended before the measurement began.
     #[serde(default)]
     pub summary: Option<Directions<Summary>>,
-    /// All figures; null = it ended before the measurements began.
+    /// All figures; null = the timespan ended before the measurement began.
     pub measured: Option<Measured>,
     /// The kernel's own counters around the measurement; null = they were not read.
     pub kernel_counters: Option<KernelCountersAround>,
     /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
     #[serde(default)]
     pub kernel_events: Option<KernelEvents>,
-    /// Whether the figures are what they claim to be; null = there are none, or another program
-    /// measured.
+    /// Conditions that invalidate or bias the results; null = there are no results, or another program measured them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::verdict::WrittenVerdict<'_>>"))]
     pub verdict: Option<Verdict>,
-    /// How near it came to what was said of the storage (`--expect`); null = nothing was said.
+    /// Results against the storage's rated limits (`--expect`); null = none were given.
     #[serde(default)]
     pub expectation: Option<Expectation>,
-    /// What became of each requirement (`--require`), in the order given; the subject is the requirement.
+    /// Outcome of each requirement (`--require`), in the order given; the subject is the requirement.
     #[serde(default)]
     pub requirements: Vec<Finding>,
 }
@@ -184,7 +183,7 @@ pub enum Ending {
     NotRun,
     /// As planned.
     Completed,
-    /// The user or an event ended it; measured if there are figures.
+    /// The user or an event ended it; there are results if the measurement had begun.
     Stopped,
     /// An error ended it.
     Failed,
@@ -206,13 +205,13 @@ pub struct Measured {
     pub request_count: Option<u32>,
     /// Where the threads ran, in thread order; null = anywhere (`-n`).
     pub effective_affinity: Option<Vec<AffinityEntry>>,
-    /// P-cores and E-cores used; null = not both were.
+    /// Numbers of P-cores and E-cores used; null = cores of only one type were used.
     pub mixed_cores: Option<MixedCores>,
     /// Usage of each online CPU, ascending.
     pub cpus: Vec<CpuUsage>,
-    /// Mean over the CPUs; its `cpu` means nothing.
+    /// Mean over the CPUs; its field `cpu` has no meaning.
     pub cpu_average: CpuUsage,
-    /// Effective distributions, each once, and who used them.
+    /// Effective distributions, each listed once, with the threads and targets that used them.
     pub distributions: Vec<DistributionUse>,
     /// One per thread and target.
     pub rows: Vec<Row>,
@@ -231,17 +230,17 @@ pub struct Measured {
     /// What decided when I/Os started; null = unknown.
     #[serde(default)]
     pub load_loop: Option<LoadLoop>,
-    /// Flushes; null = there were to be none (`--fdatasync-every`).
+    /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]
     pub confidence: Option<Directions<Option<HalfWidths>>>,
-    /// Whether the figures were the same all the time.
+    /// Whether the rates and latencies were stable over the measurement.
     #[serde(default)]
     pub steadiness: FigureSteadiness,
-    /// Counts of every 100 ms, all threads and targets together; of wider parts in long runs.
+    /// Counts per 100 ms over all threads and targets; long runs have wider cells.
     #[serde(default)]
     pub series: Series,
     /// Latencies of each interval (`-D`), or of each twentieth of the measurement (`-L`), all threads and
@@ -251,8 +250,7 @@ pub struct Measured {
     /// The slowest I/Os, at most 100, the slowest first; empty without `-L` and `-D`.
     #[serde(default)]
     pub slowest: Vec<SlowIo>,
-    /// What the kernel logged while one of these was under way, or within a second of that, in its order; at
-    /// most 100.
+    /// Kernel messages logged while one of these was outstanding, or within a second of it, in order; at most 100.
     #[serde(default)]
     pub kernel_messages: Vec<KernelMessage>,
 }
@@ -281,13 +279,13 @@ pub struct OpenLoop {
     pub rate_iops: u32,
     /// How they follow each other.
     pub process: RateProcess,
-    /// Starts that were intended while measuring: those made and the backlog.
+    /// Intended starts during the measurement: the I/Os started plus the backlog.
     pub intended_starts: u64,
-    /// How many of them had not been made when the measurement ended.
+    /// Number of these that had not started when the measurement ended.
     pub backlog: u64,
-    /// How many of those made were late because all requests were outstanding when they were due.
+    /// Number of started I/Os that were late because all requests were outstanding when they were due.
     pub delayed_by_depth: u64,
-    /// Mean time from intended to real start, in nanoseconds; 0 without starts.
+    /// Mean time from intended to actual start, in nanoseconds; 0 without starts.
     pub lateness_mean_ns: f64,
     /// Longest such time, in nanoseconds.
     pub lateness_max_ns: u64,

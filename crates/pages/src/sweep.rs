@@ -106,11 +106,11 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
     let mut sentences = vec![why_efficient(sweep, series, efficient)];
     match saturation {
         Saturation::At { depth, .. } if depth.depth == efficient.depth => {
-            sentences.push("It also saturates the target: throughput is within 5 % of its plateau.".to_owned());
+            sentences.push("This depth also saturates the target: throughput is within 5 % of its plateau.".to_owned());
         }
         Saturation::At { depth, plateau_iops } => sentences.push(format!(
-            "If only throughput counts: {}, {}. Throughput there is within 5 % of its plateau of {}; more depth only \
-             adds latency.",
+            "If only throughput matters: {}, {}. At this depth, throughput is within 5 % of its plateau of {}; a \
+             larger depth only adds latency.",
             named(sweep, series, depth),
             figures_at(sweep, series, depth.depth),
             Quantity::Iops.value(*plateau_iops),
@@ -159,7 +159,7 @@ fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate)
         Some(format!(", {:.0} % of the peak throughput (depth {depth}){latency}", beside.iops_percent))
     });
     format!(
-        "It has the best ratio of throughput to latency: {}{}{}.",
+        "This depth has the best ratio of throughput to latency: {}{}{}.",
         figures.map(rate_and_latency).unwrap_or_default(),
         share.unwrap_or_default(),
         edge(sweep, series, efficient)
@@ -218,7 +218,7 @@ pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
                 word: severity.word().to_owned(),
                 name: String::new(),
                 figure: format!("verdict for {} of {} runs: {}", files.len(), sweep.visits.len(), shortened(&files)),
-                advice: "show the findings with diskspd report FILE".to_owned(),
+                advice: "diskspd report FILE shows the findings".to_owned(),
             });
         }
     }

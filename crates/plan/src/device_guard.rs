@@ -268,7 +268,7 @@ mod tests {
             users: vec!["mounted at '/mnt'".to_owned(), "open in process 7 (qemu)".to_owned()],
             claim: Claim::Busy,
             network: Some("iSCSI".to_owned()),
-            not_writable: Some("the kernel marks it read-only".to_owned()),
+            not_writable: Some("the kernel marks the device read-only".to_owned()),
             scratch: Scratch::Listed,
             ..free()
         };
@@ -279,7 +279,7 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @r"
         '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but the list allows writes only to empty disks; use by other hosts over iSCSI cannot be detected from here
-        '/dev/sdb' cannot be written to: the kernel marks it read-only
+        '/dev/sdb' cannot be written to: the kernel marks the device read-only
         '/dev/sdb' is in use: exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
         '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");

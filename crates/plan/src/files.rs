@@ -89,7 +89,8 @@ impl<'a> Files<'a> {
 
     fn target(&self, path: &Path, findings: &mut Findings) -> Option<&'a TargetFacts> {
         let Some(target) = self.facts.targets.get(path) else {
-            findings.refuse_file(RefusalKind::Impossible, format!("'{}' was not checked", path.display()));
+            findings
+                .refuse_file(RefusalKind::Impossible, format!("'{}' was not checked before the run", path.display()));
             return None;
         };
         guard::check_name(path, target, findings).then_some(target)

@@ -109,7 +109,7 @@ fn foreign(origin: &Origin) -> Option<String> {
     match origin {
         Origin::Ours { .. } | Origin::Empty => None,
         Origin::Foreign { evidence } => Some(evidence.clone()),
-        Origin::NotAsked => Some("it was not checked".to_owned()),
+        Origin::NotAsked => Some("the target was not checked".to_owned()),
     }
 }
 

@@ -70,7 +70,7 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     let size = end - base;
     if block > size {
         return Err(format!(
-            "'{path}' is too small: a block of {} does not fit in {} ({} after the base offset)",
+            "'{path}' is too small: a block is {} long, but the target only {} ({} of it after the base offset)",
             words::exact(block),
             words::exact(size_bytes),
             words::exact(size)
@@ -104,15 +104,14 @@ fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, thre
     let Some(&first) = misfits.first() else { return Ok(()) };
     let others = match misfits.len() {
         1 => String::new(),
-        more => format!(" (and {} after it)", words::count(more as u64 - 1, "thread")),
+        more => format!("; the same applies to {} after it", words::count(more as u64 - 1, "thread")),
     };
     Err(format!(
-        "'{}' is too small: thread {first} of the target{others} would start at {} (-T {}) plus base offset {}, where \
-         a {} block would run past {} (file size {})",
+        "'{}' is too small for -T {}: thread {first} starts at offset {}, where a block of {} would extend beyond the \
+         end of the range at {} (file size {}){others}",
         target.path.display(),
-        words::exact(u64::from(first).saturating_mul(stride)),
         words::exact(stride),
-        words::exact(area.base_bytes),
+        words::exact(area.base_bytes.saturating_add(u64::from(first).saturating_mul(stride))),
         words::exact(block),
         words::exact(area.base_bytes + area.size_bytes),
         words::exact(size_bytes),
@@ -202,11 +201,11 @@ mod tests {
         insta::assert_snapshot!(message(&target(4096, 4096, 4096), 4096, &[0]), @
             "'a' is too small: the base offset (-B) 4KiB is at or beyond its end at 4KiB");
         insta::assert_snapshot!(message(&target(4096, 4096, 4096), 8191, &[0]), @
-            "'a' is too small: a block of 4KiB does not fit in 8191 bytes (4095 bytes after the base offset)");
+            "'a' is too small: a block is 4KiB long, but the target only 8191 bytes (4095 bytes of it after the base offset)");
         let mut strided = target(1024, 4096, 4096);
         strided.thread_stride = Bytes(1 << 20);
         assert_eq!(lay(&strided, 1024 + 4096 + (2 << 20), &[0, 1, 2]).err(), None);
-        insta::assert_snapshot!(message(&strided, 1023 + 4096 + (2 << 20), &[0, 1, 2, 3]), @"'a' is too small: thread 2 of the target (and 1 thread after it) would start at 2MiB (-T 1MiB) plus base offset 1KiB, where a 4KiB block would run past 2102271 bytes (file size 2102271 bytes)");
+        insta::assert_snapshot!(message(&strided, 1023 + 4096 + (2 << 20), &[0, 1, 2, 3]), @"'a' is too small for -T 1MiB: thread 2 starts at offset 2049KiB, where a block of 4KiB would extend beyond the end of the range at 2102271 bytes (file size 2102271 bytes); the same applies to 1 thread after it");
     }
 
     #[test]

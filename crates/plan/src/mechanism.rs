@@ -41,7 +41,10 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
         )),
         Some(BypassIo::Partial) => findings.note(Note::OptionWithoutEffect {
             option: "-Sy".to_owned(),
-            reason: format!("'{name}' is opened with O_DIRECT; Linux has no file system filters to bypass"),
+            reason: format!(
+                "Linux has no file system filters to bypass; '{name}' is opened with O_DIRECT, as with \
+                             -Su"
+            ),
         }),
         None => {}
     }

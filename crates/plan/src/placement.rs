@@ -69,7 +69,8 @@ fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     let groups = topology.group_count();
     if u32::from(group) >= groups {
         return Err(format!(
-            "-a names processor group {group}, but this machine has {groups}, numbered from 0 (group = CPU number / 64)"
+            "-a names processor group {group}, but the last group of this machine is {} (group = CPU number / 64)",
+            groups.saturating_sub(1)
         ));
     }
     let online = topology.online_mask(group);
@@ -94,7 +95,7 @@ fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "-a: mask {:#x} of processor group {group} holds CPUs that cannot be used: {}",
+        "-a: mask {:#x} of processor group {group} includes CPUs that cannot be used: {}",
         entry.mask,
         wrong.join("; ")
     ))
@@ -405,8 +406,8 @@ mod tests {
         topology.cpus[0].allowed = false;
         topology.cpus.remove(3);
         insta::assert_snapshot!(refusals(&topology, "-a0-3,9 -ag1").join("\n"), @r#"
-            -a: mask 0x20f of processor group 0 holds CPUs that cannot be used: 3,9 not online (online: 0xf7); 0 outside the taskset or cpuset of this process (allowed: 0xf6)
-            -a names processor group 1, but this machine has 1, numbered from 0 (group = CPU number / 64)
+            -a: mask 0x20f of processor group 0 includes CPUs that cannot be used: 3,9 not online (online: 0xf7); 0 outside the taskset or cpuset of this process (allowed: 0xf6)
+            -a names processor group 1, but the last group of this machine is 0 (group = CPU number / 64)
             "#);
         topology.cpus.iter_mut().for_each(|cpu| cpu.allowed = false);
         insta::assert_snapshot!(refusals(&topology, "-ag0").join("\n"), @

@@ -16,7 +16,7 @@ pub(crate) fn response_times(out: &mut dyn Write, load_loop: &LoadLoop) -> io::R
     latency_table::table(out, &open.response_time)
 }
 
-/// Which loop it was, and what became of its intended starts.
+/// Which loop it was, and a table of what became of the intended starts.
 pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()> {
     writeln!(out)?;
     let open = match load_loop {
@@ -27,7 +27,7 @@ pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()>
     writeln!(out, "open loop, {rate_iops} I/Os per s ({}), depth {depth}", process.option())?;
     writeln!(out, "intended starts:        {intended_starts}")?;
     writeln!(out, "backlog at the end:     {backlog}")?;
-    writeln!(out, "delayed by depth:       {delayed_by_depth}")?;
+    writeln!(out, "delayed by -o limit:    {delayed_by_depth}")?;
     writeln!(out, "average lateness:       {:.3}ms", ms(open.lateness_mean_ns))?;
     writeln!(out, "maximum lateness:       {:.3}ms", ms(open.lateness_max_ns as f64))?;
     let mean_ns = open.response_time.total.as_ref().map_or(0.0, |response| response.figures.mean_ns);

@@ -103,13 +103,13 @@ fn about(result: &RunResult) -> Vec<Gauges> {
     vec![
         Gauges {
             name: "build_info",
-            help: "Always 1, labelled with the version of the program that measured",
+            help: "Always 1; the version of the measuring program is in the labels",
             unit: None,
             samples: vec![(vec![("version", metric_label(version))], 1.0)],
         },
         Gauges {
             name: "label_info",
-            help: "Always 1, for each --label of the run",
+            help: "Always 1; one sample for each --label of the run",
             unit: None,
             samples: result.labels.iter().map(label).collect(),
         },
@@ -169,7 +169,12 @@ fn latencies(summaries: &[(&str, &Directions<Summary>)]) -> [Gauges; 3] {
             "Mean latency",
             samples(summaries, &[], |summary| summary.mean_ns.map(|ns| ns / 1e9)),
         ),
-        family("io_latency_quantile", "Latency that this share of the I/Os does not exceed", quantiles),
+        family(
+            "io_latency_quantile",
+            "Latency percentiles: the fraction of I/Os given by the label quantile took this \
+                long or less",
+            quantiles,
+        ),
         family("io_latency_max", "Longest latency", samples(summaries, &[], |summary| summary.max_ns.map(seconds))),
     ]
 }
@@ -211,7 +216,7 @@ fn verdicts(spans: &[(String, &TimeSpanResult, &Measured)]) -> Gauges {
             samples.push((labels, f64::from(u8::from(level == found))));
         }
     }
-    Gauges { name: "verdict", help: "1 for the level of the verdict", unit: None, samples }
+    Gauges { name: "verdict", help: "1 for the level of the verdict, 0 for the others", unit: None, samples }
 }
 
 impl Collector for Families {
@@ -225,7 +230,7 @@ impl Collector for Families {
         if self.latencies.is_empty() {
             return Ok(());
         }
-        let help = "Latencies of measured I/Os, each rounded up to the upper bound of a bucket at most 0.1 % wide";
+        let help = "Latencies of measured I/Os, each rounded up by at most 0.1 %";
         let mut family = encoder.encode_descriptor("io_latency", help, Some(&Unit::Seconds), MetricType::Histogram)?;
         for (labels, Latencies { sum_s, buckets }) in &self.latencies {
             let mut of_target = family.encode_family(labels)?;

@@ -8,8 +8,8 @@ use model::result::{RunResult, TimeSpanResult};
 const RULES: &[RequirementRule] = &[RequirementRule {
     name: "requirement",
     severity: Severity::Fail,
-    unit: "that of the metric: I/Os per second, MiB/s, nanoseconds or percent",
-    computed_from: "the metric of reads and writes together over the whole timespan",
+    unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
+    computed_from: "the metric for reads and writes together, over the whole timespan",
     advice: "the verdict may name a cause other than the storage",
     evaluate: |context| context.requirements.iter().map(|requirement| observed(context, requirement)).collect(),
 }];

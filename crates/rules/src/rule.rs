@@ -14,7 +14,7 @@ pub trait RuleSet: 'static {
 
 /// A rule, with its row in the documentation.
 pub struct Rule<S: RuleSet> {
-    /// Lower-case words joined by hyphens. It never changes.
+    /// Lower-case words joined by hyphens. A name never changes.
     pub name: &'static str,
     /// The severity of its findings; a single one may be milder.
     pub severity: Severity,

@@ -145,7 +145,7 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
             Err(error) => error.to_string(),
         },
         (false, true) => return,
-        (false, false) => "one synchronous thread cannot use several I/O priorities".to_owned(),
+        (false, false) => "a thread with the synchronous engine can only have one I/O priority (-I)".to_owned(),
     };
     note(notes, Note::OptionWithoutEffect { option: "-I".to_owned(), reason });
 }

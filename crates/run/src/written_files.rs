@@ -160,8 +160,8 @@ impl WrittenFiles {
                 // It was removed or renamed: it stays marked as open.
                 Ok(None) => {}
                 Err(reason) => reasons.push(format!(
-                    "'{}' is still marked as open for writing, so the next run that writes to it needs --overwrite: \
-                     {reason}",
+                    "cannot clear the mark 'open for writing' of '{}': {reason}; the next run that writes to this file \
+                     will need --overwrite",
                     written.path.display()
                 )),
             }

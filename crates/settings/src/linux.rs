@@ -55,7 +55,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "Polls for completions instead of waiting for interrupts. Needs -Su or -Sh and a device with poll \
                    queues, such as NVMe with nvme.poll_queues set.",
             kernel: "`IORING_SETUP_IOPOLL`",
-            seen_in: "interrupts of the device in `/proc/interrupts`: none",
+            seen_in: "no interrupts of the device in `/proc/interrupts`",
             example: "--iopoll",
         },
     ),
@@ -67,8 +67,8 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "",
             short: "drop the targets' cached pages before the warm-up",
-            long: "Writes back the targets' dirty pages and drops their clean pages, so that buffered reads start from \
-                   the device.",
+            long: "Writes back the targets' dirty pages and drops their clean pages, so that the first reads come from \
+                   the device, not from memory.",
             kernel: "`fdatasync` and `posix_fadvise(POSIX_FADV_DONTNEED)`",
             seen_in: "strace: `fadvise64`",
             example: "--cold",
@@ -86,7 +86,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
                    in the order of -a. Where the kernel reports no node, the option has no effect and a note says \
                    so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
-            seen_in: "the report; NUMA placement tested with simulated nodes only",
+            seen_in: "the report (placement is tested on simulated NUMA nodes only)",
             example: "--near-device",
         },
     ),
@@ -98,10 +98,10 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "",
             short: "let I/O update the access times of files, as applications do",
-            long: "By default, files are opened with O_NOATIME where the kernel allows it (their owner, or \
-                   CAP_FOWNER): reads do not update access times and cost less. With this option each read may update \
-                   the access time, depending on the mount options (relatime, strictatime), and the file system may \
-                   write the new time to the device.",
+            long: "By default, files are opened with O_NOATIME where the kernel allows it (to the owner of the file, \
+                   or with CAP_FOWNER): reads do not update access times and cost less. With this option, each read \
+                   may update the access time, depending on the mount options (relatime, strictatime), and the file \
+                   system may write the new time to the device.",
             kernel: "files are opened without `O_NOATIME`",
             seen_in: "strace: flags of `openat`; `st_atime`",
             example: "--atime",
@@ -129,7 +129,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--max-bytes",
         &OwnOption {
             value: "=<size>[KMGT]",
-            short: "end the timespan after at most this many measured bytes",
+            short: "end the timespan before more than this many bytes are measured",
             long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. The warm-up does not count. -d still ends the timespan if it expires first.",
             kernel: "no I/O is started beyond the limit",
             seen_in: "strace: number of calls",
@@ -143,10 +143,10 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--max-write",
         &OwnOption {
             value: "=<size>[KMGT]",
-            short: "end the timespan after at most this many written bytes",
+            short: "end the timespan before more than this many bytes are written",
             long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
-                   but not those that create a file (-c). No I/O is started that might exceed it. -d still ends the \
-                   timespan if it expires first.",
+                   but not those that create a file (-c). No write is started that might exceed the limit. -d still \
+                   ends the timespan if it expires first.",
             kernel: "no write is started beyond the limit, counted from the start of warm-up",
             seen_in: "strace: number of calls; bytes written in `/proc/PID/io`",
             example: "--max-write=50G",
@@ -164,8 +164,8 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
                    Two latencies are reported: service time from start to completion, in DiskSpd's columns, and \
                    response time from the intended start to completion, in a separate table. -o is the maximum number \
-                   of outstanding I/Os per thread; if it delays starts, the result says so. Not together with -g, -i, \
-                   -j or -O.",
+                   of outstanding I/Os per thread; if this limit delays starts, the result says so. Cannot be used \
+                   with -g, -i, -j or -O.",
             kernel: "starts I/Os on a fixed schedule, whether or not earlier ones have completed",
             seen_in: "the report: intended starts, response times",
             example: "--rate=5000",
@@ -182,8 +182,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "=<constant|poisson>",
             short: "spacing of the I/Os of --rate: even (constant, the default) or random and independent (poisson)",
-            long: "constant spaces the intended starts evenly over all threads. poisson draws the gaps of each thread \
-                   from an exponential distribution, as with independent clients; the same -z gives the same gaps.",
+            long: "constant: the intended starts of all threads together are evenly spaced. poisson: the gaps between \
+                   the starts of a thread are drawn from an exponential distribution, as with independent clients; the \
+                   same seed (-z) gives the same gaps.",
             kernel: "spacing of the I/O starts of --rate",
             seen_in: "the report: the same seed gives the same intended starts",
             example: "--rate-process=poisson",
@@ -196,11 +197,11 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--fdatasync-every",
         &OwnOption {
             value: "=<writes>",
-            short: "call fdatasync each time a thread has made this many writes, and measure its latency",
-            long: "Simulates database group commit: after this many writes a thread waits for \
-                   its outstanding I/Os, calls fdatasync on the targets it writes to, and continues. Flushes are \
-                   counted and timed as separate operations, in addition to reads and writes. With -Su this is one of \
-                   two ways to write durably; the other is -Suw, where each write is durable when it completes.",
+            short: "call fdatasync each time a thread has made this many writes, and time the calls",
+            long: "Simulates the group commit of databases: after this many writes, a thread waits for its outstanding \
+                   I/Os, calls fdatasync on the targets that it writes to, and continues. Flushes are counted and \
+                   timed separately from reads and writes. With -Su, this is one of two ways to write durably; the \
+                   other is -Suw, with which each write is durable when it completes.",
             kernel: "`fdatasync` after every N writes of a thread",
             seen_in: "flushes counted by the device; the report",
             example: "--fdatasync-every=32",

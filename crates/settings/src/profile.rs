@@ -45,8 +45,9 @@ pub static PROFILE: &[Row] = &[
     )
     .doc(
         "Which files to create before the first timespan. UseMaxSize: all, each at its largest FileSize. \
-         CreateOnlyFilesWithConstantSizes: only files with the same nonzero FileSize in every timespan. \
-         CreateOnlyFilesWithConstantOrZeroSizes: these, and files whose other FileSizes are 0.",
+         CreateOnlyFilesWithConstantSizes: only files that have the same nonzero FileSize in every timespan. \
+         CreateOnlyFilesWithConstantOrZeroSizes: also files whose FileSize is 0 in some timespans and the same in all \
+         others.",
     )
     .emit(Emit::IfSet),
     Row::new("ETW", "tracing", crate::setting::Codec::Own(&ETW))

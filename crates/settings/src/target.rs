@@ -139,7 +139,7 @@ pub static TARGET: &[Row] = &[
         .emit(Emit::When(|target| target.random_percent == 0)),
     Row::new("Random", "alignment_bytes", Codec::Own(&RANDOM))
         .option("-r")
-        .doc("I/O is random, aligned to this many bytes (-r); 0: to BlockSize.")
+        .doc("Random I/O at multiples of this many bytes (-r); 0: multiples of BlockSize.")
         .emit(Emit::When(|target| target.random_percent > 0))
         .examples(&["1", "4096", "18446744073709551615"]),
     Row::new("RandomRatio", "random_percent", Codec::Own(&RANDOM_RATIO))

@@ -24,7 +24,7 @@ pub(crate) static DISTRIBUTION: Own<Target> = Own {
                 None
             }
             Ranges { percent: Some(_), absolute: Some(_) } => {
-                reader.fault(node, "only one of <Percent> and <Absolute> is allowed in it");
+                reader.fault(node, "only one of <Percent> and <Absolute> is allowed here");
                 None
             }
         };

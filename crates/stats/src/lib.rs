@@ -3,6 +3,7 @@
 //! Pure mathematics over plain data: no file, clock or environment is read here, and no text is
 //! made.
 
+pub mod ab;
 mod accuracy;
 mod affinity;
 mod combine;
@@ -84,9 +85,9 @@ pub struct RunContext {
     pub preset: Option<PresetRun>,
     /// The system around the run.
     pub environment: Option<Environment>,
-    /// What stood at each distinct target path before the run.
+    /// State of each distinct target path before the run.
     pub targets: TargetsFound,
-    /// What was warned of before the run.
+    /// Warnings before the run.
     pub warnings: Vec<String>,
     /// Why nothing was run.
     pub errors: Vec<String>,

@@ -49,7 +49,7 @@ pub struct LoopStatus {
     pub rdevice: u64,
     /// Where in it the loop device begins, in bytes.
     pub offset_bytes: u64,
-    /// Most bytes of it that the loop device has; 0 = up to its end.
+    /// Size limit of the loop device in bytes; 0 = up to the end of the file.
     pub size_limit_bytes: u64,
     /// `LO_FLAGS_*` of linux/loop.h: 1 read-only, 4 autoclear, 8 partition scan, 16 direct I/O.
     pub flags: u32,

@@ -22,7 +22,7 @@ pub(super) fn read(now_ns: i128) -> Known<Vec<Timer>> {
 fn parse(json: &[u8], now_ns: i128) -> Known<Vec<Timer>> {
     // Before systemd 247 the option is ignored, and a table comes.
     let listed: Vec<Value> =
-        serde_json::from_slice(json).map_err(|_| "this systemctl cannot list timers as JSON".to_owned())?;
+        serde_json::from_slice(json).map_err(|_| "the installed systemctl cannot list timers as JSON".to_owned())?;
     let timer = |value: &Value| {
         let next_us = value["next"].as_u64().filter(|next_us| *next_us > 0);
         let due_in_s = next_us.map(|next_us| (i128::from(next_us) * 1000 - now_ns).max(0) / 1_000_000_000);

@@ -83,5 +83,5 @@ fn a_sweep_without_its_results_still_has_its_answer() {
     place.file("alone/sweep.json", strange.as_bytes());
     let run = place.diskspd("report alone -o page.html").run();
     run.expect_status(1);
-    assert!(run.stderr.contains("runs of undefined points"), "{}", run.stderr);
+    assert!(run.stderr.contains("a run refers to a point that is not listed"), "{}", run.stderr);
 }

@@ -45,10 +45,10 @@ fn the_usage_lists_options_in_alphabetical_order_and_three_groups_at_the_end() {
 fn a_topic_tells_all_about_an_option() {
     insta::assert_snapshot!(topic("-rdpct90/10").unwrap(), @r"
     -rd(pct|abs)<IO%>/<length>:...
-        Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is
-        given as <IO%>/<length>: its percentage of the I/Os (0: none) and its length, in percent of the
-        target (pct) or as a size (abs). The remaining I/Os go to the rest of the target. Needs -r or
-        -rs.
+        Distributes random I/Os unevenly over the target. The ranges follow one another, the first at
+        the base offset. <IO%> is the percentage of the I/Os that go to a range (0: none); <length> is
+        the length of the range, in percent of the target (pct) or as a size (abs). The remaining I/Os
+        go to the rest of the target. Needs -r or -rs.
 
         Applies to:  every target
         Given again: the last value is used
@@ -71,11 +71,12 @@ fn a_topic_tells_all_about_an_option() {
     ");
     insta::assert_snapshot!(topic("S").unwrap(), @r"
     -S[bhmruwyY]
-        Letters, in one or several -S: b cached (the default); u unbuffered; w write-through: a write
-        completes only when it is on stable media; h the same as uw; m memory mapped I/O; r without the
-        local cache of a network file system; y BypassIO as far as possible, Y BypassIO or fail. -S
-        alone is -Su. A cache mode (b, u, h, r), w, m, and y or Y can each be given once; m conflicts
-        with u and h.
+        Sets the caching of reads and writes, as letters in one or several -S. b: use the page cache
+        (default). u: unbuffered. w: write-through, that is, a write completes only when it is on stable
+        media. h: the same as uw. m: memory mapped I/O. r: without the local cache of a network file
+        system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Only one of b,
+        u, h and r, and one of y and Y, can be given, and each letter only once; m conflicts with u and
+        h.
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
 
         Applies to:  every target

@@ -13,9 +13,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[<align>[K|M|G|T|b]]",
         repeat: Repeat::Error,
         xml: &["Random"],
-        short: "random I/O aligned to align [default: sequential; align = block size]",
-        long: "Random I/O at offsets that are multiples of align, counted from the base offset. Not together with -s, \
-               -si, -p or -T.",
+        short: "random I/O at multiples of <align> [default: sequential I/O; -r alone: multiples of the block size]",
+        long: "Random I/O. Offsets, counted from the base offset (-B), are multiples of <align>; -r alone uses \
+               multiples of the block size. Cannot be used with -s, -si, -p or -T.",
         example: "-r4K",
         apply: random,
         ..ACCESS
@@ -27,8 +27,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RandomRatio"],
         short: "percentage of random I/Os; the others continue sequentially",
         long: "Mixes random and sequential I/O: each I/O is random with this probability in percent (1 to 100); \
-               otherwise it continues where the previous one ended. -r<align> sets the alignment. -rs100 is the same \
-               as -r.",
+               otherwise it continues where the previous I/O ended. -r<align> sets the alignment of the random I/Os. \
+               -rs100 is the same as -r.",
         since: Since::DiskSpd("2.1"),
         example: "-rs50",
         apply: mixed,
@@ -39,9 +39,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(pct|abs)<IO%>/<length>:...",
         xml: &["Distribution"],
         short: "distribution of random I/Os over ranges, e.g. -rdpct90/10:5/5 or -rdabs90/10G",
-        long: "Distributes random I/Os over consecutive ranges, starting at the base offset. Each range is given as \
-               <IO%>/<length>: its percentage of the I/Os (0: none) and its length, in percent of the target (pct) or \
-               as a size (abs). The remaining I/Os go to the rest of the target. Needs -r or -rs.",
+        long: "Distributes random I/Os unevenly over the target. The ranges follow one another, the first at the base \
+               offset. <IO%> is the percentage of the I/Os that go to a range (0: none); <length> is the length of the \
+               range, in percent of the target (pct) or as a size (abs). The remaining I/Os go to the rest of the \
+               target. Needs -r or -rs.",
         since: Since::DiskSpd("2.1"),
         example: "-rdpct90/10",
         apply: |builder, given| {
@@ -56,9 +57,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[i][<stride>[K|M|G|T|b]]",
         repeat: Repeat::Error,
         xml: &["StrideSize", "InterlockedSequential"],
-        short: "sequential I/O in steps of stride [default: block size]; i: threads share one offset",
-        long: "Sequential I/O that advances by stride. With i (interlocked) all threads of a target advance one \
-               common offset; without it each has its own. Not together with -r or -rs.",
+        short: "sequential I/O in steps of <stride> [default: block size]; i: all threads share one offset",
+        long: "Sequential I/O that advances by <stride>. With i (interlocked), all threads of a target share one \
+               offset; without it, each thread has its own. Cannot be used with -r or -rs.",
         since: Since::DiskSpd("2.0"),
         example: "-si64K",
         apply: sequential,
@@ -69,9 +70,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
         xml: &["ParallelAsyncIO"],
-        short: "each outstanding I/O continues its own sequence (needs -o2 or more)",
-        long: "Parallel sequential I/O: every outstanding I/O of a thread continues from its own previous offset, so \
-               each offset is accessed once per outstanding I/O. Not together with -r or -si.",
+        short: "each of a thread's outstanding I/Os has its own sequential position (needs -o2 or more)",
+        long: "Parallel sequential I/O: each of a thread's outstanding I/Os has its own sequential position, so every \
+               offset is accessed once per outstanding I/O. Cannot be used with -r or -si.",
         example: "-p",
         apply: |builder, _| {
             builder.settings().parallel = true;
@@ -84,8 +85,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<size>[K|M|G|T|b]",
         xml: &["ThreadStride"],
         short: "distance between the starting offsets of threads on a target",
-        long: "Thread n starts at the base offset plus n times this size. Needs several threads; not together with -r \
-               or -si.",
+        long: "Thread n starts at the base offset plus n times this size. Needs several threads per target. Cannot be \
+               used with -r or -si.",
         example: "-T1M",
         apply: |builder, given| {
             let stride = size_value(builder, given.value, "distance between threads")?;
@@ -103,8 +104,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
         long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0.",
-        on_linux: "-w without a value means -w0, as in DiskSpd before 2.1; newer versions of DiskSpd refuse it. An \
-                   existing file that this program did not create is written only with --overwrite.",
+        on_linux: "DiskSpd before 2.1 also took -w without a value as -w0; newer versions of DiskSpd refuse it. An \
+                   existing file that this program did not create is only written to with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;

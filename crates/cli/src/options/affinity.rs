@@ -17,11 +17,13 @@ pub(super) const ROWS: &[OptionRow] = &[
         lead: Lead::OneOf("cspPeE"),
         value: "<cspPeE>",
         xml: &["AffinityTraversal"],
-        short: "order of CPUs: c cores first, s span groups, p/P/e/E performance or efficiency cores first",
-        long: "Letters in any order: c uses one hardware thread of every core before the second ones; s goes through \
-               all groups in each pass instead of filling one group first; p uses performance cores first in each pass \
-               (the default), P all performance cores before any efficiency core, e and E the same for efficiency \
-               cores. At most one of p, P, e, E and -aup may be given. List CPUs in a separate -a.",
+        short: "order of CPUs: c one thread per core first, s spread over groups, p/P P-cores first, e/E E-cores first",
+        long: "Sets the order in which threads are bound to CPUs, as letters in any order. c: use one hardware thread \
+               of every core before the second hardware threads. s: spread threads over all processor groups instead \
+               of filling one group before the next. p (default): performance cores before efficiency cores, within \
+               each group and hardware thread; P: all performance cores before any efficiency core; e and E: the same \
+               with efficiency cores first. At most one of p, P, e, E and -aup may be given. A list of CPUs needs an \
+               -a of its own.",
         since: Since::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
         example: "-acs",
@@ -32,13 +34,13 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-a",
         value: "[g<group>,]<cpu>[-<cpu>],...",
         xml: &["Affinity"],
-        short: "CPUs for the threads, in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group> a whole group",
-        long: "Binds threads to the listed CPUs in turn; after the last one the list starts again. g<group> sets the \
-               group of the CPUs that follow it in the same argument (initially 0). -ag<group> alone is the whole \
-               group. Several lists are joined. The result is ordered by group, then performance cores before \
-               efficiency cores, then as listed. -a and -ag without a list are the default: all CPUs in turn, starting \
-               with the one that handles the interrupts of the targets' disks, if there is only one. -ag0 gives the \
-               same order without regard to interrupts.",
+        short: "bind threads to these CPUs in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group>: to a whole group",
+        long: "Binds each thread to the next CPU of the list, starting over at its end. g<group> is the processor \
+               group of the CPU numbers after it (0 if not given). -ag<group> without CPU numbers lists the whole \
+               group. Several -a are joined to one list. CPUs are used in order of their group; within a group, \
+               performance cores come before efficiency cores, and otherwise the order is as typed. -a and -ag without \
+               a list are the default: all CPUs. If a single CPU handles the interrupts of the targets' disks, the \
+               default starts with this CPU; -ag0 ignores interrupts.",
         since: Since::DiskSpd("2.0"),
         on_linux: ORDER_ON_LINUX,
         example: "-a0,1",
@@ -51,8 +53,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Error,
         xml: &["AffinityTraversal"],
         short: "ignore the difference between performance and efficiency cores",
-        long: "Uses CPUs in their listed order within a group, regardless of the type of core. Not together with -ap, \
-               -aP, -ae or -aE.",
+        long: "Within a group, uses CPUs in the order listed, whether they are performance or efficiency cores. Cannot \
+               be used with -ap, -aP, -ae or -aE.",
         since: Since::DiskSpd("2.3"),
         example: "-aup",
         apply: unordered,
@@ -64,7 +66,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["DisableAffinity"],
         short: "do not bind threads to CPUs",
-        long: "Lets the scheduler place threads. Not together with an -a that lists CPUs or sets an order.",
+        long: "Leaves the placement of threads to the scheduler. Cannot be used with an -a that lists CPUs or sets an \
+               order.",
         example: "-n",
         apply: |builder, _| {
             builder.span.affinity.disabled = true;
@@ -131,8 +134,8 @@ fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let list = affinity::parse(text).map_err(|fault| marked(given, fault.at, &fault.message))?;
     for group in list.empty_groups {
         builder.warn(format!(
-            "'{}': no CPU of group {group} is listed, so the group is not used; for the whole group, give -ag{group} \
-             alone",
+            "'{}' lists no CPU of group {group}, so the group is not used; for the whole group, give -ag{group} in an \
+             option of its own",
             given.argument
         ));
     }

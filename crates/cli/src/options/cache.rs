@@ -14,11 +14,13 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[bhmruwyY]",
         repeat: Repeat::Accumulates,
         xml: &["DisableOSCache", "DisableLocalCache", "WriteThrough", "MemoryMappedIo", "BypassIO"],
-        short: "caching: u unbuffered, w write-through, h both, b cached, m mapped, r no local cache, y/Y bypass",
-        long: "Letters, in one or several -S: b cached (the default); u unbuffered; w write-through: a write completes \
-               only when it is on stable media; h the same as uw; m memory mapped I/O; r without the local cache of a \
-               network file system; y BypassIO as far as possible, Y BypassIO or fail. -S alone is -Su. A cache mode \
-               (b, u, h, r), w, m, and y or Y can each be given once; m conflicts with u and h.",
+        short: "caching: b cached [default], u unbuffered, w write-through, h both, m mapped, r no local cache, y/Y \
+                BypassIO",
+        long: "Sets the caching of reads and writes, as letters in one or several -S. b: use the page cache (default). \
+               u: unbuffered. w: write-through, that is, a write completes only when it is on stable media. h: the \
+               same as uw. m: memory mapped I/O. r: without the local cache of a network file system. y: BypassIO as \
+               far as possible; Y: BypassIO, or fail. -S alone means -Su. Only one of b, u, h and r, and one of y and \
+               Y, can be given, and each letter only once; m conflicts with u and h.",
         since: Since::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
         example: "-Suw",
@@ -41,8 +43,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(v|n|i)",
         xml: &["FlushType"],
         short: "flush after each memory mapped write: v view, n nonvolatile memory, i the same without waiting",
-        long: "Flush after each memory mapped write (-Sm): v flushes the view of the file, n flushes nonvolatile \
-               memory and waits until it is drained, i does not wait. Upper or lower case.",
+        long: "Flushes after each memory mapped write (-Sm). v: flush the view of the file. n: flush nonvolatile \
+               memory and wait until it is drained. i: like n, but without waiting. Upper or lower case.",
         since: Since::DiskSpd("2.0.21"),
         example: "-Nv",
         apply: flush,
@@ -69,7 +71,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["CompletionRoutines"],
         short: "completion routines instead of completion ports",
-        long: "Handles completions in callback routines. Not together with -g, -Sm, -u or -oc.",
+        long: "Handles completions in callback routines instead of completion ports. Cannot be used with -g, -Sm, -u \
+               or -oc.",
         example: "-x",
         apply: |builder, _| {
             builder.span.completion_routines = true;
@@ -82,10 +85,11 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[n][<batch>[p]]",
         scope: Scope::TimeSpan,
         xml: &["IoRing"],
-        short: "IoRing: submit I/Os in batches; n: buffers not registered; p: batch in percent [default 25p]",
-        long: "Issues I/O through a ring per thread: this many I/Os (batch), or with p this percentage of the \
-               outstanding I/Os, are collected and submitted together. Buffers are registered unless n is given. Not \
-               together with -x or -Sm.",
+        short: "use IoRing with batches of this many I/Os; p: batch in percent of -o; n: no registered buffers \
+                [default 25p]",
+        long: "Each thread uses an IoRing and submits its I/Os in batches. The batch size is a number of I/Os or, with \
+               p, a percentage of the outstanding I/Os. Buffers are registered with the ring unless n is given. Cannot \
+               be used with -x or -Sm.",
         since: Since::DiskSpd("2.3"),
         example: "-u8",
         apply: io_ring,
@@ -98,8 +102,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["BufferSeparation"],
         short: "placement of I/O buffers: p separated for each thread [default], n as allocated",
-        long: "p aligns every I/O buffer so that no two share a cache line of page-directory entries; n leaves them \
-               where the allocator puts them.",
+        long: "p: align every I/O buffer so that no two buffers share a cache line of page-directory entries. n: leave \
+               the buffers where the allocator puts them.",
         since: Since::DiskSpd("2.3"),
         on_linux: "Rejected with -X; DiskSpd ignores it there.",
         example: "-bsn",

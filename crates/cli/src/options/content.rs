@@ -15,7 +15,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["WriteBufferContent"],
         short: "write zeros [default: the bytes 00..FF repeating]",
-        long: "Write buffers hold zeros instead of the bytes 00..FF repeating; so do files created by -c.",
+        long: "Writes zeros instead of the repeating bytes 00..FF. Files created by -c are then also filled with \
+               zeros.",
         example: "-Z",
         apply: |builder, _| {
             builder.settings().zero_write_buffers = true;
@@ -49,9 +50,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<size>[K|M|G|T|b][,<file>]",
         xml: &["WriteBufferContent"],
         short: "write data from a buffer of this size, random or filled from a file",
-        long: "Each write uses data from a random place in one buffer of this size per target. The buffer holds random \
-               bytes, or the start of the file (repeated if the file is shorter). It must be at least as large as a \
-               block. -Z<size> overrides -Z, and -Z overrides -Zr.",
+        long: "Each target has a buffer of this size, and each write takes its data from a random place in it. The \
+               buffer is filled with random bytes or, if a file is named, from the start of this file (repeated if it \
+               is shorter). The buffer must be at least as large as a block. -Z<size> overrides -Z, and -Z overrides \
+               -Zr.",
         example: "-Z1M",
         apply: source,
         ..CONTENT

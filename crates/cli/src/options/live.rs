@@ -13,10 +13,10 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--live",
         short: "show live progress on a full screen",
-        long: "Shows phase and time left, I/Os per second and MiB/s over the last minutes, read and write latencies of \
-               the last interval and of the whole run, CPUs, and the devices below the targets. t and h show targets \
-               and threads, q ends the run. Drawn on stderr, which must be a terminal; the report follows on stdout. \
-               Latencies are measured as with -L.",
+        long: "Shows the phase and the time left, I/Os per second and MiB/s over the last minutes, read and write \
+               latencies of the last interval and of the whole run, CPU usage, and the devices below the targets. \
+               Press t for targets, h for threads, q to end the run. The screen is drawn on stderr, which must be a \
+               terminal; the report follows on stdout. Turns on latency measurement, as -L does.",
         example: "--live",
         apply: |builder, _| {
             builder.options.live.screen = true;
@@ -31,12 +31,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::LastWins,
         short: "write one line of JSON per interval to a file, a file descriptor or a socket",
-        long: "The first line holds the plan, each interval has a line with its counters and percentiles, the last \
-               line is the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread \
+        long: "Writes JSON lines: first the plan, then one line per interval with its counters and percentiles, and \
+               last the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread \
                lines are dropped, and the next line gives their count. An existing file is replaced only if it is \
                empty or holds an earlier stream, and only once the first line is written; --replace-output replaces \
-               any regular file. fd:<n> is an inherited file descriptor, unix:<path> a listening socket. Latencies \
-               are measured as with -L.",
+               any regular file. fd:<n> is an inherited file descriptor, unix:<path> a listening socket. Turns on \
+               latency measurement, as -L does.",
         example: "--live-json=live.jsonl",
         apply: stream,
         ..OWN
@@ -48,8 +48,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::LastWins,
         short: "serve Prometheus metrics at http://127.0.0.1:<port>/metrics during the run",
         long: "Serves I/O counts, byte counts and latency histograms per target and direction as OpenMetrics text. \
-               Without an address, only this machine can connect; with one, any host that can reach the address. Port \
-               0 picks a free port and prints it on stderr. Latencies are measured as with -L.",
+               Without an address, only this machine can connect; with an address, any host that can reach it. Port 0 \
+               picks a free port and prints it on stderr. Turns on latency measurement, as -L does.",
         example: "--metrics=9101",
         apply: metrics,
         ..OWN

@@ -12,7 +12,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--json",
         short: "write the complete results as JSON to this file; - = stdout, instead of the report",
         long: "Writes all settings, decisions and measurements to a file, which 'diskspd report' can convert to every \
-               other format. With - they go to stdout instead of the report. The file is never incomplete: it is \
+               other format. With -, writes them to stdout instead of the report. The file is never incomplete: it is \
                written under a temporary name and renamed at the end of the run. It may not be a target, a device, a \
                directory or a FIFO. An existing file is replaced only by a run with results, and only if it is empty \
                or an earlier result in this format; --replace-output also replaces other files.",
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--xml",
         short: "write the results as XML, as -Rxml prints them, to this file",
         long: "Writes DiskSpd's XML results to a file, in addition to the report on stdout; with - they go to stdout \
-               instead of the report. The same rules apply to the file as with --json.",
+               instead of the report. The rules for the file are those of --json.",
         example: "--xml=result.xml",
         apply: |builder, given| output(builder, given, Form::Xml),
         ..OUTPUT
@@ -32,8 +32,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--text",
         short: "write the text report to this file",
-        long: "Writes the text report to a file in addition to stdout; with - to stdout. The same rules apply to the \
-               file as with --json.",
+        long: "Writes the text report to a file, in addition to stdout. With - it goes to stdout, even if the profile \
+               (-X) asks for XML results. The rules for the file are those of --json.",
         example: "--text=result.txt",
         apply: |builder, given| output(builder, given, Form::Text),
         ..OUTPUT
@@ -42,8 +42,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--csv",
         short: "write the results as CSV, one row per thread, target and direction, to this file",
         long: "Writes comma-separated values with a line of column names, one row per thread, target and direction, \
-               and rows of totals; with - to stdout instead of the report. The same rules apply to the file as with \
-               --json.",
+               and rows of totals; with - the output goes to stdout instead of the report. The rules for the file are \
+               those of --json.",
         example: "--csv=result.csv",
         apply: |builder, given| output(builder, given, Form::Csv),
         ..OUTPUT

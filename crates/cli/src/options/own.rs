@@ -80,11 +80,14 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "compare results with the storage's rated limits, and name the bottleneck",
-        long: "Rated limits: raid=0, 1, 5, 6 or 10, drives=<n>; per second: drive-read=<bytes>, drive-write=<bytes> \
-               and drive-iops=<n> of one drive, vm-iops=<n>, vm-bytes=<bytes>, and hba=<bits>[x<lanes>] as in 12Gx4. \
-               K, M, G and T are decimal here. Each limit derived from them is listed after the verdict with its \
-               value and the percentage reached; the rule of thumb for small random writes to a RAID is marked as an \
-               estimate. Results above 100 %, a rate cap from the start and exhausted burst credits are flagged.",
+        long: "Rated limits of the storage, separated by commas. drives=<n> is the number of drives and raid=<level> \
+               their RAID level (0, 1, 5, 6 or 10). drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> are \
+               rates of a single drive, vm-iops=<n> and vm-bytes=<bytes> those of the virtual machine or cloud volume, \
+               all per second. hba=<bits>[x<lanes>] is the line rate of the adapter, as in 12Gx4. K, M, G and T are \
+               decimal here. The report lists, after the verdict, each limit that follows from these figures, and the \
+               percentage of it that the run reached. The limit for small random writes to a RAID is a rule of thumb \
+               and is marked as an estimate. Results above 100 %, throttling from the start and exhausted burst \
+               credits are flagged.",
         example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
         apply: |builder, given| {
             let criteria = &mut builder.options.criteria;
@@ -108,17 +111,32 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--probe-host-cache",
+        short: "before the run, test whether a cache below each target, such as the host's, keeps what is read",
+        long: "Reads 256 blocks of 4 KiB of each target's accessed part past the page cache, then up to 1 GiB of the \
+               rest, then the blocks again, in turn with others that were not read before. The finding host-cache \
+               says how many times faster the second reads were. Takes at most 6 s per target, and writes nothing. \
+               Not for targets that this run creates or only writes to. If all of a target is in the cache already, \
+               all reads are equally fast: the finding then says that nothing is proved.",
+        example: "--probe-host-cache",
+        apply: |builder, _| {
+            builder.options.probe_host_cache = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--require",
         value: "=<metric><operator><bound>",
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "exit with status 4 unless every timespan meets this bound, as in p99<10ms",
-        long: "Metrics: iops, mib (MiB/s), mean, p50, p90, p99, p99.9 and max of the latency, and cpu (mean of all CPUs \
-               in percent), each over reads and writes together. Operators: <, <=, > and >=. Latencies need a unit (ns, \
-               us, ms, s, m, h); iops takes K and M (decimal). May be given again for other bounds. Results list each \
-               requirement with PASS, FAIL or UNKNOWN after the verdict. The exit status is 4 if one fails, 6 if one \
-               could not be measured, and 1 if the run fails. Latency bounds measure latencies as with -L. Quote the \
-               value: < and > are special to shells.",
+        long: "Metrics: iops, mib (MiB/s), mean, p50, p90, p99, p99.9 and max of the latency, and cpu (mean of all \
+               CPUs in percent), each over reads and writes together. Operators: <, <=, > and >=. Latencies need a \
+               unit (ns, us, ms, s, m, h); iops takes K and M (decimal). May be given again for other bounds. Results \
+               list each requirement with PASS, FAIL or UNKNOWN after the verdict. The exit status is 4 if one fails, \
+               6 if one could not be measured, and 1 if the run fails. A bound on latency turns on latency \
+               measurement, as -L does. Quote the value: < and > are special to shells.",
         example: "--require=p99<10ms",
         apply: |builder, given| {
             let requirement = requirement::parse(given.value)?;
@@ -132,7 +150,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--strict",
-        short: "exit with status 4 if the verdict finds results invalid",
+        short: "exit with status 4 if the verdict is INVALID",
         long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
                --strict, a run that succeeds but has an INVALID finding exits with status 4. The report is still \
                written.",

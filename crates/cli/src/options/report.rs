@@ -32,8 +32,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["CalculateIopsStdDev", "IoBucketDuration"],
         short: "I/O rate statistics over intervals of this length [default 1000 ms]",
-        long: "Counts I/Os per interval and reports the standard deviation of the rate. -D0, or -D without a number, \
-               leaves the length of the interval unchanged.",
+        long: "Counts I/Os per interval and reports the standard deviation of the rate. With -D0, or -D without a \
+               number, the interval keeps its length (1000 ms unless set before).",
         example: "-D500",
         apply: |builder, given| {
             let interval = builder.number(given)?;
@@ -105,8 +105,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         xml: &["VerboseStats"],
         short: "wait statistics in the results",
-        long: "Adds to the results how often each thread waited and how many completions it found. It does not \
-               imply -v.",
+        long: "Adds two counts to the results of each thread: how often it waited for completions, and how many it \
+               found per wait. Does not imply -v.",
         since: Since::DiskSpd("2.2"),
         example: "-vs",
         apply: |builder, given| {
@@ -137,8 +137,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<flags>",
         xml: &["ExperimentFlags"],
         short: "experiment flags [default 0]",
-        long: "Experimental features, as the sum of their numbers. 1: rate limits may sleep for longer than 1 ms at a \
-               time.",
+        long: "Turns on experimental features; the value is the sum of their numbers. 1: threads that wait for a rate \
+               limit (-g) may sleep for longer than 1 ms at a time.",
         since: Since::DiskSpd("2.2"),
         example: "-:1",
         apply: |builder, given| {

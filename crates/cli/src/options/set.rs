@@ -64,7 +64,8 @@ fn bounds(least: u64, most: u64) -> String {
 fn bytes(text: &str) -> Result<u64, Fault> {
     if text.ends_with(['b', 'B']) {
         return Err(Fault(format!(
-            "'{text}' is in blocks, but targets may have different block sizes; use --max-ios to limit I/Os"
+            "'{text}' is a number of blocks, but targets may have different block sizes; use --max-ios to limit the \
+             number of I/Os"
         )));
     }
     size::parse(text, 1).map_err(|fault| Fault(fault.to_string()))

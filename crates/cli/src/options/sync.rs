@@ -74,7 +74,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-ye",
         repeat: Repeat::Accumulates,
         short: "set this existing event and stop",
-        long: "Sets an event that a running process of the same user uses, and stops without running I/O. The exit \
+        long: "Sets an event that a running process of the same user is using, and stops. No I/O is run. The exit \
                status is 0 if all given events were set, 1 if one does not exist.",
         example: "-yeReady",
         apply: |builder, given| {
@@ -90,14 +90,16 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::Profile,
         xml: &["ETW"],
         group: Group::EventTracing,
-        short: "kernel events: PROCESS THREAD IMAGE_LOAD DISK_IO ... or time source q, c, s; p paged memory",
-        long: "Event classes PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, MEMORY_HARD_FAULTS, NETWORK, \
-               REGISTRY; time source q performance counter, c cycle counter, s system timer; p uses paged memory for \
-               trace buffers. -e can be repeated.",
-        on_linux: "Events of each class are counted during the measurement from kernel counters (/proc, /sys) and \
-                   printed after the tables. DISK_IO also prints I/O and mean latency at each level, from diskspd \
-                   down to the disks. IMAGE_LOAD and REGISTRY do not exist, and q, c, s and p have no effect; a note \
-                   reports this.",
+        short: "kernel events to count (PROCESS, THREAD, DISK_IO, ...), their time source (q, c, s), or paged memory \
+                (p)",
+        long: "An event class to count: PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, MEMORY_HARD_FAULTS, \
+               NETWORK or REGISTRY. Or the time source of events: q for the performance counter, c for the cycle \
+               counter, s for the system timer. Or p, to keep trace buffers in paged memory. May be given again for \
+               more classes.",
+        on_linux: "Events of each class during the measurement are counted from kernel counters (/proc, /sys) and \
+                   printed after the tables. DISK_IO also prints I/O counts and mean latency at each level, from \
+                   diskspd down to the disks. Linux has no events of the classes IMAGE_LOAD and REGISTRY, and q, c, s \
+                   and p have no effect; a note reports this.",
         since: Since::DiskSpd("2.0"),
         example: "-eDISK_IO",
         apply: tracing,
@@ -107,7 +109,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 
 fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     if given.value.is_empty() {
-        return Err(Fault::new("the path of the XML profile is missing; it follows -X directly"));
+        return Err(Fault::new("the path of the XML profile is missing (expected: -X<file>, without a space)"));
     }
     builder.profile_path = Some(PathBuf::from(given.value));
     Ok(())

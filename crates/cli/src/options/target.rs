@@ -14,9 +14,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["BlockSize"],
         group: Group::Targets,
         short: "bytes per I/O [default 64K]",
-        long: "Bytes per I/O. In every other size on the command line, before or after -b, the suffix b means blocks \
-               of this size. In -b itself, b means multiples of the block size set so far: the default, or that of an \
-               earlier -b.",
+        long: "Bytes per I/O. In all other sizes on the command line, even those before -b, the suffix b means blocks \
+               of this size. In -b itself, the suffix b means blocks of the size set so far: the default, or that of \
+               an earlier -b.",
         example: "-b4K",
         apply: block_size,
         ..OptionRow::BASE
@@ -27,9 +27,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Error,
         xml: &["BaseFileOffset", "MaxFileSize"],
         group: Group::Targets,
-        short: "I/O only from offset base, and up to base+length [default 0, no limit]",
-        long: "Restricts I/O to offsets at or above base; with a length, also to offsets below base+length. The \
-               length sets the maximum offset, as -f<size> does; give only one of the two.",
+        short: "I/O only at offsets from <base> on and, with <length>, below <base>+<length> [default 0, no limit]",
+        long: "Restricts I/O to offsets at or above <base> and, with <length>, below <base>+<length>. As <length> sets \
+               the maximum offset, it cannot be combined with -f<size>.",
         since: super::Since::DiskSpd("2.0"),
         example: "-B5M:1M",
         apply: base,
@@ -41,9 +41,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["FileSize"],
         group: Group::Targets,
         short: "create file targets with this size before the run",
-        long: "Creates every target that is a regular file with this size before the run, filled with the bytes \
-               00..FF, with zeros (-Z) or with random bytes (-Zr, -Z<size>). Devices are left as they are. \
-               -c0 creates nothing.",
+        long: "Before the run, creates every file target with this size, filled with the repeating bytes 00..FF, with \
+               zeros (-Z) or with random bytes (-Zr, -Z<size>). Devices are left as they are. -c0 creates nothing.",
         on_linux: "A file that this program created earlier with the same size and fill is reused; --recreate creates \
                    it again. A file that this program did not create is refused unless --overwrite is given.",
         example: "-c1G",
@@ -75,7 +74,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Hints to the page cache, in any combination: r for random access, s for a sequential scan, t for a \
                temporary file.",
         since: super::Since::DiskSpd("2.0"),
-        on_linux: "r and s are posix_fadvise(POSIX_FADV_RANDOM) and (POSIX_FADV_SEQUENTIAL). t is accepted and \
+        on_linux: "r and s call posix_fadvise with POSIX_FADV_RANDOM and POSIX_FADV_SEQUENTIAL. t is accepted and \
                    reported, but has no effect.",
         example: "-frs",
         apply: hints,

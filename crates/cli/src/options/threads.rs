@@ -13,7 +13,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "<count>",
         xml: &["ThreadsPerFile"],
         short: "threads per target [default 1]",
-        long: "Threads per target. Not together with -F, the total number of threads.",
+        long: "Threads per target. Cannot be used with -F, which sets the total number of threads.",
         example: "-t4",
         apply: |builder, given| {
             builder.settings().threads = builder.bounded(given, "the number of threads per target", 1, u32::MAX)?;
@@ -27,7 +27,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["ThreadCount"],
         short: "total number of threads; each works on every target",
-        long: "Total number of threads; each works on every target. Not together with -t above 1.",
+        long: "Total number of threads; each works on every target. Cannot be used with -t above 1.",
         example: "-F4",
         apply: |builder, given| {
             builder.span.thread_count = builder.bounded(given, "the total number of threads", 1, u32::MAX)?;
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RequestCount"],
         short: "outstanding I/Os per thread across targets; the target is chosen per I/O (with -F)",
         long: "I/Os that a thread keeps outstanding over all targets, at most 65536; the target is chosen for each \
-               I/O. Has an effect only with -F; -o is then ignored. Not together with -g, -j and -p.",
+               I/O. Needs -F; -o is then ignored. Cannot be used with -g, -j or -p.",
         example: "-O8",
         apply: |builder, given| {
             builder.span.request_count =
@@ -71,9 +71,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::TimeSpan,
         xml: &["CompletionDepth"],
         short: "maximum completions reaped at once, 1 to 16 [default 16]",
-        long: "Maximum number of completions that a thread reaps at once. They all share one time stamp, so a smaller \
-               number gives more precise latencies and costs more system calls. Ignored with -u and with one \
-               outstanding I/O.",
+        long: "Maximum number of completions that a thread reaps at once. Completions reaped together get the same \
+               time stamp: a smaller number makes latencies more precise, but costs more system calls. Ignored with -u \
+               and with one outstanding I/O.",
         since: Since::DiskSpd("2.3"),
         example: "-oc8",
         apply: |builder, given| {
@@ -88,8 +88,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "(<bytes/ms>|<count>i)",
         xml: &["Throughput"],
         short: "limit per thread and target: bytes per millisecond, or with i: I/Os per second",
-        long: "Limits each thread on each target to this many bytes per millisecond, or with a final i to this many \
-               I/Os per second. Not together with -x or with -F and -O.",
+        long: "Limits each thread, on each target, to this many bytes per millisecond or, with the suffix i, to this \
+               many I/Os per second. Cannot be used with -x, or with -F and -O.",
         since: Since::DiskSpd("2.0"),
         example: "-g200i",
         apply: throughput,

@@ -48,7 +48,7 @@ pub fn run_request(
 ) -> Result<RunRequest, String> {
     let own = run_of(&request.words, environment)?;
     if own.profile.time_spans.len() != 1 {
-        return Err("a preset accepts the options of one workload only".to_owned());
+        return Err("a preset is run with the options and targets of a single workload".to_owned());
     }
     // Options come before targets.
     let (options, targets) = request.words.split_at(request.words.len() - own.profile.time_spans[0].targets.len());
@@ -137,7 +137,9 @@ impl User<'_> {
         for part in &load.mix {
             let is_of_target = |word: &&str| row_of(word).is_none_or(|row| row.scope == Scope::Target);
             if let Some(word) = part.options.split_whitespace().find(|word| !is_of_target(word)) {
-                return Err(format!("'{word}' is not a per-target option; move it to the options of the load"));
+                return Err(format!(
+                    "'{word}' cannot be given per target (in mix); move it to the options of the load"
+                ));
             }
             let of_part = span(&part.options)?.targets.into_iter();
             targets.extend(of_part.map(|target| Target { weight: part.weight, ..target }));
@@ -243,7 +245,7 @@ mod tests {
             (
                 whole("load = [{ name = \"x\", mix = [{ options = \"-d3\" }] }]"),
                 &["a"],
-                "'-d3' is not a per-target option",
+                "'-d3' cannot be given per target",
             ),
             (
                 whole("load = [{ name = \"x\", mix = [{ options = \"-w1\", weight = 0 }] }]"),

@@ -76,7 +76,9 @@ impl Arguments for RepeatArguments {
             _ => RUNS_UNTIL,
         });
         if self.purged && !self.steady {
-            return Err("--purged needs --steady: only its report records the purge".to_owned());
+            return Err("--purged needs --steady: only the report of --steady states whether the devices were \
+                        purged"
+                .to_owned());
         }
         if self.endurance.is_some() && !self.precondition {
             return Err("--endurance needs --precondition".to_owned());

@@ -1,5 +1,6 @@
 //! Arguments of `diskspd sweep`, and what `diskspd repeat` shares with them.
 
+use super::ab::AbOptions;
 use super::{Arguments, Typed};
 use crate::command::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
@@ -75,7 +76,7 @@ pub(super) struct SeriesArguments {
     /// pause between runs: 5s, 500ms, 1m
     #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::duration)]
     pub(super) rest: Option<Duration>,
-    /// directory for the state (sweep.json or repeat.json), table.csv and every result; must be new or empty (default:
+    /// directory for the state (sweep.json, repeat.json or ab.json), table.csv and every result; must be new or empty (default:
     /// the name of the subcommand with date and time, as in sweep-20260131-093000)
     #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
     dir: Option<PathBuf>,
@@ -159,6 +160,8 @@ pub struct SweepOptions {
     pub ssds: Option<u32>,
     /// `--copies`
     pub copies: Option<u32>,
+    /// What belongs to the two sides of `diskspd ab`.
+    pub ab: Option<Box<AbOptions>>,
 }
 
 impl SeriesArguments {
@@ -231,7 +234,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
     }
     let is_open = variation.axes.iter().any(|axis| axis.is_open);
     if is_open && varied > 1 {
-        return Err("an open-ended range must be the only variation".to_owned());
+        return Err("an open-ended range, such as o=1.., must be the only option that is varied".to_owned());
     }
     for (index, axis) in variation.axes.iter().enumerate() {
         let is_divided = variation.total_depth.is_some() && ["t", "o"].contains(&axis.name.as_str());
@@ -243,7 +246,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
         return Err("--order abba needs --runs 2 or more".to_owned());
     }
     if is_open && options.order != Order::Given {
-        return Err("an open-ended range needs --order given".to_owned());
+        return Err("an open-ended range is always run in the given order; leave out --order".to_owned());
     }
     if options.confirm_s.is_some() && options.probe_s.is_none() {
         return Err("--confirm can only be used with --probe; without --probe, set the run length with -d".to_owned());
@@ -305,6 +308,7 @@ mod tests {
                     --dir here -- -c1M -r -L a.dat";
         let options = SweepOptions {
             limits: Vec::new(),
+            ab: None,
             precondition: false,
             is_purged: false,
             endurance_bytes: None,
@@ -365,8 +369,8 @@ mod tests {
             ("--vary o=1..4 --rest x -- a", "--rest 'x'"),
             ("--vary o=1..4 --order aba -- a", "given, random, abba"),
             ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
-            ("--vary o=1.. --vary t=1,2 -- a", "must be the only variation"),
-            ("--vary o=1.. --order random -- a", "needs --order given"),
+            ("--vary o=1.. --vary t=1,2 -- a", "must be the only option that is varied"),
+            ("--vary o=1.. --order random -- a", "leave out --order"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
             ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),

@@ -59,7 +59,7 @@ impl Axis {
 
     fn add(&mut self, part: &str) -> Result<(), String> {
         if self.is_open {
-            return Err("nothing can follow an open-ended range".to_owned());
+            return Err("an open-ended range, such as o=1.., must come last".to_owned());
         }
         let Some((first, rest)) = part.split_once("..") else {
             self.values.push(part.to_owned());
@@ -71,7 +71,7 @@ impl Axis {
         };
         self.is_open = last.is_empty();
         if self.is_open && !self.values.is_empty() {
-            return Err("an open-ended range cannot be combined with other values".to_owned());
+            return Err("an open-ended range, such as o=1.., cannot be combined with other values".to_owned());
         }
         self.extend(first, last, step)
     }
@@ -194,7 +194,7 @@ mod tests {
             ("o=1..8*1", "not a factor"),
             ("o=1..8/0", "not a step"),
             ("o=1..9,3", "3 is given twice"),
-            ("o=1..,3", "nothing can follow"),
+            ("o=1..,3", "must come last"),
             ("o=3,1..", "cannot be combined with other values"),
             ("o=1..99999", "more than"),
             ("nothing=1", "unknown option --nothing"),

@@ -315,7 +315,10 @@ mod tests {
         assert_eq!(links(&rows[2], &circle).len(), 2, "a walk in a circle ends");
         assert_eq!(
             unasked(&loops, &chain.own_loops).as_deref(),
-            Some("possibly the backing device of /dev/loop3, whose backing cannot be determined: Permission denied")
+            Some(
+                "possibly the backing device of /dev/loop3, whose backing file cannot be determined: Permission \
+                  denied"
+            )
         );
         assert_eq!(unasked(&loops, &["loop3".to_owned()]), None);
     }
@@ -349,6 +352,9 @@ mod tests {
         fs::create_dir_all(machine.path().join("sys/block/loop4/loop")).expect("made");
         fs::write(machine.path().join("sys/block/loop4/loop/backing_file"), "/other\n").expect("written");
         let users = look(&["loop0", "loop1"]);
-        assert!(users[0].contains("is in use (possibly /dev/loop4, whose backing cannot be determined: "), "{users:?}");
+        assert!(
+            users[0].contains("is in use (possibly /dev/loop4, whose backing file cannot be determined: "),
+            "{users:?}"
+        );
     }
 }

@@ -155,7 +155,7 @@ fn network_of(device: &BlockDevice) -> Option<String> {
 fn not_writable(root: &Root, path: &Path, name: &str) -> Option<String> {
     let is_read_only = place::directory(root, name).and_then(|directory| root.switch(directory.join("ro")));
     if is_read_only == Some(true) {
-        return Some("the kernel marks it read-only".to_owned());
+        return Some("the kernel marks the device read-only".to_owned());
     }
     sys::file::may_write(path).err().map(|error| error.to_string())
 }

@@ -147,7 +147,7 @@ fn together(parts: Parts, span: &mut TimeSpan, lines: &Lines<'_>) -> Result<(Tim
     if parts.lacks_wait_histogram {
         span_result.notes.push(Note::NotInSource {
             source: "a text report of DiskSpd 2.2".to_owned(),
-            missing: "the number of completions per wait; it is shown as 0".to_owned(),
+            missing: "the number of completions per wait, which is shown as 0".to_owned(),
         });
     }
     let has_waits = !measured.waits.is_empty();

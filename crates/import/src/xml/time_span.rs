@@ -149,6 +149,6 @@ fn missing(element: Element<'_, '_>, version: &str) -> Option<Note> {
         if version.is_empty() { "an XML result".to_owned() } else { format!("an XML result of DiskSpd {version}") };
     has_waits.then(|| Note::NotInSource {
         source,
-        missing: "the number of completions per wait; it is shown as 0".to_owned(),
+        missing: "the number of completions per wait, which is shown as 0".to_owned(),
     })
 }

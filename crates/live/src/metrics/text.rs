@@ -119,7 +119,7 @@ impl Collector for RunMetrics {
         // A gauge, as is usual: what reads the older text knows no type for it.
         let mut build = encoder.encode_descriptor(
             "build_info",
-            "Always 1, labelled with the program's version",
+            "Always 1; the program's version is in the labels",
             None,
             MetricType::Gauge,
         )?;
@@ -131,8 +131,12 @@ impl Collector for RunMetrics {
             MetricType::Gauge,
         )?;
         ConstGauge::new(self.time_span.cast_signed()).encode(time_span)?;
-        let mut phase =
-            encoder.encode_descriptor("phase", "1 for the current phase of the run", None, MetricType::Gauge)?;
+        let mut phase = encoder.encode_descriptor(
+            "phase",
+            "1 for the current phase of the run, 0 for the others",
+            None,
+            MetricType::Gauge,
+        )?;
         for (name, of) in [("warm_up", LivePhase::WarmUp), ("measurement", LivePhase::Measurement)] {
             ConstGauge::new(i64::from(self.phase == Some(of))).encode(phase.encode_family(&[("phase", name)])?)?;
         }
@@ -144,7 +148,7 @@ impl Collector for RunMetrics {
         let bytes = "Bytes transferred in all phases";
         let mut bytes = encoder.encode_descriptor("transferred", bytes, Some(&Unit::Bytes), MetricType::Counter)?;
         self.each_target(&mut |labels, metrics| ConstCounter::new(metrics.bytes).encode(bytes.encode_family(labels)?))?;
-        let latency = "Latencies of measured I/Os, each rounded up to the upper bound of a bucket at most 0.8 % wide";
+        let latency = "Latencies of measured I/Os, each rounded up by at most 0.8 %";
         let mut latency =
             encoder.encode_descriptor("io_latency", latency, Some(&Unit::Seconds), MetricType::Histogram)?;
         self.each_target(&mut |labels, metrics| {

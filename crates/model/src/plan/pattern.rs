@@ -21,7 +21,7 @@ pub struct Area {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
-    /// Each thread walks on its own, all its requests sharing one offset.
+    /// Each thread has its own sequential position, which all its requests share.
     Sequential {
         /// The area.
         area: Area,
@@ -35,7 +35,7 @@ pub enum Pattern {
         /// Index of the counter in the timespan.
         counter: usize,
     },
-    /// Each request walks on its own.
+    /// Each request has its own sequential position.
     Parallel {
         /// The area.
         area: Area,
@@ -49,13 +49,13 @@ pub enum Pattern {
         /// Weighted ranges in positions; empty = uniform over the area.
         ranges: Vec<WeightedRange>,
     },
-    /// Random jumps with sequential runs between.
+    /// Random offsets, with sequential I/Os in between.
     Mixed {
         /// The area.
         area: Area,
-        /// As in `Random`, for the jumps.
+        /// As in `Random`, for the random offsets.
         ranges: Vec<WeightedRange>,
-        /// Chance of a jump in percent, 1..=99.
+        /// Probability of a random offset in percent, 1..=99.
         random_percent: u32,
     },
 }

@@ -190,7 +190,7 @@ impl Distribution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionRange {
-    /// Percent of the I/Os that fall here; 0 = a hole.
+    /// Percent of the I/Os in this range; 0 = none.
     pub io_percent: u32,
     /// Length in percent or bytes, by the kind of the list.
     pub length: u64,

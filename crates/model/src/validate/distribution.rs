@@ -21,8 +21,8 @@ fn percent_fault(ranges: &[DistributionRange]) -> Option<String> {
         io_sum += u64::from(range.io_percent);
         if range.length > 100 - target_sum {
             return Some(format!(
-                "invalid distribution (-rdpct): the ranges cover {target_sum}% plus {}% of the target; the maximum is \
-                 100%",
+                "invalid distribution (-rdpct): a range of {}% of the target follows ranges of {target_sum}%; together \
+                 they must not exceed 100%",
                 range.length
             ));
         }
@@ -70,7 +70,8 @@ fn absolute_fault(ranges: &[DistributionRange], block_bytes: u64) -> Option<Stri
 fn io_fault(io_sum: u64, range: &DistributionRange) -> Option<String> {
     (u64::from(range.io_percent) > 100 - io_sum).then(|| {
         format!(
-            "invalid distribution (-rd): the ranges have {io_sum}% plus {}% of the I/Os; the maximum is 100%",
+            "invalid distribution (-rd): a range with {}% of the I/Os follows ranges with {io_sum}%; together they \
+             must not exceed 100%",
             range.io_percent
         )
     })

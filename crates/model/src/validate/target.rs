@@ -37,8 +37,8 @@ pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
     }
     if target.is_template() {
         report.error(format!(
-            "template target '{}' was not substituted; templates can only be shown (-Rp) or filled in with a profile \
-             (-X)",
+            "target '{}' is a placeholder (template): with -Rp, it is written to a profile; with -X, a target on the \
+             command line replaces it. It cannot be run",
             target.path.display()
         ));
     }

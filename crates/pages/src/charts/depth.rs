@@ -50,7 +50,7 @@ fn chart<const N: usize>(
         caption: if markers.is_empty() {
             String::new()
         } else {
-            "Bands: 95 % confidence intervals of the marked queue depths.".to_owned()
+            "The bands are the 95 % confidence intervals of the recommended queue depths.".to_owned()
         },
         x: depth_axis(least, most),
         y,

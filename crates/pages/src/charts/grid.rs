@@ -18,8 +18,13 @@ pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
         chart(sweep, (name, title), (&across, &up), quantity, of)
     };
     let throughput =
-        grid("grid-throughput", "Throughput across the grid", Quantity::Iops, |figures| Some(figures.iops));
-    let latency = grid("grid-latency", "Mean latency across the grid", Quantity::LatencyNs, |figures| figures.mean_ns);
+        grid("grid-throughput", "Throughput for each combination of settings", Quantity::Iops, |figures| {
+            Some(figures.iops)
+        });
+    let latency =
+        grid("grid-latency", "Mean latency for each combination of settings", Quantity::LatencyNs, |figures| {
+            figures.mean_ns
+        });
     [throughput, latency].into_iter().flatten().collect()
 }
 

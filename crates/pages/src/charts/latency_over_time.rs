@@ -65,7 +65,7 @@ fn chart(
     Some(Chart {
         name,
         title: title.to_owned(),
-        caption: format!("Percentiles per interval of {}.{weak}", Quantity::TimeS.value(width_s)),
+        caption: format!("Latency percentiles of each interval of {}.{weak}", Quantity::TimeS.value(width_s)),
         x: Axis::linear("", Quantity::TimeS, 0.0, parts.last().map_or(0.0, |part| s(part.end_ns))),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,

@@ -78,7 +78,7 @@ fn starts(group: &[WorkerPlan], index: usize) -> String {
     match starts.as_slice() {
         [] => String::new(),
         [first, second, ..] if first != second => format!(
-            "; the first thread starts at {}, each next thread starts {} higher",
+            "; the first thread starts at {}, each further thread {} higher than the one before",
             words::offset(*first),
             words::exact(second.abs_diff(*first))
         ),

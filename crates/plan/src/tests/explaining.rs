@@ -61,7 +61,7 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
 
           Targets
             'a', 1GiB
-              before: nothing, used as is
+              before: nothing, the target is used as it is
               opened: for writing, through the page cache
               write source: 4MiB of the content of 'source.bin', data taken at multiples of 1 byte
 
@@ -69,7 +69,7 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
             on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
             threads 0-63 on CPUs 0-15 in turn: synchronous I/O (one request outstanding), 1 request each
               'a': 1 request, blocks of 64KiB, writes of parts of the write source
-                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each next thread starts 1MiB higher
+                sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each further thread 1MiB higher than the one before
                 at most 1.22 I/Os per second per thread
 
           Memory: 8.27MiB at most; 8GiB are free, of which 90% may be used
@@ -103,10 +103,10 @@ fn a_pool_with_weights_and_a_distribution() {
 
           Targets
             'a', 1GiB
-              before: nothing, used as is
+              before: nothing, the target is used as it is
               opened: for reading, through the page cache
             'b' (a symbolic link to '/data/b'), 1GiB
-              before: nothing, used as is
+              before: nothing, the target is used as it is
               opened: for reading, through the page cache
 
           Threads: 2

@@ -158,9 +158,9 @@ fn affinity_and_memory_are_judged_together_with_the_files() {
     let refused = refusals(&several, &facts, &Choices::default());
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-        3 timespan 1: -a names processor group 7, but this machine has 1, numbered from 0 (group = CPU number / 64)
+        3 timespan 1: -a names processor group 7, but the last group of this machine is 0 (group = CPU number / 64)
         1 timespan 1: 4.15MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 4.69KiB, threads 144KiB); 1MiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
-        3 timespan 2: -a names processor group 7, but this machine has 1, numbered from 0 (group = CPU number / 64)
+        3 timespan 2: -a names processor group 7, but the last group of this machine is 0 (group = CPU number / 64)
         1 timespan 2: 4.15MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 4.69KiB, threads 144KiB); 1MiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
         "#);
 }

@@ -14,7 +14,7 @@ pub(super) const RULES: &[CheckRule] = &[
         computed_from: CheckDocumentation {
             looks_at: "`md/sync_action`, `exclusive_operation` of btrfs, running programs (fstrim, e2scrub, mdcheck \
                        ...)",
-            warns_if: "any is active",
+            warns_if: "such work is in progress",
             fails_if: "a RAID is being rebuilt",
         },
         advice: "wait until this work finishes",

@@ -14,7 +14,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the I/O scheduler of the disks",
-            warns_if: "a scheduler is set and the disk is not rotational",
+            warns_if: "a disk that is not rotational has an I/O scheduler",
             fails_if: "",
         },
         advice: "to measure the device alone: echo none > /sys/block/NAME/queue/scheduler",
@@ -26,8 +26,8 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the start offset of partitions",
-            warns_if: "it is not a multiple of 1 MiB",
-            fails_if: "it is inside a physical sector",
+            warns_if: "a partition does not start at a multiple of 1 MiB",
+            fails_if: "a partition starts inside a physical sector",
         },
         advice: "recreate the partition aligned (parted -a optimal): misaligned I/Os touch two sectors or stripe units",
         evaluate: |facts| answers(facts, partitions),
@@ -37,8 +37,8 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "how long an NVMe drive may take to wake up (APST)",
-            warns_if: "it may enter a sleep state",
+            looks_at: "wake-up times of the power states that an NVMe drive may enter on its own (APST)",
+            warns_if: "the drive may enter a power state from which waking up takes time",
             fails_if: "",
         },
         advice: "APST adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \

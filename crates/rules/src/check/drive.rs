@@ -17,7 +17,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "",
             fails_if: "a device is missing, or the pool is not ONLINE",
         },
-        advice: "replace the missing devices and let it rebuild: a degraded RAID reads more and tolerates fewer \
+        advice: "replace the missing devices and let the array rebuild: a degraded RAID reads more and tolerates fewer \
                  failures",
         evaluate: |facts| answers(facts, raids),
     },
@@ -39,10 +39,10 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the first sensor of the drive in hwmon",
-            warns_if: "it is 5 °C below its limit, or higher (70 °C if the drive reports no limit)",
+            warns_if: "the drive has reached its temperature limit (70 °C if it reports none), or is within 5 °C of it",
             fails_if: "",
         },
-        advice: "let it cool down and check the airflow before a long run",
+        advice: "let the drive cool down and check the airflow before a long run",
         evaluate: |facts| answers(facts, temperature),
     },
     CheckRule {
@@ -50,8 +50,8 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "speed and width of the link",
-            warns_if: "either is below the device's maximum",
+            looks_at: "speed and width of the PCIe link",
+            warns_if: "the speed or the width is below the device's maximum",
             fails_if: "",
         },
         advice: "try another slot, riser or BIOS setting; some drives lower the link speed when idle, so check again \

@@ -14,7 +14,7 @@ pub(super) const RULES: &[CheckRule] = &[
         computed_from: CheckDocumentation {
             looks_at: "`errors_count` of ext4, `error_stats` of btrfs",
             warns_if: "",
-            fails_if: "any error is counted",
+            fails_if: "the file system has counted errors",
         },
         advice: "find the cause (dmesg, btrfs device stats), then check it offline (e2fsck -f, btrfs scrub)",
         evaluate: |facts| answers(facts, errors),
@@ -24,8 +24,9 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "the mount's options, the file's attributes",
-            warns_if: "data is written to a new place, compressed, or copied up",
+            looks_at: "mount options and file attributes",
+            warns_if: "the file system is copy-on-write, compresses data, or is an overlay that copies a file when it \
+                       is first written",
             fails_if: "",
         },
         advice: "chattr +C on the empty directory disables copy-on-write for new files; otherwise the results include the \

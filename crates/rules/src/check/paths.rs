@@ -12,7 +12,7 @@ pub(super) const RULES: &[CheckRule] = &[CheckRule {
     unit: "",
     computed_from: CheckDocumentation {
         looks_at: "NVMe ANA states, SCSI ALUA states of multipath disks",
-        warns_if: "a path is out of use",
+        warns_if: "a path is unusable",
         fails_if: "no path is optimized",
     },
     advice: "see multipath -ll or nvme list-subsys; a non-optimized path goes through the other controller",

@@ -15,7 +15,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "`scaling_governor` of the CPUs that the process may use",
-            warns_if: "any is not `performance`",
+            warns_if: "a governor other than `performance` is set",
             fails_if: "",
         },
         advice: "cpupower frequency-set -g performance before the run",
@@ -27,7 +27,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the enabled idle states",
-            warns_if: "the deepest takes more than 10 µs to wake from (`--hold-latency`)",
+            warns_if: "waking up from the deepest of them takes more than 10 µs (see `--hold-latency`)",
             fails_if: "",
         },
         advice: "leaving an idle state delays every I/O at low queue depths: run with --hold-latency",
@@ -39,7 +39,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the cgroups of this process",
-            warns_if: "any limit is set",
+            warns_if: "a cgroup limits CPU time, memory or I/O",
             fails_if: "",
         },
         advice: "run outside that cgroup; otherwise the result measures the limit, not the device",
@@ -51,7 +51,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "memory available to a run",
-            warns_if: "it is less than 512 MiB",
+            warns_if: "less than 512 MiB is available",
             fails_if: "",
         },
         advice: "free some memory: if the machine swaps, the results include swapping",
@@ -62,8 +62,8 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "the kernel's distances between the disk's node and those of the CPUs that the process may use",
-            warns_if: "a CPU is not near the disk",
+            looks_at: "NUMA distances between the disk and the CPUs that the process may use",
+            warns_if: "a CPU is not on the disk's NUMA node",
             fails_if: "",
         },
         advice: "run with --near-device, or pin threads to the CPUs of that node (-a)",

@@ -12,8 +12,8 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "the disks' counters for two seconds",
-            warns_if: "20 I/Os or 1 MiB per second, or more",
+            looks_at: "I/O counters of the disks, over two seconds",
+            warns_if: "a disk serves at least 20 I/Os or 1 MiB per second",
             fails_if: "",
         },
         advice: "find the process (iotop, pidstat -d 1) and stop it, or wait: its I/O affects every result",
@@ -25,7 +25,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "`/proc/stat` for two seconds",
-            warns_if: "10 % of all CPU time, or more, is used or stolen",
+            warns_if: "at least 10 % of all CPU time is used or stolen",
             fails_if: "",
         },
         advice: "stop other load (see top), or pin the run to free CPUs (-a)",
@@ -53,7 +53,7 @@ fn other_io(facts: &CheckFacts, list: &mut Checklist) {
 
 fn others(name: &str, activity: &Activity, list: &mut Checklist) {
     let Some(counted) = activity.devices.get(name).filter(|_| activity.duration_ms > 0) else {
-        return list.unknown(name, "no kernel counters for it");
+        return list.unknown(name, "the kernel has no I/O counters for this device");
     };
     let seconds = activity.duration_ms as f64 / 1000.0;
     let iops = (counted.read.count + counted.write.count) as f64 / seconds;

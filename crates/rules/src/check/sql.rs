@@ -16,7 +16,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "`queue/fua`, `queue/write_cache`",
-            warns_if: "there is a volatile cache and no FUA",
+            warns_if: "the disk has a volatile write cache but no FUA",
             fails_if: "",
         },
         advice: "prefer drives with FUA or power-loss protection; for SQL Server, see trace flag 3979, or \
@@ -30,7 +30,7 @@ pub(super) const RULES: &[CheckRule] = &[
         computed_from: CheckDocumentation {
             looks_at: "file system and kernel",
             warns_if: "the kernel flushes the cache for each durable write (before 4.18 on XFS, 5.6 on ext4)",
-            fails_if: "it is neither XFS nor ext4",
+            fails_if: "the file system is neither XFS nor ext4",
         },
         advice: "use XFS, which Microsoft recommends, or ext4",
         evaluate: |facts| answers(facts, file_systems),
@@ -40,8 +40,8 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "the mount's options",
-            warns_if: "it is not mounted with `noatime`",
+            looks_at: "mount options",
+            warns_if: "the file system is not mounted with `noatime`",
             fails_if: "",
         },
         advice: "mount with noatime, as SQL Server's guidelines recommend",
@@ -53,7 +53,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "`queue/read_ahead_kb`",
-            warns_if: "it is below 2 MiB (4096 sectors)",
+            warns_if: "read-ahead is below 2 MiB (4096 sectors)",
             fails_if: "",
         },
         advice: "blockdev --setra 4096 /dev/NAME",
@@ -64,9 +64,9 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Fail,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "logical and physical sectors",
+            looks_at: "logical and physical sector size",
             warns_if: "",
-            fails_if: "one is above 4096 bytes",
+            fails_if: "a sector is larger than 4096 bytes",
         },
         advice: "SQL Server supports 512-byte and 4096-byte sectors: reformat the namespace (nvme format)",
         evaluate: |facts| answers(facts, sectors),

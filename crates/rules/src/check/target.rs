@@ -14,9 +14,9 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Fail,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "what the path is",
-            warns_if: "it can only be read",
-            fails_if: "it cannot be used, or does not exist and `-c` is not given",
+            looks_at: "type and access rights of the target",
+            warns_if: "the target can only be read",
+            fails_if: "the target cannot be used, or does not exist and `-c` is not given",
         },
         advice: "only reads are possible; if that is unexpected, check the kernel log",
         evaluate: |facts| answers(facts, usable_targets),

@@ -11,8 +11,8 @@ pub(super) const RULES: &[ExpectationRule] = &[
         name: "flat-cap",
         severity: Severity::Note,
         unit: "percent",
-        computed_from: "the half seconds of the whole run lie at 97 to 102 % of the binding limit and vary by at most \
-                        3 %: a limiter, not the device",
+        computed_from: "in every half second of the run, the rate was 97 to 102 % of the limit with the least \
+                        headroom, and it varied by at most 3 %, as it does under a rate limiter",
         advice: "a throttle, not the device, limits this rate: more queue depth only adds latency",
         evaluate: |context| {
             with_rates(
@@ -27,8 +27,9 @@ pub(super) const RULES: &[ExpectationRule] = &[
         name: "burst-cliff",
         severity: Severity::Warn,
         unit: "seconds",
-        computed_from: "two levels of five seconds or more each, the second lower by a quarter or more, each within \
-                        15 %: burst credit ran out (certain if the second level is the limit), or a cache was full",
+        computed_from: "the rate stayed within 15 % of one level and then of a second level, at least a quarter lower, \
+                        for five seconds or more each. Either burst credit ran out (certain if the second level equals \
+                        the limit), or a cache filled up",
         advice: "burst credit ran out, or a cache filled up: the second rate is the sustained one; confirm with a \
                  longer run",
         evaluate: |context| with_rates(context, cliff),

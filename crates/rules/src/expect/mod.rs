@@ -21,8 +21,9 @@ const RULES: &[ExpectationRule] = &[ExpectationRule {
     name: "above-ceiling",
     severity: Severity::Warn,
     unit: "percent",
-    computed_from: "more than 100.5 % of a limit: a cache, burst credit, several ports or a wrong figure, depending on \
-                    the limit (of an estimate: NOTE)",
+    computed_from: "the run reached more than 100.5 % of a limit. The advice names the likely causes for this limit, \
+                    such as a cache, burst credit, several ports or a wrong limit. If the limit is an estimate, this \
+                    is a NOTE",
     advice: "possible causes: a cache in the host, controller or drive (use a larger target, -Sh or a longer -d), or a \
              wrong limit",
     evaluate: |context| context.ceilings.iter().filter_map(above).collect(),

@@ -14,17 +14,20 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "served-from-cache",
         severity: Severity::Invalid,
         unit: "percent",
-        computed_from: "with `-Su`: bytes read, against the bytes that /sys/block/*/stat counted at each device below, \
-                        if a device counted fewer by more than 2 % and 50 ms of the time. Only on ext2-4, xfs, vfat or \
-                        a device itself, and only through partitions and loop devices to a single disk. Also the reads \
-                        that caches count themselves during the measurement: ZFS (demand_data_hits, and \
-                        demand_data_misses with prefetch_data_misses, of arcstats), bcache (cache_hits, cache_misses \
-                        of stats_total) and dm-cache (hits and misses of its status): our reads minus all misses, and \
-                        at most all hits, if more than 2 % and 50 ms of the time (percent of the reads). Not checked \
-                        if hits and misses together are fewer than our reads",
-        advice: "bypass the caches, or use a working set larger than the cache: reads came from memory (a file system \
-                 that does not enforce -Su, or a loop device on a cached file) or from the cache disk of bcache or \
-                 dm-cache",
+        computed_from: "with `-Su`: the bytes that the run read are compared with the bytes that /sys/block/*/stat \
+                        counted for each underlying device. Reported if a device counted fewer, by more than 2 % plus \
+                        an allowance for 50 ms of I/O and for the I/Os that may be outstanding (-o times the block \
+                        size). Only for block devices and for files on ext2-4, xfs or vfat, \
+                        and only if these are on a single disk, with nothing but partitions and loop devices in \
+                        between. Also computed from the hits and misses that caches count themselves: ZFS \
+                        (demand_data_hits, demand_data_misses and prefetch_data_misses in arcstats), bcache \
+                        (cache_hits and cache_misses in stats_total) and dm-cache (hits and misses in its status). The \
+                        reads served by such a cache are the run's reads minus all misses, but no more than the hits. \
+                        Reported above the same threshold, in percent of the reads; not checked if hits and misses \
+                        together are fewer than the run's reads",
+        advice: "bypass the caches, or use a working set larger than the cache: the reads came from memory (because \
+                 the file system does not enforce -Su, or a loop device uses a cached file) or from the cache disk of \
+                 bcache or dm-cache",
         evaluate: |context| {
             let mut observations = served_from_cache(context);
             observations.extend(counted_by_caches(context));
@@ -35,9 +38,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "writes-in-memory",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "growth of dirty and writeback data over the measurement, as a share of the bytes of buffered \
-                        writes, if above 2 %: of the targets' used parts (cachestat, since Linux 6.5, at most 100 \
-                        targets), else Dirty and Writeback of /proc/meminfo, which include writes by other programs",
+        computed_from: "growth of dirty and writeback data during the measurement, as a share of the bytes that the \
+                        run wrote through the page cache, if above 2 %. From Linux 6.5, and with at most 100 targets, \
+                        cachestat counts this data for the targets alone. Otherwise Dirty and Writeback in \
+                        /proc/meminfo are used, which include writes by other programs",
         advice: "bypass the page cache (-Su, -Sh), write through it (-Sw), or write more than fits in memory: \
                  otherwise, the run measures memory",
         evaluate: |context| writes_in_memory(context).into_iter().collect(),
@@ -65,7 +69,9 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
         // The one that saw the least is below the cache.
         let seen = chain.iter().filter_map(|name| Some((at_device(&name)?, name))).min();
         let Some((bytes, name)) = seen.filter(|_| issued > 0) else { continue };
-        let missing = issued.saturating_sub(bytes) as f64 / issued as f64;
+        // The device may have transferred what was outstanding when the measurement began before it did.
+        let early = context.outstanding_bytes(&rows.iter().map(|row| row.target).collect());
+        let missing = issued.saturating_sub(bytes).saturating_sub(early) as f64 / issued as f64;
         if missing > context.slack() {
             let figure = format!("{} of the bytes read did not come from {name}", percent(missing));
             observations.push(Observation::new(figure, missing * 100.0).of(*name));

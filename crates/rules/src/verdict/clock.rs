@@ -10,8 +10,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "wrong-clock",
         severity: Severity::Invalid,
         unit: "milliseconds",
-        computed_from: "difference between the time stamp counter and the kernel's clock over the run, if above 1 ms \
-                        and 1/5000 of the time",
+        computed_from: "drift between the CPU's time stamp counter and the kernel's clock during the run, if above 1 \
+                        ms and above 1/5000 of the run's duration",
         advice: "use a machine or clocksource with a stable time stamp counter; migrating or pausing a virtual \
                  machine makes its counter unstable",
         evaluate: |context| {
@@ -29,7 +29,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "process-paused",
         severity: Severity::Warn,
         unit: "seconds",
-        computed_from: "a gap in the control thread's wake-ups, if above 2 % of the measured time",
+        computed_from: "a time in which the control thread, which wakes up at regular intervals, did not run, if \
+                        longer than 2 % of the measured time",
         advice: "measure again without suspending the process or the virtual machine: the rates are averages that \
                  include the pause",
         evaluate: |context| context.noted(|note| paused(context, note)),

@@ -12,10 +12,11 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "shrinking-data",
     severity: Severity::Warn,
     unit: "percent",
-    computed_from: "writes of zeros, or of the default pattern (without -Z or -Zr), if more than 2 % of all bytes: on \
-                    btrfs mounted with `compress` (not with direct I/O, which btrfs does not compress), bcachefs and \
-                    f2fs with compression options, ZFS and its volumes (whether a dataset compresses cannot be read \
-                    without its tools), zram and VDO. Not for data that -Z takes from a file or a buffer",
+    computed_from: "writes of zeros (-Z), or of the default pattern (without -Z or -Zr), to storage that may compress, \
+                    if more than 2 % of all bytes. Such storage is btrfs mounted with `compress` (except with direct \
+                    I/O, which btrfs does not compress), bcachefs and f2fs with compression options, ZFS file systems \
+                    and volumes (whether compression is on can only be read with the tools of ZFS), zram and VDO. Data \
+                    from -Z<size> is not counted",
     advice: "the device receives less data than was written: use random data (-Zr), which cannot be \
              compressed or deduplicated",
     evaluate: shrinking_data,

@@ -12,7 +12,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "steal",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "steal time in /proc/stat as a share of all CPU time during the measurement, if above 2 %",
+        computed_from: "steal time in /proc/stat as a share of the time of the CPUs that the run used during the \
+                        measurement, if above 2 %: those of its threads, or with `-n` all that it may use",
         advice: "measure on a host, or at a time, where other virtual machines do not compete for the CPUs",
         evaluate: steal,
     },
@@ -20,8 +21,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "cpu-limited",
         severity: Severity::Warn,
         unit: "seconds",
-        computed_from: "throttled time of our cgroups (cpu.stat) during the measurement, if above 2 % of it (summed \
-                        over CPUs)",
+        computed_from: "time for which the CPU limits of this process's cgroups throttled it during the measurement \
+                        (cpu.stat, summed over CPUs), if above 2 % of the measured time",
         advice: "raise or remove the CPU limit (cpu.max) of the cgroup or container",
         evaluate: |context| cpu_limited(context).into_iter().collect(),
     },
@@ -29,10 +30,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "cpu-bound",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "CPU time of the process (/proc/self/stat) plus the time that its threads waited for a CPU, as \
-                        a share of the measured time of its threads, if above 95 %. The finding also shows the share \
-                        of the CPU time spent in this program's own code: the part that another tool might save. Not \
-                        with `--sqpoll`, `--iopoll`, `-g`, `-i`, `--rate` or the null engine",
+        computed_from: "CPU time of the process (/proc/self/stat) plus the time for which its threads waited for a \
+                        CPU, as a share of the measured time of its threads, if above 95 %. The finding also shows how \
+                        much of the CPU time was spent in this program's own code, as opposed to the kernel: a faster \
+                        program could save this part at most. Not reported with `--sqpoll`, `--iopoll`, `-g`, `-i`, \
+                        `--rate` or the null engine",
         advice: "use more threads (-t), larger blocks or more CPUs: the CPUs, not the target, limit the rate",
         evaluate: |context| cpu_bound(context).into_iter().collect(),
     },
@@ -120,7 +122,7 @@ fn steal(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| {
         let Note::CpuStolen { percent_hundredths } = note else { return None };
         let share = f64::from(*percent_hundredths) / 10_000.0;
-        let figure = format!("steal time was {} of all CPU time", percent(share));
+        let figure = format!("steal time was {} of the time of the CPUs that the run used", percent(share));
         (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
     })
 }
@@ -140,7 +142,7 @@ mod tests {
         built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 200 }];
         assert_eq!(built.found(RULES), [""; 0]);
         built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 531 }];
-        assert_eq!(built.found(RULES), ["WARN steal: steal time was 5.3 % of all CPU time"]);
+        assert_eq!(built.found(RULES), ["WARN steal: steal time was 5.3 % of the time of the CPUs that the run used"]);
     }
 
     #[test]

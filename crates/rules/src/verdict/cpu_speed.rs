@@ -10,10 +10,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "frequency-change",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "mean frequency of the CPUs that threads are placed on (scaling_cur_freq of the first 16) at \
-                        the beginning and the end of the measurement: the difference as a share of the higher, if \
-                        above 5 %, times the share of the time that the threads used a CPU (as for `cpu-bound`), if \
-                        above 2 %. Only after a warm-up of a second or more, and not with `-n`",
+        computed_from: "mean frequency of the CPUs that threads are bound to (scaling_cur_freq, first 16 CPUs) at the \
+                        beginning and at the end of the measurement. Reported if the lower frequency is more than 5 % \
+                        below the higher one, and if this difference in percent, multiplied by the share of the time \
+                        for which the threads used a CPU (as for `cpu-bound`), is above 2 %. Only after a warm-up of \
+                        at least one second, and not with `-n`",
         advice: "pin the CPU frequency (governor performance, no turbo), or warm up longer: the same I/O took more or \
                  less CPU time at the end than at the beginning",
         evaluate: |context| frequency_change(context).into_iter().collect(),
@@ -22,8 +23,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "thermal-throttling",
         severity: Severity::Warn,
         unit: "count",
-        computed_from: "core_throttle_count and package_throttle_count in thermal_throttle of the same CPUs in /sys, \
-                        if one rose during the measurement (highest count of a CPU)",
+        computed_from: "core_throttle_count and package_throttle_count (thermal_throttle in /sys) of the CPUs that \
+                        threads are bound to, if one of them rose during the measurement. The value is the highest \
+                        increase on any CPU",
         advice: "cool the machine, or measure when it is cool: CPUs throttle when they overheat, which slows I/O",
         evaluate: |context| thermal_throttling(context).into_iter().collect(),
     },

@@ -18,12 +18,12 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "unwritten-target",
         severity: Severity::Invalid,
         unit: "percent",
-        computed_from: "extents of the file (FIEMAP, else SEEK_HOLE) before the run: holes and preallocated but \
-                        unwritten extents, as a share of the part that the threads may access, if above 2 %. Not for \
-                        files that this run creates, or wrote to in an earlier timespan. For a block device that is \
-                        read: 1000 blocks of 4 KiB spread over that part (as many as can be read in a second, at \
-                        least 100), read past the page cache just before the run, if more than 5 % hold only zeros. \
-                        Not if an earlier timespan wrote to it",
+        computed_from: "for a file: holes and preallocated but unwritten extents before the run (FIEMAP, else \
+                        SEEK_HOLE), as a share of the range that the threads may access, if above 2 %. Files that this \
+                        run creates, or wrote to in an earlier timespan, are not checked. For a block device that is \
+                        read: just before the run, blocks of 4 KiB are read from all over that range, bypassing the \
+                        page cache: 1000 blocks or as many as can be read in a second, but at least 100. Reported if \
+                        more than 5 % of the blocks hold only zeros, unless an earlier timespan wrote to the device",
         advice: "write the whole target first, or let -c create a file: data that was never written, or was \
                  discarded, reads as zeros without reaching the device",
         evaluate: |context| unwritten_targets(context, true),
@@ -32,7 +32,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "allocating-writes",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "the same as `unwritten-target` for a target that is only written to",
+        computed_from: "the same as `unwritten-target`, but for targets that the run does not read",
         advice: "write the whole file first, or let -c create one: the first write to a block allocates it",
         evaluate: |context| unwritten_targets(context, false),
     },

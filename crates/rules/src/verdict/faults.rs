@@ -23,7 +23,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "lost-ios",
         severity: Severity::Invalid,
         unit: "count",
-        computed_from: "I/Os still outstanding after the end, when none had completed for 5 s",
+        computed_from: "I/Os that never completed: the run waits at its end for the outstanding I/Os, and gives up \
+                        once none has completed for 5 s",
         advice: "find out why the target hangs: the results omit the slowest I/Os",
         evaluate: |context| {
             context.noted(|note| match note {
@@ -40,7 +41,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Note,
         unit: "seconds",
         computed_from: "time that the I/Os outstanding at the end took to complete, if more than 2 s",
-        advice: "use fewer outstanding I/Os (-o, -t): the queue is deep for the rate of the target",
+        advice: "use fewer outstanding I/Os (-o, -t): the target needs seconds to work through a queue of this length",
         evaluate: |context| {
             context.noted(|note| match note {
                 Note::QueueDrainedLate { drain_ns, .. } => {
@@ -54,8 +55,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "device-faults",
         severity: Severity::Invalid,
         unit: "count",
-        computed_from: "kernel log messages about a device below a target, and its error counters in /sys, from the \
-                        start to the end of the run, so reported in every timespan",
+        computed_from: "kernel log messages about the devices below the targets, and increases of their error counters \
+                        in /sys, from the start to the end of the whole run. Reported in every timespan",
         advice: "check the kernel log and the device's cables, firmware and health, then measure again",
         evaluate: |context| {
             context.noted(|note| match note {

@@ -12,8 +12,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "io-limited",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "rates of the run on a disk or loop device, against the limits of our cgroups for it (io.max, \
-                        blkio.throttle), if above 90 %. On the same devices as `other-io`",
+        computed_from: "rates of the run on a disk or loop device, as a share of the limits that this process's \
+                        cgroups set for that device (io.max, blkio.throttle), if above 90 %. Only for devices to which \
+                        `other-io` applies",
         advice: "raise or remove the I/O limit (io.max, blkio.throttle) of the cgroup or container: the result \
                  measures the limit, not the target",
         evaluate: |context| context.devices().iter().filter_map(|on| io_limited(context, on)).collect(),
@@ -22,9 +23,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "depth-limited",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "with `--rate`: starts that were late because all requests were outstanding, as a share of \
-                        those made, if above 2 %",
-        advice: "allow more outstanding I/Os (-o, -t): response times include queueing in diskspd at the -o limit",
+        computed_from: "with `--rate`: I/Os that started late because all requests (-o) were outstanding, as a share \
+                        of the I/Os started, if above 2 %",
+        advice: "allow more outstanding I/Os (-o, -t): response times include the wait in diskspd for a free request",
         evaluate: |context| {
             context.noted(|note| {
                 let Note::StartsDelayedByDepth { delayed, started, .. } = note else { return None };
@@ -36,7 +37,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "starts-not-made",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "with `--rate`: intended starts not made by the end, as a share of all, if above 2 %",
+        computed_from: "with `--rate`: I/Os that should have started, but had not when the measurement ended, as a \
+                        share of all scheduled I/Os, if above 2 %",
         advice: "lower the rate (--rate), or treat the run as overloaded: response times leave out the I/Os still \
                  waiting at the end",
         evaluate: |context| {

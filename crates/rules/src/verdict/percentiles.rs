@@ -10,8 +10,8 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "weak-percentiles",
     severity: Severity::Note,
     unit: "I/Os",
-    computed_from: "with `-L`: for reads and for writes, the first reported percentile beyond which fewer than 10 I/Os \
-                    lie (number of I/Os)",
+    computed_from: "with `-L`: the lowest reported percentile, of reads and of writes, beyond which fewer than 10 I/Os \
+                    lie. The value is the number of those I/Os",
     advice: "measure longer, or quote lower percentiles: fewer than 10 I/Os lie beyond those named",
     evaluate: weak_percentiles,
 }];

@@ -13,11 +13,11 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "interrupt-cpu",
     severity: Severity::Note,
     unit: "CPU number",
-    computed_from: "the one CPU that handles the interrupts of all queues of a disk (actions and \
-                    effective_affinity_list of the adapter's interrupts in /sys and /proc/irq before the run), if the \
-                    process may use it and all threads with targets on the disk are bound to other CPUs. Only for I/O \
-                    that bypasses the cache, on the same devices as `served-from-cache`. \
-                    [Why](decisions/0014-placement.md)",
+    computed_from: "the CPU that handles the interrupts of all queues of a disk (actions and effective_affinity_list \
+                    of the adapter's interrupts in /sys and /proc/irq, before the run). Reported if there is only one \
+                    such CPU, this process may use it, and all threads with targets on the disk are bound to other \
+                    CPUs. Only for I/O that bypasses the page cache, and for devices to which `served-from-cache` \
+                    applies. [Why](decisions/0014-placement.md)",
     advice: "compare with a thread on that CPU (-a) and with unbound threads (-n): completions that arrive on another \
              CPU reach their thread later",
     evaluate: |context| {
@@ -47,8 +47,10 @@ fn elsewhere(context: &RuleContext<'_>, disk: &BlockDevice, targets: &BTreeSet<u
         0 => list_text(&[entry], false),
         group => format!("g{group},{}", list_text(&[entry], false)),
     };
-    let figure =
-        format!("{} sends its interrupts to CPU {cpu}, where no thread ran: -a{listed} or -n may be faster", disk.name);
+    let figure = format!(
+        "{} sends its interrupts to CPU {cpu}, on which no thread ran; -a{listed} or -n may be faster",
+        disk.name
+    );
     (may_run_there && is_elsewhere).then(|| Observation::new(figure, f64::from(cpu)).of(&disk.name))
 }
 
@@ -76,7 +78,7 @@ mod tests {
     fn threads_that_run_elsewhere_are_noted() {
         assert_eq!(
             interrupting(&[1]).found(RULES),
-            ["NOTE interrupt-cpu: sda sends its interrupts to CPU 1, where no thread ran: -a1 or -n may be faster"]
+            ["NOTE interrupt-cpu: sda sends its interrupts to CPU 1, on which no thread ran; -a1 or -n may be faster"]
         );
         assert!(interrupting(&[70, 70]).found(RULES)[0].ends_with("-ag1,6 or -n may be faster"));
     }

@@ -14,13 +14,14 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "submission-limited",
         severity: Severity::Warn,
         unit: "requests",
-        computed_from: "mean number of requests at the device (as for `shallow-queue`) against -o of all threads, if \
-                        below 85 % and this program is the only known cause. Only above one request per thread, as \
-                        fewer may complete inside the system call; only if submissions hold on average a quarter of a \
-                        thread's depth or more (at least two); and on the same devices as `shallow-queue`. Only if \
-                        nr_requests is known and at least -o, with reads only on file systems, and without \
-                        `split-ios`, `io-limited`, `io-workers`, `steal`, `cpu-contention`, `cpu-limited` and \
-                        `process-paused`. Replaces `shallow-queue` and `device-depth`",
+        computed_from: "mean number of requests at the device (as for `shallow-queue`), if below 85 % of the \
+                        outstanding I/Os (-o) of all threads and no cause other than this program is known. Only with \
+                        more than one outstanding I/O per thread, because a single one may complete inside the system \
+                        call. Only if a submission holds on average at least two I/Os and at least a quarter of the \
+                        thread's depth. Only for devices to which `shallow-queue` applies, if nr_requests is known and \
+                        not below -o, and if files are only read. Not reported together with `split-ios`, \
+                        `io-limited`, `io-workers`, `steal`, `cpu-contention`, `cpu-limited` or `process-paused`. \
+                        Replaces `shallow-queue` and `device-depth`",
         advice: "submit fewer I/Os at a time (-u1, no -oc), or use more threads (-t) or another placement (-a, -n): \
                  this program, not the device, limited the depth",
         evaluate: |context| depth(context, MissingDepth::BySubmission),
@@ -29,12 +30,13 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "shallow-queue",
         severity: Severity::Warn,
         unit: "requests",
-        computed_from: "mean number of requests at the device (weighted time of /sys/block/*/stat over the measured \
-                        time) against -o of all threads, if below half. Only in an unpaced closed loop of more than \
-                        one request per thread, with all I/O bypassing the cache, on one disk or loop device, and \
-                        without merged I/Os. Not with write-through (-Sh) or frequent flushes. Reported as \
-                        `device-depth` if the threads lacked CPU time (`steal`, `cpu-contention`, `cpu-limited`, \
-                        `process-paused`) or used a CPU for more than half of it",
+        computed_from: "mean number of requests at the device (weighted time in /sys/block/*/stat divided by the \
+                        measured time), if below half of the outstanding I/Os (-o) of all threads and below 64. Only for loads \
+                        without pauses or rate limit and with more than one outstanding I/O per thread, if all I/O \
+                        bypasses the page cache, goes to one disk or loop device, and is not merged. Not with \
+                        write-through (-Sh) or frequent flushes. Reported as `device-depth` if the threads lacked CPU \
+                        time (`steal`, `cpu-contention`, `cpu-limited`, `process-paused`) or used a CPU for more than \
+                        half of the time",
         advice: "check nr_requests in the device's queue directory in /sys, or use more threads (-t) or another \
                  engine: the device never reached the -o depth, because I/Os spent most of their time in the host, \
                  not at the device",
@@ -44,7 +46,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "device-depth",
         severity: Severity::Note,
         unit: "requests",
-        computed_from: "the same as `shallow-queue`, if below four fifths, also at one request per thread",
+        computed_from: "the same as `shallow-queue`, but if below 80 % of -o, and also with one outstanding I/O per \
+                        thread",
         advice: "attribute the results to the device's queue depth, not to -o",
         evaluate: |context| depth(context, MissingDepth::Unexplained),
     },
@@ -52,9 +55,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "split-ios",
         severity: Severity::Note,
         unit: "requests per I/O",
-        computed_from: "requests that the device counted, against I/Os, if higher by 2 % and 50 ms of the time. On the \
-                        same devices as `other-io`, and only if the bytes are those of the run; not for writes mixed \
-                        with flushes",
+        computed_from: "the requests that the device counted are compared with the I/Os of the run. Reported if they \
+                        are more, by over 2 % plus an allowance for 50 ms of I/O. Only for devices to which `other-io` \
+                        applies, and only if the device transferred no other bytes than those of the run. Not if \
+                        writes are mixed with flushes",
         advice: "use a block size (-b) within max_sectors_kb and max_segments in the device's queue directory in \
                  /sys; otherwise, the kernel splits each I/O into several requests",
         evaluate: |context| context.devices().iter().filter_map(|on| split(context, on)).collect(),
@@ -85,6 +89,9 @@ const BURST: f64 = 0.25;
 /// What is no longer the depth that was asked for.
 const HALF: f64 = 0.5;
 
+/// Requests at a time that keep a device busy: more of them wait there instead of in the host.
+const DEEP: f64 = 64.0;
+
 /// Requests that were at the device at a time, if so many are missing for this reason.
 fn depth(context: &RuleContext<'_>, wanted: MissingDepth) -> Vec<Observation> {
     let missing = context.missing_depth().filter(|(reason, _)| *reason == wanted);
@@ -112,7 +119,7 @@ pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, 
     let is_kept_back = || is_asynchronous && is_in_bursts(context, asked) && is_free_to_take(context, on, asked);
     let reason = match share {
         share if share < KEPT_FULL && is_kept_back() => MissingDepth::BySubmission,
-        share if share < HALF && is_queue && !lacked_cpu(context) => MissingDepth::InHost,
+        share if share < HALF && mean < DEEP && is_queue && !lacked_cpu(context) => MissingDepth::InHost,
         share if share < 1.0 - ON_THE_WAY => MissingDepth::Unexplained,
         _ => return None,
     };
@@ -185,7 +192,7 @@ fn split(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
         (ours.ios.saturating_add(ios), counted.count.saturating_add(requests))
     });
     let ratio = requests as f64 / ios as f64;
-    let figure = format!("each I/O was split into {ratio:.1} requests at {}", device.name);
+    let figure = format!("on average, each I/O was split into {ratio:.1} requests at {}", device.name);
     (ios > 0 && ratio > 1.0 + context.slack()).then(|| Observation::new(figure, ratio).of(&device.name))
 }
 
@@ -222,6 +229,9 @@ mod tests {
         let mut one = queued(30_000);
         one.measured().load_loop = Some(LoadLoop::Closed { depth: 1 });
         assert_eq!(one.found(RULES), ["NOTE device-depth: sda's mean depth was 0.3; -o allows 1"]);
+        let mut full = queued(12_700_000);
+        full.measured().load_loop = Some(LoadLoop::Closed { depth: 40_000 });
+        assert_eq!(full.found(RULES), ["NOTE device-depth: sda's mean depth was 127.0; -o allows 40000"]);
     }
 
     /// The same on a disk that is known to take this many requests.
@@ -268,7 +278,9 @@ mod tests {
         assert!(!blamed(
             |built| built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 }]
         ));
-        assert!(!blamed(|built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1 }]));
+        assert!(!blamed(
+            |built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1, cpu_time_ms: None }]
+        ));
         assert!(!blamed(|built| built.counted("sda").read.count = 4 * IOS), "split");
         assert!(!blamed(|built| built.measured().rows[0].figures.write.ios = 1), "writes to a file");
     }
@@ -329,7 +341,7 @@ mod tests {
         let counted = built.counted("sda");
         (counted.read, counted.write) = (counted.write, counted.read);
         counted.write.count = 2 * IOS;
-        assert_eq!(built.found(RULES), ["NOTE split-ios: each I/O was split into 2.0 requests at sda"]);
+        assert_eq!(built.found(RULES), ["NOTE split-ios: on average, each I/O was split into 2.0 requests at sda"]);
         for (counters, count) in built.around("sda").into_iter().zip([0, IOS]) {
             counters.flush = Some(FlushCounters { count, time_ms: 0 });
         }
@@ -340,7 +352,7 @@ mod tests {
     fn ios_in_several_pieces_are_noted() {
         let mut built = queued(800_000);
         built.counted("sda").read.count = 4 * IOS;
-        assert_eq!(built.found(RULES), ["NOTE split-ios: each I/O was split into 4.0 requests at sda"]);
+        assert_eq!(built.found(RULES), ["NOTE split-ios: on average, each I/O was split into 4.0 requests at sda"]);
         built.counted("sda").read.bytes = 2 * BYTES;
         assert_eq!(built.found(RULES), [""; 0], "the requests may be those of others");
     }

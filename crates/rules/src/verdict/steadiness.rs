@@ -41,9 +41,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "short-warm-up",
         severity: Severity::Warn,
         unit: "change of the mean in percent",
-        computed_from: "I/Os per second, then mean latency, in half seconds over 30 s and more: an initial part \
-                        (MSER-5) of more than 10 % of the run whose removal changes the mean by 2 % and is significant \
-                        at 0.1 %. [How](measurement.md#steadiness)",
+        computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more: the \
+                        MSER-5 test finds a start-up phase longer than 10 % of the measurement, and leaving it out \
+                        changes the mean by at least 2 %, significant at the 0.1 % level. \
+                        [How](measurement.md#steadiness)",
         advice: "extend the warm-up (-W) to cover the start of the measurement, which differs from the rest",
         evaluate: |context| {
             let Some((name, Steadiness::ShortWarmUp { cut, shift })) = unsteady(&context.measured.steadiness) else {
@@ -61,11 +62,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "drift",
         severity: Severity::Warn,
         unit: "change of the figure in percent",
-        computed_from: "the same as `short-warm-up` without such an initial part: a change from start to end, or a \
-                        late part that differs, of more than 5 % of the mean (10 % of the run and 2 % of the mean for \
-                        a late part), significant at 0.1 %",
-        advice: "warm up (-W) and measure (-d) until the result is stable: a filling cache, thermal throttling and \
-                 other load change it",
+        computed_from: "the same data as `short-warm-up`, if there is no such start-up phase. Reported if there is a \
+                        trend from start to end of more than 5 % of the mean, or if a final phase, longer than 10 % of \
+                        the measurement, changes the mean by more than 2 %, significant at the 0.1 % level",
+        advice: "lengthen the warm-up (-W) and the measurement (-d) until the result is stable: a filling cache, \
+                 thermal throttling or other load changed it",
         evaluate: |context| {
             let Some((name, Steadiness::Drift { change })) = unsteady(&context.measured.steadiness) else {
                 return Vec::new();

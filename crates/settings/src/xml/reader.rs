@@ -156,7 +156,7 @@ impl Reader {
         let nearest: Vec<&'static str> = allowed.iter().filter(is_near).copied().collect();
         let elsewhere = catalogue::holders_of(name);
         let hint = if !elsewhere.is_empty() {
-            format!("it belongs in {}; ", alternatives(&elsewhere))
+            format!("it belongs inside {}; ", alternatives(&elsewhere))
         } else if !nearest.is_empty() {
             format!("did you mean {}? ", alternatives(&nearest))
         } else {
@@ -190,7 +190,7 @@ impl Reader {
     fn no_text(&mut self, node: Node<'_, '_>) {
         let texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
         if let Some(text) = texts.map(value::trimmed).find(|text| !text.is_empty()) {
-            self.fault(node, format!("only elements are allowed in it, not the text {}", quoted(text)));
+            self.fault(node, format!("only elements are allowed here, not the text {}", quoted(text)));
         }
     }
 
@@ -205,7 +205,7 @@ impl Reader {
     pub(crate) fn text(&mut self, node: Node<'_, '_>) -> Option<String> {
         if let Some(child) = node.children().find(Node::is_element).filter(|_| self.is_strict()) {
             let inner = child.tag_name().name();
-            self.fault(node, format!("only a value is allowed in it, not the element <{inner}>"));
+            self.fault(node, format!("only a value is allowed here, not the element <{inner}>"));
             return None;
         }
         Some(all_text(node))

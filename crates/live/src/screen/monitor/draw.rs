@@ -33,8 +33,8 @@ const HELP: [&str; 14] = [
     "",
     "r, w ms    mean time of a read, a write",
     "queue      mean number of requests in flight",
-    "busy%      time with a request in flight: a device that",
-    "           serves I/O in parallel can do more even at 100 %",
+    "busy%      share of the time with a request in flight",
+    "           (100 % does not show that a device is saturated)",
     "merg/s     requests merged into others before issue",
     "disc, flsh discards and flushes",
     "-          no value",
@@ -79,7 +79,7 @@ fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
             Span::styled("filter: ", look.heading),
             Span::raw(screen.filter.as_str()),
             Span::styled("_", look.heading),
-            Span::styled("   Enter keeps it, Esc clears it", look.quiet),
+            Span::styled("   Enter keeps the filter, Esc clears it", look.quiet),
         ]);
     }
     let mut parts = Vec::new();
@@ -315,8 +315,8 @@ mod tests {
         "         │                                                            │         "
         "         │r, w ms    mean time of a read, a write                     │         "
         "         │queue      mean number of requests in flight                │         "
-        "         │busy%      time with a request in flight: a device that     │         "
-        "         │           serves I/O in parallel can do more even at 100 % │         "
+        "         │busy%      share of the time with a request in flight       │         "
+        "         │           (100 % does not show that a device is saturated) │         "
         "         │merg/s     requests merged into others before issue         │         "
         "         │disc, flsh discards and flushes                             │         "
         " sda disk│-          no value                                         │─────────"

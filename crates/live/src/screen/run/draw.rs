@@ -29,8 +29,8 @@ const HELP: [&str; 12] = [
     "last       the last interval",
     "so far     the measurement so far",
     "p50 ...    percentiles, from buckets 0.8 % wide",
-    "busy%      time with any request in flight: a device",
-    "           serving I/O in parallel may not be saturated",
+    "busy%      share of the time with a request in flight",
+    "           (100 % does not mean that it is saturated)",
 ];
 
 /// Draws it all into a frame of any size.

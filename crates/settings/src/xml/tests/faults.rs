@@ -47,7 +47,7 @@ fn an_unknown_element_is_told_what_there_is() {
                     <CompletionRoutines> ";
     assert!(near.starts_with(expected), "{near}");
     let elsewhere = span_fault("<BlockSize>1</BlockSize>");
-    let expected = "<BlockSize>: unknown element in <TimeSpan>; it belongs in <Target>; allowed there: ";
+    let expected = "<BlockSize>: unknown element in <TimeSpan>; it belongs inside <Target>; allowed there: ";
     assert!(elsewhere.starts_with(expected), "{elsewhere}");
     for (inside, expected) in [
         (
@@ -83,10 +83,10 @@ fn values_must_be_what_their_element_takes() {
         ("<BypassIO>partial</BypassIO>", "<BypassIO>: expected Partial or Full, found 'partial'"),
         ("<Throughput unit='iops'>1</Throughput>", "<Throughput>: attribute unit: expected BPMS or IOPS, found 'iops'"),
         ("<UseLargePages>yes</UseLargePages>", "<UseLargePages>: expected true or false, found 'yes'"),
-        ("<Weight>1<a/></Weight>", "<Weight>: only a value is allowed in it, not the element <a>"),
+        ("<Weight>1<a/></Weight>", "<Weight>: only a value is allowed here, not the element <a>"),
         ("<Weight of='x'>1</Weight>", "<Weight>: unknown attribute 'of'; no attributes are allowed here"),
         ("<Throughput Unit='IOPS'>1</Throughput>", "<Throughput>: unknown attribute 'Unit'; allowed: unit"),
-        ("text", "<Target>: only elements are allowed in it, not the text 'text'"),
+        ("text", "<Target>: only elements are allowed here, not the text 'text'"),
         ("<WriteBufferContent/>", "<WriteBufferContent>: the required element <Pattern> is missing"),
         ("<ThreadTargets/>", "<ThreadTargets>: empty; at least one <ThreadTarget> is required"),
         (
