@@ -6,7 +6,7 @@ pub(crate) mod folder;
 use crate::Invocation;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
-use crate::machine_runner::MachineRunner;
+use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
@@ -123,10 +123,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     let mut runner = MachineRunner::new(&signals, system, &first.request, &part);
     let to_be_made = match check_all(request, &runner) {
         Ok(to_be_made) => to_be_made,
-        Err(errors) => {
-            say_each("ERROR", &errors);
-            return Status::Refused;
-        }
+        Err(refused) => return refused.told(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
     let misplaced = folder.misplaced(profiles.flat_map(protected));
@@ -142,10 +139,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
                 say(&preconditioning(bytes, request.options.endurance_bytes));
                 design.precondition = Some(profile);
             }
-            Err(errors) => {
-                say_each("ERROR", &errors);
-                return Status::Refused;
-            }
+            Err(refused) => return refused.told(),
         }
     }
     if design.extent == Extent::UntilSteady {
@@ -171,7 +165,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
 }
 
 /// Every check of every point passes before the first byte is written.
-fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Vec<String>> {
+fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
     let mut to_be_made = BTreeSet::new();
     // Points of a search differ in nothing that could be refused.
     let is_search = !request.options.limits.is_empty();
@@ -185,14 +179,15 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
-            return Err(vec![(*reason).to_owned()]);
+            return Err(Refused { status: Status::Refused, reasons: vec![(*reason).to_owned()] });
         }
-        let made = runner.check(&planned.request.profile).map_err(|reasons| {
+        let made = runner.check(&planned.request.profile).map_err(|refused| {
             let place = match Setting::typed_all(&planned.point.settings) {
                 settings if settings.is_empty() => String::new(),
                 settings => format!("{settings}: "),
             };
-            reasons.into_iter().map(|reason| format!("{place}{reason}")).collect::<Vec<_>>()
+            let reasons = refused.reasons.into_iter().map(|reason| format!("{place}{reason}")).collect();
+            Refused { reasons, ..refused }
         })?;
         to_be_made.extend(made);
     }
@@ -256,32 +251,32 @@ fn announce(
 ) {
     let points = design.points.len();
     let runs = design.runs;
-    let what = match (design.extent, folder.kind()) {
+    let most = if design.limits.is_empty() { design.runs_at_least() } else { Design::runs_of_search() };
+    let rests = options.rest * u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
+    let time = length(Duration::from_secs(design.load_s()) + rests);
+    let runs_and_time = match (design.extent, folder.kind()) {
         _ if !design.limits.is_empty() => {
-            format!("search for the highest rate within the limits, up to {} runs: at most ", Design::runs_of_search())
+            format!("search for the highest rate within the limits, maximum {most} runs: at most {time}")
         }
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
             format!(
-                "runs until the mean of {} is known to within {percent} % (maximum {runs}): at least ",
+                "runs until the mean of {} is known to within {percent} % (maximum {runs}): at least {time}",
                 figure.name()
             )
         }
-        (Extent::Pairs { is_fixed: true, .. }, _) => format!("{runs} pairs of runs: "),
+        (Extent::Pairs { is_fixed: true, .. }, _) => format!("{runs} pairs of runs: {time}"),
         (Extent::Pairs { is_fixed: false, .. }, _) => {
-            format!("pairs of runs until every figure is decided (maximum {runs}): at least ")
+            format!("pairs of runs until every figure is decided (maximum {runs}): at least {time}")
         }
-        (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least "),
-        (Extent::UntilFlat, _) => "points until throughput stops growing: at least ".to_owned(),
-        (Extent::Whole, Kind::Repeat) if runs == 1 => "1 run: ".to_owned(),
-        (Extent::Whole, Kind::Repeat) => format!("{runs} runs: "),
-        (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: "),
-        (Extent::Whole, _) => format!("{points} points: "),
+        (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least {time}"),
+        (Extent::UntilFlat, _) => format!("points until throughput stops growing: at least {time}"),
+        (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
+        (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
+        (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
+        (Extent::Whole, _) => format!("{points} points: {time}"),
     };
-    let most = if design.limits.is_empty() { design.runs_at_least() } else { Design::runs_of_search() };
-    let rests = options.rest * u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
-    let time = Duration::from_secs(design.load_s()) + rests;
-    say(&format!("{what}{} plus file creation", length(time)));
+    say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
         say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
     }

@@ -128,6 +128,12 @@ fn every_point_is_checked_before_anything_is_touched() {
     ] {
         place.diskspd("sweep").args(words).run().expect_status(3).expect_stderr(&[reason]);
     }
+    // A target that cannot be opened ends them as it ends a single run.
+    for words in ["sweep --vary o=1,2", "repeat --runs 2", "repeat --precondition --steady"] {
+        let run = place.diskspd(words).args("--dir d -- -d1 -W0 -w100 nowhere.dat").run();
+        run.expect_status(1).expect_stderr(&["'nowhere.dat' does not exist"]);
+        assert!(!place.path("d").exists(), "{run}");
+    }
     assert_eq!(files(&place, "."), ["theirs.dat"]);
 }
 

@@ -28,7 +28,7 @@ pub(crate) const EXAMPLES: [(&str, &str); 3] = [
 pub(crate) const TARGETS: [(&str, &str); 3] = [
     ("path", "a regular file; it must exist unless -c creates it"),
     ("/dev/...", "a block device, such as /dev/nvme0n1, or /dev/zero, /dev/null (with -f<size>)"),
-    ("*<n>", "a placeholder, such as *1, in an XML profile written with -Rp; -X replaces it with a real target"),
+    ("*<n>", "a placeholder in an XML profile: -Rp writes it, -X replaces it with a target"),
 ];
 
 pub(crate) const SIZES: &str = "\

@@ -9,6 +9,7 @@
 pub mod ab;
 pub mod affinity;
 pub mod block_device;
+pub mod cache_probe;
 pub mod check;
 pub mod confidence;
 pub mod course;

@@ -55,7 +55,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "Polls for completions instead of waiting for interrupts. Needs -Su or -Sh and a device with poll \
                    queues, such as NVMe with nvme.poll_queues set.",
             kernel: "`IORING_SETUP_IOPOLL`",
-            seen_in: "interrupts of the device in `/proc/interrupts`: none",
+            seen_in: "no interrupts of the device in `/proc/interrupts`",
             example: "--iopoll",
         },
     ),
@@ -197,7 +197,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--fdatasync-every",
         &OwnOption {
             value: "=<writes>",
-            short: "call fdatasync each time a thread has made this many writes, and measure its latency",
+            short: "call fdatasync each time a thread has made this many writes, and time the calls",
             long: "Simulates the group commit of databases: after this many writes, a thread waits for its outstanding \
                    I/Os, calls fdatasync on the targets that it writes to, and continues. Flushes are counted and \
                    timed separately from reads and writes. With -Su, this is one of two ways to write durably; the \

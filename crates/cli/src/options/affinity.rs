@@ -17,8 +17,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         lead: Lead::OneOf("cspPeE"),
         value: "<cspPeE>",
         xml: &["AffinityTraversal"],
-        short: "order of CPUs: c one thread per core first, s spread over groups, p/P or e/E performance or efficiency \
-                cores first",
+        short: "order of CPUs: c one thread per core first, s spread over groups, p/P P-cores first, e/E E-cores first",
         long: "Sets the order in which threads are bound to CPUs, as letters in any order. c: use one hardware thread \
                of every core before the second hardware threads. s: spread threads over all processor groups instead \
                of filling one group before the next. p (default): performance cores before efficiency cores, within \

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[bhmruwyY]",
         repeat: Repeat::Accumulates,
         xml: &["DisableOSCache", "DisableLocalCache", "WriteThrough", "MemoryMappedIo", "BypassIO"],
-        short: "caching: b cached [default], u unbuffered, w write-through, h u and w, m mapped, r no local cache, y/Y \
+        short: "caching: b cached [default], u unbuffered, w write-through, h both, m mapped, r no local cache, y/Y \
                 BypassIO",
         long: "Sets the caching of reads and writes, as letters in one or several -S. b: use the page cache (default). \
                u: unbuffered. w: write-through, that is, a write completes only when it is on stable media. h: the \

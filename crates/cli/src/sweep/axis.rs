@@ -194,7 +194,7 @@ mod tests {
             ("o=1..8*1", "not a factor"),
             ("o=1..8/0", "not a step"),
             ("o=1..9,3", "3 is given twice"),
-            ("o=1..,3", "nothing can follow"),
+            ("o=1..,3", "must come last"),
             ("o=3,1..", "cannot be combined with other values"),
             ("o=1..99999", "more than"),
             ("nothing=1", "unknown option --nothing"),

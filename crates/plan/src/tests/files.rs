@@ -258,7 +258,7 @@ fn every_problem_of_every_target_is_reported_once() {
         3 'tty' is a character device without a size; give one with -f<size>
         3 '/dev/null' is a character device without a size; give one with -f<size>
         3 '#1' is the Windows name of a physical drive: give a Linux file (/mnt/test.dat) or a block device (/dev/sdb, /dev/nvme0n1p1; lsblk lists them), or write './#1' for a file of that name
-        1 'unknown' was not checked
+        1 'unknown' was not checked before the run
         1 no space for 'huge': 1PiB needed, 100GiB free on its ext4 file system (1125792532660224 bytes short)
         "#);
 }

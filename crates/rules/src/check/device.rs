@@ -38,7 +38,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "wake-up times of the power states that an NVMe drive may enter on its own (APST)",
-            warns_if: "the drive may enter a power state that it needs time to wake up from",
+            warns_if: "the drive may enter a power state from which waking up takes time",
             fails_if: "",
         },
         advice: "APST adds latency at low depths and rates; to disable it: nvme_core.default_ps_max_latency_us=0 at \
