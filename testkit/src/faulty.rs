@@ -4,6 +4,7 @@
 //! fail, and which do not come back until the test says so.
 
 use crate::machine::is_root;
+use crate::service::{Service, ServiceClock};
 use crate::workplace::Workplace;
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -38,6 +39,7 @@ struct Law {
     /// Offsets from here on find no space.
     room_bytes: u64,
     slow: Option<Slow>,
+    service: Option<ServiceClock>,
     slow_reads: Vec<SlowRead>,
     is_holding: bool,
     /// The open with this number, from 1, does not come back; 0 = all do.
@@ -102,6 +104,7 @@ impl Faulty {
             every: 0,
             room_bytes: u64::MAX,
             slow: None,
+            service: None,
             slow_reads: Vec::new(),
             is_holding: false,
             held_open: 0,
@@ -141,6 +144,16 @@ impl Faulty {
     /// From now on each read comes back after so long, however many there are at a time.
     pub fn slow_down_all(&self, time: Duration) {
         self.law().slow = Some(Slow { offset: None, time });
+    }
+
+    /// From now on reads and writes take as long as this says.
+    pub fn serve(&self, service: Service) {
+        self.law().service = Some(ServiceClock::new(service));
+    }
+
+    /// Gives the file that is there from the beginning another size.
+    pub fn resize(&self, size_bytes: u64) {
+        self.law().sizes_bytes[0] = size_bytes;
     }
 
     /// The slow reads that were answered since the last call, in the order of their answers.
@@ -195,6 +208,13 @@ fn opened(reply: ReplyOpen) {
     reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
 }
 
+fn answer_later(at: Instant, answer: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(move || {
+        std::thread::sleep(at.saturating_duration_since(Instant::now()));
+        answer();
+    });
+}
+
 fn lock(law: &Mutex<Law>) -> MutexGuard<'_, Law> {
     law.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -209,6 +229,10 @@ impl Law {
                 Held::Open { reply } => opened(reply),
             }
         }
+    }
+
+    fn answer_at(&mut self, offset: u64, now: Instant) -> Option<Instant> {
+        self.service.as_mut().map(|service| service.answer_at(offset, now))
     }
 
     fn size(&mut self, inode: INodeNo) -> &mut u64 {
@@ -351,6 +375,9 @@ impl Filesystem for Server {
         } else {
             law.answered += 1;
             let zeros = vec![0; bytes as usize];
+            if let Some(answer_at) = law.answer_at(offset, arrived) {
+                return answer_later(answer_at, move || reply.data(&zeros));
+            }
             let Some(slow) = law.slow.filter(|slow| slow.offset.is_none_or(|slow| slow == offset)) else {
                 return reply.data(&zeros);
             };
@@ -391,7 +418,10 @@ impl Filesystem for Server {
             law.held.push(Held::Write { bytes, reply });
         } else {
             law.answered += 1;
-            reply.written(bytes);
+            match law.answer_at(offset, Instant::now()) {
+                Some(answer_at) => answer_later(answer_at, move || reply.written(bytes)),
+                None => reply.written(bytes),
+            }
         }
     }
 

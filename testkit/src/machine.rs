@@ -76,6 +76,13 @@ impl<'a> LoopDevice<'a> {
         Ok(Self { place, losetup, path: run.stdout.trim().into() })
     }
 
+    /// Over the file at `backing`, past the page cache.
+    pub fn direct(place: &'a Workplace, backing: &Path) -> Result<Self, String> {
+        let device = Self::over(place, backing)?;
+        worked(&place.tool(&device.losetup).args("--direct-io=on").arg(&device.path).run())?;
+        Ok(device)
+    }
+
     /// One that promises 32 MiB where `memory` has room for less: writes beyond that fail. With the file
     /// behind it.
     pub fn failing(memory: &Mounted<'a>) -> Result<(Self, PathBuf), String> {

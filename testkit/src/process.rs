@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What a program gets unless a test says otherwise: far more than any needs on a busy machine.
-const LIMIT: Duration = Duration::from_mins(1);
+const LIMIT: Duration = Duration::from_mins(3);
 
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(5);

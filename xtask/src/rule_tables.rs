@@ -16,7 +16,20 @@ pub(crate) fn verdict_table() -> String {
             plain(rule.advice),
         ]
     });
-    table(["Name", "Severity", "Value", "Computed from", "What to do"], rows)
+    table(["Name", "Severity", "Value", "Computed from", "What to do"], rows) + &causes()
+}
+
+/// Which findings of the verdict are silent beside which.
+fn causes() -> String {
+    let row = |cause: &verdict::Cause| {
+        let words = cause.condition.words;
+        let condition = if words.is_empty() { String::new() } else { format!(", {words}") };
+        let silent: Vec<String> = cause.explains.iter().map(|name| quoted(name)).collect();
+        [format!("{}{condition}", quoted(cause.name)), silent.join(", "), plain(cause.because)]
+    };
+    let heading = "\n## One cause, one finding\n\nWhat one condition explains is not reported beside it. Findings that are \
+                   `INVALID`, or more severe than the one that explains them, are always reported.\n";
+    heading.to_owned() + &table(["Beside", "Silent", "Because"], verdict::CAUSES.iter().map(row))
 }
 
 /// The end of `docs/expect.md`.

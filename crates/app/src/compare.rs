@@ -49,7 +49,7 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     }
     let unlike = render::compare::unlike(reference, &second[0]);
     let mut text = Vec::new();
-    let written = render::compare::text(&differences, (first.len(), second.len()), &unlike, &mut text);
+    let written = render::compare::text(&differences, (&first, &second), &unlike, &mut text);
     if let Err(error) = written.and_then(|()| print(&text)) {
         return printed(Err(error), Status::Done);
     }
@@ -65,16 +65,18 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
         say(&format!("--fail-if '{typed}' cannot be judged: the results of one side have no {}", limit.figure));
         return Status::CannotTell;
     };
-    let is_beyond =
-        if limit.percent.is_sign_negative() { found.percent < limit.percent } else { found.percent > limit.percent };
+    let is_fall = limit.percent.is_sign_negative();
+    let is_beyond = |percent: f64| if is_fall { percent < limit.percent } else { percent > limit.percent };
     match found.verdict {
-        _ if !is_beyond => Status::Done,
-        ComparisonVerdict::Better | ComparisonVerdict::Worse => {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse if is_beyond(found.percent) => {
             say(&format!("--fail-if '{typed}': condition met"));
             Status::No
         }
-        ComparisonVerdict::NoDifference => Status::Done,
-        ComparisonVerdict::CannotTell => {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::NoDifference => Status::Done,
+        // It may be beyond the limit, whatever was measured, if its interval reaches there or is unknown.
+        ComparisonVerdict::CannotTell
+            if found.interval.is_none_or(|(low, high)| is_beyond(if is_fall { low } else { high })) =>
+        {
             let percent = found.percent;
             say(&format!(
                 "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be due to chance; more runs are \
@@ -82,6 +84,7 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
             ));
             Status::CannotTell
         }
+        ComparisonVerdict::CannotTell => Status::Done,
     }
 }
 

@@ -5,13 +5,15 @@ use crate::interrupt::Signals;
 use crate::live::LiveSinks;
 use crate::load::{check_profile, choices};
 use crate::measure::{Measurement, stop_sources};
+use crate::output::say_each;
+use crate::status::Status;
 use cli::RunRequest;
 use host::Root;
 use model::facts::SystemFacts;
 use model::plan::{Plan, Preparation};
 use model::profile::Profile;
 use model::result::{Ending, RunResult};
-use plan::{Choices, Refusal, Reuse};
+use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,6 +31,28 @@ pub(crate) struct MachineRunner<'a> {
     part: &'a RefCell<String>,
 }
 
+/// Why a profile cannot be run, and how the program ends because of it: as a single run of it would.
+pub(crate) struct Refused {
+    pub(crate) status: Status,
+    pub(crate) reasons: Vec<String>,
+}
+
+impl Refused {
+    /// Says why, and gives the status.
+    pub(crate) fn told(self) -> Status {
+        say_each("ERROR", &self.reasons);
+        self.status
+    }
+}
+
+impl From<Vec<Refusal>> for Refused {
+    fn from(refusals: Vec<Refusal>) -> Self {
+        let is_impossible = refusals.iter().all(|refusal| refusal.kind == RefusalKind::Impossible);
+        let status = if is_impossible { Status::Failed } else { Status::Refused };
+        Self { status, reasons: sentences(&refusals) }
+    }
+}
+
 impl<'a> MachineRunner<'a> {
     pub(crate) fn new(
         signals: &'a Signals,
@@ -41,13 +65,13 @@ impl<'a> MachineRunner<'a> {
 
     /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and
     /// their sizes.
-    pub(crate) fn check(&self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Vec<String>> {
+    pub(crate) fn check(&self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
         let request = self.with(profile);
         let findings = check_profile(&request, &self.system);
         if !findings.errors.is_empty() {
-            return Err(findings.errors);
+            return Err(Refused { status: Status::Refused, reasons: findings.errors });
         }
-        let plan = self.plan(&request, &self.choices).map_err(|refusals| sentences(&refusals))?;
+        let plan = self.plan(&request, &self.choices)?;
         let targets = plan.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.preparation);
         let made = plan.precreate.iter().chain(targets).filter_map(|step| match step {
             Preparation::Create(creation) => Some((creation.path.clone(), creation.size_bytes)),
@@ -62,8 +86,8 @@ impl<'a> MachineRunner<'a> {
 
     /// What is written before a profile is measured (`--precondition`), checked as it would be run now, and its
     /// bytes.
-    pub(crate) fn precondition(&self, profile: &Profile) -> Result<(Profile, u64), Vec<String>> {
-        let plan = self.plan(&self.with(profile), &self.choices).map_err(|refusals| sentences(&refusals))?;
+    pub(crate) fn precondition(&self, profile: &Profile) -> Result<(Profile, u64), Refused> {
+        let plan = self.plan(&self.with(profile), &self.choices)?;
         let (written, bytes) = plan::precondition(profile, &plan);
         self.check(&written)?;
         Ok((written, bytes))

@@ -71,6 +71,7 @@ fn run() -> Status {
             Subcommand::Preset(command) => preset::run(&invocation, &command),
             Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
             Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
+            Subcommand::Ab(command) => sweep::run(&invocation, command, Kind::Ab),
             Subcommand::Compare(command) => compare::run(&command),
             Subcommand::Report(command) => saved_results::report(&command),
             Subcommand::Monitor(request) => monitor::run(&request),

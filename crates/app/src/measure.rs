@@ -6,9 +6,11 @@ use crate::live::{self, LiveSinks, LiveView, Naming};
 use cli::RunRequest;
 use host::Root;
 use model::block_device::BlockDevice;
+use model::cache_probe::CacheProbe;
 use model::environment::{TargetEnvironment, device_names};
 use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
-use model::plan::Plan;
+use model::note::Note;
+use model::plan::{Plan, Preparation};
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
@@ -29,6 +31,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) facts: Facts,
     /// What was warned of.
     warnings: Vec<String>,
+    /// See [`probe_caches`](Self::probe_caches).
+    cache_probes: BTreeMap<PathBuf, CacheProbe>,
     /// See [`environments`](Self::environments).
     environments: OnceCell<BTreeMap<PathBuf, TargetEnvironment>>,
 }
@@ -42,6 +46,7 @@ impl<'a> Measurement<'a> {
             machine: Root::machine(),
             facts: Facts { system, ..Facts::default() },
             warnings: Vec::new(),
+            cache_probes: BTreeMap::new(),
             environments: OnceCell::new(),
         }
     }
@@ -72,6 +77,7 @@ impl<'a> Measurement<'a> {
         sinks: LiveSinks,
     ) -> (RunResult, Vec<String>) {
         self.sample_devices(plan);
+        let unprobed = self.probe_caches(plan);
         let environments = self.environments();
         let (profile, options) = (&self.request.profile, &self.request.options);
         let naming = Naming {
@@ -92,6 +98,7 @@ impl<'a> Measurement<'a> {
         let mut record = run::run(plan, machine, stop_sources(signals, events), &mut view);
         let stream = view.finish();
         record.notes.extend(stream.as_ref().and_then(live::dropped));
+        record.notes.extend(unprobed);
         let mut errors = Vec::new();
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors: reasons } = &time_span.outcome {
@@ -121,6 +128,33 @@ impl<'a> Measurement<'a> {
         }
     }
 
+    /// Looks for caches below the targets, if it was asked for; notes of those where that cannot be.
+    fn probe_caches(&mut self, plan: &Plan) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for span in plan.time_spans.iter().filter(|_| self.request.options.probe_host_cache) {
+            let work = span.target_work();
+            for (index, target) in span.targets.iter().enumerate() {
+                let path = &target.path;
+                let Some(used) = work.used_bytes(index).filter(|_| work.reads(index) && !work.is_null(index)) else {
+                    continue;
+                };
+                let probe = match target.preparation {
+                    _ if self.cache_probes.contains_key(path) => continue,
+                    Preparation::MadeBefore | Preparation::Create(_) => Err("this run creates it".to_owned()),
+                    Preparation::Keep | Preparation::Reuse { .. } => host::cache_probe(path, &used),
+                };
+                match probe {
+                    Ok(probe) => drop(self.cache_probes.insert(path.clone(), probe)),
+                    Err(reason) => notes.push(Note::OptionWithoutEffect {
+                        option: "--probe-host-cache".to_owned(),
+                        reason: format!("'{}': {reason}", path.display()),
+                    }),
+                }
+            }
+        }
+        notes
+    }
+
     /// What the targets stand on, looked for once; the targets' facts come first.
     fn environments(&self) -> &BTreeMap<PathBuf, TargetEnvironment> {
         self.environments.get_or_init(|| {
@@ -140,6 +174,7 @@ impl<'a> Measurement<'a> {
             targets: TargetsFound {
                 facts: self.facts.targets.clone(),
                 environments: plan.map(|_| self.environments().clone()).unwrap_or_default(),
+                cache_probes: self.cache_probes.clone(),
             },
             warnings: self.warnings.clone(),
             errors,

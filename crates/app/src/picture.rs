@@ -1,6 +1,6 @@
 //! `diskspd report --output` as a page or a chart.
 
-use crate::output::say;
+use crate::output::{say, say_each};
 use crate::outputs::Protected;
 use crate::saved_results::{contents, output_file, read, read_all, result_in};
 use crate::status::{Status, fail};
@@ -31,6 +31,12 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         Ok(found) => found,
         Err(reason) => return fail(&reason),
     };
+    let unlike = found.unlike_loads();
+    if !unlike.is_empty() {
+        say_each("ERROR", &unlike);
+        say("ERROR: the loads differ; diskspd compare --anyway prints their differences");
+        return Status::Refused;
+    }
     let drawn = |name: Option<&str>, format| chart(&found.subject(), name, format).map_err(|error| error.to_string());
     let bytes = match form {
         PictureForm::Page => html(&found.subject()).map(String::into_bytes).map_err(|error| error.to_string()),
@@ -69,7 +75,7 @@ impl Found {
                 Ok(Self::Folder { name, kind, sweep: Box::new(sweep), result })
             }
             None if source.is_dir() => Err(format!(
-                "'{}': this directory was not created by sweep or repeat; give the result files in it",
+                "'{}': this directory was not created by sweep, repeat or ab; give the result files in it",
                 source.display()
             )),
             None => {
@@ -82,6 +88,15 @@ impl Found {
                 Ok(Self::Run { name, result, devices: None })
             }
         }
+    }
+
+    /// How the loads of results that would be compared differ: `compare` refuses these, too.
+    fn unlike_loads(&self) -> Vec<String> {
+        let Self::Sides(sides) = self else { return Vec::new() };
+        let mut results = sides.iter().flat_map(|side| &side.results);
+        let Some(reference) = results.next() else { return Vec::new() };
+        let unlike = results.map(|other| render::compare::unlike(reference, other).load);
+        unlike.into_iter().find(|load| !load.is_empty()).unwrap_or_default()
     }
 
     /// The same with what devices did meanwhile.
@@ -99,7 +114,7 @@ impl Found {
         match self {
             Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
             Self::Recording { name, recording } => Subject::Recording { name, recording },
-            Self::Folder { name, kind: Kind::Sweep, sweep, result } => {
+            Self::Folder { name, kind: Kind::Sweep | Kind::Ab, sweep, result } => {
                 Subject::Sweep { name, sweep, chosen: result.as_deref() }
             }
             Self::Folder { name, kind: Kind::Repeat, sweep, result } => {
@@ -128,7 +143,7 @@ fn shown_run(folder: &Path, sweep: &Sweep) -> Option<RunResult> {
 
 /// Contents of a directory created by a sweep or a repeat, if it is one.
 fn sweep_in(path: &Path) -> Option<Result<(Kind, Sweep), String>> {
-    let kind = [Kind::Sweep, Kind::Repeat].into_iter().find(|kind| path.join(kind.file()).is_file())?;
+    let kind = Kind::ALL.into_iter().find(|kind| path.join(kind.file()).is_file())?;
     Some(folder::kept(path, kind).map(|sweep| (kind, sweep)))
 }
 

@@ -1,11 +1,12 @@
 //! `diskspd sweep`: a load once for each value of an option; `diskspd repeat`: the same load many times.
 
+mod ab;
 pub(crate) mod folder;
 
 use crate::Invocation;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
-use crate::machine_runner::MachineRunner;
+use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::SystemEnv;
@@ -16,7 +17,7 @@ use folder::{Folder, Kind};
 use host::Root;
 use model::profile::Profile;
 use model::result::RunResult;
-use model::sweep::{DeviceCount, Extent, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
+use model::sweep::{DeviceCount, Extent, Purpose, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
 use model::units::Bytes;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -59,6 +60,7 @@ fn begin(
         depths: Vec::new(),
         limit: None,
         steady_state: None,
+        ab: None,
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
     match Folder::check(path, kind, replace_output) {
@@ -80,10 +82,11 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
     let request = match cli::parse(&words, &SystemEnv) {
         Ok(Command::Subcommand(
             Subcommand::Sweep(SweepCommand::Run { request, .. })
-            | Subcommand::Repeat(SweepCommand::Run { request, .. }),
+            | Subcommand::Repeat(SweepCommand::Run { request, .. })
+            | Subcommand::Ab(SweepCommand::Run { request, .. }),
         )) => request,
         Ok(_) => {
-            say(&format!("ERROR: the command line saved in this {0} is not a {0} command line", kind.name()));
+            say(&format!("ERROR: the command line saved in this {0} is not one of diskspd {0}", kind.name()));
             return Status::Refused;
         }
         Err(failure) => return refuse(&failure),
@@ -93,13 +96,17 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
         return Status::Refused;
     }
     // The user who filled the directory is not necessarily the one who resumes.
-    if let Some(command) = request.options.before_point.as_ref().filter(|_| !run_commands) {
-        say(&format!(
-            "ERROR: --resume '{}': the saved options run a shell command before each run: '{}'. Check it, then give \
-             --run-commands to allow it",
-            folder.path().display(),
-            command
-        ));
+    let of_sides = request.options.ab.iter().flat_map(|ab| ab.before.iter().flatten());
+    let commands: Vec<&String> = request.options.before_point.iter().chain(of_sides).collect();
+    if !commands.is_empty() && !run_commands {
+        for command in commands {
+            say(&format!(
+                "ERROR: --resume '{}': the saved options run a shell command before each run: '{}'. Check it, then \
+                 give --run-commands to allow it",
+                folder.path().display(),
+                command
+            ));
+        }
         return Status::Refused;
     }
     go(invocation, &request, folder, sweep)
@@ -116,10 +123,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     let mut runner = MachineRunner::new(&signals, system, &first.request, &part);
     let to_be_made = match check_all(request, &runner) {
         Ok(to_be_made) => to_be_made,
-        Err(errors) => {
-            say_each("ERROR", &errors);
-            return Status::Refused;
-        }
+        Err(refused) => return refused.told(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
     let misplaced = folder.misplaced(profiles.flat_map(protected));
@@ -135,10 +139,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
                 say(&preconditioning(bytes, request.options.endurance_bytes));
                 design.precondition = Some(profile);
             }
-            Err(errors) => {
-                say_each("ERROR", &errors);
-                return Status::Refused;
-            }
+            Err(refused) => return refused.told(),
         }
     }
     if design.extent == Extent::UntilSteady {
@@ -160,11 +161,11 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
     let judged = keeper.judged;
-    finish(&ending, &sweep, &folder, &signals, judged)
+    finish(&ending, &sweep, &folder, &signals, request, judged)
 }
 
 /// Every check of every point passes before the first byte is written.
-fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Vec<String>> {
+fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
     let mut to_be_made = BTreeSet::new();
     // Points of a search differ in nothing that could be refused.
     let is_search = !request.options.limits.is_empty();
@@ -178,14 +179,15 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
-            return Err(vec![(*reason).to_owned()]);
+            return Err(Refused { status: Status::Refused, reasons: vec![(*reason).to_owned()] });
         }
-        let made = runner.check(&planned.request.profile).map_err(|reasons| {
+        let made = runner.check(&planned.request.profile).map_err(|refused| {
             let place = match Setting::typed_all(&planned.point.settings) {
                 settings if settings.is_empty() => String::new(),
                 settings => format!("{settings}: "),
             };
-            reasons.into_iter().map(|reason| format!("{place}{reason}")).collect::<Vec<_>>()
+            let reasons = refused.reasons.into_iter().map(|reason| format!("{place}{reason}")).collect();
+            Refused { reasons, ..refused }
         })?;
         to_be_made.extend(made);
     }
@@ -249,10 +251,13 @@ fn announce(
 ) {
     let points = design.points.len();
     let runs = design.runs;
-    let rests = options.rest * u32::try_from(design.runs_at_least().saturating_sub(1)).unwrap_or(u32::MAX);
+    let most = if design.limits.is_empty() { design.runs_at_least() } else { Design::runs_of_search() };
+    let rests = options.rest * u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
     let time = length(Duration::from_secs(design.load_s()) + rests);
     let runs_and_time = match (design.extent, folder.kind()) {
-        _ if !design.limits.is_empty() => format!("search for the highest rate within the limits: typically {time}"),
+        _ if !design.limits.is_empty() => {
+            format!("search for the highest rate within the limits, maximum {most} runs: at most {time}")
+        }
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
             format!(
@@ -260,12 +265,16 @@ fn announce(
                 figure.name()
             )
         }
+        (Extent::Pairs { is_fixed: true, .. }, _) => format!("{runs} pairs of runs: {time}"),
+        (Extent::Pairs { is_fixed: false, .. }, _) => {
+            format!("pairs of runs until every figure is decided (maximum {runs}): at least {time}")
+        }
         (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least {time}"),
         (Extent::UntilFlat, _) => format!("points until throughput stops growing: at least {time}"),
         (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
-        (Extent::Whole, Kind::Sweep) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
-        (Extent::Whole, Kind::Sweep) => format!("{points} points: {time}"),
+        (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
+        (Extent::Whole, _) => format!("{points} points: {time}"),
     };
     say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
@@ -294,16 +303,31 @@ fn length(time: Duration) -> String {
     }
 }
 
-fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, judged: Status) -> Status {
+fn finish(
+    ending: &Ending,
+    sweep: &Sweep,
+    folder: &Folder,
+    signals: &Signals,
+    request: &SweepRequest,
+    judged: Status,
+) -> Status {
     let mut text = Vec::new();
     let summary = match folder.kind() {
         Kind::Sweep => render::sweep::summary(sweep, &mut text),
         Kind::Repeat => render::repeat::summary(sweep, &mut text),
+        Kind::Ab => ab::summary(sweep, &request.options, &mut text),
     };
     let written = summary.and_then(|()| print(&text));
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
     let status = match ending {
         Ending::Lost(reason) => return fail(reason),
+        Ending::TooSlow { capacity_iops, needed_s } => {
+            return fail(&format!(
+                "--limit cannot be judged: at {capacity_iops:.0} I/Os per s, what the target reaches without a rate, \
+                 ten I/Os lie beyond the limited percentile only after {needed_s:.0} s; give --confirm or -d at least \
+                 that long"
+            ));
+        }
         Ending::Interrupted => {
             say(&format!(
                 "stopped; continue with diskspd {} --resume {}",
@@ -312,7 +336,10 @@ fn finish(ending: &Ending, sweep: &Sweep, folder: &Folder, signals: &Signals, ju
             ));
             signals.status_without_results().filter(|_| sweep.visits.is_empty()).unwrap_or(Status::Done)
         }
-        Ending::Complete => Status::Done,
+        Ending::Complete => match &request.options.ab {
+            Some(options) => ab::status(sweep.ab.as_ref(), options),
+            None => Status::Done,
+        },
     };
     if failed > 0 {
         return fail(&format!("{failed} runs failed"));
@@ -336,15 +363,23 @@ struct SweepRecorder<'a> {
 impl SweepObserver for SweepRecorder<'_> {
     fn before(&mut self, step: &Step, done: usize, known: usize) -> Result<(), RunFailure> {
         let point = &self.request.points[step.point];
-        let part = format!("{} of {known} {}", done + 1, Setting::typed_all(&point.point.settings));
+        let what = match step.purpose {
+            Purpose::Capacity => "capacity".to_owned(),
+            _ => Setting::typed_all(&point.point.settings),
+        };
+        let part = if self.request.options.limits.is_empty() {
+            format!("{} of {known} {what}", done + 1)
+        } else {
+            format!("{} of up to {} {what}", done + 1, Design::runs_of_search())
+        };
         *self.part.borrow_mut() = part;
         if std::mem::replace(&mut self.ran, true) {
             self.rest()?;
         }
-        match &self.request.options.before_point {
-            Some(command) => before_point(command),
-            None => Ok(()),
-        }
+        let of_side = self.request.options.ab.as_ref().and_then(|ab| ab.before.get(step.point)?.as_ref());
+        let commands = self.request.options.before_point.iter().map(|command| ("--before-point", command));
+        let name = if step.point == 0 { "--before-a" } else { "--before-b" };
+        commands.chain(of_side.map(|command| (name, command))).try_for_each(|(name, command)| before(name, command))
     }
 
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
@@ -354,7 +389,12 @@ impl SweepObserver for SweepRecorder<'_> {
             (Status::CannotTell, _) | (_, Status::CannotTell) => Status::CannotTell,
             _ => Status::Done,
         };
-        let words = std::iter::once(self.program.clone()).chain(point.words.iter().cloned());
+        let seed = result.profile.time_spans.first().map_or(0, |span| span.random_seed);
+        let words = match step.purpose {
+            Purpose::Capacity => point.words_without_rate(seed),
+            _ => point.words_with_seed(seed),
+        };
+        let words = std::iter::once(self.program.clone()).chain(words);
         let command_line = words.collect::<Vec<_>>().join(" ");
         let labels = point.request.options.labels.clone();
         self.folder.keep(&RunResult { command_line, labels, ..result }, step.purpose)
@@ -366,6 +406,7 @@ impl SweepObserver for SweepRecorder<'_> {
         let made = match self.folder.kind() {
             Kind::Sweep => render::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
             Kind::Repeat => render::repeat::line(visit, &mut line),
+            Kind::Ab => render::ab::line(visit, &mut line),
         };
         made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
         self.folder.save(sweep)
@@ -395,8 +436,8 @@ impl SweepRecorder<'_> {
 }
 
 /// Runs the user's command; its words go to stderr, for stdout is ours.
-fn before_point(command: &str) -> Result<(), RunFailure> {
-    let failed = |reason: String| RunFailure::Failed(vec![format!("--before-point '{command}': {reason}")]);
+fn before(name: &str, command: &str) -> Result<(), RunFailure> {
+    let failed = |reason: String| RunFailure::Failed(vec![format!("{name} '{command}': {reason}")]);
     let ran = process::Command::new("sh").args(["-c", command]).stdout(std::io::stderr()).status();
     match ran {
         Ok(status) if status.success() => Ok(()),

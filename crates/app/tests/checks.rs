@@ -40,8 +40,10 @@ fn a_file_is_checked_and_what_fails_is_the_exit_status() {
         assert_eq!(findings(&place, rule.name).is_empty(), is_for_sql, "{}", rule.name);
     }
     assert_eq!(std::fs::metadata(&file).expect("a file").modified().expect("a time"), before);
-    let run = place.diskspd("check -c900000T a.dat").run();
-    run.expect_status(4).expect_stdout(&["no space for 'a.dat'", "What to do:\n  fail space of targets: "]);
+    for words in ["check -c900000T -t8 a.dat", "check -- -c900000T -t8 a.dat"] {
+        let run = place.diskspd(words).run();
+        run.expect_status(4).expect_stdout(&["no space for 'a.dat'", "What to do:\n  fail space of targets: "]);
+    }
     place.diskspd("check nowhere.dat").run().expect_status(4).expect_stdout(&["it does not exist"]);
     place.diskspd("check -c1M nowhere.dat").run().expect_status(0);
     assert!(!Path::new(&place.path("nowhere.dat")).exists());

@@ -10,7 +10,8 @@ fn altered(place: &Workplace, from: &str, to: &str, iops: f64) {
     let total = &mut result["time_spans"][0]["measured"]["total"]["total"];
     let altered = total["iops"].as_f64().expect("a figure") * iops;
     total["iops"] = altered.into();
-    result["time_spans"][0]["measured"]["confidence"]["total"]["iops"] = (altered / 100.0).into();
+    let confidence = &mut result["time_spans"][0]["measured"]["confidence"]["total"];
+    confidence["iops_interval"] = serde_json::json!({ "low": altered * 0.99, "high": altered * 1.01 });
     place.file(to, result.to_string().as_bytes());
 }
 

@@ -19,11 +19,13 @@ fn run(place: &Workplace, words: &str) -> (Finished, Value) {
 fn every_form_of_a_result_tells_the_same() {
     let place = workplace!();
     // Random starts, so that no two parts of the run are alike.
-    let (run, confidence) = run(&place, "-d3 -w30 -L --rate=1000 --rate-process=poisson");
+    let (run, confidence) = run(&place, "-d5 -w30 -L --rate=1000 --rate-process=poisson");
     for direction in ["read", "write", "total"] {
         let widths = &confidence[direction];
         for figure in ["iops", "bytes_per_s", "latency_mean_ns"] {
-            assert!(widths[figure].as_f64().is_some_and(|width| width > 0.0), "{direction} {figure}: {widths}");
+            // A busy machine may make an interval impossible; then there is a reason.
+            let is_known = widths[figure].as_f64().is_some_and(|width| width > 0.0);
+            assert!(is_known || widths["withheld"]["measure_s"].is_f64(), "{direction} {figure}: {widths}");
         }
         // Blocks are all alike.
         let ratio = widths["bytes_per_s"].as_f64().unwrap_or(0.0) / widths["iops"].as_f64().unwrap_or(1.0);
@@ -50,7 +52,7 @@ fn every_form_of_a_result_tells_the_same() {
 #[test]
 fn without_latencies_rates_have_intervals() {
     let place = workplace!();
-    let (run, confidence) = run(&place, "-d2");
+    let (run, confidence) = run(&place, "-d5");
     assert!(confidence["write"].is_null() && confidence["total"]["latency_mean_ns"].is_null(), "{confidence}");
     assert_eq!(lines(&run.stdout).len(), 1, "{run}");
 }

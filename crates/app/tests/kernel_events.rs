@@ -54,7 +54,7 @@ fn processes_datagrams_and_faults_are_counted_while_it_measures() {
     const OTHERS: u64 = 20;
     let place = workplace!();
     place.file("a.dat", &vec![7; 65_536]);
-    let words = "-d2 -W0 -v -ePROCESS -eTHREAD -eNETWORK -eMEMORY_PAGE_FAULTS --json r.json a.dat";
+    let words = "-d60 -W0 -v -ePROCESS -eTHREAD -eNETWORK -eMEMORY_PAGE_FAULTS --json r.json a.dat";
     let mut running = place.diskspd(words).start();
     running.wait_for_stderr("starting measurements");
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port of our own");
@@ -64,7 +64,7 @@ fn processes_datagrams_and_faults_are_counted_while_it_measures() {
         socket.send_to(b"x", address).expect("it is sent");
         socket.recv(&mut [0; 8]).expect("it comes back");
     }
-    running.finish().expect_status(0);
+    running.end().expect_status(0);
     let events = events(&place);
     for class in ["process", "thread"] {
         assert!(counter(&events, class, "start") >= OTHERS, "{events}");

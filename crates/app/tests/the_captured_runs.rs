@@ -29,7 +29,7 @@ fn captured_runs_end_with_the_same_status() {
             row["args"].as_array().expect("arguments").iter().filter_map(Value::as_str).collect();
         let huge_pages = HugePages::as_they_are().expect("a file in the folder for temporary ones");
         if arguments.contains(&"-l") && huge_pages.free() > 0 {
-            println!("skipped: row {id} wants a machine without huge pages");
+            testkit::say_skipped(format_args!("huge pages are free here (row {id})"));
             continue;
         }
         let place = workplace!();

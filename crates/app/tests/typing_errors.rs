@@ -148,3 +148,28 @@ fn pipes_are_read_if_they_are_named_and_skipped_if_not() {
     let run = place.diskspd("compare folder r.json").run();
     run.expect_status(0).expect_stderr(&["WARNING: 'folder/a.json' is not a regular file and is skipped"]);
 }
+
+// Shows faults: A result, profile or preset is a named pipe or a device
+#[test]
+fn input_that_never_ends_is_bounded_and_can_be_interrupted() {
+    use std::os::unix::fs::OpenOptionsExt;
+    /// `O_NONBLOCK`: without a reader, opening fails.
+    const IF_READ: i32 = 0o4000;
+    let place = workplace!();
+    let mkfifo = testkit::or_skip!(testkit::tool("mkfifo"));
+    place.tool(mkfifo).args("silent.toml").run().expect_status(0);
+    let writer =
+        || std::fs::File::options().write(true).custom_flags(IF_READ).open(place.path("silent.toml")).ok();
+    for words in ["report silent.toml", "compare silent.toml silent.toml", "-Xsilent.toml", "preset show silent.toml"] {
+        let mut run = place.diskspd(words).start();
+        let held = std::cell::OnceCell::new();
+        run.wait_until("the pipe to be opened", |_| writer().is_some_and(|file| held.set(file).is_ok()));
+        run.interrupt();
+        let run = run.finish();
+        assert!(run.code() == Some(130) || run.signal() == Some(2), "{run}");
+        assert_eq!(run.stdout, "", "{run}");
+    }
+    for words in ["-X/dev/zero", "preset show /dev/zero"] {
+        place.diskspd(words).run().expect_status(3).expect_stderr(&[" is larger than 8"]);
+    }
+}

@@ -295,9 +295,10 @@ fn phases_take_at_least_their_time() {
     let place = place();
     let begun = Instant::now();
     let run = place.diskspd("-d1 -W1 -C1 -b4K a.dat").run();
-    assert!(begun.elapsed() >= Duration::from_secs(3), "{run}");
+    let all_seconds = begun.elapsed().as_secs_f64();
     let seconds = Report::of(&run.stdout).seconds;
-    assert!((0.99..3.0).contains(&seconds), "only the measurement counts\n{run}");
+    assert!(all_seconds >= 3.0 && seconds >= 0.99, "{run}");
+    assert!(seconds <= all_seconds - 1.99, "only the measurement counts\n{run}");
 }
 
 /// I/Os per second of a run with a limit, and what half a percent or one I/O off is.
@@ -321,7 +322,7 @@ fn limits_of_rate_are_kept() {
     ] {
         // Best of a few runs: a machine that stops for a moment at the very end of one loses I/Os.
         let mut rates = Vec::new();
-        let is_close = (0..4).any(|_| {
+        let is_close = (0..8).any(|_| {
             let (rate, allowed) = rate_of(&place, words, expected);
             rates.push(rate);
             (rate - expected).abs() <= allowed

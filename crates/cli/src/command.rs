@@ -190,6 +190,8 @@ pub struct RunOptions {
     pub destroy: Vec<String>,
     /// `--hold-latency`: keep CPUs from sleeping states.
     pub hold_latency: bool,
+    /// `--probe-host-cache`: look for a cache below the targets first.
+    pub probe_host_cache: bool,
     /// `--expect --require`: what results are held against.
     pub criteria: Box<Criteria>,
     /// `--strict`: figures that are not what they claim to be are a failure.

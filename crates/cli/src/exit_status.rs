@@ -30,12 +30,12 @@ impl ExitStatus {
         (
             "4",
             "The results are invalid (--strict) or miss a requirement (--require), a metric changed by more than the \
-             limit (compare --fail-if), or a check failed (check).",
+             limit (compare and ab --fail-if), or a check failed (check).",
         ),
         (
             "6",
-            "The results cannot tell whether a requirement is met (--require) or the limit is exceeded (compare \
-             --fail-if).",
+            "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
+             --fail-if) or the sides of ab differ.",
         ),
         ("129, 130, 143", "SIGHUP, SIGINT (Ctrl+C) or SIGTERM ended the program before anything was measured."),
     ];

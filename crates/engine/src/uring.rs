@@ -405,7 +405,7 @@ mod tests {
             deferred_completions: true,
         };
         let Ok((mut engine, _)) = UringEngine::new(SLOTS, settings, vec![file().into()], vec![region]) else {
-            return println!("skipped: io_uring is not available here");
+            testkit::skip!("io_uring is not available here");
         };
         let ring = std::mem::replace(&mut engine.handle, RingHandle::not_a_ring(file().into()));
         (0..SLOTS).for_each(|slot| engine.stage(slot, &Op { length: 4096, ..Op::default() }));

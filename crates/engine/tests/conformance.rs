@@ -50,7 +50,7 @@ fn ring(path: &Path, slots: u32, settings: RingSettings) -> Option<UringEngine> 
     match UringEngine::new(slots, settings, files(path), vec![region(0xA5)]) {
         Ok((engine, _)) => Some(engine),
         Err(error) => {
-            println!("skipped: io_uring is not available here ({error})");
+            testkit::say_skipped(format_args!("io_uring is not available here ({error})"));
             None
         }
     }
@@ -271,8 +271,7 @@ fn a_cancelled_ring_gives_everything_back() {
     // Reads of a pipe that nobody writes to never end by themselves.
     let (reader, _writer) = std::io::pipe().expect("a pipe");
     let Ok((mut engine, _)) = UringEngine::new(2, PLAIN, vec![reader.into()], vec![region(0)]) else {
-        println!("skipped: io_uring is not available here");
-        return;
+        testkit::skip!("io_uring is not available here");
     };
     engine.stage(0, &Op { offset: u64::MAX, ..read(0, 0) });
     engine.push(Wait::Poll).expect("submitted");
@@ -290,7 +289,7 @@ fn a_target_is_let_go_with_its_ring() {
     let lease = || sys::lease::try_write_lease(&std::fs::File::open(&path).expect("the file exists"));
     match lease() {
         Ok(answer) => assert_eq!(answer, WriteLease::Granted),
-        Err(error) => return println!("skipped: no leases here ({error})"),
+        Err(error) => testkit::skip!("no leases here ({error})"),
     }
     let op = read(0, 0);
     for _ in 0..20 {

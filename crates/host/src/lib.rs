@@ -11,6 +11,7 @@
 
 mod block;
 mod cache_counters;
+mod cache_probe;
 mod caches;
 mod cgroup_limits;
 mod cgroups;
@@ -20,6 +21,7 @@ mod cpu_times;
 mod cpus;
 mod device_reading;
 mod devices;
+mod direct_reader;
 mod dirty_parts;
 mod distribution;
 mod environment;
@@ -53,6 +55,7 @@ mod zeros;
 mod zpool;
 
 pub use block::place::disk_of_partition;
+pub use cache_probe::cache_probe;
 pub use cpu_counters::cpu_counters;
 pub use cpu_times::cpu_times;
 pub use device_reading::device_reading;
@@ -71,6 +74,6 @@ pub use root::Root;
 pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;
-pub use threads::{cpu_wait_ns, io_worker_threads};
+pub use threads::{IoWorkerThread, cpu_wait_ns, io_worker_threads};
 pub use tracepoint::{Tracepoint, tracepoint};
 pub use zeros::sampled_zeros;

@@ -6,23 +6,36 @@ use crate::root::Root;
 /// (`create_io_worker` in `io_uring/io-wq.c`); they end after five idle seconds.
 const IO_WORKER: &str = "iou-wrk-";
 
-/// How many threads of the kernel do I/Os for this process now; 0 where /proc does not tell.
-pub fn io_worker_threads(root: &Root) -> u64 {
+/// A thread of the kernel that does I/Os for this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoWorkerThread {
+    /// Its number.
+    pub id: u32,
+    /// Nanoseconds that it was on a CPU; `None` where the kernel does not count them.
+    pub cpu_ns: Option<u64>,
+}
+
+/// The threads of the kernel that do I/Os for this process now; none where /proc does not tell.
+pub fn io_worker_threads(root: &Root) -> Vec<IoWorkerThread> {
     const TASKS: &str = "/proc/self/task";
-    let names = root.names(TASKS).into_iter().filter_map(|task| root.text(format!("{TASKS}/{task}/comm")));
-    names.filter(|name| name.starts_with(IO_WORKER)).count() as u64
+    let worker = |task: String| {
+        let is_worker = root.text(format!("{TASKS}/{task}/comm"))?.starts_with(IO_WORKER);
+        let cpu_ns = || root.text(format!("{TASKS}/{task}/schedstat")).and_then(|text| number(&text, 0));
+        is_worker.then(|| Some(IoWorkerThread { id: task.parse().ok()?, cpu_ns: cpu_ns() }))?
+    };
+    root.names(TASKS).into_iter().filter_map(worker).collect()
 }
 
 /// Nanoseconds that the calling thread waited for a CPU since it was started; `None` where the kernel
 /// does not count them.
 pub fn cpu_wait_ns(root: &Root) -> Option<u64> {
-    parse(&root.text("/proc/thread-self/schedstat")?)
+    number(&root.text("/proc/thread-self/schedstat")?, 1)
 }
 
 /// Nanoseconds on a CPU, nanoseconds waiting for one, and number of turns
 /// (Documentation/scheduler/sched-stats.rst).
-fn parse(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
+fn number(text: &str, at: usize) -> Option<u64> {
+    text.split_ascii_whitespace().nth(at)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -31,9 +44,9 @@ mod tests {
 
     #[test]
     fn the_second_number_is_the_wait() {
-        assert_eq!(parse("583604 1889037 3\n"), Some(1_889_037));
-        assert_eq!(parse("583604\n"), None);
-        assert_eq!(parse(""), None);
+        assert_eq!(number("583604 1889037 3\n", 1), Some(1_889_037));
+        assert_eq!(number("583604\n", 1), None);
+        assert_eq!(number("", 1), None);
     }
 
     #[test]
@@ -44,7 +57,11 @@ mod tests {
             std::fs::create_dir_all(&task).expect("a new folder");
             std::fs::write(task.join("comm"), name).expect("a new file");
         }
-        assert_eq!(io_worker_threads(&Root::recorded(directory.path())), 2);
-        assert_eq!(io_worker_threads(&Root::recorded("/nonexistent")), 0);
+        std::fs::write(directory.path().join("proc/self/task/8/schedstat"), "583604 1889037 3\n").expect("a new file");
+        let mut found = io_worker_threads(&Root::recorded(directory.path()));
+        found.sort_by_key(|thread| thread.id);
+        let thread = |id, cpu_ns| IoWorkerThread { id, cpu_ns };
+        assert_eq!(found, [thread(7, None), thread(8, Some(583_604))]);
+        assert_eq!(io_worker_threads(&Root::recorded("/nonexistent")), []);
     }
 }

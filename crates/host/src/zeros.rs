@@ -1,9 +1,9 @@
 //! How much of a block device gives zeros.
 
+use crate::direct_reader::DirectReader;
 use model::facts::ZeroSample;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -32,18 +32,15 @@ pub fn sampled_zeros(device: &Path, used: &Range<u64>) -> Option<ZeroSample> {
 }
 
 fn sample(device: &Path, used: &Range<u64>) -> io::Result<ZeroSample> {
-    let file = sys::block::open_past_cache(device)?;
+    let mut reader = DirectReader::of(device, BLOCK_BYTES)?;
     let length_bytes = used.end.saturating_sub(used.start);
     let mut sample = ZeroSample { start_bytes: used.start, length_bytes, ..ZeroSample::default() };
-    let mut memory = vec![0; 2 * BLOCK_BYTES];
-    let aligned = memory.as_ptr().align_offset(BLOCK_BYTES);
-    let block = &mut memory[aligned..][..BLOCK_BYTES];
     let begin = Instant::now();
     for place in places(used) {
         if begin.elapsed() > TIME_MAX {
             break;
         }
-        file.read_exact_at(block, place)?;
+        let block = reader.read(place, BLOCK_BYTES)?;
         sample.blocks += 1;
         sample.zero_blocks += u32::from(block.iter().all(|byte| *byte == 0));
     }

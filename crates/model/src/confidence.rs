@@ -2,31 +2,85 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Half the widths of the 95 % confidence intervals around the figures of one direction: did the same run
-/// go on for ever, 95 of 100 such intervals would hold the figure that it comes to. They know nothing of
-/// what differs from one run to the next.
+/// The 95 % confidence intervals of the figures of one direction: did the same run go on for ever, 95 of 100
+/// such intervals would hold the figure that it comes to. They know nothing of what differs from one run to the
+/// next. A figure without an interval was not measured, or its interval was withheld.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HalfWidths {
-    /// Of the I/Os per second.
-    pub iops: f64,
-    /// Of the bytes per second.
-    pub bytes_per_s: f64,
-    /// Of the mean latency in nanoseconds; `None` = latencies were not measured.
+    /// Half the width of the interval of the I/Os per second.
+    pub iops: Option<f64>,
+    /// Half the width of the interval of the bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Half the width of the interval of the mean latency in nanoseconds.
     pub latency_mean_ns: Option<f64>,
-    /// Of the percentiles that the report shows, ascending. Those that fewer than ten I/Os lie beyond have
-    /// none; nor has any, if there are fewer than ten sections or one of them has fewer than ten I/Os.
+    /// Intervals of the percentiles that the report shows, ascending. Those that fewer than ten I/Os lie beyond
+    /// have none.
     pub percentiles: Vec<PercentileHalfWidth>,
+    /// I/Os per second; files of earlier versions have only half widths.
+    #[serde(default)]
+    pub iops_interval: Option<Interval>,
+    /// Bytes per second.
+    #[serde(default)]
+    pub bytes_per_s_interval: Option<Interval>,
+    /// Mean latency in nanoseconds.
+    #[serde(default)]
+    pub latency_mean_interval_ns: Option<Interval>,
+    /// Why some figures have no interval, although they were measured.
+    #[serde(default)]
+    pub withheld: Option<Withheld>,
 }
 
-/// Half the width of the interval around a percentile.
+/// A confidence interval. It is computed on the logarithm of the figure, so its ends need not be equally far from
+/// it, and lies between the smallest and the largest value that was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Half its width.
+    pub fn half_width(self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// The same in another unit.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { low: self.low * factor, high: self.high * factor }
+    }
+
+    /// That of a figure in a file of an earlier version.
+    pub fn around(figure: f64, half_width: f64) -> Self {
+        Self { low: (figure - half_width).max(0.0), high: figure + half_width }
+    }
+}
+
+/// Why a run cannot say how far a figure may be off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Withheld {
+    /// Values depend on each other for about this long, in seconds; `None` = the run is too short to tell.
+    pub dependence_s: Option<f64>,
+    /// A run of this length in seconds would probably have an interval.
+    pub measure_s: f64,
+}
+
+/// The interval of a percentile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PercentileHalfWidth {
     /// Rank in parts per billion.
     pub rank_ppb: u64,
-    /// In nanoseconds.
+    /// Half its width in nanoseconds.
     pub half_width_ns: f64,
+    /// Its ends in nanoseconds; files of earlier versions have only the half width.
+    #[serde(default)]
+    pub interval_ns: Option<Interval>,
 }
 
 /// Which figures were steady.

@@ -6,8 +6,10 @@
 //! reads no clock and no environment, and knows no file format but how serde writes its types; everything
 //! else may import it and it imports nothing of ours.
 
+pub mod ab;
 pub mod affinity;
 pub mod block_device;
+pub mod cache_probe;
 pub mod check;
 pub mod confidence;
 pub mod course;

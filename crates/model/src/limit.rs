@@ -17,18 +17,67 @@ impl Limit {
     /// Metrics that may be limited: response times of an open loop, from intended start to completion, and
     /// CPU usage.
     pub const METRICS: [Metric; 5] = [Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];
+
+    /// Completions that a run must have for the metric to mean something: ten beyond a percentile.
+    pub const fn completions_min(&self) -> u64 {
+        match self.figure {
+            Metric::P50 => 20,
+            Metric::P99 => 1_000,
+            Metric::P999 => 10_000,
+            _ => 100,
+        }
+    }
+}
+
+/// What one run says of the limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LimitSample {
+    /// How much of what the limits allow was used, the largest of all limits: the share of I/Os that took longer
+    /// than the limit of a percentile as a multiple of the share that may; the mean or the CPU usage as a multiple of
+    /// its limit. Above 1 = a limit was exceeded.
+    pub used: f64,
+    /// Starts that were intended while measuring.
+    pub intended_starts: u64,
+    /// True if so many of them had not been made at the end that the target cannot keep the rate.
+    pub is_short: bool,
 }
 
 /// The highest rate that keeps the limits, among the points of a sweep over rising rates.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitFound {
     /// All of them hold or fail together.
     pub limits: Vec<Limit>,
-    /// Index of the highest point that surely keeps them; `None` = not even the first does.
+    /// Index of the highest point that keeps them; `None` = not even the lowest that was tried does.
     pub holds: Option<usize>,
-    /// Index of the next point that surely does not, a few percent above; `None` = even the last keeps them.
+    /// Index of a point some percent above that does not; `None` = even the highest keeps them.
     pub fails: Option<usize>,
-    /// True if a run of the full length confirmed both rates.
+    /// True if the confirming runs at each of the two, pooled, lie on their side of the limits by more than chance.
     pub is_confirmed: bool,
+    /// I/Os per second without a rate, in a closed loop: no rate above it was tried.
+    #[serde(default)]
+    pub capacity_iops: Option<f64>,
+    /// Rates over which the limited figure does not depend on the rate: chance decides which of them keeps the
+    /// limits.
+    #[serde(default)]
+    pub noise: Option<NoiseRange>,
+}
+
+/// Rates at which a figure is on both sides of its limit without a trend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoiseRange {
+    /// The point with the lowest rate.
+    pub first: usize,
+    /// The point with the highest rate.
+    pub last: usize,
+}
+
+impl NoiseRange {
+    /// The same range of points that `count` others precede.
+    #[must_use]
+    pub const fn after(self, count: usize) -> Self {
+        Self { first: self.first + count, last: self.last + count }
+    }
 }

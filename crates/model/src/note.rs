@@ -97,7 +97,7 @@ pub enum Note {
     },
     /// Steal time: the hypervisor ran something else on the CPUs.
     CpuStolen {
-        /// Share of all CPU time during the measurement, in hundredths of a percent.
+        /// Share of the time of the CPUs that threads ran on during the measurement, in hundredths of a percent.
         percent_hundredths: u32,
     },
     /// The threads were runnable but waited for a CPU.
@@ -199,6 +199,9 @@ pub enum Note {
     IoWorkerThreads {
         /// Largest number seen at one time.
         threads: u64,
+        /// CPU time that they used during the measurement, in milliseconds; null = unknown.
+        #[serde(default)]
+        cpu_time_ms: Option<u64>,
     },
     /// In a closed loop latency is timed from the previous completion batch, not from submission. To show the
     /// difference, a sample of I/Os is timed in both ways.
@@ -353,7 +356,7 @@ impl fmt::Display for Note {
             Self::NotDeleted { path, reason } => {
                 write!(f, "'{}' is not deleted (--delete-after): {reason}", path.display())
             }
-            Self::IoWorkerThreads { threads } => {
+            Self::IoWorkerThreads { threads, .. } => {
                 let were = if *threads == 1 { "thread" } else { "threads" };
                 write!(
                     f,
@@ -404,7 +407,7 @@ fn slot_times(f: &mut fmt::Formatter<'_>, ios: u64, slot_ns: [u64; 2], submissio
 fn cpu_stolen(f: &mut fmt::Formatter<'_>, percent_hundredths: u32) -> fmt::Result {
     write!(
         f,
-        "the hypervisor took {}.{:02}% of the CPU time during the measurement; this steal time is not in the CPU table",
+        "the hypervisor took {}.{:02}% of the time of the CPUs that the run used; this steal time is not in the CPU table",
         percent_hundredths / 100,
         percent_hundredths % 100
     )

@@ -2,8 +2,9 @@
 //!
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
+use crate::ab::AbAnswer;
 use crate::headline::Headline;
-use crate::limit::LimitFound;
+use crate::limit::{LimitFound, LimitSample};
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,14 @@ pub enum Extent {
     },
     /// Rounds of one point until it is in a steady state.
     UntilSteady,
+    /// Pairs of runs of two points, in random order, until their difference is decided, at most as many as there
+    /// are runs of a point.
+    Pairs {
+        /// True: all pairs, whatever they say.
+        is_fixed: bool,
+        /// Relative difference within which the two count as equivalent.
+        margin: f64,
+    },
 }
 
 /// Why a run was made.
@@ -101,6 +110,8 @@ pub enum Purpose {
     Confirm,
     /// The targets were written before the first run (`--precondition`).
     Precondition,
+    /// The load without a rate: what the target can do (`--limit`).
+    Capacity,
 }
 
 /// One run of one point.
@@ -115,6 +126,12 @@ pub struct Visit {
     pub purpose: Purpose,
     /// How it went.
     pub outcome: VisitOutcome,
+    /// What it says of the limits of a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitSample>,
+    /// I/Os per second of the last third of a run without a rate (purpose `capacity`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained_iops: Option<f64>,
 }
 
 /// How the run of a point went.
@@ -137,6 +154,11 @@ pub enum VisitOutcome {
 }
 
 impl Visit {
+    /// False for runs that prepared the targets or found their capacity, which belong to no point.
+    pub fn is_of_point(&self) -> bool {
+        !matches!(self.purpose, Purpose::Precondition | Purpose::Capacity)
+    }
+
     /// Its figures, if it has any.
     pub fn headline(&self) -> Option<&Headline> {
         match &self.outcome {
@@ -174,13 +196,28 @@ pub struct Sweep {
     /// Whether the rounds reached a steady state; null unless requested and ended.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
+    /// What the pairs of two sides say, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ab: Option<AbAnswer>,
 }
 
 impl Sweep {
-    /// The figures of all runs but those that only prepared the targets, in the order in which they were made.
+    /// The figures of all runs of points, in the order in which they were made.
     pub fn measured(&self) -> impl Iterator<Item = &Headline> {
-        let visits = self.visits.iter().filter(|visit| visit.purpose != Purpose::Precondition);
+        let visits = self.visits.iter().filter(|visit| visit.is_of_point());
         visits.filter_map(Visit::headline)
+    }
+}
+
+impl Sweep {
+    /// Complete pairs of the first two points, in the order of their numbers.
+    pub fn pairs(&self) -> Vec<(&Headline, &Headline)> {
+        let of = |point: usize, run: u32| {
+            let is_it = |visit: &&Visit| visit.is_of_point() && (visit.point, visit.run) == (point, run);
+            self.visits.iter().find(is_it).and_then(Visit::headline)
+        };
+        let runs = self.visits.iter().map(|visit| visit.run + 1).max().unwrap_or(0);
+        (0..runs).filter_map(|run| of(0, run).zip(of(1, run))).collect()
     }
 }
 

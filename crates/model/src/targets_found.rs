@@ -1,5 +1,6 @@
 //! What stood at the paths of a run's targets.
 
+use crate::cache_probe::CacheProbe;
 use crate::environment::TargetEnvironment;
 use crate::facts::TargetFacts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,6 +15,8 @@ pub struct TargetsFound {
     pub facts: BTreeMap<PathBuf, TargetFacts>,
     /// What each target stands on, if it was looked at.
     pub environments: BTreeMap<PathBuf, TargetEnvironment>,
+    /// What reads before the run told of caches below each target (`--probe-host-cache`).
+    pub cache_probes: BTreeMap<PathBuf, CacheProbe>,
 }
 
 /// A target path and what stood there.
@@ -28,16 +31,21 @@ pub(crate) struct TargetFound<'a> {
     facts: Option<Cow<'a, TargetFacts>>,
     /// What it stands on; null = it was not looked at.
     environment: Option<Cow<'a, TargetEnvironment>>,
+    /// What reads before the run told of a cache below it; null = `--probe-host-cache` was not given, or it could not be
+    /// probed.
+    #[serde(default)]
+    cache_probe: Option<CacheProbe>,
 }
 
 impl Serialize for TargetsFound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { facts, environments } = self;
+        let Self { facts, environments, cache_probes } = self;
         let paths: BTreeSet<&PathBuf> = facts.keys().chain(environments.keys()).collect();
         serializer.collect_seq(paths.into_iter().map(|path| TargetFound {
             path: path.clone(),
             facts: facts.get(path).map(Cow::Borrowed),
             environment: environments.get(path).map(Cow::Borrowed),
+            cache_probe: cache_probes.get(path).copied(),
         }))
     }
 }
@@ -45,9 +53,10 @@ impl Serialize for TargetsFound {
 impl<'de> Deserialize<'de> for TargetsFound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut found = Self::default();
-        for TargetFound { path, facts, environment } in Vec::deserialize(deserializer)? {
+        for TargetFound { path, facts, environment, cache_probe } in Vec::deserialize(deserializer)? {
             found.facts.extend(facts.map(|facts| (path.clone(), facts.into_owned())));
-            found.environments.extend(environment.map(|environment| (path, environment.into_owned())));
+            found.environments.extend(environment.map(|environment| (path.clone(), environment.into_owned())));
+            found.cache_probes.extend(cache_probe.map(|probe| (path, probe)));
         }
         Ok(found)
     }

@@ -6,7 +6,7 @@ use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
-use model::confidence::HalfWidths;
+use model::confidence::Interval;
 use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
@@ -14,6 +14,7 @@ use model::profile::TimeSpan;
 use model::result::{Ending, LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
+use render::confidence::{of_bytes, of_iops, of_mean_latency};
 use render::requirement_block;
 use render::verdict_block::SOUND;
 use stats::NAMED_PERCENTILES;
@@ -142,12 +143,13 @@ fn found(finding: &Finding, name: &str) -> Found {
     }
 }
 
-/// The figures that are quoted, with half their intervals.
+/// The figures that are quoted, with their intervals.
 fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
     let Some(headline) = stats::headline(span_result) else { return Vec::new() };
     let confidence = measured.confidence.as_ref().and_then(|confidence| confidence.total.as_ref());
-    let give_or_take = |of: fn(&HalfWidths) -> Option<f64>, shown: fn(f64) -> String| {
-        confidence.and_then(of).map(|half| format!("± {}", shown(half))).unwrap_or_default()
+    let figures = &measured.total.total;
+    let between = |found: Option<Interval>, shown: fn(f64) -> String| {
+        found.map(|found| format!("{} to {}", shown(found.low), shown(found.high))).unwrap_or_default()
     };
     let tile = |label: &str, value: String, unit: &str, beside: String| Tile {
         label: label.to_owned(),
@@ -156,12 +158,17 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         beside,
     };
     let mut tiles = vec![
-        tile("I/Os per second", grouped(headline.iops), "", give_or_take(|half| Some(half.iops), grouped)),
+        tile(
+            "I/Os per second",
+            grouped(headline.iops),
+            "",
+            between(confidence.and_then(|found| of_iops(figures, found)), grouped),
+        ),
         tile(
             "Throughput",
             Quantity::MibPerS.value(mib(headline.bytes_per_s)).replace(" MiB/s", ""),
             "MiB/s",
-            give_or_take(|half| Some(mib(half.bytes_per_s)), significant),
+            between(confidence.and_then(|found| of_bytes(figures, found)), |bytes| significant(mib(bytes))),
         ),
     ];
     let mut add_latency = |label: &str, ns: Option<f64>, beside: String| {
@@ -170,16 +177,18 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         let (value, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
         tiles.push(tile(label, value.to_owned(), unit, beside));
     };
-    let rank = |rank_ppb: u64| {
-        let half = confidence?.percentiles.iter().find(|half| half.rank_ppb == rank_ppb)?;
-        Some(format!("± {}", latency(half.half_width_ns)))
+    let rank = |rank_ppb: u64, ns: Option<u64>| {
+        let found = confidence?.percentiles.iter().find(|found| found.rank_ppb == rank_ppb)?;
+        let around = || Some(Interval::around(ns? as f64, found.half_width_ns));
+        Some(between(found.interval_ns.or_else(around), latency))
     };
-    add_latency("Mean latency", headline.mean_ns, give_or_take(|half| half.latency_mean_ns, latency));
+    let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), latency);
+    add_latency("Mean latency", headline.mean_ns, mean);
     let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
     let count = measured.total.total.ios;
     for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
         let weak = || if stats::is_weak(count, rank_ppb) { "too few I/Os to rely on" } else { "" }.to_owned();
-        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb).unwrap_or_else(weak));
+        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb, ns).unwrap_or_else(weak));
     }
     add_latency(
         "99th pct. response time",

@@ -2,6 +2,7 @@
 
 use crate::figure_words::{label, shown_figure};
 use crate::plain_table::PlainTable;
+use model::finding::Severity;
 use model::result::RunResult;
 use serde::Serialize;
 use serde_json::Value;
@@ -77,7 +78,12 @@ fn shown(value: &Value) -> String {
 }
 
 /// The table, and what differs.
-pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, out: &mut dyn Write) -> io::Result<()> {
+pub fn text(
+    differences: &[Difference],
+    (first, second): (&[RunResult], &[RunResult]),
+    unlike: &Unlike,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
     for found in differences {
         let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));
@@ -91,7 +97,13 @@ pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, o
         ]);
     }
     table.write(out)?;
-    if runs.0 == 1 || runs.1 == 1 {
+    if let Some(sentence) = verdicts(first, second) {
+        writeln!(out, "\n{sentence}")?;
+    }
+    if stats::compare::is_in_blocks(first, second) {
+        writeln!(out, "\nmeasured one after the other: drift looks like difference; use diskspd ab")?;
+    }
+    if first.len() == 1 || second.len() == 1 {
         writeln!(
             out,
             "\na single run shows only the variation within that run; runs often differ more from each other (use \
@@ -107,6 +119,22 @@ pub fn text(differences: &[Difference], runs: (usize, usize), unlike: &Unlike, o
         }
     }
     Ok(())
+}
+
+/// The gravest verdicts of the results: a difference may be theirs.
+fn verdicts(first: &[RunResult], second: &[RunResult]) -> Option<String> {
+    let of = |name: &str, runs: &[RunResult]| {
+        let severities: Vec<Severity> = runs
+            .iter()
+            .flat_map(|run| &run.time_spans)
+            .filter_map(|span_result| span_result.verdict.as_ref()?.severity())
+            .collect();
+        let gravest = severities.iter().max()?;
+        let count = severities.iter().filter(|severity| *severity == gravest).count();
+        Some(format!("{} in {count} of {} results of the {name}", gravest.word(), runs.len()))
+    };
+    let found: Vec<String> = [of("first", first), of("second", second)].into_iter().flatten().collect();
+    (!found.is_empty()).then(|| format!("verdict of the inputs: {}", found.join(", ")))
 }
 
 /// How well several drives do beside one.

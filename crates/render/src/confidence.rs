@@ -1,7 +1,7 @@
 //! Confidence intervals: lines of ours after `DiskSpd`'s tables.
 
 use crate::numbers::ms;
-use model::confidence::HalfWidths;
+use model::confidence::{HalfWidths, Interval, Withheld};
 use model::figures::{Figures, LatencyDistribution};
 use model::result::Measured;
 use model::units::mib;
@@ -35,27 +35,87 @@ fn direction(
     out: &mut dyn Write,
     name: &str,
     figures: &Figures,
-    half_widths: &HalfWidths,
+    intervals: &HalfWidths,
     latencies: Option<&LatencyDistribution>,
 ) -> io::Result<()> {
-    let HalfWidths { iops, bytes_per_s, latency_mean_ns, percentiles } = half_widths;
-    write!(out, "{HEAD}, {name}: {:.2} ± {iops:.2} I/O per s", figures.iops)?;
-    write!(out, ", {:.2} ± {:.2} MiB/s", mib(figures.bytes_per_s), mib(*bytes_per_s))?;
-    if let (Some(latency), Some(half_width_ns)) = (&figures.latency, latency_mean_ns) {
-        write!(out, ", mean latency {:.3} ± {:.3} ms", ms(latency.mean_ns), ms(*half_width_ns))?;
+    let in_mib = |bytes: Interval| bytes.scaled(mib(1.0));
+    let in_ms = |ns: Interval| ns.scaled(ms(1.0));
+    let mut parts = Vec::new();
+    if let Some(found) = of_iops(figures, intervals) {
+        parts.push(format!("{:.2} {} I/O per s", figures.iops, shown(found, 2)));
     }
-    writeln!(out)?;
+    if let Some(found) = of_bytes(figures, intervals) {
+        parts.push(format!("{:.2} {} MiB/s", mib(figures.bytes_per_s), shown(in_mib(found), 2)));
+    }
+    if let (Some(latency), Some(found)) = (&figures.latency, of_mean_latency(figures, intervals)) {
+        parts.push(format!("mean latency {:.3} {} ms", ms(latency.mean_ns), shown(in_ms(found), 3)));
+    }
+    let withheld = intervals.withheld.as_ref().map(reason);
+    if parts.is_empty() {
+        parts.push("none".to_owned());
+    }
+    // One reason for all figures that lack an interval.
+    let measured = 2 + usize::from(figures.latency.is_some());
+    let is_short = parts.len() < measured;
+    if let Some(reason) = withheld.as_ref().filter(|_| is_short) {
+        parts.push(reason.clone());
+    }
+    writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))?;
     let Some(latencies) = latencies else { return Ok(()) };
-    let mut separator = "";
-    write!(out, "{HEAD}, {name}: ")?;
+    let mut parts = Vec::new();
+    let mut is_withheld = false;
     for (name, rank_ppb) in NAMED_PERCENTILES {
         let value = latencies.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
-        let half_width = percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
-        let (Some(value), Some(half_width)) = (value, half_width) else {
-            return writeln!(out, "{separator}none at or above the {name} (too few I/Os)");
-        };
-        write!(out, "{separator}{name} {:.3} ± {:.3} ms", ms(value.value_ns as f64), ms(half_width.half_width_ns))?;
-        separator = ", ";
+        let found = intervals.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
+        if let (Some(value), Some(found)) = (value, found) {
+            let value_ns = value.value_ns as f64;
+            let found_ns = found.interval_ns.unwrap_or_else(|| Interval::around(value_ns, found.half_width_ns));
+            parts.push(format!("{name} {:.3} {} ms", ms(value_ns), shown(in_ms(found_ns), 3)));
+        } else if withheld.is_none() || stats::is_weak(figures.ios, rank_ppb) {
+            parts.push(format!("none at or above the {name} (too few I/Os)"));
+            break;
+        } else {
+            is_withheld = true;
+        }
     }
-    writeln!(out)
+    if let Some(reason) = withheld.filter(|_| is_withheld) {
+        parts.push(format!("none for the others ({reason})"));
+    }
+    writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))
+}
+
+/// Of the I/Os per second; files of earlier versions have half its width.
+pub fn of_iops(figures: &Figures, intervals: &HalfWidths) -> Option<Interval> {
+    intervals.iops_interval.or_else(|| Some(Interval::around(figures.iops, intervals.iops?)))
+}
+
+/// Of the bytes per second.
+pub fn of_bytes(figures: &Figures, intervals: &HalfWidths) -> Option<Interval> {
+    let earlier = || Some(Interval::around(figures.bytes_per_s, intervals.bytes_per_s?));
+    intervals.bytes_per_s_interval.or_else(earlier)
+}
+
+/// Of the mean latency in nanoseconds.
+pub fn of_mean_latency(figures: &Figures, intervals: &HalfWidths) -> Option<Interval> {
+    let earlier = || Some(Interval::around(figures.latency?.mean_ns, intervals.latency_mean_ns?));
+    intervals.latency_mean_interval_ns.or_else(earlier)
+}
+
+/// `[12.3 - 14.5]`
+fn shown(interval: Interval, decimals: usize) -> String {
+    format!("[{:.decimals$} - {:.decimals$}]", interval.low, interval.high)
+}
+
+/// Why figures have no interval, and what to do.
+pub(crate) fn reason(withheld: &Withheld) -> String {
+    let measure_s = withheld.measure_s;
+    match withheld.dependence_s {
+        Some(dependence_s) if dependence_s >= 1.0 => {
+            format!("samples depend on each other for about {dependence_s:.0} s: measure {measure_s:.0} s or longer")
+        }
+        Some(dependence_s) => {
+            format!("samples depend on each other for about {dependence_s:.1} s: measure {measure_s:.0} s or longer")
+        }
+        None => format!("the run is too short to tell: measure {measure_s:.0} s or longer"),
+    }
 }

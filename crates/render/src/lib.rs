@@ -4,10 +4,11 @@
 //! is read. Scripts cut these lines apart by prefix, by `|` and by position, so blanks, tabs and
 //! the order of lines are part of the contract.
 
+pub mod ab;
 mod cache_table;
 pub mod check;
 pub mod compare;
-mod confidence;
+pub mod confidence;
 mod cpu_table;
 mod csv;
 mod distribution_list;

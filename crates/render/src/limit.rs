@@ -1,9 +1,10 @@
 //! The highest rate that meets limits, in words.
 
 use crate::numbers::ms;
-use model::limit::LimitFound;
+use model::headline::Headline;
+use model::limit::{LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit};
-use model::sweep::Sweep;
+use model::sweep::{Purpose, Sweep, Visit};
 use std::io::{self, Write};
 
 /// What was found and at which runs.
@@ -14,33 +15,90 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
         .map(|limit| format!("{} <= {}", words(limit.figure), value(limit.figure, limit.at_most)))
         .collect();
     let limits = limits.join(" and ");
+    if let Some(NoiseRange { first, last }) = found.noise {
+        let of_range = |visit: &&Visit| visit.is_of_point() && (first..=last).contains(&visit.point);
+        let runs: Vec<&Headline> = sweep.visits.iter().filter(of_range).filter_map(Visit::headline).collect();
+        let (low, high) = (rate(sweep, first), rate(sweep, last));
+        writeln!(out, "noise decides whether a rate meets {limits}: {}", ranges(found, &runs))?;
+        return writeln!(
+            out,
+            "  at every rate from {low} to {high} I/Os per s; the rate makes no difference there. Find what disturbs \
+             the runs, measure longer (--confirm), or set another limit"
+        );
+    }
     let Some(holds) = found.holds else {
-        writeln!(out, "no rate meets {limits}")?;
-        return found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out));
+        let lowest = found.fails.map(|fails| format!("; the lowest tried is {} I/Os per s", rate(sweep, fails)));
+        writeln!(out, "no rate meets {limits}{}", lowest.unwrap_or_default())?;
+        found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out))?;
+        return not_confirmed(found, out);
     };
     writeln!(out, "highest rate that meets {limits}: {} I/Os per s", rate(sweep, holds))?;
     at(sweep, found, holds, out)?;
-    match found.fails {
-        Some(fails) => at(sweep, found, fails, out)?,
-        None => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
+    match (found.fails, found.capacity_iops) {
+        (Some(fails), _) => at(sweep, found, fails, out)?,
+        (None, Some(capacity)) => {
+            writeln!(out, "  the target reaches {capacity:.0} I/Os per s without a rate: no higher one was tried")?;
+        }
+        (None, None) => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
-    if !found.is_confirmed {
-        writeln!(
-            out,
-            "  not confirmed: repeated runs at the same rate met the limits in some cases and missed them in others; \
-             treat this rate as an estimate"
-        )?;
-    }
-    Ok(())
+    not_confirmed(found, out)?;
+    verdicts(sweep, found, out)
 }
 
-/// The limited figures at a rate.
+fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
+    if found.is_confirmed {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  not confirmed: the runs at these rates scatter too much to lie on one side of the limit; treat this rate as \
+         an estimate"
+    )
+}
+
+/// The gravest verdict among the runs that decided.
+fn verdicts(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
+    let points = [found.holds, found.fails];
+    let runs: Vec<&Headline> = points.into_iter().flatten().flat_map(|point| deciding(sweep, point)).collect();
+    let Some(gravest) = runs.iter().filter_map(|run| run.severity).max() else { return Ok(()) };
+    let count = runs.iter().filter(|run| run.severity == Some(gravest)).count();
+    writeln!(out, "  verdict: {} in {count} of the {} runs that decided", gravest.word(), runs.len())
+}
+
+/// The runs of a point that decided: those of the full length, or else all.
+fn deciding(sweep: &Sweep, point: usize) -> Vec<&Headline> {
+    let of = |wanted: fn(&Visit) -> bool| {
+        let runs = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
+        runs.filter_map(Visit::headline).collect::<Vec<_>>()
+    };
+    let confirming = of(|visit| visit.purpose == Purpose::Confirm);
+    if confirming.is_empty() { of(Visit::is_of_point) } else { confirming }
+}
+
+/// The limited figures of the deciding runs at a rate.
 fn at(sweep: &Sweep, found: &LimitFound, point: usize, out: &mut dyn Write) -> io::Result<()> {
-    let Some(headline) = stats::sweep::figures(sweep, point) else { return Ok(()) };
-    let figures = found.limits.iter().map(|limit| limit.figure);
-    let figures = figures.filter_map(|of| Some(format!("{} {}", words(of), value(of, headline.response_value(of)?))));
-    let figures: Vec<String> = figures.collect();
-    writeln!(out, "  at {}: {:.2} I/Os per s, {}", rate(sweep, point), headline.iops, figures.join(", "))
+    let runs = deciding(sweep, point);
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let iops = runs.iter().map(|run| run.iops).sum::<f64>() / runs.len() as f64;
+    let plural = if runs.len() == 1 { "run" } else { "runs" };
+    let rate = rate(sweep, point);
+    writeln!(out, "  at {rate}: {iops:.2} I/Os per s, {} ({} {plural})", ranges(found, &runs), runs.len())
+}
+
+/// The smallest and the largest of each limited figure.
+fn ranges(found: &LimitFound, runs: &[&Headline]) -> String {
+    let of = |figure: Metric| {
+        let values = || runs.iter().filter_map(|run| run.response_value(figure));
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        match (value(figure, low), value(figure, high)) {
+            _ if low > high => format!("{} unknown", words(figure)),
+            (low, high) if low == high => format!("{} {low}", words(figure)),
+            (low, high) => format!("{} {low} to {high}", words(figure)),
+        }
+    };
+    found.limits.iter().map(|limit| of(limit.figure)).collect::<Vec<_>>().join(", ")
 }
 
 fn rate(sweep: &Sweep, point: usize) -> &str {

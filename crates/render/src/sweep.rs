@@ -16,6 +16,9 @@ use std::io::{self, Write};
 /// `Param -o 8 -t 1, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
 pub fn line(visit: &Visit, profile: &Profile, point: &Point, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "Param")?;
+    // A run for the capacity is of no rate.
+    let none = Point::default();
+    let point = if visit.purpose == Purpose::Capacity { &none } else { point };
     for setting in shown(profile, point) {
         let dashes = if setting.name.chars().count() == 1 { "-" } else { "--" };
         write!(out, " {dashes}{} {}", setting.name, setting.value)?;
@@ -48,6 +51,7 @@ fn why(purpose: Purpose) -> &'static str {
         Purpose::Again => " (repeated: outlier)",
         Purpose::Confirm => " (confirmed)",
         Purpose::Precondition => " (preconditioning)",
+        Purpose::Capacity => " (without a rate: the target's capacity)",
     }
 }
 
@@ -105,7 +109,7 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     header.push("verdict".to_owned());
     let mut table = PlainTable::new(header, numbers);
     for (index, point) in sweep.points.iter().enumerate() {
-        if sweep.visits.iter().any(|visit| visit.point == index) {
+        if sweep.visits.iter().any(|visit| visit.point == index && visit.is_of_point()) {
             table.add(row(sweep, index, point));
         }
     }
@@ -227,13 +231,16 @@ pub fn csv(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     writer.write_record(names.chain(COLUMNS.map(str::to_owned)))?;
     for visit in &sweep.visits {
         let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
-        let mut cells: Vec<String> = settings.iter().map(|setting| setting.value.clone()).collect();
+        let is_capacity = visit.purpose == Purpose::Capacity;
+        let value = |setting: &Setting| if is_capacity { String::new() } else { setting.value.clone() };
+        let mut cells: Vec<String> = settings.iter().map(value).collect();
         let purpose = match visit.purpose {
             Purpose::Measure => "measure",
             Purpose::Probe => "probe",
             Purpose::Again => "again",
             Purpose::Confirm => "confirm",
             Purpose::Precondition => "precondition",
+            Purpose::Capacity => "capacity",
         };
         cells.extend([(visit.point + 1).to_string(), (visit.run + 1).to_string(), purpose.to_owned()]);
         match &visit.outcome {

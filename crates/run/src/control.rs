@@ -5,6 +5,7 @@ use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
 use crate::gather;
+use crate::io_workers::IoWorkers;
 use crate::kernel_sampler::{self, KernelSample, KernelSampler};
 use crate::live_counts::{self, CountsClock};
 use crate::observer::{Event, Live, Observer, Phase};
@@ -77,7 +78,7 @@ pub(crate) fn run_time_span(
         kernel_counters,
         sections,
         pause: Pause { pause_ns, at_end_ns },
-        io_worker_threads,
+        io_workers,
         ..
     } = control;
     let deviation_ns = clock.0.deviation_ns();
@@ -92,8 +93,7 @@ pub(crate) fn run_time_span(
     if let Some((began_at_ns, around)) = kernel_sampler::around(kernel_counters) {
         (record.counted_from_ns, record.kernel_counters) = (began_at_ns, Some(around));
     }
-    let threads = io_worker_threads;
-    record.notes.extend((threads > 0).then_some(Note::IoWorkerThreads { threads }));
+    record.notes.extend(io_workers.note());
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns, at_end_ns }));
     record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
     if all_ended {
@@ -141,9 +141,7 @@ struct Control<'a, 'm> {
     dots: u64,
     /// How long the process was kept from running during the measurement.
     pause: Pause,
-    /// Kernel threads that did I/Os for this process, the most seen at a time: they end with the rings, so
-    /// none may be left at the end.
-    io_worker_threads: u64,
+    io_workers: IoWorkers,
     /// When the clock is to be looked at again.
     due_ns: u64,
 }
@@ -184,7 +182,7 @@ impl<'a, 'm> Control<'a, 'm> {
             sections: worker_threads.layout.sections().map(SectionSums::new),
             dots: 0,
             pause: Pause::default(),
-            io_worker_threads: 0,
+            io_workers: IoWorkers::default(),
             due_ns: start_ns + TICK_NS,
         }
     }
@@ -202,9 +200,11 @@ impl<'a, 'm> Control<'a, 'm> {
         event::set(self.stop_sources.events.on_started.as_ref());
         let before;
         (self.cpu_before, before) = self.read_counters();
+        self.io_workers.begin_measurement(&host::io_worker_threads(self.sampler.root()));
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         let after;
         (self.cpu_after, after) = self.read_counters();
+        self.io_workers.look(&host::io_worker_threads(self.sampler.root()));
         self.kernel_counters = Some([before, after]);
         event::set(self.stop_sources.events.on_finished.as_ref());
         self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()) });
@@ -254,7 +254,7 @@ impl<'a, 'm> Control<'a, 'm> {
                 self.tell_counts(&counts, left_ns);
             }
             if now >= count_io_workers_ns {
-                self.io_worker_threads = self.io_worker_threads.max(host::io_worker_threads(self.sampler.root()));
+                self.io_workers.look(&host::io_worker_threads(self.sampler.root()));
                 count_io_workers_ns = now + LIVE_NS;
             }
             if self.stop_sources.take_status_asked() {

@@ -19,6 +19,7 @@ mod gate;
 mod gather;
 mod in_a_row;
 pub mod interval_layout;
+mod io_workers;
 mod issue;
 mod kernel_sampler;
 mod life;

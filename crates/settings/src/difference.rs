@@ -96,14 +96,17 @@ mod tests {
     }
 
     #[test]
-    fn durations_and_names_leave_the_load_as_it_is() {
+    fn durations_names_seeds_and_intervals_leave_the_load_as_it_is() {
         let found = differences(
             &profile(|_| {}),
             &profile(|span| {
                 span.duration_s = 60;
+                span.random_seed = 7;
+                span.calculate_iops_std_dev = true;
+                span.interval_ms = 500;
                 span.targets[0].path = "g".into();
             }),
         );
-        assert!(found.len() == 2 && found.iter().all(|found| !found.is_load), "{found:?}");
+        assert!(found.len() == 5 && found.iter().all(|found| !found.is_load), "{found:?}");
     }
 }

@@ -16,7 +16,10 @@ type Row = Setting<TimeSpan>;
 pub static TIME_SPAN: &[Row] = &[
     Row::new("CompletionRoutines", "completion_routines", flag!(completion_routines)).option("-x").doc("-x"),
     Row::new("MeasureLatency", "measure_latency", flag!(measure_latency)).option("-L").doc("-L"),
-    Row::new("CalculateIopsStdDev", "calculate_iops_std_dev", flag!(calculate_iops_std_dev)).option("-D").doc("-D"),
+    Row::new("CalculateIopsStdDev", "calculate_iops_std_dev", flag!(calculate_iops_std_dev))
+        .option("-D")
+        .doc("-D")
+        .no_load(),
     Row::new("Duration", "duration_s", number!(duration_s, U32)).option("-d").doc("Seconds (-d) [10].").no_load(),
     Row::new("Warmup", "warm_up_s", number!(warm_up_s, U32)).option("-W").doc("Seconds (-W) [5].").no_load(),
     Row::new("Cooldown", "cool_down_s", number!(cool_down_s, U32)).option("-C").doc("Seconds (-C) [0].").no_load(),
@@ -28,8 +31,9 @@ pub static TIME_SPAN: &[Row] = &[
         .doc("Outstanding I/Os per thread, counted over all its targets (-O). Used only when ThreadCount is given."),
     Row::new("IoBucketDuration", "interval_ms", number!(interval_ms, U32))
         .option("-D")
-        .doc("Milliseconds per interval of CalculateIopsStdDev [1000]."),
-    Row::new("RandSeed", "random_seed", number!(random_seed, U32)).option("-z").doc("-z"),
+        .doc("Milliseconds per interval of CalculateIopsStdDev [1000].")
+        .no_load(),
+    Row::new("RandSeed", "random_seed", number!(random_seed, U32)).option("-z").doc("-z").no_load(),
     Row::new("RandomWriteData", "random_write_data", flag!(random_write_data))
         .option("-Zr")
         .doc("-Zr")

@@ -1,12 +1,12 @@
 //! What the course of a measurement tells of its figures: how far they may be off, and whether they were
 //! the same all the time.
 
-use crate::confidence::batch_means::{BatchMean, VALUES_MIN};
-use crate::confidence::sectioning::{Histogram, Sections};
+use crate::confidence::interval::{self, Estimate};
+use crate::confidence::percentiles::{self, Histogram, Sections};
 use crate::latency::NAMED_PERCENTILES;
 use crate::sample::mean;
 use crate::steadiness;
-use model::confidence::{FigureSteadiness, HalfWidths, PercentileHalfWidth, Steadiness};
+use model::confidence::{FigureSteadiness, HalfWidths, Interval, PercentileHalfWidth, Steadiness};
 use model::figures::Directions;
 use model::record::{CellCounts, SectionCounts, SectionRecord, SeriesCell, TimeSpanRecord};
 
@@ -52,27 +52,47 @@ impl<'a> Accuracy<'a> {
             return None;
         }
         let per_s = |of: fn(&CellCounts) -> u64| {
-            let amounts: Vec<f64> = cells.iter().map(|cell| of(cell) as f64).collect();
-            Some(BatchMean::of(&amounts)?.half_width_95() / self.cell_s)
+            let rates: Vec<f64> = cells.iter().map(|cell| of(cell) as f64 / self.cell_s).collect();
+            interval::of_mean(mean(&rates), &rates, range(&rates), self.cell_s)
         };
-        let latency_mean_ns = if self.measures_latency { latency_mean_half_width_ns(&cells) } else { None };
+        let (iops, bytes_per_s) = (per_s(|cell| cell.ios), per_s(|cell| cell.bytes));
+        let latency_mean_ns = if self.measures_latency { latency_mean(&cells, self.cell_s) } else { None };
+        let percentiles = self.percentiles(kind);
+        let estimates = [Some(iops), Some(bytes_per_s), latency_mean_ns].into_iter().flatten();
+        let withheld =
+            estimates.chain(percentiles.iter().map(|(_, estimate)| *estimate)).filter_map(Estimate::withheld);
+        let known = |(rank_ppb, estimate): (u64, Estimate)| {
+            let interval_ns = estimate.interval()?;
+            Some(PercentileHalfWidth {
+                rank_ppb,
+                half_width_ns: interval_ns.half_width(),
+                interval_ns: Some(interval_ns),
+            })
+        };
+        let half = |estimate: Option<Interval>| estimate.map(Interval::half_width);
+        let latency_mean_interval_ns = latency_mean_ns.and_then(Estimate::interval);
         Some(HalfWidths {
-            iops: per_s(|cell| cell.ios)?,
-            bytes_per_s: per_s(|cell| cell.bytes)?,
-            latency_mean_ns,
-            percentiles: self.percentiles(kind),
+            iops: half(iops.interval()),
+            bytes_per_s: half(bytes_per_s.interval()),
+            latency_mean_ns: half(latency_mean_interval_ns),
+            iops_interval: iops.interval(),
+            bytes_per_s_interval: bytes_per_s.interval(),
+            latency_mean_interval_ns,
+            withheld: withheld.max_by(|a, b| a.measure_s.total_cmp(&b.measure_s)),
+            percentiles: percentiles.into_iter().filter_map(known).collect(),
         })
     }
 
-    fn percentiles(&self, kind: Kind) -> Vec<PercentileHalfWidth> {
+    /// Of the percentiles that enough I/Os lie beyond.
+    fn percentiles(&self, kind: Kind) -> Vec<(u64, Estimate)> {
         // A day of seconds is unpacked a group at a time: all at once would take gigabytes.
-        let group = (self.sections.len() / VALUES_MIN).max(1);
+        let group = (self.sections.len() / percentiles::SECTIONS).max(1);
         let histograms: Vec<Histogram> =
             self.sections.chunks_exact(group).map(|sections| histogram(sections, kind)).collect();
-        let Some(sections) = Sections::of(&histograms) else { return Vec::new() };
-        let half_width =
-            |(_, rank_ppb)| Some(PercentileHalfWidth { rank_ppb, half_width_ns: sections.half_width_95_ns(rank_ppb)? });
-        NAMED_PERCENTILES.into_iter().filter_map(half_width).collect()
+        let section_s = self.sections.first().map_or(0.0, |first| length_ns(first) as f64 / 1e9);
+        let Some(sections) = Sections::of(&histograms, section_s * group as f64) else { return Vec::new() };
+        let estimate = |(_, rank_ppb)| Some((rank_ppb, sections.interval_ns(rank_ppb)?));
+        NAMED_PERCENTILES.into_iter().filter_map(estimate).collect()
     }
 
     pub(crate) fn steadiness(&self) -> FigureSteadiness {
@@ -100,12 +120,21 @@ fn latency_mean_ns(cells: &[CellCounts]) -> Option<f64> {
 /// The mean latency is a ratio of two means, of latency and of I/Os per cell. How far a ratio R may be off
 /// follows from the mean of (latency - R x I/Os), which is 0 (Law & Kelton, 9.5.2: the classical ratio
 /// estimator of the regenerative method).
-fn latency_mean_half_width_ns(cells: &[CellCounts]) -> Option<f64> {
+fn latency_mean(cells: &[CellCounts], cell_s: f64) -> Option<Estimate> {
     let ratio_ns = latency_mean_ns(cells)?;
-    let excess_ns: Vec<f64> =
-        cells.iter().map(|cell| cell.latency_sum_ns as f64 - ratio_ns * cell.ios as f64).collect();
     let ios_per_cell = mean(&cells.iter().map(|cell| cell.ios as f64).collect::<Vec<_>>());
-    Some(BatchMean::of(&excess_ns)?.half_width_95() / ios_per_cell)
+    let error_ns = |cell: &CellCounts| (cell.latency_sum_ns as f64 - ratio_ns * cell.ios as f64) / ios_per_cell;
+    let errors_ns: Vec<f64> = cells.iter().map(error_ns).collect();
+    let means_ns: Vec<f64> = cells.iter().filter_map(|cell| latency_mean_ns(std::slice::from_ref(cell))).collect();
+    Some(interval::of_mean(ratio_ns, &errors_ns, range(&means_ns), cell_s))
+}
+
+/// The smallest and the largest of values.
+fn range(values: &[f64]) -> Interval {
+    Interval {
+        low: values.iter().copied().fold(f64::INFINITY, f64::min),
+        high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    }
 }
 
 fn counts(cell: &SeriesCell, kind: Kind) -> CellCounts {
@@ -137,9 +166,12 @@ fn histogram(sections: &[SectionRecord], kind: Kind) -> Histogram {
     histogram
 }
 
+fn length_ns(section: &SectionRecord) -> u64 {
+    section.end_ns.saturating_sub(section.start_ns)
+}
+
 /// Without a last one that is clearly shorter than the first.
 fn whole_sections(sections: &[SectionRecord]) -> &[SectionRecord] {
-    let length_ns = |section: &SectionRecord| section.end_ns.saturating_sub(section.start_ns);
     match sections {
         [first, .., last] if length_ns(last) < length_ns(first) / 100 * 99 => &sections[..sections.len() - 1],
         _ => sections,
@@ -151,6 +183,7 @@ mod tests {
     use super::*;
     use crate::simulation::{Source, coverage_percent, normal};
     use hot::rng::Rng;
+    use model::confidence::Withheld;
     use model::packed_counts::PackedCounts;
     use model::record::SeriesRecord;
 
@@ -177,41 +210,60 @@ mod tests {
     }
 
     #[test]
-    fn nine_cells_have_no_interval() {
-        assert_eq!(half_widths(&record(vec![reads(100, 1000); 9]), true), Directions::default());
-        let ten = half_widths(&record(vec![reads(100, 1000); 10]), true);
-        assert_eq!(ten.read.as_ref().map(|widths| widths.latency_mean_ns), Some(Some(0.0)));
-        assert_eq!((ten.write, ten.total.is_some()), (None, true));
+    fn few_cells_have_no_interval_but_say_how_many_would() {
+        let few = half_widths(&record(vec![reads(100, 1000); 29]), true).total.expect("reads");
+        assert_eq!((few.iops, few.iops_interval, few.latency_mean_interval_ns), (None, None, None));
+        assert_eq!(few.withheld, Some(Withheld { dependence_s: None, measure_s: 6.0 }));
+        let enough = half_widths(&record(vec![reads(100, 1000); 30]), true);
+        let known = enough.read.expect("reads");
+        assert_eq!((known.latency_mean_ns, known.withheld), (Some(0.0), None));
+        assert_eq!(known.latency_mean_interval_ns, Some(Interval { low: 1000.0, high: 1000.0 }));
+        assert_eq!((enough.write, enough.total.is_some()), (None, true));
     }
 
     #[test]
-    fn widths_are_those_of_rates() {
-        // 90 and 110 I/Os of 4 KiB by turns: an interval with t = 2.093 and no correlation.
-        let cells = (0..20).map(|index| reads(90 + index % 2 * 20, 1000)).collect();
-        let widths = half_widths(&record(cells), false).read.expect("reads");
-        let expected = 2.093_024 * (100.0f64 * 20.0 / 19.0 / 20.0).sqrt() * 10.0;
-        assert!((widths.iops - expected).abs() < 1e-4 * expected, "{widths:?}");
-        assert!((widths.bytes_per_s - expected * 4096.0).abs() < 100.0, "{widths:?}");
-        assert_eq!(widths.latency_mean_ns, None, "it was not measured");
+    fn intervals_are_those_of_rates() {
+        // 90 and 110 I/Os of 4 KiB by turns: t with 29 degrees of freedom is 2.045, and no correlation.
+        let cells = (0..30).map(|index| reads(90 + index % 2 * 20, 1000)).collect();
+        let found = half_widths(&record(cells), false).read.expect("reads");
+        let factor = (2.045_230 * (100.0f64 * 30.0 / 29.0 / 30.0).sqrt() / 100.0).exp();
+        let Interval { low, high } = found.iops_interval.expect("enough cells");
+        assert!((low - 1000.0 / factor).abs() < 0.01 && (high - 1000.0 * factor).abs() < 0.01, "{found:?}");
+        let bytes = found.bytes_per_s_interval.expect("enough cells");
+        assert!((bytes.low / 4096.0 - low).abs() < 0.01 && (bytes.high / 4096.0 - high).abs() < 0.01, "{found:?}");
+        assert!((found.iops.expect("enough cells") - (high - low) / 2.0).abs() < 1e-9);
+        assert_eq!(found.latency_mean_ns, None, "it was not measured");
+    }
+
+    #[test]
+    fn a_rate_that_wanders_has_no_interval() {
+        let walk = |index: u64| reads(1000 + 10 * index.min(600 - index), 1000);
+        let found = half_widths(&record((0..600).map(walk).collect()), false).read.expect("reads");
+        let withheld = found.withheld.expect("it is withheld");
+        assert_eq!((found.iops, found.iops_interval), (None, None));
+        assert!(withheld.dependence_s.is_some_and(|seconds| seconds > 3.0), "{withheld:?}");
+        assert!(withheld.measure_s >= 180.0, "{withheld:?}");
     }
 
     /// A closed loop of depth 1: what a cell has more of I/Os it has less of latency.
     #[test]
     fn intervals_of_mean_latency_hold_the_truth() {
+        let mut known = 0;
         let percent = coverage_percent(2000, |rng| {
-            let times_ns = Source::AUTOREGRESSIVE_90.series(600, rng);
+            let times_ns = Source::AUTOREGRESSIVE_50.series(600, rng);
             let cell = |time: f64| {
                 let latency_ns = time.max(100.0) * 1000.0;
                 let ios = (CELL_NS as f64 / latency_ns) as u64;
                 reads(ios, latency_ns as u64)
             };
             let record = record(times_ns.into_iter().map(cell).collect());
-            let widths = half_widths(&record, true).total.expect("reads");
-            let mean_ns = latency_mean_ns(&record.series.cells.iter().map(|cell| cell.read).collect::<Vec<_>>());
+            let found = half_widths(&record, true).total.expect("reads");
             // The mean over I/Os, not over time: 1 / E(1 / latency), by a long run below.
-            (mean_ns.expect("I/Os") - 989_800.0).abs() <= widths.latency_mean_ns.expect("measured")
+            let holds = |found: Interval| found.low <= 989_800.0 && 989_800.0 <= found.high;
+            known += u32::from(found.latency_mean_interval_ns.is_some());
+            found.latency_mean_interval_ns.is_none_or(holds)
         });
-        assert!((91.0..=97.0).contains(&percent), "{percent} %");
+        assert!((93.0..=97.0).contains(&percent) && known > 1900, "{percent} %, {known}");
     }
 
     /// Where the mean of the test before comes from: latencies with mean 1 ms and a deviation of a tenth.
@@ -229,13 +281,16 @@ mod tests {
             let start_ns = number * 1_000_000_000;
             SectionRecord { start_ns, end_ns: start_ns + length_ns, read, ..SectionRecord::default() }
         };
-        let mut run = record(vec![reads(1000, 1000); 100]);
-        run.sections = (0..10).map(|number| section(number, 1_000_000_000, 500)).collect();
-        run.sections.push(section(10, 1_000_000, 900));
-        let widths = half_widths(&run, true).read.expect("reads");
-        let known: Vec<u64> = widths.percentiles.iter().map(|percentile| percentile.rank_ppb).collect();
-        assert_eq!(known.last(), Some(&999_000_000), "ten of ten thousand lie beyond it");
-        assert!(widths.percentiles.iter().all(|percentile| percentile.half_width_ns.abs() < 1e-9), "{widths:?}");
+        let mut run = record(vec![reads(1000, 1000); 160]);
+        run.sections = (0..16).map(|number| section(number, 1_000_000_000, 500)).collect();
+        run.sections.push(section(16, 1_000_000, 900));
+        let found = half_widths(&run, true).read.expect("reads");
+        let known: Vec<u64> = found.percentiles.iter().map(|percentile| percentile.rank_ppb).collect();
+        assert_eq!(known.last(), Some(&999_000_000), "sixteen of sixteen thousand lie beyond it");
+        let (low, high) =
+            (hot::buckets::coarse_lower_edge_ns(500) as f64, hot::buckets::coarse_upper_edge_ns(500) as f64);
+        let within = |found: Interval| low <= found.low && found.high <= high;
+        assert!(found.percentiles.iter().all(|percentile| percentile.interval_ns.is_some_and(within)), "{found:?}");
         run.sections.remove(0);
         assert_eq!(half_widths(&run, true).read.expect("reads").percentiles, []);
     }

@@ -5,14 +5,18 @@
 //! confidence interval of its own time series, which knows nothing of what differs from run to run.
 
 use crate::headline::{P50_PPB, P99_PPB, P999_PPB, headline};
-use crate::sample::{moments, standard_errors_95};
+use crate::sample::{moments, student};
+use model::confidence::Interval;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::result::{Measured, RunResult};
-use model::units::mib;
+use model::units::UnixTime;
+use statrs::distribution::ContinuousCDF;
 
 /// Differences within this share are none, if their interval lies within it too.
 const EQUAL_SHARE: f64 = 0.05;
+/// How often equal loads may differ in any figure.
+const ALARMS: f64 = 0.05;
 /// Standard errors in half of a 95 % interval, and degrees of freedom that stand behind one: 20 to 39
 /// batches, some of which depend on each other.
 const INTERVAL_STANDARD_ERRORS: f64 = 2.1;
@@ -49,31 +53,98 @@ pub enum ComparisonVerdict {
 }
 
 /// Figures that both sides have, of the first timespan of each result.
+///
+/// Each of seven figures at 95 % would differ by chance in one comparison of four: their levels are those of Holm (A simple
+/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979). I/Os and bytes per second
+/// are one figure where all blocks are alike, and count once.
 pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
-    Headline::METRICS.into_iter().filter_map(|figure| difference(figure, first, second)).collect()
+    let sides = |figure| Some((figure, Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?)));
+    let known: Vec<(Metric, Change)> = Headline::METRICS.into_iter().filter_map(sides).collect();
+    let levels = levels(&known);
+    known.iter().zip(levels).map(|((figure, change), level)| change.difference(*figure, level)).collect()
 }
 
-fn difference(figure: Metric, first: &[RunResult], second: &[RunResult]) -> Option<Difference> {
-    let (first, second) = (Side::of(figure, first)?, Side::of(figure, second)?);
-    let change = second.mean - first.mean;
-    let percent = |change: f64| change.exp_m1() * 100.0;
-    let bounds = first.scatter.zip(second.scatter).map(|(first, second)| {
+/// The level of each figure's test: the smallest chance is compared with the share of one among all figures, the next
+/// with that of one among the rest, and so on until one is larger.
+fn levels(known: &[(Metric, Change)]) -> Vec<f64> {
+    let chances = known.iter().enumerate().filter(|(_, (figure, _))| *figure != Metric::MibPerS);
+    let mut chances: Vec<(usize, f64)> = chances.map(|(index, (_, change))| (index, change.chance())).collect();
+    chances.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let mut levels = vec![ALARMS; known.len()];
+    let mut left = chances.len();
+    for (index, chance) in chances {
+        let level = ALARMS / left as f64;
+        levels[index] = level;
+        if chance <= level {
+            left -= 1;
+        }
+    }
+    let level_of = |wanted| known.iter().position(|(figure, _)| *figure == wanted).map(|index| levels[index]);
+    if let Some((iops, bytes)) = level_of(Metric::Iops).zip(known.iter().position(|(of, _)| *of == Metric::MibPerS)) {
+        levels[bytes] = iops;
+    }
+    levels
+}
+
+/// How a figure changes between two sides, on its logarithm.
+struct Change {
+    first: f64,
+    second: f64,
+    /// Standard error and degrees of freedom; `None` if the scatter of a side is unknown.
+    error: Option<(f64, f64)>,
+}
+
+impl Change {
+    fn between(first: &Side, second: &Side) -> Self {
         // Welch and Satterthwaite.
-        let variance = first.variance + second.variance;
-        let weights =
-            first.variance.powi(2) / first.degrees_of_freedom + second.variance.powi(2) / second.degrees_of_freedom;
-        let degrees = if weights > 0.0 { variance.powi(2) / weights } else { first.degrees_of_freedom };
-        let half = standard_errors_95(degrees) * variance.sqrt();
-        (change - half, change + half)
-    });
-    Some(Difference {
-        figure,
-        first: first.mean.exp(),
-        second: second.mean.exp(),
-        percent: percent(change),
-        interval: bounds.map(|(low, high)| (percent(low), percent(high))),
-        verdict: bounds.map_or(ComparisonVerdict::CannotTell, |bounds| verdict(figure, bounds)),
-    })
+        let error = first.scatter.zip(second.scatter).map(|(first, second)| {
+            let variance = first.variance + second.variance;
+            let weights =
+                first.variance.powi(2) / first.degrees_of_freedom + second.variance.powi(2) / second.degrees_of_freedom;
+            let degrees = if weights > 0.0 { variance.powi(2) / weights } else { first.degrees_of_freedom };
+            (variance.sqrt(), degrees)
+        });
+        Self { first: first.mean, second: second.mean, error }
+    }
+
+    /// How often chance alone gives such a difference, two-sided.
+    fn chance(&self) -> f64 {
+        let change = (self.second - self.first).abs();
+        match self.error {
+            Some((error, degrees)) if error > 0.0 => 2.0 * student(degrees).sf(change / error),
+            Some(_) if change > 0.0 => 0.0,
+            _ => 1.0,
+        }
+    }
+
+    fn difference(&self, figure: Metric, level: f64) -> Difference {
+        let change = self.second - self.first;
+        let percent = |change: f64| change.exp_m1() * 100.0;
+        let bounds = self.error.map(|(error, degrees)| {
+            let half = student(degrees).inverse_cdf(1.0 - level / 2.0) * error;
+            (change - half, change + half)
+        });
+        Difference {
+            figure,
+            first: self.first.exp(),
+            second: self.second.exp(),
+            percent: percent(change),
+            interval: bounds.map(|(low, high)| (percent(low), percent(high))),
+            verdict: bounds.map_or(ComparisonVerdict::CannotTell, |bounds| verdict(figure, bounds)),
+        }
+    }
+}
+
+/// True if all runs of one side were made before those of the other: drift looks like a difference then.
+pub fn is_in_blocks(first: &[RunResult], second: &[RunResult]) -> bool {
+    let ends = |runs: &[RunResult]| {
+        let starts = || runs.iter().map(|run| run.started_at);
+        starts().min().zip(starts().max()).filter(|(from, _)| *from != UnixTime::UNKNOWN)
+    };
+    let (Some((first_from, first_to)), Some((second_from, second_to))) = (ends(first), ends(second)) else {
+        return false;
+    };
+    first_to < second_from || second_to < first_from
 }
 
 /// The result of several drives as a percentage of that number times one drive.
@@ -115,10 +186,9 @@ impl Side {
         let (mean, deviation) = moments(&values);
         let scatter = if let [run] = runs {
             let measured = run.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
-            let half = measured.and_then(|measured| half_width(figure, measured));
-            half.map(|half| Scatter {
-                // A small share of a figure is as large in its logarithm.
-                variance: (half / INTERVAL_STANDARD_ERRORS / mean.exp()).powi(2),
+            let interval = measured.and_then(|measured| interval(figure, measured));
+            interval.filter(|found| found.low > 0.0).map(|found| Scatter {
+                variance: ((found.high / found.low).ln() / 2.0 / INTERVAL_STANDARD_ERRORS).powi(2),
                 degrees_of_freedom: INTERVAL_DEGREES_OF_FREEDOM,
             })
         } else {
@@ -129,17 +199,24 @@ impl Side {
     }
 }
 
-/// Half of the 95 % interval that a single run has for a figure.
-fn half_width(figure: Metric, measured: &Measured) -> Option<f64> {
-    let widths = measured.confidence.as_ref()?.total.as_ref()?;
+/// The 95 % interval that a single run has for a figure; files of earlier versions have half its width.
+fn interval(figure: Metric, measured: &Measured) -> Option<Interval> {
+    let found = measured.confidence.as_ref()?.total.as_ref()?;
+    let total = &measured.total.total;
+    let around = |value: f64, half: Option<f64>| Some(Interval::around(value, half?));
     let percentile = |rank_ppb| {
-        let found = widths.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb);
-        found.map(|percentile| percentile.half_width_ns)
+        let found = found.percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb)?;
+        let value_ns = measured.total_latency.as_ref()?.total.as_ref()?.at(rank_ppb)?;
+        found.interval_ns.or_else(|| around(value_ns as f64, Some(found.half_width_ns)))
     };
     match figure {
-        Metric::Iops => Some(widths.iops),
-        Metric::MibPerS => Some(mib(widths.bytes_per_s)),
-        Metric::Mean => widths.latency_mean_ns,
+        Metric::Iops => found.iops_interval.or_else(|| around(total.iops, found.iops)),
+        // A ratio has no unit.
+        Metric::MibPerS => found.bytes_per_s_interval.or_else(|| around(total.bytes_per_s, found.bytes_per_s)),
+        Metric::Mean => {
+            let earlier = || around(total.latency?.mean_ns, found.latency_mean_ns);
+            found.latency_mean_interval_ns.or_else(earlier)
+        }
         Metric::P50 => percentile(P50_PPB),
         Metric::P99 => percentile(P99_PPB),
         Metric::P999 => percentile(P999_PPB),
@@ -161,7 +238,7 @@ mod tests {
             total: Figures { iops, bytes_per_s: iops * 4096.0, ..Figures::default() },
             ..Directions::default()
         };
-        let widths = half.map(|iops| HalfWidths { iops, ..HalfWidths::default() });
+        let widths = half.map(|half| HalfWidths { iops: Some(half), ..HalfWidths::default() });
         let confidence = widths.map(|widths| Directions { total: Some(widths), ..Directions::default() });
         let measured = Measured { total, confidence, ..Measured::default() };
         let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
@@ -209,6 +286,34 @@ mod tests {
         let unknown = iops(&[run(1000.0, None)], &[run(2000.0, Some(1.0))]);
         assert_eq!((unknown.verdict, unknown.interval), (ComparisonVerdict::CannotTell, None));
         assert!((unknown.percent - 100.0).abs() < 1e-9);
+    }
+
+    /// Seven figures at 95 % each would find a difference in one of four comparisons of equal loads.
+    #[test]
+    fn equal_loads_seldom_differ_in_any_figure() {
+        let mut rng = Rng::new(4);
+        let mut side = || -> Vec<RunResult> {
+            let mut one = || {
+                let mut result = run(1000.0 + 20.0 * normal(&mut rng), None);
+                let measured = result.time_spans[0].measured.as_mut().expect("figures");
+                let mean_ns = 1e6 + 2e4 * normal(&mut rng);
+                measured.total.total.latency = Some(model::figures::LatencyFigures { mean_ns, ..Default::default() });
+                measured.cpu_average.usage_percent = 20.0 + normal(&mut rng);
+                result
+            };
+            (0..5).map(|_| one()).collect()
+        };
+        let is_different =
+            |found: &Difference| matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
+        let alarms = (0..1000).filter(|_| compare(&side(), &side()).iter().any(is_different)).count();
+        assert!((20..=60).contains(&alarms), "{alarms} of 1000");
+    }
+
+    #[test]
+    fn runs_that_take_turns_are_no_blocks() {
+        let at = |time| RunResult { started_at: UnixTime(time), ..run(1.0, None) };
+        assert!(is_in_blocks(&[at(1), at(2)], &[at(3), at(4)]) && is_in_blocks(&[at(3)], &[at(1)]));
+        assert!(!is_in_blocks(&[at(1), at(3)], &[at(2), at(4)]) && !is_in_blocks(&[], &[at(1)]));
     }
 
     #[test]

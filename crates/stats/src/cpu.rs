@@ -1,8 +1,11 @@
 //! CPU columns from clock ticks.
 
 use model::note::Note;
+use model::plan::TimeSpanPlan;
 use model::record::{CpuTimes, CpuWait, ThreadRecord};
 use model::result::CpuUsage;
+use model::topology::Topology;
+use std::collections::BTreeSet;
 
 /// Usage of each CPU. Stolen time is in no column and not in the whole.
 pub fn usages(times: &[CpuTimes]) -> Vec<CpuUsage> {
@@ -40,13 +43,23 @@ pub(crate) fn average(usages: &[CpuUsage]) -> CpuUsage {
     }
 }
 
-/// What must be said about CPU times beside the columns.
-pub(crate) fn note(times: &[CpuTimes], said: &[Note]) -> Option<Note> {
+/// The CPUs that threads run on; `None` = any.
+pub(crate) fn used(plan: &TimeSpanPlan, topology: &Topology) -> Option<BTreeSet<u32>> {
+    let bound: Option<BTreeSet<u32>> = plan.workers.iter().map(|worker| worker.cpu).collect();
+    let allowed = || topology.cpus.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect();
+    Some(bound.unwrap_or_else(allowed)).filter(|cpus| !cpus.is_empty())
+}
+
+/// What must be said about CPU times beside the columns; `used`: the CPUs of the run, or `None` = all.
+pub(crate) fn note(times: &[CpuTimes], used: Option<&BTreeSet<u32>>, said: &[Note]) -> Option<Note> {
     if times.is_empty() {
         let known = said.iter().any(|note| matches!(note, Note::CpuTimesUnknown { .. }));
         return (!known).then(|| Note::CpuTimesUnknown { reason: "no CPU times were recorded".to_owned() });
     }
-    let sum = |column: fn(&CpuTimes) -> u64| times.iter().map(|times| u128::from(column(times))).sum::<u128>();
+    let is_used = |times: &&CpuTimes| used.is_none_or(|cpus| cpus.contains(&times.cpu));
+    let sum = |column: fn(&CpuTimes) -> u64| {
+        times.iter().filter(is_used).map(|times| u128::from(column(times))).sum::<u128>()
+    };
     let steal = sum(|times| times.steal);
     let total = sum(|times| times.user) + sum(|times| times.kernel) + sum(|times| times.idle) + steal;
     let hundredths = |parts: u128| u32::try_from(parts / total).unwrap_or(u32::MAX);
@@ -68,6 +81,9 @@ pub(crate) fn awaited(threads: &[ThreadRecord]) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::engine_kind::EngineKind;
+    use model::plan::{Assignment, EnginePlan, WorkerPlan};
+    use model::topology::Cpu;
 
     fn times(user: u64, kernel: u64, idle: u64, steal: u64) -> CpuTimes {
         CpuTimes { cpu: 3, user, kernel, idle, steal }
@@ -100,11 +116,48 @@ mod tests {
 
     #[test]
     fn steal_is_noted_from_a_hundredth_of_a_percent_on() {
-        assert_eq!(note(&[times(0, 0, 9_999, 1)], &[]), Some(Note::CpuStolen { percent_hundredths: 1 }));
-        assert_eq!(note(&[times(0, 0, 10_000, 1)], &[]), None);
-        assert_eq!(note(&[times(50, 0, 25, 25)], &[]), Some(Note::CpuStolen { percent_hundredths: 2500 }));
-        assert_eq!(note(&[times(0, 0, 19_997, 3)], &[]), Some(Note::CpuStolen { percent_hundredths: 2 }));
-        assert_eq!(note(&[times(0, 0, 0, 0)], &[]), None);
+        let note = |times: &[CpuTimes]| note(times, None, &[]);
+        assert_eq!(note(&[times(0, 0, 9_999, 1)]), Some(Note::CpuStolen { percent_hundredths: 1 }));
+        assert_eq!(note(&[times(0, 0, 10_000, 1)]), None);
+        assert_eq!(note(&[times(50, 0, 25, 25)]), Some(Note::CpuStolen { percent_hundredths: 2500 }));
+        assert_eq!(note(&[times(0, 0, 19_997, 3)]), Some(Note::CpuStolen { percent_hundredths: 2 }));
+        assert_eq!(note(&[times(0, 0, 0, 0)]), None);
+    }
+
+    #[test]
+    fn steal_of_cpus_that_the_run_does_not_use_is_no_matter_of_it() {
+        let stolen = |cpu, steal| CpuTimes { cpu, idle: 100 - steal, steal, ..CpuTimes::default() };
+        let all = [stolen(0, 40), stolen(1, 2), stolen(2, 0)];
+        let of = |cpus: &[u32]| note(&all, Some(&cpus.iter().copied().collect()), &[]);
+        assert_eq!(of(&[0]), Some(Note::CpuStolen { percent_hundredths: 4000 }));
+        assert_eq!(of(&[1, 2]), Some(Note::CpuStolen { percent_hundredths: 100 }));
+        assert_eq!(of(&[2]), None);
+        assert_eq!(note(&all, None, &[]), Some(Note::CpuStolen { percent_hundredths: 1400 }));
+    }
+
+    #[test]
+    fn the_cpus_of_a_run_are_those_of_its_threads_or_all_that_it_may_use() {
+        let cpu = |id, allowed| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed };
+        let topology = Topology { cpus: vec![cpu(0, true), cpu(1, false), cpu(2, true)], ..Topology::default() };
+        let on = |cpus: &[Option<u32>]| {
+            let engine = EnginePlan { kind: EngineKind::IoUring, reason: "".into(), ring: None, completions_max: None };
+            let worker = |cpu: &Option<u32>| WorkerPlan {
+                thread: 0,
+                cpu: *cpu,
+                engine: engine.clone(),
+                targets: Vec::new(),
+                assignment: Assignment::Fixed,
+                slots: 1,
+                seed: 0,
+                stream: 0,
+                randomize_writes: false,
+            };
+            let plan = TimeSpanPlan { workers: cpus.iter().map(worker).collect(), ..TimeSpanPlan::default() };
+            used(&plan, &topology).map(|cpus| cpus.into_iter().collect::<Vec<_>>())
+        };
+        assert_eq!(on(&[Some(2), Some(2)]), Some(vec![2]));
+        assert_eq!(on(&[Some(2), None]), Some(vec![0, 2]));
+        assert_eq!(on(&[]), None);
     }
 
     #[test]
@@ -120,7 +173,7 @@ mod tests {
     #[test]
     fn missing_times_are_noted_once() {
         let unread = Note::CpuTimesUnknown { reason: "/proc is not mounted".to_owned() };
-        assert!(matches!(note(&[], &[]), Some(Note::CpuTimesUnknown { .. })));
-        assert_eq!(note(&[], &[unread]), None);
+        assert!(matches!(note(&[], None, &[]), Some(Note::CpuTimesUnknown { .. })));
+        assert_eq!(note(&[], None, &[unread]), None);
     }
 }

@@ -3,6 +3,7 @@
 //! Pure mathematics over plain data: no file, clock or environment is read here, and no text is
 //! made.
 
+pub mod ab;
 mod accuracy;
 mod affinity;
 mod combine;

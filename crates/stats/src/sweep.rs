@@ -34,7 +34,7 @@ fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
         visits.filter(|visit| visit.headline().is_some()).collect::<Vec<_>>()
     };
     let confirmed = of(|visit| visit.purpose == Purpose::Confirm);
-    if confirmed.is_empty() { of(|visit| visit.purpose != Purpose::Precondition) } else { confirmed }
+    if confirmed.is_empty() { of(Visit::is_of_point) } else { confirmed }
 }
 
 /// The depth series of a sweep without their knees: points of equal settings but for those that make depth.

@@ -41,7 +41,8 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
     let was_measured = record.elapsed_ns > 0 && record.outcome != Outcome::NotRun;
     let mut notes = record.notes.clone();
     if was_measured {
-        notes.extend(cpu::note(&record.cpus, &record.notes));
+        let used = cpu::used(sources.plan, sources.topology);
+        notes.extend(cpu::note(&record.cpus, used.as_ref(), &record.notes));
         notes.extend(cpu::awaited(&record.threads));
         notes.extend(latency::slot_times(&record.threads));
     }

@@ -19,8 +19,7 @@ mod tests {
     #[test]
     fn contexts_are_given_back() {
         if let Err(error) = super::probe() {
-            eprintln!("skipped: no Linux AIO here: {error}");
-            return;
+            testkit::skip!("no Linux AIO here: {error}");
         }
         // Each context is mapped into the process.
         let count = || std::fs::read_to_string("/proc/self/maps").expect("proc is mounted").matches("/[aio]").count();

@@ -152,7 +152,7 @@ mod tests {
         let path = file.path().to_str().expect("a plain name");
         let Some(lower) = losetup(&["--find", "--show", "--read-only", "--offset=4096", "--sizelimit=65536", path])
         else {
-            return eprintln!("skipped: losetup is not possible here");
+            testkit::skip!("losetup is not possible here");
         };
         let upper = losetup(&["--find", "--show", "--read-only", &lower]);
         let asked = |name: &str| loop_status(&File::open(name).expect("opens"));

@@ -54,8 +54,7 @@ mod tests {
         let mut memory = Mapping::new(8192, 0).expect("8 KiB fit");
         memory.fill(0, 8192, |part, _| part.fill(7));
         if set_direct(&file, true).is_err() {
-            println!("skipped: no direct I/O on this file system");
-            return;
+            testkit::skip!("no direct I/O here");
         }
         memory.write_to(&file, 4096, 4096, 8192).expect("aligned");
         assert!(memory.write_to(&file, 0, 100, 0).is_err(), "an unaligned direct write");

@@ -96,7 +96,7 @@ mod tests {
         let looking = File::open(&path).expect("opens");
         match try_write_lease(&looking) {
             Ok(answer) => assert_eq!(answer, WriteLease::Granted),
-            Err(error) => return eprintln!("skipped: no leases here: {error}"),
+            Err(error) => testkit::skip!("no leases here: {error}"),
         }
         let holder = File::open(&path).expect("opens at once, since the lease was given back");
         assert_eq!(try_write_lease(&looking).expect("an answer"), WriteLease::Refused);
@@ -110,7 +110,7 @@ mod tests {
         let path = named.into_temp_path();
         let looking = File::open(&path).expect("opens");
         if try_write_lease(&looking).is_err() {
-            return eprintln!("skipped: no leases here");
+            testkit::skip!("no leases here");
         }
         let holder = File::open(&path).expect("opens");
         let refused = write_lease_within(&looking, Duration::from_millis(30));
@@ -131,7 +131,7 @@ mod tests {
         let ask = || with_read_lease(&looking, Duration::ZERO, || 5);
         match ask() {
             Ok(answer) => assert_eq!(answer, Some(5)),
-            Err(error) => return eprintln!("skipped: no leases here: {error}"),
+            Err(error) => testkit::skip!("no leases here: {error}"),
         }
         let reader = File::open(&path).expect("opens");
         assert_eq!(ask().expect("an answer"), Some(5));

@@ -74,6 +74,9 @@ mod tests {
     fn a_file_is_no_drive() {
         let file = tempfile::tempfile().expect("a temporary file");
         let error = smart_log(&file).expect_err("a file has no log");
+        if error.raw_os_error() == Some(libc::ENOSYS) {
+            testkit::skip!("this kernel is emulated, without commands for drives");
+        }
         assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
     }
 }

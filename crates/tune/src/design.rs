@@ -1,11 +1,8 @@
 //! What a sweep shall do.
 
 use model::limit::Limit;
-use model::profile::Profile;
+use model::profile::{Profile, TimeSpan};
 use model::sweep::{Extent, Order, Point, Purpose};
-
-/// Number of runs that a search for a rate takes if each is conclusive, approximately.
-const LIMIT_RUNS_MIN: usize = 10;
 
 /// A sweep to be run.
 #[derive(Clone, Debug, Default)]
@@ -53,39 +50,71 @@ impl Design {
             return precondition.clone();
         }
         let mut profile = self.points[point].profile.clone();
-        let duration_s = match purpose {
-            Purpose::Measure | Purpose::Precondition => None,
-            Purpose::Probe | Purpose::Again => self.probe_s,
-            Purpose::Confirm => self.confirm_s,
-        };
         for span in &mut profile.time_spans {
+            let duration_s = match purpose {
+                Purpose::Measure | Purpose::Precondition => None,
+                Purpose::Probe if !self.limits.is_empty() => Some(self.probe_of_rate_s(span)),
+                Purpose::Probe | Purpose::Again => self.probe_s,
+                Purpose::Confirm if !self.limits.is_empty() => Some(self.longest_s(span)),
+                Purpose::Confirm => self.confirm_s,
+                Purpose::Capacity => Some(self.longest_s(span)),
+            };
             span.duration_s = duration_s.unwrap_or(span.duration_s);
+            if purpose == Purpose::Capacity {
+                (span.rate_iops, span.rate_process) = (None, None);
+            }
         }
         profile
     }
 
+    /// The longest run of a search: a rate at which it has too few completions is not tried.
+    fn longest_s(&self, span: &TimeSpan) -> u32 {
+        self.confirm_s.unwrap_or(span.duration_s).max(self.probe_s.unwrap_or(1))
+    }
+
+    /// A probe is long enough for its rate.
+    fn probe_of_rate_s(&self, span: &TimeSpan) -> u32 {
+        let rate = f64::from(span.rate_iops.unwrap_or(1));
+        let needed_s = stats::limit::seconds_min(&self.limits, rate).ceil() as u32;
+        self.probe_s.unwrap_or(span.duration_s).max(needed_s).min(self.longest_s(span))
+    }
+
+    /// The longest run of a search in seconds.
+    pub(crate) fn longest_of_search_s(&self) -> u32 {
+        let span = self.points.first().and_then(|planned| planned.profile.time_spans.first());
+        span.map_or(1, |span| self.longest_s(span))
+    }
+
     /// Runs that are made whatever is measured; more may follow.
     pub fn runs_at_least(&self) -> usize {
-        if !self.limits.is_empty() {
-            return LIMIT_RUNS_MIN;
-        }
         match self.extent {
-            Extent::Whole => self.points.len() * self.runs as usize,
+            Extent::Whole | Extent::Pairs { is_fixed: true, .. } => self.points.len() * self.runs as usize,
+            Extent::Pairs { is_fixed: false, .. } => self.points.len() * stats::ab::LOOKS[0] as usize,
             Extent::UntilFlat => self.runs as usize,
             Extent::UntilSteady => (self.runs as usize).min(stats::steady_state::WINDOW),
             Extent::UntilSure { .. } => self.runs.min(stats::repeats::FIRST_CHECKPOINT) as usize,
         }
     }
 
-    /// Time that the load of these runs takes, in seconds.
+    /// Runs of a search for a rate, at most.
+    pub const fn runs_of_search() -> usize {
+        1 + stats::limit::RUNS_MAX as usize
+    }
+
+    /// Time that the load of these runs takes, in seconds; that of a search at most.
     pub fn load_s(&self) -> u64 {
+        if !self.limits.is_empty() {
+            let spans = self.points.first().map_or(&[][..], |planned| &planned.profile.time_spans[..]);
+            let around: u64 = spans.iter().map(|span| u64::from(span.warm_up_s) + u64::from(span.cool_down_s)).sum();
+            return Self::runs_of_search() as u64 * (around + u64::from(self.longest_of_search_s()));
+        }
         let purpose = self.first_purpose();
         let load_s = |point: usize| -> u64 {
             let profile = self.profile(point, purpose);
             let spans = profile.time_spans.iter();
             spans.map(|span| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s)).sum()
         };
-        let is_whole = self.extent == Extent::Whole && self.limits.is_empty();
+        let is_whole = matches!(self.extent, Extent::Whole | Extent::Pairs { .. });
         let points = if is_whole { self.points.len() } else { self.points.len().min(1) };
         let once = (0..points).map(load_s).fold(0, u64::saturating_add);
         once.saturating_mul(self.runs_at_least() as u64 / points.max(1) as u64)

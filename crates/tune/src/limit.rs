@@ -4,80 +4,54 @@ use crate::schedule::Step;
 use crate::sweep::{Course, Ending};
 use model::limit::{Limit, LimitFound};
 use model::sweep::{Purpose, Visit};
-use stats::limit::{Answer, Posterior};
-
-/// Rates between which the search ends and confirmation begins.
-const CLOSE: usize = 5;
-/// Runs after which it gives up: the target answers differently each time.
-const RUNS_MAX: u32 = 60;
+use stats::limit::{Next, Observation, Search};
 
 impl Course<'_> {
     /// Looks for it among the points, which are the same load at rising rates; keeps what it finds in the sweep.
     pub(crate) fn search(&mut self, limits: &[Limit]) -> Result<(), Ending> {
         let rates: Vec<f64> = self.design.points.iter().map(rate_iops).collect();
-        let mut posterior = Posterior::new(rates.len());
-        let mut runs = 0;
+        let Some(capacity_iops) = self.capacity_iops()? else { return Ok(()) };
+        let longest_s = f64::from(self.design.longest_of_search_s());
+        // Neither what the target cannot do, nor what the longest run has too few completions of.
+        let end = rates.partition_point(|rate| *rate <= capacity_iops);
+        let first = rates.partition_point(|rate| stats::limit::seconds_min(limits, *rate) > longest_s);
+        if first >= end {
+            let needed_s = stats::limit::seconds_min(limits, capacity_iops);
+            return Err(Ending::TooSlow { capacity_iops, needed_s });
+        }
+        let mut search = Search::new(&rates[first..end]);
         loop {
-            let (low, high) = posterior.interval();
-            if high - low <= CLOSE || runs >= RUNS_MAX {
-                let found = self.confirm(limits, &rates, &mut posterior, &mut runs)?;
-                if found.is_confirmed || runs >= RUNS_MAX {
-                    self.sweep.limit = Some(found);
+            let (point, purpose) = match search.next() {
+                Next::Probe(point) => (first + point, Purpose::Probe),
+                Next::Confirm(point) => (first + point, Purpose::Confirm),
+                Next::End(found) => {
+                    self.sweep.limit = Some(LimitFound {
+                        limits: limits.to_vec(),
+                        holds: found.holds.map(|point| first + point),
+                        fails: found.fails.map(|point| first + point),
+                        noise: found.noise.map(|range| range.after(first)),
+                        capacity_iops: Some(capacity_iops),
+                        ..found
+                    });
                     return Ok(());
                 }
-                continue;
-            }
-            let next = posterior.question();
-            let purpose = self.design.first_purpose();
-            runs += 1;
-            if self.ask(next, purpose, limits, &rates, &mut posterior)?.is_none() {
-                return Ok(());
-            }
+            };
+            let Some(sample) = self.made(point, purpose)?.and_then(|visit| visit.limit) else { return Ok(()) };
+            search.observe(Observation { point: point - first, is_confirming: purpose == Purpose::Confirm, sample });
         }
     }
 
-    /// A run of the full length below and above the place.
-    fn confirm(
-        &mut self,
-        limits: &[Limit],
-        rates: &[f64],
-        posterior: &mut Posterior,
-        runs: &mut u32,
-    ) -> Result<LimitFound, Ending> {
-        let (low, high) = posterior.interval();
-        let (holds, fails) = (low.checked_sub(1), (high < rates.len()).then_some(high));
-        let mut is_confirmed = true;
-        for (point, expected) in [(holds, true), (fails, false)] {
-            let Some(point) = point else { continue };
-            *runs += 1;
-            let answer = self.ask(point, Purpose::Confirm, limits, rates, posterior)?;
-            is_confirmed &= answer.is_some_and(|answer| answer.holds == expected);
-        }
-        Ok(LimitFound { limits: limits.to_vec(), holds, fails, is_confirmed })
+    /// What the target does without a rate, at the end of a run of the full length; `None` if that failed.
+    fn capacity_iops(&mut self) -> Result<Option<f64>, Ending> {
+        let visit = self.made(0, Purpose::Capacity)?;
+        Ok(visit.and_then(|visit| visit.headline().map(|headline| visit.sustained_iops.unwrap_or(headline.iops))))
     }
 
-    /// Runs a point and learns from it; `None` if it has no figures.
-    fn ask(
-        &mut self,
-        point: usize,
-        purpose: Purpose,
-        limits: &[Limit],
-        rates: &[f64],
-        posterior: &mut Posterior,
-    ) -> Result<Option<Answer>, Ending> {
-        let run = self.tried_before(point, purpose);
-        let step = Step { point, run, purpose };
+    /// Makes the next run of a point, unless it was made before an interruption.
+    fn made(&mut self, point: usize, purpose: Purpose) -> Result<Option<&Visit>, Ending> {
+        let step = Step { point, run: self.tried_before(point, purpose), purpose };
         self.take(&[step])?;
-        let visit = self.sweep.visits.iter().find(|visit| Step::of(visit) == step);
-        let headline = visit.and_then(Visit::headline);
-        let answer = headline.and_then(|headline| stats::limit::answer(headline, rates[point], limits));
-        if let Some(Answer { holds, trust, ceiling_iops }) = answer {
-            let above = |ceiling_iops| rates.partition_point(|&rate| rate <= ceiling_iops);
-            // The lower of the two rates that cannot be kept says more.
-            let fails_from = ceiling_iops.map_or(point, above).min(point);
-            posterior.learn(if holds { point } else { fails_from }, holds, trust);
-        }
-        Ok(answer)
+        Ok(self.sweep.visits.iter().find(|visit| Step::of(visit) == step))
     }
 }
 

@@ -31,6 +31,13 @@ pub(crate) fn first_runs(design: &Design) -> Vec<Step> {
             .flat_map(|&point| (0..design.runs).map(move |run| Step { point, run, purpose }))
             .collect();
     }
+    if matches!(design.extent, Extent::Pairs { .. }) {
+        let pair = |run| {
+            shuffle(&mut points, &mut rng);
+            points.iter().map(|&point| Step { point, run, purpose }).collect::<Vec<_>>()
+        };
+        return (0..design.runs).flat_map(pair).collect();
+    }
     for run in 0..design.runs {
         match design.order {
             Order::Random => shuffle(&mut points, &mut rng),
@@ -81,6 +88,14 @@ mod tests {
         let shuffled = order(Order::Random, 2);
         assert_eq!(shuffled, order(Order::Random, 2), "the same seed gives the same order");
         assert_ne!(shuffled[..5], shuffled[5..], "each round is shuffled");
+        let extent = Extent::Pairs { is_fixed: true, margin: 0.02 };
+        let design =
+            Design { points: vec![PlannedPoint::default(); 2], extent, runs: 20, seed: 1, ..Design::default() };
+        let steps = first_runs(&design);
+        let firsts = steps.chunks(2).filter(|pair| pair[0].point == 0 && pair[1].point == 1).count();
+        let seconds = steps.chunks(2).filter(|pair| pair[0].point == 1 && pair[1].point == 0).count();
+        assert!(firsts + seconds == 20 && (5..=15).contains(&firsts), "{firsts} of 20 begin with A");
+        assert!(steps.chunks(2).all(|pair| pair[0].run == pair[1].run));
         for round in shuffled.chunks(5) {
             let mut round = round.to_vec();
             round.sort_unstable();

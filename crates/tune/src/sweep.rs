@@ -21,7 +21,7 @@ pub trait SweepObserver {
 }
 
 /// How a sweep ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// All runs were made; some may have failed.
     Complete,
@@ -29,6 +29,13 @@ pub enum Ending {
     Interrupted,
     /// Its results could not be kept.
     Lost(String),
+    /// The target has too few completions in the longest run of a search to judge any rate.
+    TooSlow {
+        /// I/Os per second without a rate.
+        capacity_iops: f64,
+        /// Length in seconds that a run would need.
+        needed_s: f64,
+    },
 }
 
 /// Runs what is missing of a sweep: all of a new one, the rest of one that was interrupted. Runs that
@@ -69,6 +76,9 @@ impl Course<'_> {
         if self.design.extent == Extent::UntilSteady {
             self.sweep.steady_state = self.steady_state();
         }
+        if let Extent::Pairs { is_fixed, margin } = self.design.extent {
+            self.sweep.ab = stats::ab::answer(&self.sweep.pairs(), &looks(is_fixed, self.design.runs), margin);
+        }
         self.observer.judged(self.sweep).map_err(Ending::Lost)
     }
 
@@ -99,6 +109,13 @@ impl Course<'_> {
         match self.design.extent {
             Extent::Whole => false,
             Extent::UntilSteady => run > 0 && Window::last_of(&self.rounds()).is_some_and(|window| window.is_steady()),
+            Extent::Pairs { is_fixed, margin } => {
+                let looks = looks(is_fixed, self.design.runs);
+                let pairs = self.sweep.pairs();
+                let count = pairs.len().min(run as usize);
+                looks.contains(&run)
+                    && stats::ab::answer(&pairs[..count], &looks, margin).is_some_and(|found| found.is_decided())
+            }
             Extent::UntilFlat => run == 0 && stats::sweep::is_flat(self.sweep),
             Extent::UntilSure { figure, share } => {
                 let values: Option<Vec<f64>> = self.sweep.measured().map(|headline| headline.value(figure)).collect();
@@ -130,9 +147,15 @@ impl Course<'_> {
     }
 
     fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {
+        let (mut limit, mut sustained_iops) = (None, None);
         let outcome = match self.run(step, known) {
             Ok(result) => match result.time_spans.first().and_then(stats::headline) {
                 Some(headline) => {
+                    let span_result = result.time_spans.first();
+                    limit = span_result.and_then(|span| stats::limit::sample(span, &self.design.limits));
+                    if step.purpose == Purpose::Capacity {
+                        sustained_iops = span_result.and_then(stats::limit::sustained_iops);
+                    }
                     let file = self.observer.keep(step, result).map_err(Ending::Lost)?;
                     VisitOutcome::Measured { file, headline }
                 }
@@ -141,11 +164,16 @@ impl Course<'_> {
             Err(RunFailure::Interrupted) => return Err(Ending::Interrupted),
             Err(RunFailure::Failed(reasons)) => VisitOutcome::Failed { reasons },
         };
-        Ok(Visit { point: step.point, run: step.run, purpose: step.purpose, outcome })
+        Ok(Visit { point: step.point, run: step.run, purpose: step.purpose, outcome, limit, sustained_iops })
     }
 
     fn run(&mut self, step: &Step, known: usize) -> Result<RunResult, RunFailure> {
-        let profile = self.design.profile(step.point, step.purpose);
+        let number = match self.design.extent {
+            // Both runs of a pair draw the same numbers, so that they differ in less.
+            Extent::Pairs { .. } => step.run as usize,
+            _ => self.tried.len(),
+        };
+        let profile = seeded(self.design.profile(step.point, step.purpose), number);
         if !self.prepared.as_ref().is_some_and(|prepared| same_targets(prepared, &profile)) {
             self.runner.prepare(&profile)?;
             self.prepared = Some(profile.clone());
@@ -159,6 +187,20 @@ impl Step {
     pub(crate) fn of(visit: &Visit) -> Self {
         Self { point: visit.point, run: visit.run, purpose: visit.purpose }
     }
+}
+
+/// Pairs after which it is looked whether the difference is decided.
+pub(crate) fn looks(is_fixed: bool, pairs_max: u32) -> Vec<u32> {
+    if is_fixed { vec![pairs_max] } else { stats::ab::LOOKS.to_vec() }
+}
+
+/// The profile with the seed of a run of a series: its own, so that runs do not repeat the same random offsets and
+/// arrivals, which would hide how much figures vary. `number` counts the runs from 0.
+fn seeded(mut profile: Profile, number: usize) -> Profile {
+    for span in &mut profile.time_spans {
+        span.random_seed = span.random_seed.wrapping_add(number as u32);
+    }
+    profile
 }
 
 /// True if one profile's targets are good for the other.

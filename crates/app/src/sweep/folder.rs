@@ -29,21 +29,26 @@ pub(crate) enum Kind {
     Sweep,
     /// Runs of the same load.
     Repeat,
+    /// Pairs of runs of two sides.
+    Ab,
 }
 
 impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Sweep, Self::Repeat, Self::Ab];
+
     /// The subcommand.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Sweep => "sweep",
             Self::Repeat => "repeat",
+            Self::Ab => "ab",
         }
     }
 
     /// True if a file of its directory is none of its runs' results.
     pub(crate) fn is_no_run(file: &Path) -> bool {
-        let own = [Self::Sweep.file(), Self::Repeat.file(), PRECONDITION_FILE.to_owned()];
-        own.iter().any(|name| file.ends_with(name))
+        let own = Self::ALL.map(Self::file);
+        own.iter().map(String::as_str).chain([PRECONDITION_FILE]).any(|name| file.ends_with(name))
     }
 
     /// The file that says how far it has come.
@@ -127,8 +132,9 @@ impl Folder {
             Ok(_) if replace_output => {}
             Ok(_) if has_earlier => {
                 let name = kind.name();
+                let article = if name.starts_with('a') { "an" } else { "a" };
                 return Err(format!(
-                    "--dir '{shown}' already holds a {name}; --resume {shown} continues it, --replace-output replaces \
+                    "--dir '{shown}' already holds {article} {name}; --resume {shown} continues it, --replace-output replaces \
                      it"
                 ));
             }
@@ -159,10 +165,12 @@ impl Folder {
 
     /// What is wrong with files of the load that have, or would get, the names of its own.
     pub(super) fn misplaced(&self, files: impl Iterator<Item = Protected>) -> Vec<String> {
-        let own = [Kind::Sweep.file(), Kind::Repeat.file(), TABLE_FILE.to_owned(), PRECONDITION_FILE.to_owned()];
+        let own = Kind::ALL.map(Kind::file);
         let is_own = |name: &OsStr| {
             let name = name.to_string_lossy();
-            own.iter().any(|own| *own == name) || (name.starts_with(RUN_PREFIX) && name.ends_with(".json"))
+            own.iter().any(|own| *own == name)
+                || [TABLE_FILE, PRECONDITION_FILE].contains(&&*name)
+                || (name.starts_with(RUN_PREFIX) && name.ends_with(".json"))
         };
         let mut files: Vec<Protected> = files.collect();
         files.dedup_by(|one, other| one.path == other.path);

@@ -1,7 +1,8 @@
 //! CPU time that the run did not get, or used up.
 
-use crate::{document, found, inside, is_found};
-use testkit::{Cgroup, Mounted, Running, or_skip, skip, workplace};
+use crate::{document, findings, found, inside, is_found};
+use std::time::Duration;
+use testkit::{Cgroup, Faulty, Mounted, Running, Service, or_skip, skip, workplace};
 
 // Shows verdict: io-workers
 #[test]
@@ -14,9 +15,17 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     let run = place.diskspd(words).arg(&target).run();
     run.expect_status(0);
     let finding = found(&place, &run, "io-workers");
+    assert_eq!(finding["severity"], "warn", "memory takes nothing but CPU time: {finding}");
     assert!(finding["value"].as_f64().is_some_and(|threads| threads >= 1.0), "{finding}");
     place.diskspd(words).arg("--engine=sync").arg(&target).run().expect_status(0);
     assert!(!is_found(&place, "io-workers"));
+    // A disk that takes its time costs little: the threads only wait.
+    let faulty = or_skip!(Faulty::mounted(&place, "served"));
+    faulty.serve(Service::InTurn(Duration::from_millis(10), Duration::from_millis(10)));
+    place.diskspd("-d2 -W0 -b4K -o8 -r -w30 --json r.json").arg(&faulty.file).run().expect_status(0);
+    let findings = findings(&place);
+    let finding = findings.iter().find(|finding| finding["name"] == "io-workers");
+    assert!(finding.is_none_or(|finding| finding["severity"] == "note"), "{findings:#?}");
 }
 
 // Shows verdict: interrupt-cpu
@@ -77,7 +86,7 @@ fn threads_that_never_wait_are_warned_of() {
     // Memory answers at once, so that a thread that copies from it has nothing to wait for.
     let run = place.diskspd("-d3 -W0 -b4K -o1 -f1M -n --json r.json /dev/zero").run();
     run.expect_status(0);
-    if is_found(&place, "steal") || is_found(&place, "cpu-limited") {
+    if ["steal", "cpu-limited", "cpu-contention"].iter().any(|name| is_found(&place, name)) {
         skip!("the CPU is not this machine's alone");
     }
     let finding = found(&place, &run, "cpu-bound");

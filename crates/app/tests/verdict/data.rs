@@ -3,7 +3,8 @@
 use crate::{document, found, is_found};
 use std::fs;
 use std::fs::File;
-use testkit::{LoopDevice, Zram, or_skip, skip, tool, workplace};
+use std::time::Duration;
+use testkit::{Faulty, LoopDevice, Service, Workplace, Zram, or_skip, skip, tool, workplace};
 
 // Shows verdict: unwritten-target
 #[test]
@@ -110,6 +111,101 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     let finding = found(&place, &run, "served-from-cache");
     assert_eq!(finding["severity"], "invalid");
     assert!(finding["value"].as_f64().is_some_and(|percent| percent > 90.0), "{finding}");
+}
+
+/// Skips where the build is on no device with a file system whose reads the kernel counts as they are.
+fn counted_reads(place: &Workplace) -> Result<(), String> {
+    let environment = &document(place)["targets"][0]["environment"];
+    let file_system = environment["mount"]["file_system"].as_str().unwrap_or_default();
+    let is_plain = ["ext2", "ext3", "ext4", "xfs", "vfat"].contains(&file_system);
+    if is_plain && !environment["backing"]["devices"].is_null() {
+        return Ok(());
+    }
+    Err(format!("the build is on {file_system}, or on no device that can be seen"))
+}
+
+// Shows verdict: served-from-memory
+#[test]
+fn reads_that_come_from_the_page_cache_are_warned_of_and_those_past_it_are_not() {
+    let place = workplace!();
+    place.file("a.dat", &vec![1; 8 << 20]);
+    for words in ["-r -o2", "-r -o1 -g100i", "-r -o2 --rate=500", "-s -o1 -Sm"] {
+        let run = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").args(words).run();
+        run.expect_status(0);
+        or_skip!(counted_reads(&place));
+        let finding = found(&place, &run, "served-from-memory");
+        assert_eq!(finding["severity"], "warn");
+        assert!(finding["value"].as_f64().is_some_and(|percent| percent > 90.0), "{finding}");
+        assert!(!is_found(&place, "fits-in-memory"), "one cause");
+    }
+    or_skip!(place.direct_io());
+    place.diskspd("-d1 -W0 -b4K -r -o2 -Su --json r.json a.dat").run().expect_status(0);
+    assert!(!is_found(&place, "served-from-memory"));
+}
+
+// Shows verdict: loop-cached-writes
+#[test]
+fn direct_writes_that_the_cache_below_a_loop_device_takes_are_warned_of() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    let image = place.file("own.img", &vec![1; 8 << 20]);
+    let words = format!("-d1 -W0 -r -b4K -o4 -w100 --json r.json --destroy={}", image.display());
+    let cached = or_skip!(LoopDevice::over(&place, &image));
+    let run = place.diskspd(&words).args("-Su").arg(&cached.path).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "loop-cached-writes");
+    assert_eq!((&finding["severity"], &finding["value"]), (&"warn".into(), &100.0.into()));
+    assert_eq!(finding["subject"], cached.name().as_str());
+    place.diskspd(&words).args("-Sh").arg(&cached.path).run().expect_status(0);
+    assert!(!is_found(&place, "loop-cached-writes"));
+    drop(cached);
+    let direct = or_skip!(LoopDevice::direct(&place, &image));
+    place.diskspd(&words).args("-Su").arg(&direct.path).run().expect_status(0);
+    assert!(!is_found(&place, "loop-cached-writes"));
+}
+
+// Shows verdict: host-cache
+// Shows switches: --probe-host-cache
+#[test]
+fn a_cache_below_the_target_is_found_by_its_second_reads() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "served"));
+    faulty.resize(64 << 20);
+    let words = "-d1 -W0 -r -b4K -o1 -Su --probe-host-cache --json r.json";
+    let slow = Duration::from_millis(2);
+    faulty.serve(Service::Cached(slow, Duration::ZERO));
+    let run = place.diskspd(words).arg(&faulty.file).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "host-cache");
+    assert_eq!(finding["severity"], "warn", "{finding}");
+    assert!(finding["value"].as_f64().is_some_and(|times| times > 4.0 / 3.0), "{finding}");
+    faulty.serve(Service::Each(slow));
+    let run = place.diskspd(words).arg(&faulty.file).run();
+    assert_eq!(found(&place, &run, "host-cache")["severity"], "note", "{run}");
+    // What is not there yet has nothing to be read.
+    let run = place.diskspd("-d1 -W0 -c1M -b4K --probe-host-cache --json r.json new.dat").run();
+    run.expect_status(0).expect_stdout(&["--probe-host-cache has no effect: 'new.dat': this run creates it"]);
+    assert!(!is_found(&place, "host-cache"));
+}
+
+// Shows verdict: small-for-host
+#[test]
+fn a_small_target_of_a_virtual_machine_is_noted() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    let run = place.diskspd("-d1 -W0 -c1M -b4K -Su --json r.json new.dat").run();
+    run.expect_status(0);
+    let document = document(&place);
+    let hypervisor = &document["environment"]["hypervisor"];
+    if hypervisor.is_null() || hypervisor == "none" {
+        skip!("this is no virtual machine that says so");
+    }
+    if document["targets"][0]["environment"]["backing"]["devices"].is_null() {
+        skip!("the file system of the build is on no device that can be seen");
+    }
+    let finding = found(&place, &run, "small-for-host");
+    assert_eq!((&finding["severity"], &finding["value"]), (&"note".into(), &1_048_576.0.into()));
+    assert!(finding["figure"].as_str().is_some_and(|figure| figure.ends_with(", written just before")), "{finding}");
 }
 
 // Shows verdict: writes-in-memory

@@ -111,6 +111,21 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--probe-host-cache",
+        short: "before the run, test whether a cache below each target, such as the host's, keeps what is read",
+        long: "Reads 256 blocks of 4 KiB of each target's accessed part past the page cache, then up to 1 GiB of the \
+               rest, then the blocks again, in turn with others that were not read before. The finding host-cache \
+               says how many times faster the second reads were. Takes at most 6 s per target, and writes nothing. \
+               Not for targets that this run creates or only writes to. If all of a target is in the cache already, \
+               all reads are equally fast: the finding then says that nothing is proved.",
+        example: "--probe-host-cache",
+        apply: |builder, _| {
+            builder.options.probe_host_cache = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--require",
         value: "=<metric><operator><bound>",
         kind: Kind::Value,

@@ -110,7 +110,7 @@ impl Arguments for CompareArguments {
 }
 
 /// `p99>+5%`, `iops<-3%`
-fn limit(value: &str) -> Result<ChangeLimit, String> {
+pub(super) fn limit(value: &str) -> Result<ChangeLimit, String> {
     let wrong = || format!("'{value}': invalid limit (expected: a metric and a change, as in 'p99>+5%' or 'iops<-3%')");
     let (at, sign) = match (value.find(">+"), value.find("<-")) {
         (Some(at), None) => (at, 1.0),

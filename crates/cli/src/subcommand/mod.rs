@@ -7,6 +7,7 @@
 // Comments of structs are help texts, which have no backquotes.
 #![allow(clippy::doc_markdown, rustdoc::invalid_html_tags)]
 
+pub mod ab;
 pub mod check;
 pub mod compare;
 pub mod devices;
@@ -76,6 +77,7 @@ subcommands! {
     "preset" => Preset(preset::PresetCommand) from preset::PresetArguments,
     "sweep" => Sweep(sweep::SweepCommand) from sweep::SweepArguments,
     "repeat" => Repeat(sweep::SweepCommand) from repeat::RepeatArguments,
+    "ab" => Ab(sweep::SweepCommand) from ab::AbArguments,
     "compare" => Compare(compare::CompareCommand) from compare::CompareArguments,
     "report" => Report(report::ReportCommand) from report::ReportArguments,
     "monitor" => Monitor(monitor::WatchRequest) from monitor::MonitorArguments,

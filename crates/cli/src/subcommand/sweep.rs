@@ -1,5 +1,6 @@
 //! Arguments of `diskspd sweep`, and what `diskspd repeat` shares with them.
 
+use super::ab::AbOptions;
 use super::{Arguments, Typed};
 use crate::command::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
@@ -75,7 +76,7 @@ pub(super) struct SeriesArguments {
     /// pause between runs: 5s, 500ms, 1m
     #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::duration)]
     pub(super) rest: Option<Duration>,
-    /// directory for the state (sweep.json or repeat.json), table.csv and every result; must be new or empty (default:
+    /// directory for the state (sweep.json, repeat.json or ab.json), table.csv and every result; must be new or empty (default:
     /// the name of the subcommand with date and time, as in sweep-20260131-093000)
     #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
     dir: Option<PathBuf>,
@@ -159,6 +160,8 @@ pub struct SweepOptions {
     pub ssds: Option<u32>,
     /// `--copies`
     pub copies: Option<u32>,
+    /// What belongs to the two sides of `diskspd ab`.
+    pub ab: Option<Box<AbOptions>>,
 }
 
 impl SeriesArguments {
@@ -305,6 +308,7 @@ mod tests {
                     --dir here -- -c1M -r -L a.dat";
         let options = SweepOptions {
             limits: Vec::new(),
+            ab: None,
             precondition: false,
             is_purged: false,
             endurance_bytes: None,

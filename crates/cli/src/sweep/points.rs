@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use crate::command::{Environment, RunRequest};
-use crate::words::{run_of, with_all};
+use crate::words::{row_of, run_of, with_all};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::ResultFormat;
 use model::sweep::{Point, Setting};
@@ -19,6 +19,41 @@ pub struct PlannedPoint {
     pub request: RunRequest,
 }
 
+impl PlannedPoint {
+    /// The words that repeat a run of it without its `--rate`.
+    pub fn words_without_rate(&self, seed: u32) -> Vec<String> {
+        let is_of_rate = |word: &String| {
+            let row = row_of(word);
+            row.is_some_and(|row| ["--rate", "--rate-process"].contains(&row.name))
+        };
+        let mut kept = Vec::new();
+        let mut words = self.words_with_seed(seed).into_iter();
+        while let Some(word) = words.next() {
+            if is_of_rate(&word) {
+                // Its value may be the next word.
+                if !word.contains('=') {
+                    words.next();
+                }
+            } else {
+                kept.push(word);
+            }
+        }
+        kept
+    }
+
+    /// The words that repeat a run of it with this seed.
+    pub fn words_with_seed(&self, seed: u32) -> Vec<String> {
+        let spans = &self.request.profile.time_spans;
+        if spans.iter().all(|span| span.random_seed == seed) {
+            return self.words.clone();
+        }
+        // Options come before targets.
+        let targets = spans.iter().map(|span| span.targets.len()).sum::<usize>();
+        let (options, targets) = self.words.split_at(self.words.len() - targets);
+        [with_all(options, &[format!("-z{seed}")]), targets.to_vec()].concat()
+    }
+}
+
 /// What varies in a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Variation {
@@ -31,6 +66,8 @@ pub(crate) struct Variation {
 
 /// The pseudo-option of `--files`.
 const FILES: &str = "files";
+/// The pseudo-option of the sides of `ab`.
+const SIDE: &str = "side";
 
 /// All points of a grid, the last axis changing fastest.
 ///
@@ -57,6 +94,28 @@ pub(crate) fn points(
         grid = grid.iter().flat_map(with).collect();
     }
     grid.into_iter().map(|settings| base.point(settings, environment)).collect()
+}
+
+/// Two sides: the base with the options of each, which are typed in one word.
+pub(crate) fn sides(
+    base: &[String],
+    typed: &[String; 2],
+    environment: &dyn Environment,
+) -> Result<Vec<PlannedPoint>, String> {
+    let base = Base::read(base, environment)?;
+    let side = |(name, typed): (&str, &String)| {
+        let over: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
+        let words = [with_all(&base.options, &over), base.targets.clone()].concat();
+        let request = run_of(&words, environment).map_err(|reason| format!("side {name}: {reason}"))?;
+        let targets =
+            |request: &RunRequest| request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
+        if targets(&request) != base.targets.len() {
+            return Err(format!("side {name}: '{typed}': only options can differ; put the targets after --"));
+        }
+        let settings = vec![Setting { name: SIDE.to_owned(), value: name.to_owned() }];
+        Ok(PlannedPoint { point: Point { settings }, words, request })
+    };
+    ["A", "B"].into_iter().zip(typed).map(side).collect()
 }
 
 /// For each thing that varies, the settings that it goes through.
@@ -210,6 +269,17 @@ mod tests {
             points.iter().map(|point| point.request.profile.time_spans[0].targets[0].write_percent).collect();
         assert_eq!(shares, [0, 50, 100]);
         assert_eq!(points[1].point.settings, [Setting { name: "w".into(), value: "50".into() }]);
+    }
+
+    #[test]
+    fn a_run_is_repeated_with_its_own_seed() {
+        let base: Vec<String> = ["-z5", "-b4K", "a.dat"].map(str::to_owned).to_vec();
+        let points = points(&base, &axes(&["o=2"]), &FakeEnv).unwrap();
+        assert_eq!(points[0].words_with_seed(5).join(" "), "-o2 -z5 -b4K a.dat");
+        assert_eq!(points[0].words_with_seed(7).join(" "), "-z7 -o2 -b4K a.dat");
+        let base: Vec<String> = ["--rate-process", "poisson", "-b4K", "a.dat"].map(str::to_owned).to_vec();
+        let points = super::points(&base, &axes(&["rate=100"]), &FakeEnv).unwrap();
+        assert_eq!(points[0].words_without_rate(7).join(" "), "-z7 -b4K a.dat");
     }
 
     #[test]

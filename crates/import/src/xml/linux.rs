@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::statistics;
 use crate::{ReadError, number};
-use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::figures::{Directions, FlushFigures, LatencyDistribution, LatencyFigures, Percentile};
@@ -109,14 +109,29 @@ fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {
         let percent = rank.attribute("Percent").unwrap_or_default();
         let rank_ppb = number::rank_ppb(percent).map_err(|reason| rank.error_at_name(&reason))?;
         let half_width_ns = number::ns(rank.real_attribute("Milliseconds")?.unwrap_or(0.0));
-        Ok(PercentileHalfWidth { rank_ppb, half_width_ns })
+        let interval_ns = interval(rank, ["Low", "High"])?.map(|found| found.scaled(number::ns(1.0)));
+        Ok(PercentileHalfWidth { rank_ppb, half_width_ns, interval_ns })
     };
+    let seconds = |name: &str| element.real_attribute(name);
+    let dependence_s = seconds("DependenceSeconds")?;
+    let bytes = interval(element, ["MiBPerSecondLow", "MiBPerSecondHigh"])?;
+    let mean = interval(element, ["AvgMillisecondsLow", "AvgMillisecondsHigh"])?;
     Ok(HalfWidths {
-        iops: element.real_attribute("IosPerSecond")?.unwrap_or(0.0),
-        bytes_per_s: bytes_of_mib(element.real_attribute("MiBPerSecond")?.unwrap_or(0.0)),
+        iops: element.real_attribute("IosPerSecond")?,
+        bytes_per_s: element.real_attribute("MiBPerSecond")?.map(bytes_of_mib),
         latency_mean_ns: element.real_attribute("AvgMilliseconds")?.map(number::ns),
         percentiles: element.children("Rank").map(percentile).collect::<Result<_, _>>()?,
+        iops_interval: interval(element, ["IosPerSecondLow", "IosPerSecondHigh"])?,
+        bytes_per_s_interval: bytes.map(|found| found.scaled(bytes_of_mib(1.0))),
+        latency_mean_interval_ns: mean.map(|found| found.scaled(number::ns(1.0))),
+        withheld: seconds("MeasureSeconds")?.map(|measure_s| Withheld { dependence_s, measure_s }),
     })
+}
+
+/// The interval between two attributes, if both are there.
+fn interval(element: Element<'_, '_>, [low, high]: [&str; 2]) -> Result<Option<Interval>, ReadError> {
+    let ends = element.real_attribute(low)?.zip(element.real_attribute(high)?);
+    Ok(ends.map(|(low, high)| Interval { low, high }))
 }
 
 /// The load loop, if the document has one.

@@ -2,7 +2,7 @@
 
 use crate::generated;
 use crate::{text, xml};
-use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::confidence::{HalfWidths, Interval, PercentileHalfWidth};
 use model::figures::{Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures};
 use model::result::{CpuUsage, LoadLoop, Measured, OpenLoop, TimeSpanResult};
 use model::units::mib;
@@ -93,15 +93,34 @@ fn same_loop(a: Option<&LoadLoop>, b: Option<&LoadLoop>) -> bool {
 
 fn same_half_widths(a: Option<&HalfWidths>, b: Option<&HalfWidths>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
-    let same_rank = |(a, b): (&PercentileHalfWidth, &PercentileHalfWidth)| {
-        a.rank_ppb == b.rank_ppb && same_ns(a.half_width_ns, b.half_width_ns)
+    let ends = |found: Option<Interval>| (found.map(|found| found.low), found.map(|found| found.high));
+    let same_interval = |a: Option<Interval>, b: Option<Interval>, same: fn(f64, f64) -> bool| {
+        let ((a_low, a_high), (b_low, b_high)) = (ends(a), ends(b));
+        same_option(a_low, b_low, same) && same_option(a_high, b_high, same)
     };
-    near(a.iops, b.iops, 0.0051)
-        && near(mib(a.bytes_per_s), mib(b.bytes_per_s), 0.0051)
-        && a.latency_mean_ns.is_some() == b.latency_mean_ns.is_some()
-        && same_ns(a.latency_mean_ns.unwrap_or(0.0), b.latency_mean_ns.unwrap_or(0.0))
+    let same_rank = |(a, b): (&PercentileHalfWidth, &PercentileHalfWidth)| {
+        a.rank_ppb == b.rank_ppb
+            && same_ns(a.half_width_ns, b.half_width_ns)
+            && same_interval(a.interval_ns, b.interval_ns, same_ns)
+    };
+    let same_rate = |a, b| near(a, b, 0.0051);
+    let same_mib = |a, b| near(mib(a), mib(b), 0.0051);
+    same_option(a.iops, b.iops, same_rate)
+        && same_option(a.bytes_per_s, b.bytes_per_s, same_mib)
+        && same_option(a.latency_mean_ns, b.latency_mean_ns, same_ns)
+        && same_interval(a.iops_interval, b.iops_interval, same_rate)
+        && same_interval(a.bytes_per_s_interval, b.bytes_per_s_interval, same_mib)
+        && same_interval(a.latency_mean_interval_ns, b.latency_mean_interval_ns, same_ns)
+        && a.withheld.is_some() == b.withheld.is_some()
         && a.percentiles.len() == b.percentiles.len()
         && a.percentiles.iter().zip(&b.percentiles).all(same_rank)
+}
+
+fn same_option(a: Option<f64>, b: Option<f64>, same: impl Fn(f64, f64) -> bool) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => same(a, b),
+        (a, b) => a == b,
+    }
 }
 
 fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {

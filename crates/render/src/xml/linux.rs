@@ -7,7 +7,7 @@ use super::events;
 use super::number::{ms, percent, two_decimals};
 use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
-use model::confidence::{HalfWidths, PercentileHalfWidth};
+use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::expectation::{Ceiling, Expectation};
 use model::figures::{Directions, FlushFigures, LatencyDistribution};
 use model::finding::Finding;
@@ -114,25 +114,48 @@ fn expectation(xml: &mut Writer<'_>, expectation: &Expectation) -> io::Result<()
     })
 }
 
-/// Half the widths of confidence intervals, with the decimals of the text report.
+/// Confidence intervals and half their widths, with the decimals of the text report.
 fn confidence(xml: &mut Writer<'_>, confidence: &Directions<Option<HalfWidths>>) -> io::Result<()> {
     let Directions { read, write, total } = confidence;
     xml.inside("Confidence", &[("Percent", &95)], |xml| {
-        for (direction, half_widths) in [("Read", read), ("Write", write), ("Total", total)] {
-            let Some(HalfWidths { iops, bytes_per_s, latency_mean_ns, percentiles }) = half_widths else { continue };
-            let (iops, mib_per_s, mean) =
-                (two_decimals(*iops), two_decimals(mib(*bytes_per_s)), latency_mean_ns.map(ms));
-            let mut attributes: Vec<(&str, &dyn Display)> =
-                vec![("Direction", &direction), ("IosPerSecond", &iops), ("MiBPerSecond", &mib_per_s)];
-            attributes.extend(mean.as_ref().map(|ms| ("AvgMilliseconds", ms as &dyn Display)));
-            xml.inside("HalfWidths", &attributes, |xml| {
-                percentiles.iter().try_for_each(|PercentileHalfWidth { rank_ppb, half_width_ns }| {
-                    let (rank, half_width_ms) = (percent(*rank_ppb), ms(*half_width_ns));
-                    xml.empty("Rank", &[("Percent", &rank), ("Milliseconds", &half_width_ms)])
-                })
-            })?;
+        for (direction, intervals) in [("Read", read), ("Write", write), ("Total", total)] {
+            intervals.as_ref().map_or(Ok(()), |intervals| half_widths(xml, direction, intervals))?;
         }
         Ok(())
+    })
+}
+
+fn half_widths(xml: &mut Writer<'_>, direction: &str, intervals: &HalfWidths) -> io::Result<()> {
+    let mut attributes: Vec<(&str, String)> = vec![("Direction", direction.to_owned())];
+    let mut add =
+        |names: [&'static str; 3], half: Option<f64>, interval: Option<Interval>, shown: fn(f64) -> String| {
+            let values = [half, interval.map(|found| found.low), interval.map(|found| found.high)];
+            let known = names.into_iter().zip(values).filter_map(|(name, value)| Some((name, shown(value?))));
+            attributes.extend(known);
+        };
+    let in_mib = |bytes| two_decimals(mib(bytes));
+    let ios = ["IosPerSecond", "IosPerSecondLow", "IosPerSecondHigh"];
+    add(ios, intervals.iops, intervals.iops_interval, two_decimals);
+    let bytes = ["MiBPerSecond", "MiBPerSecondLow", "MiBPerSecondHigh"];
+    add(bytes, intervals.bytes_per_s, intervals.bytes_per_s_interval, in_mib);
+    let mean = ["AvgMilliseconds", "AvgMillisecondsLow", "AvgMillisecondsHigh"];
+    add(mean, intervals.latency_mean_ns, intervals.latency_mean_interval_ns, ms);
+    if let Some(Withheld { dependence_s, measure_s }) = &intervals.withheld {
+        attributes.extend(dependence_s.map(|seconds| ("DependenceSeconds", two_decimals(seconds))));
+        attributes.push(("MeasureSeconds", two_decimals(*measure_s)));
+    }
+    let attributes: Vec<(&str, &dyn Display)> =
+        attributes.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+    xml.inside("HalfWidths", &attributes, |xml| {
+        intervals.percentiles.iter().try_for_each(|PercentileHalfWidth { rank_ppb, half_width_ns, interval_ns }| {
+            let (rank, half) = (percent(*rank_ppb), ms(*half_width_ns));
+            let ends = interval_ns.map(|found| (ms(found.low), ms(found.high)));
+            let mut attributes: Vec<(&str, &dyn Display)> = vec![("Percent", &rank), ("Milliseconds", &half)];
+            if let Some((low, high)) = &ends {
+                attributes.extend([("Low", low as &dyn Display), ("High", high)]);
+            }
+            xml.empty("Rank", &attributes)
+        })
     })
 }
 

@@ -16,7 +16,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "with `-Su`: the bytes that the run read are compared with the bytes that /sys/block/*/stat \
                         counted for each underlying device. Reported if a device counted fewer, by more than 2 % plus \
-                        an allowance for 50 ms of I/O. Only for block devices and for files on ext2-4, xfs or vfat, \
+                        an allowance for 50 ms of I/O and for the I/Os that may be outstanding (-o times the block \
+                        size). Only for block devices and for files on ext2-4, xfs or vfat, \
                         and only if these are on a single disk, with nothing but partitions and loop devices in \
                         between. Also computed from the hits and misses that caches count themselves: ZFS \
                         (demand_data_hits, demand_data_misses and prefetch_data_misses in arcstats), bcache \
@@ -68,7 +69,9 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
         // The one that saw the least is below the cache.
         let seen = chain.iter().filter_map(|name| Some((at_device(&name)?, name))).min();
         let Some((bytes, name)) = seen.filter(|_| issued > 0) else { continue };
-        let missing = issued.saturating_sub(bytes) as f64 / issued as f64;
+        // The device may have transferred what was outstanding when the measurement began before it did.
+        let early = context.outstanding_bytes(&rows.iter().map(|row| row.target).collect());
+        let missing = issued.saturating_sub(bytes).saturating_sub(early) as f64 / issued as f64;
         if missing > context.slack() {
             let figure = format!("{} of the bytes read did not come from {name}", percent(missing));
             observations.push(Observation::new(figure, missing * 100.0).of(*name));

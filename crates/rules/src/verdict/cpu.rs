@@ -12,7 +12,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "steal",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "steal time in /proc/stat as a share of all CPU time during the measurement, if above 2 %",
+        computed_from: "steal time in /proc/stat as a share of the time of the CPUs that the run used during the \
+                        measurement, if above 2 %: those of its threads, or with `-n` all that it may use",
         advice: "measure on a host, or at a time, where other virtual machines do not compete for the CPUs",
         evaluate: steal,
     },
@@ -121,7 +122,7 @@ fn steal(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| {
         let Note::CpuStolen { percent_hundredths } = note else { return None };
         let share = f64::from(*percent_hundredths) / 10_000.0;
-        let figure = format!("steal time was {} of all CPU time", percent(share));
+        let figure = format!("steal time was {} of the time of the CPUs that the run used", percent(share));
         (share > super::WORTH_A_WARNING).then(|| Observation::new(figure, share * 100.0))
     })
 }
@@ -141,7 +142,7 @@ mod tests {
         built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 200 }];
         assert_eq!(built.found(RULES), [""; 0]);
         built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 531 }];
-        assert_eq!(built.found(RULES), ["WARN steal: steal time was 5.3 % of all CPU time"]);
+        assert_eq!(built.found(RULES), ["WARN steal: steal time was 5.3 % of the time of the CPUs that the run used"]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn small_for_array(context: &RuleContext<'_>) -> Vec<Observation> {
 }
 
 /// The used parts of some targets together.
-fn used_bytes_of(context: &RuleContext<'_>, counts: impl Fn(usize, &TargetPlan) -> bool) -> u64 {
+pub(super) fn used_bytes_of(context: &RuleContext<'_>, counts: impl Fn(usize, &TargetPlan) -> bool) -> u64 {
     let targets = context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate());
     targets.filter(|(index, target)| counts(*index, target)).map(|(index, _)| used_bytes(context, index)).sum()
 }
@@ -66,7 +66,7 @@ fn below(used_bytes: u64, limit_bytes: u64) -> bool {
     (1..limit_bytes).contains(&used_bytes)
 }
 
-fn gib(bytes: u64) -> String {
+pub(super) fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
@@ -76,7 +76,7 @@ fn used_bytes(context: &RuleContext<'_>, target: usize) -> u64 {
 }
 
 /// True if the kernel reaches the target, and it is on devices that can be seen.
-fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
+pub(super) fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
     let is_mapped = |work: &WorkerTarget| work.mapped.is_some();
     context.reaches_kernel(target) && !context.work.of(target).any(is_mapped) && !disks(context, target).is_empty()
 }

@@ -1,7 +1,7 @@
 //! I/Os that did not take the short way through the kernel.
 
 use super::{RuleContext, VerdictRule};
-use crate::rule::Observation;
+use crate::rule::{Observation, percent};
 use model::finding::Severity;
 use model::note::Note;
 
@@ -10,15 +10,21 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     severity: Severity::Warn,
     unit: "threads at a time",
     computed_from: "kernel threads of this process named iou-wrk, counted once a second. The value is the highest \
-                    count",
+                    count. WARN if they used CPUs (schedstat in /proc/self/task) for more than 2 % of the measured \
+                    time of the run's threads; otherwise NOTE",
     advice: "use --engine=sync with more threads: waking a kernel thread for each I/O costs more than a system call",
     evaluate: io_workers,
 }];
 
 pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
-    context.noted(|note| match note {
-        Note::IoWorkerThreads { threads } => Some(Observation::new(note.to_string(), *threads as f64)),
-        _ => None,
+    context.noted(|note| {
+        let Note::IoWorkerThreads { threads, cpu_time_ms } = note else { return None };
+        let time_s = context.elapsed_s() * context.measured.thread_count.max(1) as f64;
+        let share = cpu_time_ms.map(|ms| ms as f64 / 1e3 / time_s);
+        let cost = share.map(|share| format!("; they used a CPU for {} of the time of the threads", percent(share)));
+        let observation = Observation::new(format!("{note}{}", cost.unwrap_or_default()), *threads as f64);
+        let is_costly = share.is_some_and(|share| share > super::WORTH_A_WARNING);
+        Some(if is_costly { observation } else { observation.with_severity(Severity::Note) })
     })
 }
 
@@ -28,14 +34,19 @@ mod tests {
     use crate::verdict::cases::Built;
 
     #[test]
-    fn kernel_threads_that_do_the_ios_are_warned_of() {
+    fn kernel_threads_that_do_the_ios_are_warned_of_if_they_cost_much() {
         let mut built = Built::sound();
         assert_eq!(built.found(RULES), [""; 0]);
-        built.span_result().notes = vec![Note::IoWorkerThreads { threads: 2 }];
-        assert_eq!(
-            built.found(RULES),
-            ["WARN io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the \
-                 target would have blocked"]
-        );
+        let mut found = |cpu_time_ms| {
+            built.span_result().notes = vec![Note::IoWorkerThreads { threads: 2, cpu_time_ms }];
+            built.found(RULES)
+        };
+        let figure = "io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the target \
+                      would have blocked";
+        // One thread, 100 s.
+        let cost = |share| format!("{figure}; they used a CPU for {share} of the time of the threads");
+        assert_eq!(found(Some(35_000)), [format!("WARN {}", cost("35.0 %"))]);
+        assert_eq!(found(Some(2000)), [format!("NOTE {}", cost("2.0 %"))]);
+        assert_eq!(found(None), [format!("NOTE {figure}")]);
     }
 }

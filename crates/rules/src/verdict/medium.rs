@@ -1,8 +1,8 @@
 //! What the data is kept on: memory, or a cache that loses it.
 
-use super::{RuleContext, VerdictRule};
+use super::{RuleContext, VerdictRule, stack};
 use crate::rule::{Observation, percent};
-use model::block_device::WriteCache;
+use model::block_device::{BlockDevice, DeviceKind, WriteCache};
 use model::finding::Severity;
 use model::result::Row;
 use std::collections::BTreeMap;
@@ -28,6 +28,18 @@ pub(super) const RULES: &[VerdictRule] = &[
         advice: "to measure durable writes, use -Sh or --fdatasync-every: writes in the cache are lost if the power \
                  fails",
         evaluate: volatile_caches,
+    },
+    VerdictRule {
+        name: "loop-cached-writes",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "bytes written with direct I/O, but without write-through and `--fdatasync-every`, to a loop \
+                        device that does not use direct I/O itself (loop/dio in /sys), as a share of all bytes, if \
+                        above 2 %. The finding also shows the share that the disk below wrote meanwhile, where there is \
+                        a single one",
+        advice: "set the loop device up with losetup --direct-io=on, or write through (-Sh): the page cache of the \
+                 backing file takes the writes",
+        evaluate: loop_cached_writes,
     },
 ];
 
@@ -71,6 +83,43 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
         Some(Observation::new(figure, share * 100.0).of(disk))
     };
     bytes.into_iter().filter_map(observation).collect()
+}
+
+fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
+    if context.span.flush_after_writes.is_some() {
+        return Vec::new();
+    }
+    let mut written: BTreeMap<&str, (u64, Option<&str>)> = BTreeMap::new();
+    for row in context.measured.rows.iter().filter(|row| may_stay_in_cache(context, row)) {
+        let environment = context.result.targets.environments.get(&row.path);
+        let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
+        let is_cached = |device: &BlockDevice| matches!(device.kind, DeviceKind::Loop { direct: Some(false), .. });
+        let Some(device) = below.into_iter().find(|device| is_cached(device)) else { continue };
+        let disk = stack::chain(context, &row.path).and_then(|chain| chain.last().copied());
+        let (bytes, _) = written.entry(&device.name).or_insert((0, disk.map(|disk| disk.name.as_str())));
+        *bytes += row.figures.write.bytes;
+    }
+    let observation = |(device, (bytes, disk)): (&str, (u64, Option<&str>))| {
+        let share = share(context, bytes)?;
+        let reached = disk.and_then(|disk| Some((disk, written_bytes(context, disk)?)));
+        let reached = reached.map(|(disk, reached)| {
+            let reached = (reached as f64 / bytes as f64).min(1.0);
+            format!("; {disk} wrote {} of them meanwhile", percent(reached))
+        });
+        let figure = format!(
+            "{} of the bytes were written to {device}, which leaves them to the page cache of its backing file{}",
+            percent(share),
+            reached.unwrap_or_default()
+        );
+        Some(Observation::new(figure, share * 100.0).of(device))
+    };
+    written.into_iter().filter_map(observation).collect()
+}
+
+/// What a device wrote during the measurement.
+fn written_bytes(context: &RuleContext<'_>, device: &str) -> Option<u64> {
+    let around = context.span_result.kernel_counters.as_ref()?;
+    around.after.since(&around.before).devices.get(device).map(|counted| counted.write.bytes)
 }
 
 /// True if writes of the row bypass the page cache, and nothing makes them durable.
@@ -144,5 +193,35 @@ mod tests {
         let mut few = volatile();
         few.measured().rows[0].figures.write.bytes = BYTES / 100;
         assert_eq!(few.found(RULES), [""; 0]);
+    }
+
+    /// Direct writes to a loop device over a file on the disk.
+    fn on_loop(direct: Option<bool>) -> Built {
+        let mut built = written(None);
+        let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
+        let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
+        let kind = DeviceKind::Loop { file: Some("/own.img".to_owned()), offset_bytes: None, direct };
+        let device =
+            BlockDevice { name: "loop0".to_owned(), kind, below: std::mem::take(devices), ..BlockDevice::default() };
+        *devices = vec![device];
+        built
+    }
+
+    // Shows verdict: loop-cached-writes
+    #[test]
+    fn writes_that_a_loop_device_leaves_to_the_page_cache_are_warned_of() {
+        let figure = "WARN loop-cached-writes: 100.0 % of the bytes were written to loop0, which leaves them to the page \
+                      cache of its backing file";
+        let mut cached = on_loop(Some(false));
+        assert_eq!(cached.found(RULES), [figure]);
+        cached.counted("sda").write.bytes = BYTES / 8;
+        assert_eq!(cached.found(RULES), [format!("{figure}; sda wrote 12.5 % of them meanwhile")]);
+        cached.plan().targets[0].open.write_through = true;
+        assert_eq!(cached.found(RULES), [""; 0]);
+        assert_eq!(on_loop(Some(true)).found(RULES), [""; 0]);
+        assert_eq!(on_loop(None).found(RULES), [""; 0]);
+        let mut read = on_loop(Some(false));
+        read.measured().rows[0].figures.write.bytes = 0;
+        assert_eq!(read.found(RULES), [""; 0]);
     }
 }

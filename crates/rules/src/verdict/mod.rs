@@ -6,6 +6,7 @@
 mod caches;
 #[cfg(test)]
 mod cases;
+mod causes;
 mod clock;
 mod content;
 mod cpu;
@@ -13,9 +14,11 @@ mod cpu_speed;
 mod data;
 mod faults;
 mod footprint;
+mod host_cache;
 mod io_workers;
 mod limits;
 mod medium;
+mod memory;
 mod others;
 mod percentiles;
 mod placement;
@@ -23,11 +26,13 @@ mod requests;
 mod stack;
 mod steadiness;
 
+pub use causes::{CAUSES, Cause, Condition};
+
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::engine_kind::EngineKind;
-use model::finding::{Finding, Source};
+use model::finding::Source;
 use model::note::Note;
-use model::plan::{TargetPlan, TargetWork, TimeSpanPlan};
+use model::plan::{TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
@@ -48,6 +53,7 @@ const SLACK_S: f64 = 0.05;
 const SUBJECTS: &[&[VerdictRule]] = &[
     data::RULES,
     caches::RULES,
+    memory::RULES,
     content::RULES,
     medium::RULES,
     faults::RULES,
@@ -60,6 +66,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     limits::RULES,
     requests::RULES,
     footprint::RULES,
+    host_cache::RULES,
     steadiness::RULES,
     percentiles::RULES,
 ];
@@ -152,6 +159,20 @@ impl<'a> RuleContext<'a> {
         self.span_result.engines.get(target) != Some(&EngineKind::Null)
     }
 
+    /// Bytes of these targets that may be outstanding at a time: submitted by this run, but counted only once they are
+    /// back.
+    fn outstanding_bytes(&self, targets: &BTreeSet<usize>) -> u64 {
+        let of_worker = |worker: &WorkerPlan| {
+            let works: Vec<&WorkerTarget> =
+                worker.targets.iter().filter(|work| targets.contains(&work.target)).collect();
+            let own = works.iter().map(|work| u64::from(work.slots).saturating_mul(work.block_bytes));
+            // With weights, targets share the requests of their thread.
+            let largest = works.iter().map(|work| work.block_bytes).max().unwrap_or_default();
+            own.fold(0, u64::saturating_add).min(u64::from(worker.slots).saturating_mul(largest))
+        };
+        self.plan.into_iter().flat_map(|plan| &plan.workers).map(of_worker).fold(0, u64::saturating_add)
+    }
+
     /// True if all I/O of the row goes past the page cache, to data that is there.
     fn meant_the_device(&self, row: &Row) -> bool {
         let is_direct = self.target(row.target).is_some_and(|target| target.open.direct);
@@ -180,7 +201,7 @@ pub fn judge(result: &mut RunResult) {
 /// The verdict on one timespan; `None` if there are no figures.
 fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
     let context = RuleContext::of(result, index)?;
-    let mut findings: Vec<Finding> = rule::evaluate(rules(), &context);
+    let mut findings = causes::without_explained(rule::evaluate(rules(), &context));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     Some(Verdict { findings })
 }

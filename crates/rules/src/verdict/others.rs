@@ -26,7 +26,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "percent",
         computed_from: "the bytes that /sys/block/*/stat counted for the disk or loop device are compared with those \
-                        of the run. Reported if they are higher by more than 2 % plus an allowance for 50 ms of I/O, \
+                        of the run. I/Os that may be outstanding at the end (-o times the block size) count as those of \
+                        the run. Reported if they are higher by more than 2 % plus an allowance for 50 ms of I/O, \
                         and by more than 256 KiB/s. Only for devices to which `served-from-cache` applies, and only if \
                         all I/O of the run on the device bypasses the page cache. If the run writes to a file system, \
                         writes by others are not counted, because they cannot be distinguished from the run's own \
@@ -74,7 +75,9 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation>
         1.. if on.has_file_system(context) => 0,
         _ => on.counted.write.bytes.saturating_sub(writes.bytes),
     };
+    // What was outstanding at the end is of the run, and may have passed the device already.
     let foreign = on.counted.read.bytes.saturating_sub(reads.bytes).saturating_add(foreign_writes);
+    let foreign = foreign.saturating_sub(on.outstanding_bytes(context));
     let seen = on.counted.read.bytes.saturating_add(on.counted.write.bytes);
     let share = foreign as f64 / seen as f64;
     let figure = format!(
@@ -91,7 +94,7 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built};
+    use crate::verdict::cases::{BYTES, Built, IOS};
     use model::kernel_counters::ProcessCounters;
     use model::result::CpuUsage;
 
@@ -136,6 +139,21 @@ mod tests {
         let mut writes = seen(BYTES);
         writes.counted("sda").write.bytes = BYTES;
         assert!(writes.found(RULES)[0].starts_with("WARN other-io: 50.0 %"), "reads and writes are one load");
+    }
+
+    #[test]
+    fn what_was_outstanding_at_the_end_is_of_the_run() {
+        // One I/O came back; all that were submitted passed the disk.
+        let mut built = seen(BYTES);
+        built.measured().rows[0].figures.read.bytes = 8192;
+        let outstanding = u32::try_from(IOS).expect("few");
+        (built.plan().workers[0].slots, built.work().slots) = (outstanding, outstanding);
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.counted("sda").read.bytes = 2 * BYTES;
+        assert!(built.found(RULES)[0].starts_with("WARN other-io: 50.0 %"));
+        // Threads that share requests among targets have no more of them.
+        built.work().slots = 3 * outstanding;
+        assert!(built.found(RULES)[0].starts_with("WARN other-io: 50.0 %"));
     }
 
     #[test]

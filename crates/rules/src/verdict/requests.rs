@@ -31,7 +31,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "requests",
         computed_from: "mean number of requests at the device (weighted time in /sys/block/*/stat divided by the \
-                        measured time), if below half of the outstanding I/Os (-o) of all threads. Only for loads \
+                        measured time), if below half of the outstanding I/Os (-o) of all threads and below 64. Only for loads \
                         without pauses or rate limit and with more than one outstanding I/O per thread, if all I/O \
                         bypasses the page cache, goes to one disk or loop device, and is not merged. Not with \
                         write-through (-Sh) or frequent flushes. Reported as `device-depth` if the threads lacked CPU \
@@ -89,6 +89,9 @@ const BURST: f64 = 0.25;
 /// What is no longer the depth that was asked for.
 const HALF: f64 = 0.5;
 
+/// Requests at a time that keep a device busy: more of them wait there instead of in the host.
+const DEEP: f64 = 64.0;
+
 /// Requests that were at the device at a time, if so many are missing for this reason.
 fn depth(context: &RuleContext<'_>, wanted: MissingDepth) -> Vec<Observation> {
     let missing = context.missing_depth().filter(|(reason, _)| *reason == wanted);
@@ -116,7 +119,7 @@ pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, 
     let is_kept_back = || is_asynchronous && is_in_bursts(context, asked) && is_free_to_take(context, on, asked);
     let reason = match share {
         share if share < KEPT_FULL && is_kept_back() => MissingDepth::BySubmission,
-        share if share < HALF && is_queue && !lacked_cpu(context) => MissingDepth::InHost,
+        share if share < HALF && mean < DEEP && is_queue && !lacked_cpu(context) => MissingDepth::InHost,
         share if share < 1.0 - ON_THE_WAY => MissingDepth::Unexplained,
         _ => return None,
     };
@@ -226,6 +229,9 @@ mod tests {
         let mut one = queued(30_000);
         one.measured().load_loop = Some(LoadLoop::Closed { depth: 1 });
         assert_eq!(one.found(RULES), ["NOTE device-depth: sda's mean depth was 0.3; -o allows 1"]);
+        let mut full = queued(12_700_000);
+        full.measured().load_loop = Some(LoadLoop::Closed { depth: 40_000 });
+        assert_eq!(full.found(RULES), ["NOTE device-depth: sda's mean depth was 127.0; -o allows 40000"]);
     }
 
     /// The same on a disk that is known to take this many requests.
@@ -272,7 +278,9 @@ mod tests {
         assert!(!blamed(
             |built| built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 1 << 31, at_end_ns: 0 }]
         ));
-        assert!(!blamed(|built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1 }]));
+        assert!(!blamed(
+            |built| built.span_result().notes = vec![Note::IoWorkerThreads { threads: 1, cpu_time_ms: None }]
+        ));
         assert!(!blamed(|built| built.counted("sda").read.count = 4 * IOS), "split");
         assert!(!blamed(|built| built.measured().rows[0].figures.write.ios = 1), "writes to a file");
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// File systems whose reads and writes past the cache are those of the device, byte by byte: no
 /// compression, no copies, no checksums that are stored elsewhere.
-const PLAIN: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
+pub(super) const PLAIN: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 
 /// The device that a target stands on and those below it, each the only one of the device above;
 /// `None` where more than one disk, or a layer that keeps or changes data, is in the way.
@@ -60,6 +60,11 @@ impl OnDevice<'_> {
     /// What the run wrote.
     pub(super) fn writes(&self) -> Amount {
         self.sum(|row| &row.figures.write)
+    }
+
+    /// Bytes of the run that the device may have transferred before this program counted them, or the other way round.
+    pub(super) fn outstanding_bytes(&self, context: &RuleContext<'_>) -> u64 {
+        context.outstanding_bytes(&self.rows.iter().map(|row| row.target).collect())
     }
 
     /// True if a file system is between some of it and the device.

@@ -65,6 +65,8 @@ pub(crate) enum Fitted {
 pub(crate) struct Inflation {
     pub(crate) of_variance: f64,
     pub(crate) degrees_of_freedom: f64,
+    /// The correlation is at the largest that can be seen; the true one may be larger.
+    pub(crate) is_clipped: bool,
 }
 
 impl Inflation {
@@ -84,14 +86,17 @@ impl Inflation {
         // Batches that repel each other would narrow the interval: that is rather chance than insight.
         let correlation = (seen + (parameters + 4.0 * seen) / count).clamp(0.0, CORRELATION_MAX);
         let of_variance = (1.0 + correlation) / (1.0 - correlation);
-        Self { of_variance, degrees_of_freedom: (count / of_variance - parameters).max(1.0) }
+        Self {
+            of_variance,
+            degrees_of_freedom: (count / of_variance - parameters).max(1.0),
+            is_clipped: correlation >= CORRELATION_MAX,
+        }
     }
 }
 
 /// Means of equal numbers of neighbours; the last few values may be in none.
 pub(crate) fn batches(values: &[f64]) -> Vec<f64> {
-    let size = (values.len() / BATCHES).max(1);
-    values.chunks_exact(size).map(mean).collect()
+    values.chunks_exact((values.len() / BATCHES).max(1)).map(mean).collect()
 }
 
 /// Probability of a deviation of this many standard errors or more by chance.

@@ -19,6 +19,7 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
         depths: Vec::new(),
         limit: None,
         steady_state: None,
+        ab: None,
     };
     for (point, iops) in iops.iter().enumerate() {
         visit(&mut sweep, point, Purpose::Measure, *iops);
@@ -29,7 +30,7 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
 fn visit(sweep: &mut Sweep, point: usize, purpose: Purpose, iops: f64) {
     let headline = Headline { iops, depth: Some(point as u32 + 1), ..Headline::default() };
     let outcome = VisitOutcome::Measured { file: String::new(), headline };
-    sweep.visits.push(Visit { point, run: 0, purpose, outcome });
+    sweep.visits.push(Visit { point, run: 0, purpose, outcome, limit: None, sustained_iops: None });
 }
 
 fn iops(sweep: &Sweep, point: usize) -> f64 {

@@ -13,6 +13,7 @@ use model::sweep::{Order, Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Saturation,
 struct Formula {
     prepared: Vec<String>,
     runs: Vec<(u32, u32)>,
+    seeds: Vec<u32>,
     fails_at: Option<usize>,
     interrupted_at: Option<usize>,
     halved_at: Option<usize>,
@@ -29,6 +30,7 @@ impl Runner for Formula {
         let depth = span.targets[0].outstanding;
         let now = Some(self.runs.len());
         self.runs.push((depth, span.duration_s));
+        self.seeds.push(span.random_seed);
         if now == self.fails_at {
             return Err(RunFailure::Failed(vec!["the device is gone".to_owned()]));
         }
@@ -99,6 +101,7 @@ fn empty(design: &Design) -> Sweep {
         depths: Vec::new(),
         limit: None,
         steady_state: None,
+        ab: None,
     }
 }
 
@@ -126,6 +129,18 @@ fn every_point_is_run_once_and_the_knee_is_where_the_servers_are_busy() {
     assert_eq!(notebook.before[31], (31, 32));
     assert_eq!(saturation(&found), 16);
     assert_eq!(found.depths[0].knee.as_ref().unwrap().efficient.depth, 16);
+}
+
+#[test]
+fn every_run_has_a_seed_of_its_own_also_after_an_interruption() {
+    let mut design = Design { runs: 2, ..design(3) };
+    design.points.iter_mut().for_each(|planned| planned.profile.time_spans[0].random_seed = u32::MAX - 2);
+    let (max, mut first) = (u32::MAX, Formula { interrupted_at: Some(4), ..Formula::default() });
+    let (mut found, ..) = run(&design, &mut first);
+    assert_eq!(first.seeds, [max - 2, max - 1, max, 0, 1]);
+    let mut rest = Formula::default();
+    sweep(&design, &mut found, &mut rest, &mut Notebook::default());
+    assert_eq!(rest.seeds, [1, 2]);
 }
 
 #[test]

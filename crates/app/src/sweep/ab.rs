@@ -1,0 +1,56 @@
+//! `diskspd ab`: what its pairs say, and the exit status.
+
+use crate::output::say;
+use crate::status::Status;
+use cli::subcommand::ab::AbOptions;
+use cli::subcommand::compare::ChangeLimit;
+use cli::subcommand::sweep::SweepOptions;
+use model::ab::{AbAnswer, AbFigure, AbVerdict};
+use model::sweep::Sweep;
+use std::io::{self, Write};
+
+pub(super) fn summary(sweep: &Sweep, options: &SweepOptions, out: &mut dyn Write) -> io::Result<()> {
+    let Some(ab) = &options.ab else { return Ok(()) };
+    let names = [0, 1].map(|side: usize| match (&ab.sides[side], &ab.before[side]) {
+        (options, None) => options.clone(),
+        (options, Some(command)) => format!("{options} after '{command}'").trim_start().to_owned(),
+    });
+    render::ab::summary(sweep, &names, ab.is_noise_floor(), out)
+}
+
+/// 4 if a limit is exceeded, 6 if that, or any difference, cannot be told.
+pub(super) fn status(answer: Option<&AbAnswer>, options: &AbOptions) -> Status {
+    let Some(answer) = answer else { return Status::CannotTell };
+    if options.limits.is_empty() {
+        let is_answered = options.is_noise_floor() || answer.is_decided();
+        return if is_answered { Status::Done } else { Status::CannotTell };
+    }
+    let answers: Vec<Status> = options.limits.iter().map(|limit| gate(limit, answer)).collect();
+    let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
+    worst.unwrap_or(Status::Done)
+}
+
+fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
+    let typed = &limit.typed;
+    let Some(found) = answer.figures.iter().find(|found| found.figure.name() == limit.figure) else {
+        say(&format!("--fail-if '{typed}' cannot be judged: not every run has {}", limit.figure));
+        return Status::CannotTell;
+    };
+    let AbFigure { percent, low_percent, high_percent, verdict, .. } = *found;
+    let is_fall = limit.percent.is_sign_negative();
+    let is_beyond = |percent: f64| if is_fall { percent < limit.percent } else { percent > limit.percent };
+    let is_significant = matches!(verdict, AbVerdict::Better | AbVerdict::Worse);
+    if is_beyond(percent) && is_significant {
+        say(&format!("--fail-if '{typed}' condition met"));
+        return Status::No;
+    }
+    let farthest = if is_fall { low_percent } else { high_percent };
+    if is_significant || !is_beyond(farthest) {
+        return Status::Done;
+    }
+    say(&format!(
+        "--fail-if '{typed}' cannot be judged: the change is {low_percent:+.1} % to {high_percent:+.1} %; more pairs are \
+         needed"
+    ));
+    Status::CannotTell
+}

@@ -1,0 +1,111 @@
+//! A study: how often the verdict calls a clean run invalid or biased. Its command and figures are in docs/verdict.md.
+//!
+//! ```text
+//! cargo test --test clean_runs -- --ignored --nocapture
+//! ```
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use testkit::{Faulty, LoopDevice, Service, Workplace, or_skip, workplace};
+
+const RUNS: usize = 200;
+
+/// What is about the machine, and true there: the kernel counted it, whatever the target did.
+const OF_THE_MACHINE: [&str; 4] = ["steal", "cpu-contention", "process-paused", "interrupt-cpu"];
+
+/// A target and the load on it.
+struct Case {
+    target: Target,
+    words: String,
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    /// A file system that keeps to this law.
+    Served(Service),
+    /// A loop device past the page cache.
+    Loop,
+}
+
+/// A linear congruential generator (Knuth, MMIX): the same cases each time.
+struct Random(u64);
+
+impl Random {
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        from[(self.0 >> 33) as usize % from.len()]
+    }
+}
+
+fn case(random: &mut Random, number: usize) -> Case {
+    let ms = Duration::from_millis;
+    let capped = Target::Served(Service::InTurn(ms(10), ms(10)));
+    let block = random.pick(&["4K", "8K", "64K"]);
+    let pattern = random.pick(&["-r", "-r", "-s"]);
+    let writes = random.pick(&["", "", "-w30", "-w100"]);
+    let warm_up = random.pick(&["-W0", "-W1"]);
+    let (threads, depth) = (random.pick(&[1, 2, 8]), random.pick(&[1, 4, 32]));
+    let (target, load) = match number % 8 {
+        // 100 I/Os per second, and a queue that takes seconds to drain.
+        0 => (capped, format!("-t8 -o32 {writes}")),
+        1 => (capped, format!("-t{threads} -o{depth} {writes}")),
+        // A disk with one head.
+        2 => (Target::Served(Service::InTurn(ms(4), ms(16))), format!("-t1 -o{depth} {writes}")),
+        // Many heads, all as slow.
+        3 => (Target::Served(Service::Each(ms(10))), format!("-t{threads} -o{depth} {writes}")),
+        4 => (Target::Served(Service::Each(ms(10))), "-t2 -o2 --rate=100".to_owned()),
+        // A queue that is much deeper than that of any device.
+        5 => (Target::Served(Service::Each(ms(1))), format!("-t1 -o5000 {writes}")),
+        6 => (Target::Loop, format!("-t{} -o5000", random.pick(&[1, 2]))),
+        _ => (Target::Loop, format!("-t{threads} -o{depth}")),
+    };
+    Case { target, words: format!("-d1 {warm_up} -b{block} {pattern} {load} -Su") }
+}
+
+/// Severity, name and figure of what the verdict has against the run.
+fn against(place: &Workplace, case: &Case, device: &LoopDevice<'_>, number: usize) -> Vec<[String; 3]> {
+    let served = match case.target {
+        Target::Served(service) => {
+            let faulty = Faulty::mounted(place, &format!("served{number}")).expect("it could be mounted before");
+            faulty.serve(service);
+            Some(faulty)
+        }
+        Target::Loop => None,
+    };
+    let path: PathBuf = served.as_ref().map_or_else(|| device.path.clone(), |faulty| faulty.file.clone());
+    let run = place.diskspd(&case.words).args("--overwrite --json r.json").arg(path).run();
+    run.expect_status(0);
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let findings = document["time_spans"][0]["verdict"]["findings"].as_array().expect("a verdict").clone();
+    let word = |finding: &Value, key: &str| finding[key].as_str().expect("a word").to_owned();
+    let all = findings.iter().map(|finding| ["severity", "name", "figure"].map(|key| word(finding, key)));
+    all.filter(|[severity, ..]| severity != "note").collect()
+}
+
+#[test]
+#[ignore = "a study of ten minutes"]
+fn clean_runs_are_neither_invalid_nor_warned_of() {
+    let place = workplace!();
+    or_skip!(place.direct_io());
+    drop(or_skip!(Faulty::mounted(&place, "first")));
+    let image = place.file("own.img", &vec![1; 64 << 20]);
+    let device = or_skip!(LoopDevice::direct(&place, &image));
+    let mut random = Random(20);
+    let mut false_alarms = Vec::new();
+    let mut of_the_machine: BTreeMap<String, usize> = BTreeMap::new();
+    for number in 0..RUNS {
+        let case = case(&mut random, number);
+        for [severity, name, figure] in against(&place, &case, &device, number) {
+            if OF_THE_MACHINE.contains(&name.as_str()) {
+                *of_the_machine.entry(name).or_default() += 1;
+                continue;
+            }
+            println!("run {number}: {} -> {severity} {name}: {figure}", case.words);
+            false_alarms.push(format!("{}: {severity} {name}: {figure}", case.words));
+        }
+    }
+    println!("{RUNS} runs: {} false; of the machine: {of_the_machine:?}", false_alarms.len());
+    assert!(false_alarms.is_empty(), "{false_alarms:#?}");
+}

@@ -1,0 +1,104 @@
+//! `diskspd ab`: two sides in pairs, what they say, and the exit status.
+
+use serde_json::Value;
+use std::fs;
+use testkit::{Workplace, workplace};
+
+const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-sweep.schema.json");
+
+/// An ab.json, which must be what the schema says.
+fn document(place: &Workplace, name: &str) -> Value {
+    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+    let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    if let Err(fault) = jsonschema::validate(&schema, &document) {
+        panic!("{name} at {}: {fault}", fault.instance_path());
+    }
+    document
+}
+
+/// Sides in the order in which they were run, pair by pair.
+fn order(document: &Value) -> Vec<(u64, u64)> {
+    let visits = document["visits"].as_array().expect("visits");
+    visits
+        .iter()
+        .map(|visit| (visit["run"].as_u64().expect("a pair"), visit["point"].as_u64().expect("a side")))
+        .collect()
+}
+
+/// The null engine keeps any rate: the sides differ by exactly what was asked for.
+const LOAD: &str = "-- -c1M -d1 -W0 -b4K -r --engine=null a.dat";
+
+#[test]
+fn a_difference_is_found_and_limits_are_heeded() {
+    let place = workplace!();
+    let sides = "ab --a --rate=1000 --b --rate=1500 --pairs 4";
+    let run = place.diskspd(&format!("{sides} --dir d --fail-if iops>+30% {LOAD}")).run();
+    run.expect_status(4).expect_stderr(&["4 pairs of runs: 8 s", "--fail-if 'iops>+30%': condition met", "results: d"]);
+    run.expect_stdout(&["Pair 1 A, ", "Pair 4 B, ", "A: --rate=1000", "+50.0 %", "better", "4 pairs; "]);
+    let found = document(&place, "d/ab.json");
+    let iops = &found["ab"]["figures"][0];
+    assert_eq!((iops["figure"].as_str(), iops["verdict"].as_str()), (Some("iops"), Some("better")), "{iops}");
+    let order = order(&found);
+    for (pair, sides) in (0..).zip(order.chunks(2)) {
+        assert!(sides.iter().all(|(run, _)| *run == pair) && sides[0].1 + sides[1].1 == 1, "{order:?}");
+    }
+    // Each pair has its own seed, both runs of a pair the same.
+    let seed = |name: &str| {
+        let result: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+        assert!(result["command_line"].as_str().expect("words").contains(" --rate=1"), "{}", result["command_line"]);
+        result["profile"]["time_spans"][0]["random_seed"].as_u64().expect("a seed")
+    };
+    let seeds: Vec<u64> = found["visits"]
+        .as_array()
+        .expect("visits")
+        .iter()
+        .map(|visit| seed(&format!("d/{}", visit["outcome"]["measured"]["file"].as_str().expect("a name"))))
+        .collect();
+    assert!(seeds.chunks(2).all(|pair| pair[0] == pair[1]) && seeds[1] != seeds[2], "{seeds:?}");
+
+    let run = place.diskspd("report d --output page.html").run();
+    run.expect_status(0);
+    let again = place.diskspd(&format!("{sides} --dir d {LOAD}")).run();
+    again.expect_status(3).expect_stderr(&["--dir 'd' already holds an ab; --resume d continues it"]);
+}
+
+#[test]
+fn sides_that_are_alike_show_the_noise_floor() {
+    let place = workplace!();
+    let run =
+        place.diskspd("ab --pairs 3 --fail-if iops<-5% -- -c1M -d1 -W0 -b4K -r --rate=1000 --engine=null a.dat").run();
+    run.expect_status(0)
+        .expect_stdout(&["equivalent within 2 %", "noise floor that as many pairs show in 90 of 100 cases"]);
+    // Without -L there is no percentile.
+    let run =
+        place.diskspd("ab --pairs 3 --fail-if p99>+5% -- -c1M -d1 -W0 -b4K -r --rate=1000 --engine=null a.dat").run();
+    run.expect_status(6).expect_stderr(&["--fail-if 'p99>+5%' cannot be judged: not every run has p99"]);
+}
+
+#[test]
+fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
+    let place = workplace!();
+    let mut running = place
+        .diskspd("ab --pairs 3 --rest 600s --before-a")
+        .arg("echo 0 >> log")
+        .arg("--before-b")
+        .arg("echo 1 >> log")
+        .args("--dir d -- -c1M -d1 -W0 -b4K -r --rate=1000 --engine=null a.dat")
+        .start();
+    running.wait_for_stdout("Pair 1 ");
+    running.interrupt();
+    let run = running.finish();
+    run.expect_status(0).expect_stderr(&["stopped; continue with diskspd ab --resume d"]);
+    assert!(!run.stdout.contains("equivalent"), "{}", run.stdout);
+    let text = String::from_utf8(place.content("d/ab.json")).expect("text");
+    // Nobody waits ten minutes for the rest of it.
+    place.file("d/ab.json", text.replace("600s", "1ms").as_bytes());
+    let refused = place.diskspd("ab --resume d").run();
+    refused.expect_status(3).expect_stderr(&["'echo 0 >> log'", "'echo 1 >> log'", "--run-commands"]);
+    let run = place.diskspd("ab --resume d --run-commands").run();
+    run.expect_status(0).expect_stderr(&["1 runs are already done"]);
+    run.expect_stdout(&["A: after 'echo 0 >> log'", "equivalent within 2 %"]);
+    let found = document(&place, "d/ab.json");
+    let ran: String = order(&found).iter().map(|(_, side)| format!("{side}\n")).collect();
+    assert_eq!(fs::read_to_string(place.path("log")).expect("it is there"), ran, "the order of the runs is kept");
+}

@@ -1,0 +1,215 @@
+//! Arguments of `diskspd ab`: a sweep of two points in pairs.
+
+use super::compare::{ChangeLimit, limit};
+use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
+use super::{Arguments, Typed};
+use crate::command::Environment;
+use crate::sweep::{Axis, PlannedPoint, Variation, points, sides};
+use model::limits::RUNS_MAX;
+use model::metric::Metric;
+use model::sweep::{Extent, Setting};
+
+/// Pairs at most, unless their number is given: the last look.
+const PAIRS: u32 = 20;
+/// Fewer pairs have no interval worth the name.
+const PAIRS_MIN: u32 = 3;
+/// Default of `--margin`.
+const MARGIN: f64 = 0.02;
+/// Figures that are judged.
+const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
+
+/// Compare two loads, or one load in two states of the machine, in interleaved pairs of runs
+///
+/// Runs two loads in pairs, in random order within each pair, so that slow changes of the device affect both sides alike.
+/// Continues until IOPS, mean latency and 99th percentile each differ significantly or are equivalent, tested after 6, 10,
+/// 14 and 20 pairs. Without --vary, --a, --b, --before-a and --before-b, both sides are alike: the pairs then show the
+/// noise floor, the smallest difference that can be found on this machine.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "diskspd ab --vary OPTION=A,B -- <options and targets of the load>
+       diskspd ab --a OPTIONS --b OPTIONS -- <options and targets of the load>
+       diskspd ab --before-a COMMAND --before-b COMMAND -- <options and targets of the load>
+       diskspd ab -- <options and targets of the load>
+       diskspd ab --resume DIR",
+    after_help = "Exit status: 0, also after Ctrl+C once a run completed (130 before); 4 if a --fail-if limit is \
+                  exceeded; 6 if the pairs cannot tell; 1 if a run failed."
+)]
+pub(super) struct AbArguments {
+    /// an option, without its dashes, with its two values: o=4,8
+    #[arg(long, value_name = "OPTION=A,B", help_heading = SIDES, value_parser = two_values)]
+    #[arg(conflicts_with_all = ["a", "b"])]
+    vary: Option<Axis>,
+    /// options of side A, added to those of the load: --a '-o4'
+    #[arg(long, value_name = "OPTIONS", help_heading = SIDES)]
+    a: Option<String>,
+    /// options of side B: --b '-o8 -t2'
+    #[arg(long, value_name = "OPTIONS", help_heading = SIDES)]
+    b: Option<String>,
+    /// shell command to run before each run of side A, for example to set an I/O scheduler
+    #[arg(long, value_name = "COMMAND", help_heading = SIDES)]
+    before_a: Option<String>,
+    /// the same for side B
+    #[arg(long, value_name = "COMMAND", help_heading = SIDES)]
+    before_b: Option<String>,
+    /// run exactly N pairs, at least 3, and test once, after the last
+    #[arg(long, value_name = "N", help_heading = RUN, value_parser = pairs)]
+    pairs: Option<u32>,
+    /// sides that differ by less are equivalent (default 2%)
+    #[arg(long, value_name = "SHARE%", help_heading = RUN, value_parser = margin)]
+    margin: Option<f64>,
+    /// FIGURE>+N% or FIGURE<-N%: exit with status 4 if iops, mean or p99 of B rose above, or fell below, A by more than N %
+    /// and the change is significant, and with 6 if the pairs cannot tell; may be given again
+    #[arg(long, value_name = "LIMIT", help_heading = RUN, value_parser = judged_limit)]
+    fail_if: Vec<ChangeLimit>,
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+const SIDES: &str = "What differs";
+
+/// What belongs to two sides only.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AbOptions {
+    /// `--before-a`, `--before-b`
+    pub before: [Option<String>; 2],
+    /// `--fail-if`
+    pub limits: Vec<ChangeLimit>,
+    /// The options of each side, as typed; both empty if they differ in the command before each run only, or in
+    /// nothing.
+    pub sides: [String; 2],
+}
+
+impl AbOptions {
+    /// True if the sides differ in nothing.
+    pub fn is_noise_floor(&self) -> bool {
+        self.sides[0] == self.sides[1] && self.before[0] == self.before[1]
+    }
+}
+
+impl Arguments for AbArguments {
+    type Request = SweepCommand;
+
+    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
+        if let Some(command) = self.series.resumed(typed)? {
+            return Ok(command);
+        }
+        let load = &self.series.load;
+        let of_sides = [self.a, self.b].map(Option::unwrap_or_default);
+        let (points, sides) = match self.vary {
+            Some(axis) => {
+                let points = points(load, &Variation { axes: vec![axis], ..Variation::default() }, environment)?;
+                let shown = |point: &PlannedPoint| Setting::typed_all(&point.point.settings);
+                let sides = [shown(&points[0]), shown(&points[1])];
+                (points, sides)
+            }
+            None => (sides(load, &of_sides, environment)?, of_sides),
+        };
+        let ab = AbOptions { before: [self.before_a, self.before_b], limits: self.fail_if, sides };
+        let options = SweepOptions {
+            extent: Extent::Pairs { is_fixed: self.pairs.is_some(), margin: self.margin.unwrap_or(MARGIN) },
+            runs: self.pairs.unwrap_or(PAIRS),
+            rest: self.series.rest.unwrap_or_default(),
+            ab: Some(Box::new(ab)),
+            ..SweepOptions::default()
+        };
+        Ok(self.series.command(points, options, typed))
+    }
+}
+
+fn two_values(value: &str) -> Result<Axis, String> {
+    let axis = Axis::parse(value)?;
+    if axis.is_open || axis.values.len() != 2 {
+        return Err(format!("'{value}': exactly two values are needed, as in o=4,8"));
+    }
+    Ok(axis)
+}
+
+fn pairs(value: &str) -> Result<u32, String> {
+    match value.parse() {
+        Ok(pairs) if (PAIRS_MIN..=RUNS_MAX).contains(&pairs) => Ok(pairs),
+        _ => Err(format!("'{value}' is not a number from {PAIRS_MIN} to {RUNS_MAX}")),
+    }
+}
+
+/// `2%`
+fn margin(value: &str) -> Result<f64, String> {
+    let percent: Option<f64> = value.strip_suffix('%').and_then(|number| number.parse().ok());
+    match percent.filter(|percent| (0.01..=100.0).contains(percent)) {
+        Some(percent) => Ok(percent / 100.0),
+        None => Err(format!("'{value}': invalid (expected: a percentage, as in 2%)")),
+    }
+}
+
+fn judged_limit(value: &str) -> Result<ChangeLimit, String> {
+    let limit = limit(value)?;
+    if FIGURES.into_iter().any(|figure| figure.name() == limit.figure) {
+        return Ok(limit);
+    }
+    Err(format!("'{value}': unknown metric '{}' (expected: iops, mean, p99)", limit.figure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subcommand::Subcommand;
+    use crate::subcommand::sweep::SweepRequest;
+    use crate::subcommand::tests::{typed, typed_words};
+
+    fn of(args: &[&str]) -> SweepRequest {
+        match typed_words("ab", args) {
+            Ok(Subcommand::Ab(SweepCommand::Run { request, .. })) => *request,
+            other => panic!("{args:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn sides_come_from_two_values_from_options_from_commands_or_are_alike() {
+        let lines = |request: &SweepRequest| -> Vec<String> {
+            request.points.iter().map(|point| point.words.join(" ")).collect()
+        };
+        let varied = of(&["--vary", "o=4,8", "--", "-b4K", "a.dat"]);
+        assert_eq!(lines(&varied), ["-o4 -b4K a.dat", "-o8 -b4K a.dat"]);
+        let ab = varied.options.ab.clone().expect("sides");
+        assert_eq!((ab.sides.clone(), ab.is_noise_floor()), (["-o4".to_owned(), "-o8".to_owned()], false));
+        assert_eq!(varied.options.extent, Extent::Pairs { is_fixed: false, margin: 0.02 });
+        assert_eq!(varied.options.runs, 20);
+        let options = of(&["--a", "-o4", "--b=-o8 -t2", "--pairs=7", "--margin", "5%", "--", "-o1", "a.dat"]);
+        assert_eq!(lines(&options), ["-o4 a.dat", "-o8 -t2 a.dat"]);
+        assert_eq!(options.options.extent, Extent::Pairs { is_fixed: true, margin: 0.05 });
+        assert_eq!(options.options.runs, 7);
+        let commands = of(&["--before-a=true", "--before-b=false", "--fail-if=p99>+5%", "--", "a.dat"]);
+        let ab = commands.options.ab.clone().expect("sides");
+        assert_eq!((ab.before[1].as_deref(), ab.is_noise_floor(), ab.limits.len()), (Some("false"), false, 1));
+        assert!(of(&["--", "a.dat"]).options.ab.expect("sides").is_noise_floor());
+        assert_eq!(typed("ab", "--help"), Err("help".to_owned()));
+    }
+
+    #[test]
+    fn its_words_ask_for_the_same_again() {
+        let request = of(&["--a", "-o4", "--b=-o8 -t2", "--rest", "2s", "--dir", "d", "--", "a.dat"]);
+        let words: Vec<&str> = request.words.iter().map(String::as_str).collect();
+        assert_eq!(words, ["--a=-o4", "--b=-o8 -t2", "--rest=2s", "--", "a.dat"]);
+        assert_eq!(of(&words), request);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            ("", "the workload is missing"),
+            ("--vary o=1..3 -- a", "exactly two values"),
+            ("--vary o=1,2 --a -t2 -- a", "cannot be combined with"),
+            ("--pairs 2 -- a", "not a number from 3 to 1000"),
+            ("--margin 2 -- a", "as in 2%"),
+            ("--fail-if cpu>+5% -- a", "expected: iops, mean, p99"),
+            ("--fail-if p99 -- a", "as in 'p99>+5%'"),
+            ("--a -q -- a", "side A: "),
+            ("--b other.dat -- a", "only options can differ"),
+            ("--run-commands -- a", "omit --run-commands"),
+            ("--resume d --pairs 3", "allows only --run-commands"),
+            ("a.dat", "put the workload's options and targets after --"),
+        ] {
+            let failure = typed("ab", line).expect_err(line);
+            assert!(failure.starts_with("ERROR: ") && failure.contains(expected), "{line}: {failure}");
+        }
+    }
+}

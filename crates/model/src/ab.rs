@@ -1,0 +1,66 @@
+//! Two loads in interleaved pairs of runs, and what they differ by.
+
+use crate::metric::Metric;
+use serde::{Deserialize, Serialize};
+
+/// What the pairs say together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AbAnswer {
+    /// Complete pairs.
+    pub pairs: u32,
+    /// Numbers of pairs after which it was looked whether every figure is decided.
+    pub looks: Vec<u32>,
+    /// Relative difference within which two sides count as equivalent.
+    pub margin: f64,
+    /// The judged figures that all runs have: I/Os per second, mean and 99th percentile.
+    pub figures: Vec<AbFigure>,
+    /// CPU usage in percent of the two sides: shown, not judged.
+    pub cpu_percent: (f64, f64),
+}
+
+impl AbAnswer {
+    /// True if every figure is decided.
+    pub fn is_decided(&self) -> bool {
+        !self.figures.is_empty() && self.figures.iter().all(|figure| figure.verdict != AbVerdict::CannotTell)
+    }
+}
+
+/// One figure of both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AbFigure {
+    /// Which: `iops`, `mean` or `p99`.
+    pub figure: Metric,
+    /// Geometric mean of side A.
+    pub a: f64,
+    /// Geometric mean of side B.
+    pub b: f64,
+    /// By how much B differs, in percent of A.
+    pub percent: f64,
+    /// Its interval in percent: 95 % for all looks and figures together.
+    pub low_percent: f64,
+    /// Upper end.
+    pub high_percent: f64,
+    /// What that means.
+    pub verdict: AbVerdict,
+    /// True if the difference lies within the margin, whether it is significant or not.
+    pub is_within_margin: bool,
+    /// The difference in percent that as many pairs with this scatter would find in 90 of 100 cases.
+    pub detectable_percent: f64,
+}
+
+/// What a difference between the sides means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AbVerdict {
+    /// B is better, and that is not chance.
+    Better,
+    /// B is worse, and that is not chance.
+    Worse,
+    /// They differ by less than the margin.
+    Equivalent,
+    /// The pairs cannot show a difference, nor that it is within the margin.
+    CannotTell,
+}

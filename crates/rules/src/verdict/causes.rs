@@ -1,0 +1,320 @@
+//! One cause, one finding: which findings are silent beside the one that explains them.
+//!
+//! A limit that holds I/Os back also empties the device's queue. To name both sends the reader after the wrong one.
+//! Nothing that is [`Severity::Invalid`] is ever silent: it is a fact about the results, whatever caused it.
+
+use model::finding::{Finding, Severity};
+
+/// A rule and what follows from its condition.
+#[derive(Debug)]
+pub struct Cause {
+    /// Name of the rule that speaks.
+    pub name: &'static str,
+    /// Names of those that are silent beside it.
+    pub explains: &'static [&'static str],
+    /// When it explains them.
+    pub condition: Condition,
+    /// Why it does, as the end of a sentence that begins with it.
+    pub because: &'static str,
+}
+
+/// When a finding explains another one. It must be at least as severe, too.
+#[derive(Debug)]
+pub struct Condition {
+    /// In words; empty = always.
+    pub words: &'static str,
+    /// For the finding that speaks, and the other one.
+    holds: fn(&Finding, &Finding) -> bool,
+}
+
+const ALWAYS: Condition = Condition { words: "", holds: |_, _| true };
+
+/// Most of the load, by the percentage that the finding has as its value.
+const MOSTLY: Condition = Condition { words: "above 50 %", holds: |cause, _| cause.value > Some(50.0) };
+
+/// Values are shares of the same time: the larger one decides.
+const LARGER: Condition = Condition { words: "if larger", holds: |cause, silent| cause.value >= silent.value };
+
+/// The value of `cpu-bound` is the time that threads computed or waited, that of `cpu-contention` the wait alone.
+const MORE_WAIT: Condition = Condition {
+    words: "if above half of it",
+    holds: |contention, bound| contention.value.zip(bound.value).is_some_and(|(wait, all)| wait > all / 2.0),
+};
+
+/// The opposite of [`MORE_WAIT`].
+const LESS_WAIT: Condition = Condition {
+    words: "unless above half of its value",
+    holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound),
+};
+
+/// Every cause, and what it explains.
+pub const CAUSES: &[Cause] = &[
+    Cause {
+        name: "io-limited",
+        explains: &[
+            "submission-limited",
+            "shallow-queue",
+            "device-depth",
+            "queue-drained-late",
+            "depth-limited",
+            "starts-not-made",
+        ],
+        condition: ALWAYS,
+        because: "the limit holds I/Os back before they reach the device",
+    },
+    Cause {
+        name: "cpu-limited",
+        explains: &["cpu-contention", "cpu-bound", "device-depth", "depth-limited", "starts-not-made"],
+        condition: ALWAYS,
+        because: "threads that may not run wait for a CPU, and submit nothing meanwhile",
+    },
+    Cause {
+        name: "process-paused",
+        explains: &["device-depth", "depth-limited", "starts-not-made", "short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "nothing was submitted during the pause",
+    },
+    Cause {
+        name: "steal",
+        explains: &["device-depth"],
+        condition: ALWAYS,
+        because: "threads on a CPU that was taken away submit nothing",
+    },
+    Cause {
+        name: "steal",
+        explains: &["cpu-contention"],
+        condition: LARGER,
+        because: "threads wait for CPUs that were taken away",
+    },
+    Cause {
+        name: "cpu-contention",
+        explains: &["device-depth"],
+        condition: ALWAYS,
+        because: "threads that wait for a CPU submit nothing",
+    },
+    Cause {
+        name: "cpu-contention",
+        explains: &["cpu-bound"],
+        condition: MORE_WAIT,
+        because: "the threads waited for a CPU more than they used one",
+    },
+    Cause {
+        name: "cpu-bound",
+        explains: &["cpu-contention"],
+        condition: LESS_WAIT,
+        because: "threads that never wait for I/O compete for the CPUs",
+    },
+    Cause {
+        name: "cpu-bound",
+        explains: &["submission-limited", "device-depth"],
+        condition: ALWAYS,
+        because: "the threads have no time to keep the queue full",
+    },
+    Cause {
+        name: "io-workers",
+        explains: &["shallow-queue", "device-depth", "cpu-bound"],
+        condition: ALWAYS,
+        because: "the kernel threads take I/Os from the queue and time from the CPUs",
+    },
+    Cause {
+        name: "unwritten-target",
+        explains: &["served-from-memory", "cpu-bound"],
+        condition: MOSTLY,
+        because: "data that was never written is read without the device",
+    },
+    Cause {
+        name: "served-from-cache",
+        explains: &["submission-limited", "shallow-queue", "device-depth", "cpu-bound"],
+        condition: MOSTLY,
+        because: "reads from a cache never reach the device, and take nothing but CPU time",
+    },
+    Cause {
+        name: "served-from-memory",
+        explains: &["fits-in-memory"],
+        condition: ALWAYS,
+        because: "it measures what the other one expects",
+    },
+    Cause {
+        name: "served-from-memory",
+        explains: &["cpu-bound"],
+        condition: MOSTLY,
+        because: "reads from memory take nothing but CPU time",
+    },
+    Cause {
+        name: "writes-in-memory",
+        explains: &["fits-in-memory", "short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "writes are fast until memory has taken as many as the kernel allows",
+    },
+    Cause {
+        name: "writes-in-memory",
+        explains: &["cpu-bound"],
+        condition: MOSTLY,
+        because: "writes to memory take nothing but CPU time",
+    },
+    Cause {
+        name: "tmpfs-target",
+        explains: &["cpu-bound"],
+        condition: MOSTLY,
+        because: "memory takes nothing but CPU time",
+    },
+    Cause {
+        name: "loop-cached-writes",
+        explains: &["volatile-cache"],
+        condition: ALWAYS,
+        because: "the writes did not get as far as the disk's cache",
+    },
+    Cause {
+        name: "allocating-writes",
+        explains: &["short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "only the first write to a block allocates it",
+    },
+    Cause {
+        name: "thermal-throttling",
+        explains: &["frequency-change", "short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "throttled CPUs run at a lower frequency",
+    },
+    Cause {
+        name: "frequency-change",
+        explains: &["short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "the same I/O took more or less CPU time",
+    },
+    Cause {
+        name: "host-cache",
+        explains: &["small-for-host"],
+        condition: ALWAYS,
+        because: "it measures what the other one expects",
+    },
+    Cause {
+        name: "small-for-array",
+        explains: &["small-for-host"],
+        condition: ALWAYS,
+        because: "the same small part is meant",
+    },
+    Cause {
+        name: "lost-ios",
+        explains: &["short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "the rate falls when I/Os no longer complete",
+    },
+    Cause {
+        name: "device-faults",
+        explains: &["short-warm-up", "drift"],
+        condition: ALWAYS,
+        because: "the device repeats I/Os that failed",
+    },
+    Cause {
+        name: "starts-not-made",
+        explains: &["depth-limited"],
+        condition: ALWAYS,
+        because: "a rate above what the target sustains uses up all requests",
+    },
+    Cause { name: "io-errors", explains: &["short-run"], condition: ALWAYS, because: "they ended the measurement" },
+    Cause {
+        name: "ended-early",
+        explains: &["short-run"],
+        condition: ALWAYS,
+        because: "the measurement was meant to be longer",
+    },
+];
+
+/// The findings without those that another one explains. All count as causes, those left out too.
+pub(super) fn without_explained(findings: Vec<Finding>) -> Vec<Finding> {
+    let is_explained = |silent: &Finding| findings.iter().any(|cause| explains(cause, silent));
+    let silent: Vec<bool> = findings.iter().map(is_explained).collect();
+    findings.into_iter().zip(silent).filter(|(_, is_silent)| !is_silent).map(|(finding, _)| finding).collect()
+}
+
+fn explains(cause: &Finding, silent: &Finding) -> bool {
+    let mut declared = CAUSES.iter().filter(|declared| declared.name == cause.name);
+    cause.severity >= silent.severity
+        && silent.severity != Severity::Invalid
+        && declared.any(|declared| {
+            declared.explains.contains(&silent.name.as_str()) && (declared.condition.holds)(cause, silent)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Source;
+
+    fn finding(name: &str, value: f64) -> Finding {
+        let rule = super::super::rules().find(|rule| rule.name == name);
+        Finding {
+            name: name.to_owned(),
+            severity: rule.unwrap_or_else(|| panic!("there is no rule {name}")).severity,
+            subject: String::new(),
+            figure: "a figure".to_owned(),
+            value: Some(value),
+            advice: String::new(),
+            source: Source::Verdict,
+        }
+    }
+
+    fn names(findings: &[(&str, f64)]) -> Vec<String> {
+        let findings = findings.iter().map(|(name, value)| finding(name, *value)).collect();
+        without_explained(findings).into_iter().map(|finding| finding.name).collect()
+    }
+
+    /// Values of a cause and of what it explains, for which it does.
+    fn values(condition: &Condition) -> (f64, f64) {
+        if condition.words == LESS_WAIT.words { (97.0, 10.0) } else { (80.0, 60.0) }
+    }
+
+    #[test]
+    fn each_pair_has_one_finding_whichever_comes_first() {
+        for cause in CAUSES {
+            let (value, other) = values(&cause.condition);
+            for silent in cause.explains {
+                assert_eq!(names(&[(cause.name, value), (silent, other)]), [cause.name], "{silent}");
+                assert_eq!(names(&[(silent, other), (cause.name, value)]), [cause.name], "{silent}");
+                assert_eq!(names(&[(silent, other)]), [*silent], "alone");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cause_is_at_least_as_severe_as_what_it_explains_and_nothing_invalid_is_silent() {
+        for cause in CAUSES {
+            for silent in cause.explains {
+                let (speaks, silent) = (finding(cause.name, 0.0), finding(silent, 0.0));
+                assert!(speaks.severity >= silent.severity, "{} and {}", cause.name, silent.name);
+                assert_ne!(silent.severity, Severity::Invalid, "{}", silent.name);
+            }
+        }
+        let mild = Finding { severity: Severity::Note, ..finding("io-workers", 1.0) };
+        let left = without_explained(vec![mild, finding("shallow-queue", 3.0), finding("device-depth", 3.0)]);
+        assert_eq!(left.iter().map(|left| left.name.as_str()).collect::<Vec<_>>(), ["io-workers", "shallow-queue"]);
+    }
+
+    #[test]
+    fn a_small_share_explains_nothing() {
+        for name in ["unwritten-target", "served-from-cache", "served-from-memory", "writes-in-memory", "tmpfs-target"]
+        {
+            assert_eq!(names(&[(name, 30.0), ("cpu-bound", 97.0)]), [name, "cpu-bound"]);
+        }
+        assert_eq!(names(&[("steal", 3.0), ("cpu-contention", 40.0)]), ["steal", "cpu-contention"]);
+    }
+
+    #[test]
+    fn of_computing_and_waiting_the_larger_one_is_told() {
+        assert_eq!(names(&[("cpu-bound", 97.0), ("cpu-contention", 30.0)]), ["cpu-bound"]);
+        assert_eq!(names(&[("cpu-bound", 97.0), ("cpu-contention", 60.0)]), ["cpu-contention"]);
+    }
+
+    #[test]
+    fn what_is_itself_explained_explains_others_all_the_same() {
+        let seen = [("cpu-limited", 1.0), ("cpu-contention", 40.0), ("cpu-bound", 99.0), ("submission-limited", 2.0)];
+        assert_eq!(names(&seen), ["cpu-limited"]);
+    }
+
+    #[test]
+    fn findings_of_different_causes_all_speak() {
+        let seen = [("io-limited", 99.0), ("drift", 9.0), ("short-run", 9.0), ("other-io", 9.0)];
+        assert_eq!(names(&seen).len(), seen.len());
+    }
+}

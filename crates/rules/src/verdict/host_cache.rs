@@ -1,0 +1,164 @@
+//! Whether the host of a virtual machine, an array or a drive may answer from its own memory.
+
+use super::{RuleContext, VerdictRule, footprint};
+use crate::rule::{Observation, percent};
+use model::cache_probe::CacheProbe;
+use model::environment::Hypervisor;
+use model::finding::Severity;
+use model::plan::{Preparation, TargetPlan};
+use model::units::mib;
+use std::path::Path;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "host-cache",
+        severity: Severity::Warn,
+        unit: "times faster",
+        computed_from: "with `--probe-host-cache`: the median latency of second reads of blocks, against that of other \
+                        blocks read in turn with them, before the run. WARN if it is lower by a quarter or more and a \
+                        sign test over the pairs is significant at 0.1 %; otherwise NOTE. Not for targets that are \
+                        only written to. [How](measurement.md#the-probe-of-host-caches)",
+        advice: "use a target larger than the memory of the host, or switch off its cache (cache=none): a cache below \
+                 the target keeps what was read",
+        evaluate: |context| {
+            let probes = context.result.targets.cache_probes.iter();
+            probes.map(|(path, probe)| host_cache(path, probe)).collect()
+        },
+    },
+    VerdictRule {
+        name: "small-for-host",
+        severity: Severity::Note,
+        unit: "bytes",
+        computed_from: "in a virtual machine: the part of targets on disks that direct reads may access, if smaller \
+                        than the memory of the machine, or if this run wrote some of it before it measured",
+        advice: "test it with --probe-host-cache: the host may hold the data of a virtual disk in its memory",
+        evaluate: |context| small_for_host(context).into_iter().collect(),
+    },
+];
+
+/// How many times as fast second reads are at least, if a cache is to be named.
+const FASTER_MIN: f64 = 4.0 / 3.0;
+
+/// Standard deviations of a sign test that are significant at 0.1 %.
+const DEVIATIONS: f64 = 3.29;
+
+fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
+    let CacheProbe { blocks, between_bytes, second_p50_ns, other_p50_ns, faster_blocks, fast_other_blocks, .. } =
+        *probe;
+    let times = probe.times_faster();
+    let medians = format!("medians {} and {} us", us(second_p50_ns), us(other_p50_ns));
+    let between = format!("after {:.0} MiB of other reads", mib(between_bytes as f64));
+    let path = path.display().to_string();
+    if times >= FASTER_MIN && is_significant(faster_blocks, blocks) {
+        let known = f64::from(fast_other_blocks) / f64::from(blocks.max(1));
+        let figure = format!(
+            "the second read of the same {blocks} blocks of '{path}' was {times:.1} times faster than reads of others \
+             ({medians}), {between}; {} of the others were as fast",
+            percent(known)
+        );
+        return Observation::new(figure, times).of(path);
+    }
+    let figure = format!(
+        "the second read of the same {blocks} blocks of '{path}' was no faster than reads of others ({medians}), {between}"
+    );
+    let advice = "treat this as no proof: a target that is wholly in a cache looks the same; one larger than the memory \
+                  of the host does not";
+    Observation::new(figure, times).of(path).with_severity(Severity::Note).with_advice(advice)
+}
+
+/// True if so many of so many pairs go one way that chance would not do it once in a thousand times.
+fn is_significant(faster: u32, pairs: u32) -> bool {
+    2.0 * f64::from(faster) - f64::from(pairs) >= DEVIATIONS * f64::from(pairs).sqrt()
+}
+
+fn us(ns: u64) -> String {
+    format!("{:.0}", ns as f64 / 1e3)
+}
+
+fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
+    let environment = context.result.environment.as_ref()?;
+    if matches!(environment.hypervisor.as_ref()?, Hypervisor::None) {
+        return None;
+    }
+    let is_read = |index: usize, target: &TargetPlan| {
+        target.open.direct && context.work.reads(index) && footprint::is_on_devices(context, index)
+    };
+    let was_written = |index: usize, target: &TargetPlan| {
+        is_read(index, target) && matches!(target.preparation, Preparation::MadeBefore | Preparation::Create(_))
+    };
+    let used_bytes = footprint::used_bytes_of(context, is_read);
+    let written_bytes = footprint::used_bytes_of(context, was_written);
+    let is_small = environment.memory_bytes.is_some_and(|memory| used_bytes < memory);
+    let written = if written_bytes > 0 { ", written just before" } else { "" };
+    let figure = format!("the run reads {} of virtual disks{written}", footprint::gib(used_bytes));
+    (used_bytes > 0 && (is_small || written_bytes > 0)).then(|| Observation::new(figure, used_bytes as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{Built, PATH};
+    use model::environment::Environment;
+
+    fn probed(times: u64, faster_blocks: u32) -> Vec<String> {
+        let mut built = Built::sound();
+        let probe = CacheProbe {
+            blocks: 256,
+            between_bytes: 512 << 20,
+            first_p50_ns: 120_000,
+            second_p50_ns: 30_000,
+            other_p50_ns: 30_000 * times / 100,
+            faster_blocks,
+            fast_other_blocks: 64,
+            ..CacheProbe::default()
+        };
+        built.result.targets.cache_probes.insert(PATH.into(), probe);
+        built.found(RULES)
+    }
+
+    // Shows verdict: host-cache
+    #[test]
+    fn second_reads_that_are_faster_are_warned_of_and_others_noted() {
+        assert_eq!(
+            probed(410, 250),
+            ["WARN host-cache: the second read of the same 256 blocks of 'a.dat' was 4.1 times faster than reads of \
+                 others (medians 30 and 123 us), after 512 MiB of other reads; 25.0 % of the others were as fast"]
+        );
+        let same =
+            "NOTE host-cache: the second read of the same 256 blocks of 'a.dat' was no faster than reads of others";
+        assert_eq!(probed(101, 130), [format!("{same} (medians 30 and 30 us), after 512 MiB of other reads")]);
+        assert!(probed(130, 250)[0].starts_with(same), "less than a third faster");
+        assert!(probed(410, 140)[0].starts_with(same), "half of them may be by chance");
+        assert_eq!(Built::sound().found(RULES), [""; 0]);
+    }
+
+    /// Direct reads of 1 GiB in a machine with so many GiB of memory.
+    fn inside(hypervisor: Hypervisor, memory_gib: u64) -> Built {
+        let mut built = Built::sound();
+        built.plan().targets[0].open.direct = true;
+        built.result.environment = Some(Environment {
+            memory_bytes: Some(memory_gib << 30),
+            hypervisor: Some(hypervisor),
+            ..Environment::default()
+        });
+        built
+    }
+
+    // Shows verdict: small-for-host
+    #[test]
+    fn a_small_part_of_a_virtual_disk_is_noted() {
+        let found = "NOTE small-for-host: the run reads 1.0 GiB of virtual disks";
+        assert_eq!(inside(Hypervisor::Unnamed, 8).found(RULES), [found]);
+        assert_eq!(inside(Hypervisor::Unnamed, 1).found(RULES), [""; 0]);
+        let mut made = inside(Hypervisor::Unnamed, 1);
+        made.plan().targets[0].preparation = Preparation::MadeBefore;
+        assert_eq!(made.found(RULES), [format!("{found}, written just before")]);
+        assert_eq!(inside(Hypervisor::None, 8).found(RULES), [""; 0]);
+        let mut buffered = inside(Hypervisor::Unnamed, 8);
+        buffered.plan().targets[0].open.direct = false;
+        assert_eq!(buffered.found(RULES), [""; 0]);
+        let mut written = inside(Hypervisor::Unnamed, 8);
+        written.work().write_percent = 100;
+        assert_eq!(written.found(RULES), [""; 0]);
+    }
+}

@@ -1,0 +1,274 @@
+//! Two sides in interleaved pairs of runs.
+//!
+//! Runs one after the other differ by drift: of the device, of its temperature, of other load. In a pair both sides are
+//! run close together, in random order, and only the difference within the pair counts (paired t-test on the logarithms;
+//! Box, Hunter & Hunter, Statistics for Experimenters, 3.2).
+//!
+//! Looking after each few pairs and stopping as soon as there is a difference finds one by chance sooner or later. The 5 %
+//! of false alarms are therefore spent over the looks (Lan & DeMets, Discrete sequential boundaries for clinical
+//! trials, Biometrika 70, 1983, with the spending function of O'Brien and Fleming), and within each look shared between
+//! the figures (Holm, A simple sequentially rejective multiple test procedure, 1979). What a look may spend is used as
+//! its level, a union bound: slightly conservative, and valid for t-tests of a few pairs.
+//!
+//! Equivalence is two one-sided tests (Schuirmann, 1987) with the same spending.
+
+use crate::sample::{mean, moments, student};
+use model::ab::{AbAnswer, AbFigure, AbVerdict};
+use model::headline::Headline;
+use model::metric::Metric;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Pairs after which it is looked, unless their number is given.
+pub const LOOKS: [u32; 4] = [6, 10, 14, 20];
+/// The figures that are judged.
+pub const JUDGED: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
+/// False alarms over all looks and figures.
+const ALARMS: f64 = 0.05;
+/// How often the smallest detectable difference would be found.
+const POWER: f64 = 0.9;
+
+/// What the pairs say; `looks` ascend. `None` before the first look.
+pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> Option<AbAnswer> {
+    let reached: Vec<(usize, f64)> = levels(looks).into_iter().filter(|(count, _)| *count <= pairs.len()).collect();
+    let &(_, last_level) = reached.last()?;
+    let known: Vec<(Metric, Vec<f64>)> =
+        JUDGED.into_iter().filter_map(|figure| Some((figure, differences(pairs, figure)?))).collect();
+    let mut rejected: Vec<Option<f64>> = vec![None; known.len()];
+    for &(count, level) in &reached {
+        reject(&known, count, level, &mut rejected);
+    }
+    let is_equivalent = |differences: &[f64]| {
+        reached.iter().any(|&(count, level)| {
+            let Paired { mean, error, freedom } = Paired::of(&differences[..count]);
+            mean.abs() + error * student(freedom).inverse_cdf(1.0 - level) <= margin.ln_1p()
+        })
+    };
+    let figures = known.iter().zip(&rejected).map(|((figure, differences), rejected)| {
+        let paired = Paired::of(differences);
+        let level = rejected.unwrap_or(last_level / known.len() as f64);
+        let half = paired.error * student(paired.freedom).inverse_cdf(1.0 - level / 2.0);
+        let side = |of: fn(&(&Headline, &Headline)) -> Headline| {
+            mean(&pairs.iter().filter_map(|pair| of(pair).value(*figure)).map(f64::ln).collect::<Vec<_>>()).exp()
+        };
+        let is_within_margin = is_equivalent(differences);
+        AbFigure {
+            figure: *figure,
+            a: side(|pair| pair.0.clone()),
+            b: side(|pair| pair.1.clone()),
+            percent: percent(paired.mean),
+            low_percent: percent(paired.mean - half),
+            high_percent: percent(paired.mean + half),
+            verdict: match rejected {
+                Some(_) if (paired.mean > 0.0) == figure.is_more_better() => AbVerdict::Better,
+                Some(_) => AbVerdict::Worse,
+                None if is_within_margin => AbVerdict::Equivalent,
+                None => AbVerdict::CannotTell,
+            },
+            is_within_margin,
+            detectable_percent: percent(half + paired.error * student(paired.freedom).inverse_cdf(POWER)),
+        }
+    });
+    let cpu = |of: fn(&(&Headline, &Headline)) -> f64| mean(&pairs.iter().map(of).collect::<Vec<_>>());
+    Some(AbAnswer {
+        pairs: pairs.len() as u32,
+        looks: looks.to_vec(),
+        margin,
+        figures: figures.collect(),
+        cpu_percent: (cpu(|pair| pair.0.cpu_percent), cpu(|pair| pair.1.cpu_percent)),
+    })
+}
+
+fn percent(logarithm: f64) -> f64 {
+    logarithm.exp_m1() * 100.0
+}
+
+/// Each look and what it may spend.
+fn levels(looks: &[u32]) -> Vec<(usize, f64)> {
+    let most = f64::from(looks.last().copied().unwrap_or(1));
+    let normal = Normal::standard();
+    let spent = |look: u32| 2.0 * normal.sf(normal.inverse_cdf(1.0 - ALARMS / 2.0) / (f64::from(look) / most).sqrt());
+    let mut before = 0.0;
+    let level = |look: &u32| {
+        let all = spent(*look);
+        let level = all - std::mem::replace(&mut before, all);
+        (*look as usize, level)
+    };
+    looks.iter().map(level).collect()
+}
+
+/// Holm at one look: notes at which level figures are rejected that were not yet.
+fn reject(known: &[(Metric, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<f64>]) {
+    let mut chances: Vec<(usize, f64)> =
+        known.iter().map(|(_, differences)| Paired::of(&differences[..count]).chance()).enumerate().collect();
+    chances.sort_by(|one, other| one.1.total_cmp(&other.1));
+    for (rank, (figure, chance)) in chances.into_iter().enumerate() {
+        let level = level / (known.len() - rank) as f64;
+        if chance > level {
+            break;
+        }
+        rejected[figure].get_or_insert(level);
+    }
+}
+
+/// Logarithms of B / A, pair by pair; `None` if a run lacks the figure.
+fn differences(pairs: &[(&Headline, &Headline)], figure: Metric) -> Option<Vec<f64>> {
+    let value = |run: &Headline| run.value(figure).filter(|value| *value > 0.0);
+    pairs.iter().map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect()
+}
+
+/// The mean difference of pairs.
+struct Paired {
+    mean: f64,
+    error: f64,
+    freedom: f64,
+}
+
+impl Paired {
+    fn of(differences: &[f64]) -> Self {
+        let (mean, deviation) = moments(differences);
+        let count = differences.len() as f64;
+        Self { mean, error: deviation / count.sqrt(), freedom: (count - 1.0).max(1.0) }
+    }
+
+    /// How often chance alone gives such a difference, two-sided.
+    fn chance(&self) -> f64 {
+        if self.error > 0.0 {
+            return 2.0 * student(self.freedom).sf((self.mean / self.error).abs());
+        }
+        if self.mean.abs() > 0.0 { 0.0 } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::normal;
+    use hot::rng::Rng;
+
+    /// Runs of a series: `pairs` of them, B `change` faster, with scatter, a common drift and latencies to match.
+    fn series(pairs: u32, change: f64, noise: f64, rng: &mut Rng) -> Vec<(Headline, Headline)> {
+        let mut run = |drift: f64, factor: f64| {
+            let speed = factor * (drift + noise * normal(rng)).exp();
+            let tail = (2.0 * noise * normal(rng)).exp();
+            Headline {
+                iops: 1000.0 * speed,
+                mean_ns: Some(1e6 / speed),
+                p99_ns: Some((5e6 / speed * tail) as u64),
+                ..Headline::default()
+            }
+        };
+        let mut pair = |number: u32| {
+            let drift = -0.01 * f64::from(number);
+            // The order within a pair does not matter here: the drift between its runs is small.
+            (run(drift, 1.0), run(drift, 1.0 + change))
+        };
+        (0..pairs).map(&mut pair).collect()
+    }
+
+    /// As `diskspd ab` does it: looks, and stops when every figure is decided.
+    fn decided(runs: &[(Headline, Headline)]) -> AbAnswer {
+        let pairs: Vec<(&Headline, &Headline)> = runs.iter().map(|(a, b)| (a, b)).collect();
+        let answers = LOOKS.iter().filter_map(|look| answer(&pairs[..*look as usize], &LOOKS, 0.02));
+        let mut last = None;
+        for found in answers {
+            let is_decided = found.is_decided();
+            last = Some(found);
+            if is_decided {
+                break;
+            }
+        }
+        last.expect("there are looks")
+    }
+
+    fn is_different(figure: &AbFigure) -> bool {
+        matches!(figure.verdict, AbVerdict::Better | AbVerdict::Worse)
+    }
+
+    #[test]
+    fn looks_spend_five_percent_together_and_little_at_first() {
+        let levels = levels(&LOOKS);
+        let sum: f64 = levels.iter().map(|(_, level)| level).sum();
+        assert!((sum - 0.05).abs() < 1e-9 && levels[0].1 < 0.0005 && levels[3].1 > 0.025, "{levels:?}");
+        assert_eq!(super::levels(&[7]).len(), 1);
+        assert!((super::levels(&[7])[0].1 - 0.05).abs() < 1e-9);
+    }
+
+    /// Of a number of series: those in which a figure differs, those in which IOPS is better, those in which it is equivalent,
+    /// and pairs on average.
+    fn outcomes(count: u32, change: f64, noise: f64, seed: u64) -> [f64; 4] {
+        let mut rng = Rng::new(seed);
+        let mut sums = [0.0; 4];
+        for _ in 0..count {
+            let found = decided(&series(20, change, noise, &mut rng));
+            let iops = found.figures[0].verdict;
+            sums[0] += f64::from(found.figures.iter().any(is_different));
+            sums[1] += f64::from(iops == AbVerdict::Better);
+            sums[2] += f64::from(iops == AbVerdict::Equivalent);
+            sums[3] += f64::from(found.pairs);
+        }
+        sums.map(|sum| sum / f64::from(count))
+    }
+
+    /// The figures of docs/measurement.md.
+    #[test]
+    #[ignore = "a study of a minute"]
+    fn two_thousand_series() {
+        println!("| change | noise of a run | any figure differs | IOPS better | IOPS equivalent | pairs |");
+        println!("|---|---|---|---|---|---|");
+        for (change, noise) in [(0.0, 0.005), (0.0, 0.02), (0.0, 0.05), (0.01, 0.02), (0.05, 0.02), (0.05, 0.05)] {
+            let [differs, better, equivalent, pairs] = outcomes(2000, change, noise, 1);
+            let [differs, better, equivalent] = [differs, better, equivalent].map(|share| share * 100.0);
+            let (change, noise) = (change * 100.0, noise * 100.0);
+            println!("| {change} % | {noise} % | {differs:.1} % | {better:.1} % | {equivalent:.1} % | {pairs:.1} |");
+            assert!(change > 0.0 || differs <= 7.0, "{differs} %");
+            assert!((change, noise) != (5.0, 2.0) || better >= 90.0, "{better} %");
+        }
+    }
+
+    #[test]
+    fn equal_sides_seldom_differ() {
+        let [differs, ..] = outcomes(500, 0.0, 0.02, 3);
+        assert!(differs <= 0.07, "{differs}");
+    }
+
+    #[test]
+    fn five_percent_are_found_within_twenty_pairs() {
+        let [_, better, ..] = outcomes(200, 0.05, 0.02, 4);
+        assert!(better >= 0.9, "{better}");
+    }
+
+    #[test]
+    fn intervals_hold_the_difference_and_sides_that_are_alike_are_equivalent() {
+        let mut rng = Rng::new(5);
+        let (mut held, mut equivalent) = (0, 0);
+        for _ in 0..300 {
+            let found = decided(&series(20, 0.01, 0.005, &mut rng));
+            let iops = found.figures[0];
+            held += u32::from(iops.low_percent <= 1.0 && 1.0 <= iops.high_percent);
+            equivalent += u32::from(iops.is_within_margin);
+        }
+        assert!(held >= 279 && equivalent >= 270, "{held} held, {equivalent} equivalent");
+    }
+
+    #[test]
+    fn a_scatter_larger_than_the_difference_cannot_tell_and_says_what_could_be_seen() {
+        let mut rng = Rng::new(6);
+        let found = decided(&series(20, 0.01, 0.1, &mut rng));
+        let iops = found.figures[0];
+        assert_eq!((found.pairs, iops.verdict), (20, AbVerdict::CannotTell));
+        assert!((8.0..30.0).contains(&iops.detectable_percent), "{iops:?}");
+    }
+
+    #[test]
+    fn what_a_run_lacks_is_not_judged_and_few_pairs_have_no_answer() {
+        let run = |iops| Headline { iops, cpu_percent: 3.0, ..Headline::default() };
+        let (a, b) = (run(100.0), run(200.0));
+        let found = answer(&[(&a, &b); 6], &LOOKS, 0.02).expect("a look");
+        assert_eq!(found.figures.len(), 1);
+        assert_eq!((found.figures[0].verdict, found.cpu_percent), (AbVerdict::Better, (3.0, 3.0)));
+        assert!((found.figures[0].percent - 100.0).abs() < 1e-9);
+        assert_eq!(answer(&[(&a, &b); 5], &LOOKS, 0.02), None);
+        let same = answer(&[(&a, &a); 6], &LOOKS, 0.02).expect("a look");
+        assert_eq!(same.figures[0].verdict, AbVerdict::Equivalent);
+    }
+}

@@ -1,0 +1,63 @@
+//! A check of the variance of a mean against the spectrum of its series.
+//!
+//! The variance of the mean of n values is p(0) / n, where p is the spectral density. Heidelberger & Welch (A
+//! spectral method for confidence interval generation and run length control in simulations, CACM 24, 1981) fit
+//! a line to the logarithm of the periodogram at its lowest frequencies and read p(0) from it. Here its
+//! only use is to find series whose density keeps growing towards frequency 0 (long memory): batch means
+//! underestimate their variance.
+
+use crate::sample::mean;
+use std::f64::consts::TAU;
+
+/// Pairs of periodogram ordinates that are averaged, the K of the paper.
+const POINTS: usize = 25;
+/// Variance of the logarithm of the average of two exponential variates, and minus its mean (Heidelberger &
+/// Welch, section 3).
+const LOG_VARIANCE: f64 = 0.645;
+const LOG_BIAS: f64 = 0.270;
+/// Standard errors above the estimate by batch means that are no chance.
+const SIGNIFICANCE: f64 = 2.6;
+/// A smaller excess does not matter.
+const EXCESS_MIN: f64 = 2.0;
+/// Longer series are averaged first; the lowest frequencies stay as they are.
+const VALUES_MAX: usize = 4096;
+
+/// By what factor the variance of the mean exceeds an estimate, if it significantly does; `None` for series too
+/// short to tell.
+pub(crate) fn excess_at_zero(values: &[f64], variance_of_mean: f64) -> Option<f64> {
+    let values: Vec<f64> = values.chunks_exact(values.len().div_ceil(VALUES_MAX).max(1)).map(mean).collect();
+    let count = values.len();
+    if count < 4 * POINTS + 2 || variance_of_mean <= 0.0 {
+        return None;
+    }
+    let ordinates: Vec<f64> = (1..=2 * POINTS).map(|frequency| ordinate(&values, frequency)).collect();
+    let logs: Vec<f64> =
+        ordinates.chunks_exact(2).map(|pair| (f64::midpoint(pair[0], pair[1])).ln() + LOG_BIAS).collect();
+    let frequencies: Vec<f64> = (0..POINTS).map(|point| (2.0 * point as f64 + 1.5) / count as f64).collect();
+    let (intercept, variance) = line_at_zero(&frequencies, &logs);
+    // The mean's variance is that of whole values, however many are averaged first.
+    let excess = intercept - (variance_of_mean * count as f64).ln();
+    (excess > EXCESS_MIN.ln() && excess > SIGNIFICANCE * variance.sqrt()).then(|| excess.exp())
+}
+
+/// |sum of x e^(-i 2 pi j t / n)|^2 / n by Goertzel's recurrence.
+fn ordinate(values: &[f64], frequency: usize) -> f64 {
+    let angle = TAU * frequency as f64 / values.len() as f64;
+    let (sin, cos) = angle.sin_cos();
+    let (mut before, mut last) = (0.0, 0.0);
+    for value in values {
+        (before, last) = (last, value + 2.0 * cos * last - before);
+    }
+    let (real, imaginary) = (last - before * cos, before * sin);
+    (real * real + imaginary * imaginary) / values.len() as f64
+}
+
+/// The least-squares line at 0, and the variance of that.
+fn line_at_zero(xs: &[f64], ys: &[f64]) -> (f64, f64) {
+    let count = xs.len() as f64;
+    let mean_x = xs.iter().sum::<f64>() / count;
+    let mean_y = ys.iter().sum::<f64>() / count;
+    let spread: f64 = xs.iter().map(|x| (x - mean_x).powi(2)).sum();
+    let slope: f64 = xs.iter().zip(ys).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>() / spread;
+    (mean_y - slope * mean_x, LOG_VARIANCE * (1.0 / count + mean_x * mean_x / spread))
+}

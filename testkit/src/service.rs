@@ -1,0 +1,47 @@
+//! Laws of how long I/Os take, for a file system that keeps to them.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// How long I/Os take.
+#[derive(Clone, Copy, Debug)]
+pub enum Service {
+    /// Each so long, however many there are at a time.
+    Each(Duration),
+    /// One after the other, each between these, all values as likely: a disk with one head, or a volume with a cap.
+    InTurn(Duration, Duration),
+    /// Reads of a place that was read before take the second time, all others the first, however many there are.
+    Cached(Duration, Duration),
+}
+
+/// A law, and what it depends on.
+#[derive(Debug)]
+pub(crate) struct ServiceClock {
+    service: Service,
+    /// When the last I/O of those that are served one after the other is done.
+    free: Instant,
+    /// State of a linear congruential generator (Knuth, MMIX).
+    random: u64,
+    seen: BTreeSet<u64>,
+}
+
+impl ServiceClock {
+    pub(crate) fn new(service: Service) -> Self {
+        Self { service, free: Instant::now(), random: 1, seen: BTreeSet::new() }
+    }
+
+    /// When an I/O at this offset that comes now is to be answered.
+    pub(crate) fn answer_at(&mut self, offset: u64, now: Instant) -> Instant {
+        match self.service {
+            Service::Each(time) => now + time,
+            Service::InTurn(shortest, longest) => {
+                self.random =
+                    self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let share = (self.random >> 40) as f64 / f64::from(1 << 24);
+                self.free = self.free.max(now) + shortest + (longest - shortest).mul_f64(share);
+                self.free
+            }
+            Service::Cached(first, again) => now + if self.seen.insert(offset) { first } else { again },
+        }
+    }
+}
