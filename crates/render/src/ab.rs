@@ -90,5 +90,5 @@ fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result
     let runs = || pairs.iter().flat_map(|(a, b)| [a, b]);
     let Some(gravest) = runs().filter_map(|run| run.severity).max() else { return Ok(()) };
     let count = runs().filter(|run| run.severity == Some(gravest)).count();
-    writeln!(out, "verdict of the runs: {} in {count} of {}", gravest.word(), runs().count())
+    writeln!(out, "verdict: {} in {count} of {} runs", gravest.word(), runs().count())
 }

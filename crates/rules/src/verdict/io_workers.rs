@@ -21,7 +21,7 @@ pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
         let Note::IoWorkerThreads { threads, cpu_time_ms } = note else { return None };
         let time_s = context.elapsed_s() * context.measured.thread_count.max(1) as f64;
         let share = cpu_time_ms.map(|ms| ms as f64 / 1e3 / time_s);
-        let cost = share.map(|share| format!("; they used a CPU for {} of the time of the threads", percent(share)));
+        let cost = share.map(|share| format!("; they used a CPU for {} of the threads' time", percent(share)));
         let observation = Observation::new(format!("{note}{}", cost.unwrap_or_default()), *threads as f64);
         let is_costly = share.is_some_and(|share| share > super::WORTH_A_WARNING);
         Some(if is_costly { observation } else { observation.with_severity(Severity::Note) })
@@ -44,7 +44,7 @@ mod tests {
         let figure = "io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the target \
                       would have blocked";
         // One thread, 100 s.
-        let cost = |share| format!("{figure}; they used a CPU for {share} of the time of the threads");
+        let cost = |share| format!("{figure}; they used a CPU for {share} of the threads' time");
         assert_eq!(found(Some(35_000)), [format!("WARN {}", cost("35.0 %"))]);
         assert_eq!(found(Some(2000)), [format!("NOTE {}", cost("2.0 %"))]);
         assert_eq!(found(None), [format!("NOTE {figure}")]);
