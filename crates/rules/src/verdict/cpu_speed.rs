@@ -15,8 +15,8 @@ pub(super) const RULES: &[VerdictRule] = &[
                         below the higher one, and if this difference in percent, multiplied by the share of the time \
                         for which the threads used a CPU (as for `cpu-bound`), is above 2 %. Only after a warm-up of \
                         at least one second, and not with `-n`",
-        advice: "pin the CPU frequency (governor performance, no turbo), or warm up longer: the CPU time of an I/O \
-                 changed with the frequency at the end than at the beginning",
+        advice: "pin the CPU frequency (governor performance, no turbo), or warm up longer: the same I/O took more or \
+                 less CPU time at the end than at the beginning",
         evaluate: |context| frequency_change(context).into_iter().collect(),
     },
     VerdictRule {
