@@ -26,9 +26,9 @@ fn causes() -> String {
         let silent: Vec<String> = cause.explains.iter().map(|name| quoted(name)).collect();
         [quoted(cause.name), condition.to_owned(), silent.join(", "), plain(cause.because)]
     };
-    let heading = "\n## One cause, one finding\n\nWhat one condition explains is not reported beside it. Findings that are \
+    let heading = "\n## One cause, one finding\n\nA finding that another finding explains is not reported. Findings that are \
                    `INVALID`, or more severe than the one that explains them, are always reported.\n";
-    heading.to_owned() + &table(["Beside", "If it is", "Silent", "Because"], verdict::CAUSES.iter().map(row))
+    heading.to_owned() + &table(["Finding", "Condition", "Not reported with it", "Because"], verdict::CAUSES.iter().map(row))
 }
 
 /// The end of `docs/expect.md`.

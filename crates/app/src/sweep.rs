@@ -85,7 +85,10 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
             | Subcommand::Ab(SweepCommand::Run { request, .. }),
         )) => request,
         Ok(_) => {
-            say(&format!("ERROR: the command line saved in this {0} is not one of diskspd {0}", kind.name()));
+            say(&format!(
+                "ERROR: the command line saved in this directory is not a diskspd {0} command line",
+                kind.name()
+            ));
             return Status::Refused;
         }
         Err(failure) => return refuse(&failure),
@@ -322,9 +325,9 @@ fn finish(
         Ending::Lost(reason) => return fail(reason),
         Ending::TooSlow { capacity_iops, needed_s } => {
             return fail(&format!(
-                "--limit cannot be judged: at {capacity_iops:.0} I/Os per s, what the target reaches without a rate, \
-                 ten I/Os lie beyond the limited percentile only after {needed_s:.0} s; give --confirm or -d at least \
-                 that long"
+                "--limit needs longer runs: the target reaches {capacity_iops:.0} I/Os per s without --rate, and even \
+                 at this rate it takes {needed_s:.0} s until ten I/Os lie beyond the percentile; set --confirm or -d \
+                 to at least that time"
             ));
         }
         Ending::Interrupted => {

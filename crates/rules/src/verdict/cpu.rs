@@ -12,8 +12,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "steal",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "steal time in /proc/stat as a share of the time of the CPUs that the run used during the \
-                        measurement, if above 2 %: those of its threads, or with `-n` all that it may use",
+        computed_from: "steal time in /proc/stat during the measurement, as a share of the time of the CPUs that the \
+                        run used, if above 2 %. These are the CPUs that its threads are bound to or, with `-n`, all \
+                        CPUs that it may use",
         advice: "measure on a host, or at a time, where other virtual machines do not compete for the CPUs",
         evaluate: steal,
     },

@@ -27,7 +27,7 @@ pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
         let share = share_of(context.measured.thread_count);
         let outstanding = context.plan.into_iter().flat_map(|plan| &plan.workers).map(|worker| u64::from(worker.slots));
         let share_of_latency = share_of(outstanding.sum());
-        let cost = share.map(|share| format!("; they used a CPU for {} of the time of the threads", percent(share)));
+        let cost = share.map(|share| format!("; they used a CPU for {} of the threads' time", percent(share)));
         let observation = Observation::new(format!("{note}{}", cost.unwrap_or_default()), *threads as f64);
         let is_costly = share.is_some_and(|share| share > BUSY)
             || share_of_latency.is_some_and(|share| share > super::WORTH_A_WARNING);
@@ -51,7 +51,7 @@ mod tests {
         let figure = "io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the target \
                       would have blocked";
         // One thread with eight requests, 100 s.
-        let cost = |share| format!("{figure}; they used a CPU for {share} of the time of the threads");
+        let cost = |share| format!("{figure}; they used a CPU for {share} of the threads' time");
         assert_eq!(found(Some(35_000)), [format!("WARN {}", cost("35.0 %"))]);
         assert_eq!(found(Some(16_000)), [format!("NOTE {}", cost("16.0 %"))], "2 % of eight");
         assert_eq!(found(None), [format!("NOTE {figure}")]);
