@@ -225,6 +225,23 @@ fn what_was_interrupted_goes_on_as_if_it_had_not_been() {
 }
 
 #[test]
+fn pairs_end_when_they_are_decided_and_say_what_they_know_when_interrupted() {
+    let extent = Extent::Pairs { is_fixed: false, margin: 0.02 };
+    let design = Design { extent, runs: 20, ..design(2) };
+    let (found, ending, _) = run(&design, &mut Formula::default());
+    let answer = found.ab.expect("an answer");
+    assert_eq!((ending, found.visits.len(), answer.pairs), (Ending::Complete, 12, 6));
+    assert!(answer.is_decided() && (answer.figures[0].percent - 100.0).abs() < 1e-6, "{answer:?}");
+    // One run in half the speed leaves the difference open at the first look.
+    let mut runner = Formula { halved_at: Some(3), interrupted_at: Some(15), ..Formula::default() };
+    let (found, ending, _) = run(&Design { points: vec![design.points[1].clone(); 2], ..design }, &mut runner);
+    let answer = found.ab.expect("what is known so far");
+    assert_eq!((ending, found.visits.len(), answer.pairs), (Ending::Interrupted, 15, 7));
+    assert!(!answer.is_decided(), "{answer:?}");
+    assert!(runner.seeds.chunks(2).all(|pair| pair[0] == pair[pair.len() - 1]), "{:?}", runner.seeds);
+}
+
+#[test]
 fn a_sweep_whose_results_cannot_be_kept_ends_at_once() {
     let mut runner = Formula::default();
     let design = design(8);
