@@ -1,7 +1,7 @@
 //! The tables of the pages about rules, made from the declarations of the rules.
 
 use model::check::Workload;
-use rules::{check::CheckRule, expect, verdict};
+use rules::{check::CheckRule, expect, runs, verdict};
 use std::fmt::Write as _;
 
 /// The end of `docs/verdict.md`.
@@ -15,6 +15,15 @@ pub(crate) fn verdict_table() -> String {
             plain(rule.computed_from),
             plain(rule.advice),
         ]
+    });
+    table(["Name", "Severity", "Value", "Computed from", "What to do"], rows)
+}
+
+/// The end of `docs/sweeps.md`.
+pub(crate) fn runs_table() -> String {
+    let rows = runs::RULES.iter().map(|rule| {
+        let (name, severity) = (quoted(rule.name), rule.severity.word().to_owned());
+        [name, severity, rule.unit.to_owned(), plain(rule.computed_from), plain(rule.advice)]
     });
     table(["Name", "Severity", "Value", "Computed from", "What to do"], rows)
 }

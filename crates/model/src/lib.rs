@@ -8,6 +8,7 @@
 
 pub mod affinity;
 pub mod block_device;
+pub mod change;
 pub mod check;
 pub mod confidence;
 pub mod course;

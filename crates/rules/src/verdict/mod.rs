@@ -6,6 +6,7 @@
 mod caches;
 #[cfg(test)]
 mod cases;
+mod changes;
 mod clock;
 mod content;
 mod cpu;
@@ -61,6 +62,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     requests::RULES,
     footprint::RULES,
     steadiness::RULES,
+    changes::RULES,
     percentiles::RULES,
 ];
 
