@@ -59,7 +59,7 @@ fn begin(
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
     match Folder::check(path, kind, replace_output) {
@@ -163,6 +163,12 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
     let judged = keeper.judged;
+    sweep.findings = rules::runs::findings(&sweep);
+    if ending == Ending::Complete
+        && let Err(reason) = folder.save(&sweep)
+    {
+        return fail(&reason);
+    }
     finish(&ending, &sweep, &folder, &signals, request, judged)
 }
 

@@ -22,6 +22,14 @@ pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
     verdict.findings.iter().try_for_each(|found| finding(out, found))
 }
 
+/// What several runs say together, after an empty line; nothing if they say nothing.
+pub(crate) fn of_runs(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
+    if !findings.is_empty() {
+        writeln!(out)?;
+    }
+    findings.iter().try_for_each(|found| finding(out, found))
+}
+
 /// Two lines.
 pub(crate) fn finding(out: &mut dyn Write, found: &Finding) -> io::Result<()> {
     let Finding { name, severity, figure, advice, .. } = found;
