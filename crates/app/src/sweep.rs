@@ -3,13 +3,12 @@
 mod ab;
 pub(crate) mod folder;
 
-use crate::Invocation;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
 use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
-use crate::system_env::SystemEnv;
+use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
@@ -60,7 +59,7 @@ fn begin(
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
     match Folder::check(path, kind, replace_output) {
@@ -164,6 +163,12 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
     let judged = keeper.judged;
+    sweep.findings = rules::runs::findings(&sweep);
+    if ending == Ending::Complete
+        && let Err(reason) = folder.save(&sweep)
+    {
+        return fail(&reason);
+    }
     finish(&ending, &sweep, &folder, &signals, request, judged)
 }
 

@@ -1,14 +1,23 @@
 //! The page of results beside each other.
 
-use super::Side;
-use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
+use super::block::{Answer, Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::differences;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::text;
 use super::repeat::{name, shown};
-use render::compare::{Unlike, unlike, word};
+use model::result::RunResult;
+use render::compare::{cautions, unlike, word};
 use stats::compare::{ComparisonVerdict, Difference, compare};
 use std::io;
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The name of its file or directory.
+    pub name: String,
+    /// Its runs.
+    pub results: Vec<RunResult>,
+}
 
 /// Each side beside the first.
 pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
@@ -34,9 +43,8 @@ pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
 fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Section>> {
     let found = compare(&first.results, &second.results);
     let heading = if several { format!("{} against {}", second.name, first.name) } else { String::new() };
-    let mut blocks = vec![Block::Answers { answers: vec![answer(&found, first, second)] }];
+    let blocks = vec![Block::Answers { answers: vec![answer(&found, first, second)] }];
     let differs = first.results.first().zip(second.results.first()).map(|(a, b)| unlike(a, b)).unwrap_or_default();
-    blocks.extend(warning(&differs));
     let mut sections = vec![Section::new(&heading, blocks)];
     if let Some(chart) = differences(&found) {
         let mut blocks = charts(&[Ok(chart)])?;
@@ -89,30 +97,13 @@ fn answer(found: &[Difference], first: &Side, second: &Side) -> Answer {
             sentences.push(format!("{heading}: {}.", names(&of)));
         }
     }
+    sentences.extend(cautions(&first.results, &second.results).iter().map(|caution| text(caution.as_bytes())));
     if first.results.len() == 1 || second.results.len() == 1 {
         sentences.push(
             "A single run shows only the variation within that run; runs often differ more from each other.".to_owned(),
         );
     }
     Answer { tone, about: String::new(), headline, sentences }
-}
-
-/// Figures of different loads say nothing about each other.
-fn warning(differs: &Unlike) -> Option<Block> {
-    let found = |line: &String| Found {
-        tone: Tone::Bad,
-        word: "DIFFERS".to_owned(),
-        name: String::new(),
-        figure: text(line.as_bytes()),
-        advice: String::new(),
-    };
-    (!differs.load.is_empty()).then(|| {
-        Block::Verdict(Banner {
-            tone: Tone::Bad,
-            headline: "The loads differ".to_owned(),
-            findings: differs.load.iter().map(found).collect(),
-        })
-    })
 }
 
 fn table(found: &[Difference], first: &Side, second: &Side) -> Table {

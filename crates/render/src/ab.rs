@@ -4,6 +4,7 @@ use crate::figure_words::{label, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::sweep::figures_of_line;
 use model::ab::{AbAnswer, AbFigure, AbVerdict};
+use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::sweep::{Sweep, Visit};
@@ -85,10 +86,12 @@ fn verdict(found: &AbFigure, margin: f64) -> String {
     }
 }
 
-/// How many runs have the gravest verdict.
+/// How many runs have the worst verdict, if it is worse than a note.
 fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result<()> {
     let runs = || pairs.iter().flat_map(|(a, b)| [a, b]);
-    let Some(gravest) = runs().filter_map(|run| run.severity).max() else { return Ok(()) };
-    let count = runs().filter(|run| run.severity == Some(gravest)).count();
-    writeln!(out, "verdict: {} in {count} of {} runs", gravest.word(), runs().count())
+    let Some(worst) = runs().filter_map(|run| run.severity).max().filter(|worst| *worst > Severity::Note) else {
+        return Ok(());
+    };
+    let count = runs().filter(|run| run.severity == Some(worst)).count();
+    writeln!(out, "verdict: {} in {count} of {} runs", worst.word(), runs().count())
 }

@@ -97,11 +97,8 @@ pub fn text(
         ]);
     }
     table.write(out)?;
-    if let Some(sentence) = verdicts(first, second) {
-        writeln!(out, "\n{sentence}")?;
-    }
-    if stats::compare::is_in_blocks(first, second) {
-        writeln!(out, "\nmeasured one after the other: drift looks like difference; use diskspd ab")?;
+    for caution in cautions(first, second) {
+        writeln!(out, "\n{caution}")?;
     }
     if first.len() == 1 || second.len() == 1 {
         writeln!(
@@ -121,17 +118,25 @@ pub fn text(
     Ok(())
 }
 
-/// The gravest verdicts of the results: a difference may be theirs.
+/// What a difference may be due to: the verdicts of the results, or that they were measured one after the other.
+pub fn cautions(first: &[RunResult], second: &[RunResult]) -> Vec<String> {
+    let drift = "measured one after the other: drift looks like difference; use diskspd ab";
+    let in_blocks = stats::compare::is_in_blocks(first, second).then(|| drift.to_owned());
+    verdicts(first, second).into_iter().chain(in_blocks).collect()
+}
+
+/// The worst verdicts of the results, if they are worse than a note.
 fn verdicts(first: &[RunResult], second: &[RunResult]) -> Option<String> {
     let of = |name: &str, runs: &[RunResult]| {
         let severities: Vec<Severity> = runs
             .iter()
             .flat_map(|run| &run.time_spans)
             .filter_map(|span_result| span_result.verdict.as_ref()?.severity())
+            .filter(|severity| *severity > Severity::Note)
             .collect();
-        let gravest = severities.iter().max()?;
-        let count = severities.iter().filter(|severity| *severity == gravest).count();
-        Some(format!("{} in {count} of {} results of the {name}", gravest.word(), runs.len()))
+        let worst = severities.iter().max()?;
+        let count = severities.iter().filter(|severity| *severity == worst).count();
+        Some(format!("{} in {count} of {} results of the {name}", worst.word(), runs.len()))
     };
     let found: Vec<String> = [of("first", first), of("second", second)].into_iter().flatten().collect();
     (!found.is_empty()).then(|| format!("verdict of the results compared: {}", found.join(", ")))

@@ -1,6 +1,7 @@
 //! The highest rate that meets limits, in words.
 
 use crate::numbers::ms;
+use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::{LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit};
@@ -56,13 +57,15 @@ fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// The gravest verdict among the runs that decided.
+/// The worst verdict among the runs that decided.
 fn verdicts(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     let points = [found.holds, found.fails];
     let runs: Vec<&Headline> = points.into_iter().flatten().flat_map(|point| deciding(sweep, point)).collect();
-    let Some(gravest) = runs.iter().filter_map(|run| run.severity).max() else { return Ok(()) };
-    let count = runs.iter().filter(|run| run.severity == Some(gravest)).count();
-    writeln!(out, "  verdict: {} in {count} of the {} runs at these rates", gravest.word(), runs.len())
+    let Some(worst) = runs.iter().filter_map(|run| run.severity).max().filter(|worst| *worst > Severity::Note) else {
+        return Ok(());
+    };
+    let count = runs.iter().filter(|run| run.severity == Some(worst)).count();
+    writeln!(out, "  verdict: {} in {count} of the {} runs at these rates", worst.word(), runs.len())
 }
 
 /// The runs of a point that decided: those of the full length, or else all.

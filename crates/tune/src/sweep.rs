@@ -72,12 +72,9 @@ impl Course<'_> {
         self.take(&schedule::first_runs(self.design))?;
         self.take(&schedule::again(self.sweep))?;
         self.take(&schedule::confirmations(self.design, self.sweep))?;
-        self.sweep.depths = stats::sweep::depths(self.sweep);
+        stats::sweep::conclude(self.sweep);
         if self.design.extent == Extent::UntilSteady {
             self.sweep.steady_state = self.steady_state();
-        }
-        if let Extent::Pairs { is_fixed, margin } = self.design.extent {
-            self.sweep.ab = stats::ab::answer(&self.sweep.pairs(), &looks(is_fixed, self.design.runs), margin);
         }
         self.observer.judged(self.sweep).map_err(Ending::Lost)
     }
@@ -97,11 +94,19 @@ impl Course<'_> {
             if !is_made {
                 let visit = self.visit(step, known)?;
                 self.sweep.visits.push(visit.clone());
+                self.judge_pairs();
                 self.observer.visited(&visit, self.sweep).map_err(Ending::Lost)?;
             }
             self.tried.push(*step);
         }
         Ok(())
+    }
+
+    /// What the pairs say so far: an interruption must not lose it.
+    fn judge_pairs(&mut self) {
+        if let Extent::Pairs { is_fixed, margin } = self.design.extent {
+            self.sweep.ab = stats::ab::answer(&self.sweep.pairs(), &looks(is_fixed, self.design.runs), margin);
+        }
     }
 
     /// True if the next first run, which is the `run`-th of its point, need not be made.
@@ -212,5 +217,7 @@ fn same_targets(one: &Profile, other: &Profile) -> bool {
     targets(one) == targets(other)
 }
 
+#[cfg(test)]
+mod knee_study;
 #[cfg(test)]
 mod tests;

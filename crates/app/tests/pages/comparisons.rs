@@ -30,16 +30,20 @@ fn differences_are_shown_with_their_intervals() {
 }
 
 #[test]
-fn each_is_compared_with_the_first_and_unlike_loads_are_said() {
+fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     let place = workplace!();
-    for (name, options) in [("a", "-b4K"), ("b", "-b8K"), ("c", "-b4K")] {
+    for (name, options) in [("a", "-b4K"), ("b", "-b8K"), ("c", "-b4K"), ("d", "-b4K -D200")] {
         let words = format!("-c1M -d1 -W0 -r -L {options} --json {name}.json a.dat");
         place.diskspd(&words).run().expect_status(0);
     }
-    let page = page(&place, "a.json b.json c.json");
+    let page = page(&place, "a.json c.json d.json");
     assert_eq!(charts(&page), ["differences", "differences"]);
     let words = words(&page);
-    let (other, like) = words.split_once("c.json against a.json").expect("both comparisons");
-    assert!(other.contains("b.json against a.json") && other.contains("The loads differ"));
-    assert!(!like.contains("The loads differ"));
+    let (first, second) = words.split_once("d.json against a.json").expect("both comparisons");
+    assert!(first.contains("c.json against a.json"), "{words}");
+    for comparison in [first, second] {
+        assert!(comparison.contains("measured one after the other: drift looks like difference"), "{comparison}");
+    }
+    let refused = place.diskspd("report a.json b.json -o page.html").run();
+    refused.expect_status(3).expect_stderr(&["-b4K against -b8K", "the loads differ; diskspd compare --anyway"]);
 }

@@ -22,7 +22,7 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     // A disk that takes its time costs little: the threads only wait.
     let faulty = or_skip!(Faulty::mounted(&place, "served"));
     faulty.serve(Service::InTurn(Duration::from_millis(10), Duration::from_millis(10)));
-    place.diskspd("-d2 -W0 -b4K -o8 -r -w30 --json r.json").arg(&faulty.file).run().expect_status(0);
+    place.diskspd("-d2 -W0 -b4K -o8 -r -w30 --overwrite --json r.json").arg(&faulty.file).run().expect_status(0);
     let findings = findings(&place);
     let finding = findings.iter().find(|finding| finding["name"] == "io-workers");
     assert!(finding.is_none_or(|finding| finding["severity"] == "note"), "{findings:#?}");

@@ -83,7 +83,7 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "steal",
-        explains: &["cpu-contention"],
+        explains: &["cpu-contention", "depth-limited", "starts-not-made"],
         condition: LARGER,
         because: "the threads waited for CPUs that the hypervisor had taken",
     },
@@ -92,6 +92,12 @@ pub const CAUSES: &[Cause] = &[
         explains: &["device-depth"],
         condition: ALWAYS,
         because: "threads that wait for a CPU submit no I/O",
+    },
+    Cause {
+        name: "cpu-contention",
+        explains: &["depth-limited", "starts-not-made"],
+        condition: LARGER,
+        because: "threads that wait for a CPU start and complete I/Os late",
     },
     Cause {
         name: "cpu-contention",

@@ -47,7 +47,7 @@ impl Runner for Formula {
 
 /// Records its calls.
 #[derive(Default)]
-struct Notebook {
+pub(super) struct Notebook {
     before: Vec<(usize, usize)>,
     kept: usize,
     visited: usize,
@@ -78,7 +78,7 @@ impl SweepObserver for Notebook {
     }
 }
 
-fn design(depths: u32) -> Design {
+pub(super) fn design(depths: u32) -> Design {
     let point = |depth: u32| {
         let setting = Setting { name: "o".to_owned(), value: depth.to_string() };
         let target = Target { outstanding: depth, ..Target::new("a.dat") };
@@ -89,7 +89,7 @@ fn design(depths: u32) -> Design {
     Design { points: (1..=depths).map(point).collect(), runs: 1, ..Design::default() }
 }
 
-fn empty(design: &Design) -> Sweep {
+pub(super) fn empty(design: &Design) -> Sweep {
     Sweep {
         schema: SWEEP_SCHEMA.to_owned(),
         schema_version: SWEEP_SCHEMA_VERSION,
@@ -101,7 +101,7 @@ fn empty(design: &Design) -> Sweep {
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     }
 }
 
@@ -222,6 +222,23 @@ fn what_was_interrupted_goes_on_as_if_it_had_not_been() {
         assert_eq!(key(&found), key(&whole));
         assert_eq!(found.depths, whole.depths);
     }
+}
+
+#[test]
+fn pairs_end_when_they_are_decided_and_say_what_they_know_when_interrupted() {
+    let extent = Extent::Pairs { is_fixed: false, margin: 0.02 };
+    let design = Design { extent, runs: 20, ..design(2) };
+    let (found, ending, _) = run(&design, &mut Formula::default());
+    let answer = found.ab.expect("an answer");
+    assert_eq!((ending, found.visits.len(), answer.pairs), (Ending::Complete, 12, 6));
+    assert!(answer.is_decided() && (answer.figures[0].percent - 100.0).abs() < 1e-6, "{answer:?}");
+    // One run in half the speed leaves the difference open at the first look.
+    let mut runner = Formula { halved_at: Some(3), interrupted_at: Some(15), ..Formula::default() };
+    let (found, ending, _) = run(&Design { points: vec![design.points[1].clone(); 2], ..design }, &mut runner);
+    let answer = found.ab.expect("what is known so far");
+    assert_eq!((ending, found.visits.len(), answer.pairs), (Ending::Interrupted, 15, 7));
+    assert!(!answer.is_decided(), "{answer:?}");
+    assert!(runner.seeds.chunks(2).all(|pair| pair[0] == pair[pair.len() - 1]), "{:?}", runner.seeds);
 }
 
 #[test]
