@@ -28,7 +28,8 @@ fn causes() -> String {
     };
     let heading = "\n## One cause, one finding\n\nA finding that another finding explains is not reported. Findings that are \
                    `INVALID`, or more severe than the one that explains them, are always reported.\n";
-    heading.to_owned() + &table(["Finding", "Condition", "Not reported with it", "Because"], verdict::CAUSES.iter().map(row))
+    heading.to_owned()
+        + &table(["Finding", "Condition", "Not reported with it", "Because"], verdict::CAUSES.iter().map(row))
 }
 
 /// The end of `docs/sweeps.md`.

@@ -49,18 +49,18 @@ pub const RULES: &[RunsRule] = &[
         name: "run-dependence",
         severity: Severity::Warn,
         unit: "von Neumann ratio",
-        computed_from: "repeats: IOPS of neighbouring runs are alike (von Neumann ratio of the ranks, significant at \
-                        1 %; ten runs or more). Not with `run-trend` and `--steady`",
-        advice: "something changes slowly beside the runs: spread them over a longer time (--rest). The interval of the \
-                 median allows for it",
+        computed_from: "repeats: the IOPS of consecutive runs are correlated (von Neumann ratio of the ranks, \
+                        significant at 1 %; ten runs or more). Not with `run-trend` and `--steady`",
+        advice: "something else changes slowly: spread the runs over a longer time (--rest). The interval of the \
+                 median takes this into account",
         evaluate: |context| context.alike().and_then(dependence).into_iter().collect(),
     },
     RunsRule {
         name: "two-levels",
         severity: Severity::Warn,
         unit: "distance of the levels in percent of the lower one",
-        computed_from: "repeats: the logarithms of the IOPS form two groups, 2 % apart or more, so narrow that fewer \
-                        than 2 % of samples of one level look like it; six runs or more",
+        computed_from: "repeats of six runs or more: the logarithms of the IOPS form two groups that are at least 2 % \
+                        apart, and so narrow that fewer than 2 % of single-level samples would look like this",
         advice: "look for differences between runs: thread placement, CPU frequency, other load",
         evaluate: |context| context.repeats.as_ref().and_then(two_levels).into_iter().collect(),
     },
@@ -78,9 +78,9 @@ pub const RULES: &[RunsRule] = &[
         name: "warned-runs",
         severity: Severity::Warn,
         unit: "runs",
-        computed_from: "repeats and sweeps: runs whose verdicts have warnings, with the names of the findings. INVALID if \
-                        a verdict is",
-        advice: "remove these causes and measure again: differences between the runs may be theirs",
+        computed_from: "repeats and sweeps: runs whose verdicts have warnings, with the names of the findings. INVALID \
+                        if one of the verdicts is INVALID",
+        advice: "remove these causes and measure again: they may have caused the differences between the runs",
         evaluate: |context| warned(context.sweep).into_iter().collect(),
     },
 ];

@@ -13,11 +13,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "change-point",
         severity: Severity::Warn,
         unit: "change from the first level to the last in percent",
-        computed_from: "I/Os per second, then mean latency, in half seconds over 30 s and more: two to four parts of \
-                        10 % of the run or more, each flat, whose means differ by 10 % of the mean of the run and by \
-                        1.5 standard deviations or more, significant at 0.1 % (PELT). Replaces `short-warm-up` and \
-                        `drift`; a slow first part of at most half of the run is a `short-warm-up`. \
-                        [How](measurement.md#steadiness)",
+        computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more. Reported \
+                        if the run consists of two to four flat parts, each at least 10 % of the run, whose means \
+                        differ by at least 10 % of the mean of the run and 1.5 standard deviations, significant at the \
+                        0.1 % level (PELT). Replaces `short-warm-up` and `drift`; a slow first part of at most half of \
+                        the run is a `short-warm-up`. [How](measurement.md#steadiness)",
         advice: "measure again, and look for other load, throttling and background tasks: the mean describes none of \
                  the levels",
         evaluate: |context| level_change(context).into_iter().collect(),
@@ -26,12 +26,12 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "brief-change",
         severity: Severity::Warn,
         unit: "change of the mean in percent",
-        computed_from: "I/Os per second of each 100 ms over 30 s and more: neighbouring cells that are 6 standard \
-                        deviations (from the median absolute deviation) and 25 % off the median, at most a tenth of \
-                        the run, without which the mean changes by 2 % or more. Not if there are more than three such \
-                        parts in one direction. [How](measurement.md#steadiness)",
-        advice: "look for what happened then (other load, a cache, a journal), and measure again: a short part of the \
-                 run moves its mean",
+        computed_from: "I/Os per second per 100 ms, in measurements of 30 s or more. Reported if consecutive values \
+                        deviate from the median by at least 25 % and 6 standard deviations (from the median absolute \
+                        deviation), are at most a tenth of the run, and change the mean by 2 % or more. Not if there \
+                        are more than three such parts in one direction. [How](measurement.md#steadiness)",
+        advice: "find out what happened at that time (other load, a cache, a journal), and measure again: a short part \
+                 of the run shifts its mean",
         evaluate: |context| {
             let changes = &context.measured.steadiness.brief_changes;
             changes.iter().filter_map(|change| brief_change(context, change)).collect()
@@ -41,12 +41,11 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "periodic-stalls",
         severity: Severity::Warn,
         unit: "milliseconds from one stall to the next",
-        computed_from: "over 30 s and more: eight or more stalls in the I/Os of each 100 ms, at gaps that vary by at \
-                        most 15 %; or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
-                        `--fdatasync-every`, the times of the slowest I/Os (2 ms and three times the mean latency or \
-                        longer), if they have a period (Rayleigh periodogram, significant at 0.01 %). A note if the \
-                        stalls take less than 2 % of the time. Not with `cpu-limited`. \
-                        [How](measurement.md#steadiness)",
+        computed_from: "in measurements of 30 s or more: eight or more stalls in the I/Os per 100 ms, at intervals \
+                        that vary by at most 15 %. Or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
+                        `--fdatasync-every`: a period in the times of the slowest I/Os (at least 2 ms and three times \
+                        the mean latency; Rayleigh periodogram, significant at the 0.01 % level). A NOTE if the stalls \
+                        take less than 2 % of the time. Not with `cpu-limited`. [How](measurement.md#steadiness)",
         advice: "look for a timer or quota with this period: a CPU quota of the host (often 100 ms), a rate limiter, \
                  or a commit of the journal (often 5 s)",
         evaluate: |context| periodic_stalls(context).into_iter().collect(),
