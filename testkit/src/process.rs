@@ -168,6 +168,11 @@ impl Capture {
         String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
+    /// True once nothing more will come.
+    fn is_at_end(&self) -> bool {
+        self.reader.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     fn all(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
             // It only ends early if reading failed.
@@ -268,12 +273,13 @@ impl Running {
 
     /// Waits until something is so; fails if the program ends first.
     pub fn wait_until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        while !is_so(self) {
-            let has_ended = self.has_ended();
-            if has_ended && is_so(self) {
+        loop {
+            // On a busy machine what it wrote last is read some time after its end.
+            let is_over = self.has_ended() && self.stdout.is_at_end() && self.stderr.is_at_end();
+            if is_so(self) {
                 return;
             }
-            assert!(!has_ended, "{} ended; waited for {what}\nstderr:\n{}", self.words, self.stderr.all());
+            assert!(!is_over, "{} ended; waited for {what}\nstderr:\n{}", self.words, self.stderr.all());
             assert!(Instant::now() < self.until, "waited too long for {what}\nstderr:\n{}", self.stderr.so_far());
             std::thread::sleep(TICK);
         }

@@ -47,6 +47,7 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         whole("docs/reference/subcommands.md", reference_page::subcommands_page()),
         page("docs/switches.md", reference_page::settings_table())?,
         page("docs/verdict.md", rule_tables::verdict_table())?,
+        page("docs/sweeps.md", rule_tables::runs_table())?,
         page("docs/check.md", rule_tables::check_table())?,
         page("docs/expect.md", rule_tables::expectation_table())?,
         whole("crates/app/tests/data/sentences.txt", sentences::list(root)?),

@@ -1,7 +1,7 @@
 //! The tables of the pages about rules, made from the declarations of the rules.
 
 use model::check::Workload;
-use rules::{check::CheckRule, expect, verdict};
+use rules::{check::CheckRule, expect, runs, verdict};
 use std::fmt::Write as _;
 
 /// The end of `docs/verdict.md`.
@@ -22,14 +22,23 @@ pub(crate) fn verdict_table() -> String {
 /// Which findings of the verdict are silent beside which.
 fn causes() -> String {
     let row = |cause: &verdict::Cause| {
-        let words = cause.condition.words;
-        let condition = if words.is_empty() { String::new() } else { format!(", {words}") };
+        let condition = if cause.condition.words.is_empty() { "always" } else { cause.condition.words };
         let silent: Vec<String> = cause.explains.iter().map(|name| quoted(name)).collect();
-        [format!("{}{condition}", quoted(cause.name)), silent.join(", "), plain(cause.because)]
+        [quoted(cause.name), condition.to_owned(), silent.join(", "), plain(cause.because)]
     };
-    let heading = "\n## One cause, one finding\n\nWhat one condition explains is not reported beside it. Findings that are \
+    let heading = "\n## One cause, one finding\n\nA finding that another finding explains is not reported. Findings that are \
                    `INVALID`, or more severe than the one that explains them, are always reported.\n";
-    heading.to_owned() + &table(["Beside", "Silent", "Because"], verdict::CAUSES.iter().map(row))
+    heading.to_owned()
+        + &table(["Finding", "Condition", "Not reported with it", "Because"], verdict::CAUSES.iter().map(row))
+}
+
+/// The end of `docs/sweeps.md`.
+pub(crate) fn runs_table() -> String {
+    let rows = runs::RULES.iter().map(|rule| {
+        let (name, severity) = (quoted(rule.name), rule.severity.word().to_owned());
+        [name, severity, rule.unit.to_owned(), plain(rule.computed_from), plain(rule.advice)]
+    });
+    table(["Name", "Severity", "Value", "Computed from", "What to do"], rows)
 }
 
 /// The end of `docs/expect.md`.

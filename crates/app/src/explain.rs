@@ -8,7 +8,7 @@ use model::check::Workload;
 use model::finding::Severity;
 use model::suggest::near;
 use render::plain_table::PlainTable;
-use rules::{Rule, RuleSet, check, expect, require, verdict};
+use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
 use std::fmt::Write as _;
 
 /// Columns of a line.
@@ -58,6 +58,7 @@ fn explanations() -> Vec<Explanation> {
     let verdict = verdict::rules().map(|rule| of(rule, "verdict"));
     let expect = expect::rules().map(|rule| of(rule, "--expect"));
     let require = require::rules().map(|rule| of(rule, "--require"));
+    let runs = runs::RULES.iter().map(|rule| of(rule, "repeat, sweep"));
     // Every check: SQL Server asks for some more than others do.
     let check = check::rules(Workload::Sql).map(|rule| {
         let documentation = rule.computed_from;
@@ -70,7 +71,7 @@ fn explanations() -> Vec<Explanation> {
         ];
         Explanation { name: rule.name, reported_by: "check", severity: rule.severity, texts }
     });
-    verdict.chain(expect).chain(require).chain(check).collect()
+    verdict.chain(expect).chain(require).chain(runs).chain(check).collect()
 }
 
 fn list(known: &[Explanation]) -> String {

@@ -19,6 +19,7 @@ mod outputs;
 mod picture;
 mod preset;
 mod profile_file;
+mod report;
 mod saved_results;
 mod scratch;
 #[cfg_attr(not(feature = "screens"), path = "absent/screens.rs")]
@@ -27,14 +28,13 @@ mod show;
 mod status;
 mod sweep;
 mod system_env;
-mod terminal_settings;
-mod version;
 
 use crate::sweep::folder::Kind;
 use cli::{Command, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use system_env::{Invocation, SystemEnv};
 
 fn main() -> ExitCode {
     ExitCode::from(run().code())
@@ -45,7 +45,7 @@ fn run() -> Status {
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_else(|| OsString::from("diskspd"));
     let arguments: Vec<OsString> = words.collect();
-    let command = match cli::parse(&arguments, &system_env::SystemEnv) {
+    let command = match cli::parse(&arguments, &SystemEnv) {
         Ok(command) => command,
         Err(failure) => return status::refuse(&failure),
     };
@@ -73,24 +73,10 @@ fn run() -> Status {
             Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
             Subcommand::Ab(command) => sweep::run(&invocation, command, Kind::Ab),
             Subcommand::Compare(command) => compare::run(&command),
-            Subcommand::Report(command) => saved_results::report(&command),
+            Subcommand::Report(command) => report::run(&command),
             Subcommand::Monitor(request) => monitor::run(&request),
             Subcommand::Devices(request) => devices::run(&request),
             Subcommand::Explain(request) => explain::run(&request),
         },
-    }
-}
-
-/// How the program was called.
-struct Invocation {
-    program: OsString,
-    arguments: Vec<OsString>,
-}
-
-impl Invocation {
-    /// The words joined by single blanks, program name first, as reports show them.
-    fn command_line(&self) -> String {
-        let words = std::iter::once(&self.program).chain(&self.arguments);
-        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 }

@@ -8,10 +8,9 @@ pub(crate) use sinks::Ended;
 
 use crate::feature::Feature;
 use crate::interrupt::{self, Signals};
-use crate::output::say_each;
+use crate::output::{can_draw, say_each};
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::status::{Status, fail};
-use crate::terminal_settings::can_draw;
 use cli::subcommand::monitor::{DevicesAsked, LineForm, WatchRequest};
 use host::{NamedDevice, Root};
 use live::choice::Choice;

@@ -2,8 +2,9 @@
 //! reader is not an error, anything else is.
 
 use model::printable::{printable, printable_lines};
+use std::env;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use sys::terminal::columns;
 
 /// Writes a text to stdout. Documents have escapes of their own in place of unprintable characters, and stay as they
@@ -63,6 +64,12 @@ pub(crate) fn say_each(prefix: &str, sentences: &[impl Display]) {
     for sentence in sentences {
         say(&format!("{prefix}: {sentence}"));
     }
+}
+
+/// True if this stream is a terminal on which a picture can move.
+pub(crate) fn can_draw(stream: &impl IsTerminal) -> bool {
+    let is_able = env::var_os("TERM").is_some_and(|kind| kind != "dumb" && !kind.is_empty());
+    is_able && stream.is_terminal()
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! `diskspd preset`: loads with a name.
 
-use crate::Invocation;
 use crate::load;
 use crate::output::{say, say_each};
 use crate::profile_file;
 use crate::status::Status;
-use crate::system_env::SystemEnv;
+use crate::system_env::{Invocation, SystemEnv};
 use cli::preset::{self, BUILTIN, Builtin, Preset, PresetRequest};
 use cli::subcommand::preset::{PresetCommand, Shown};
 use host::Root;

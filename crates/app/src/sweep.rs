@@ -3,13 +3,12 @@
 mod ab;
 pub(crate) mod folder;
 
-use crate::Invocation;
 use crate::interrupt::{self, Signals};
 use crate::load::{judged, protected};
 use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
-use crate::system_env::SystemEnv;
+use crate::system_env::{Invocation, SystemEnv};
 use cli::subcommand::sweep::{SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
@@ -60,7 +59,7 @@ fn begin(
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     };
     let path = path.unwrap_or_else(|| kind.default_folder());
     match Folder::check(path, kind, replace_output) {
@@ -86,7 +85,10 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
             | Subcommand::Ab(SweepCommand::Run { request, .. }),
         )) => request,
         Ok(_) => {
-            say(&format!("ERROR: the command line saved in this {0} is not one of diskspd {0}", kind.name()));
+            say(&format!(
+                "ERROR: the command line saved in this directory is not a diskspd {0} command line",
+                kind.name()
+            ));
             return Status::Refused;
         }
         Err(failure) => return refuse(&failure),
@@ -161,6 +163,12 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     };
     let ending = tune::sweep(&design, &mut sweep, &mut runner, &mut keeper);
     let judged = keeper.judged;
+    sweep.findings = rules::runs::findings(&sweep);
+    if ending == Ending::Complete
+        && let Err(reason) = folder.save(&sweep)
+    {
+        return fail(&reason);
+    }
     finish(&ending, &sweep, &folder, &signals, request, judged)
 }
 
@@ -323,9 +331,9 @@ fn finish(
         Ending::Lost(reason) => return fail(reason),
         Ending::TooSlow { capacity_iops, needed_s } => {
             return fail(&format!(
-                "--limit cannot be judged: at {capacity_iops:.0} I/Os per s, what the target reaches without a rate, \
-                 ten I/Os lie beyond the limited percentile only after {needed_s:.0} s; give --confirm or -d at least \
-                 that long"
+                "--limit needs longer runs: the target reaches {capacity_iops:.0} I/Os per s without --rate, and even \
+                 at this rate it takes {needed_s:.0} s until ten I/Os lie beyond the percentile; set --confirm or -d \
+                 to at least that time"
             ));
         }
         Ending::Interrupted => {

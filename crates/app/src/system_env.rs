@@ -1,6 +1,7 @@
-//! What the command line's meaning depends on beside its words.
+//! How the program was called, and what the command line's meaning depends on beside its words.
 
 use cli::Environment;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// This machine, now.
@@ -14,5 +15,19 @@ impl Environment for SystemEnv {
 
     fn file_exists(&self, path: &Path) -> bool {
         path.symlink_metadata().is_ok()
+    }
+}
+
+/// How the program was called.
+pub(crate) struct Invocation {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+}
+
+impl Invocation {
+    /// The words joined by single blanks, program name first, as reports show them.
+    pub(crate) fn command_line(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 }

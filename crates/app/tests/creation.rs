@@ -83,7 +83,7 @@ fn any_size_is_made_to_the_byte() {
 }
 
 // Shows switches: -c<size>[K|M|G|T|b]
-// Shows data-safety: modification time and extended attribute user.diskspd of files of ours
+// Shows data-safety: modification time and extended attribute user.diskspd of files that diskspd created
 #[test]
 fn a_file_of_ours_bears_its_mark() {
     let place = workplace!();

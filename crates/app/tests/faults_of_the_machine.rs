@@ -70,7 +70,7 @@ fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
     }
 }
 
-// Shows faults: Files cannot be registered, or a ring can be made and not entered
+// Shows faults: Files cannot be registered, or a ring can be created but not used
 #[test]
 fn a_ring_that_may_be_made_but_not_used_is_an_error() {
     let place = workplace!();
@@ -115,7 +115,7 @@ fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
     }
 }
 
-// Shows faults: Few files may be open
+// Shows faults: The limit of open files is low
 #[test]
 fn the_limit_of_open_files_is_raised_or_named() {
     let place = workplace!();

@@ -225,7 +225,7 @@ fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
     assert_eq!(names(), [".diskspd-new-theirs", "ours.dat"]);
 }
 
-// Shows data-safety: modification time and extended attribute user.diskspd of files of ours
+// Shows data-safety: modification time and extended attribute user.diskspd of files that diskspd created
 #[test]
 fn each_way_in_which_a_run_ends_closes_its_files() {
     let place = workplace!();
@@ -311,8 +311,8 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     assert_eq!(fs::read(place.path("new.dat")).expect("theirs").len(), 65_536);
 }
 
-// Shows faults: A file is changed, replaced or opened by another process while the run waits for its start event Shows
-// data-safety: the same, after a wait
+// Shows faults: A file is changed, replaced or opened by another process while the run waits for its start event
+// Shows data-safety: the same, after a wait
 #[test]
 fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     let place = workplace!();

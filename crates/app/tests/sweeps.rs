@@ -261,3 +261,16 @@ fn preconditioning_writes_every_target_twice_and_asks_first() {
     refused.expect_status(3).expect_stderr(&["other.dat"]);
     assert_eq!(std::fs::read(other).expect("it is there"), vec![7; 1 << 20]);
 }
+
+#[test]
+fn a_mix_is_described_and_block_sizes_have_a_throughput() {
+    let place = workplace!();
+    let run = place.diskspd("sweep --vary w=0,100 --dir w -- -c1M -d1 -W0 -b4K -r -L a.dat").run();
+    run.expect_status(0).expect_stdout(&["front", "-w is part of the load, so no value of it is recommended"]);
+    assert!(!run.stdout.contains("most I/Os per second"), "{}", run.stdout);
+    let run = place.diskspd("sweep --vary b=4K,64K --ssds 2 --dir b -- -c1M -d1 -W0 -r -L a.dat").run();
+    run.expect_status(0).expect_stdout(&["MiB/s/SSD", "most MiB/s with -b", "at least 5 block sizes are needed"]);
+    let sweep = index(&place, "b/sweep.json");
+    assert_eq!(sweep["block_sizes"][0]["points"], serde_json::json!([0, 1]));
+    assert!(!sweep["front"].as_array().expect("points").is_empty());
+}

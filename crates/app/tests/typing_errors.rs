@@ -158,8 +158,7 @@ fn input_that_never_ends_is_bounded_and_can_be_interrupted() {
     let place = workplace!();
     let mkfifo = testkit::or_skip!(testkit::tool("mkfifo"));
     place.tool(mkfifo).args("silent.toml").run().expect_status(0);
-    let writer =
-        || std::fs::File::options().write(true).custom_flags(IF_READ).open(place.path("silent.toml")).ok();
+    let writer = || std::fs::File::options().write(true).custom_flags(IF_READ).open(place.path("silent.toml")).ok();
     for words in ["report silent.toml", "compare silent.toml silent.toml", "-Xsilent.toml", "preset show silent.toml"] {
         let mut run = place.diskspd(words).start();
         let held = std::cell::OnceCell::new();

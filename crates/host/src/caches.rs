@@ -1,7 +1,6 @@
 //! CPU caches.
 
-use crate::cpus::directory;
-use crate::root::Root;
+use crate::root::{Root, cpu_directory};
 use crate::syntax;
 use model::topology::{Cache, CacheKind};
 
@@ -12,7 +11,7 @@ const FULLY_ASSOCIATIVE: u32 = 255;
 pub(crate) fn read(root: &Root, online: &[u32]) -> Vec<Cache> {
     let mut caches: Vec<Cache> = Vec::new();
     for &cpu in online {
-        let cache_directory = format!("{}/cache", directory(cpu));
+        let cache_directory = format!("{}/cache", cpu_directory(cpu));
         for index in root.numbered(&cache_directory, "index") {
             let Some(cache) = one(root, &format!("{cache_directory}/index{index}"), cpu, online) else { continue };
             let is_known =

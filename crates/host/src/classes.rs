@@ -1,7 +1,6 @@
 //! Efficiency classes: which cores are faster than others.
 
-use crate::cpus::directory;
-use crate::root::Root;
+use crate::root::{Root, cpu_directory};
 use std::collections::BTreeSet;
 
 /// Lists of the CPUs of hybrid x86 processors, slowest first.
@@ -17,7 +16,7 @@ pub(crate) fn of(root: &Root, online: &[u32], cores: &[u32]) -> Vec<u32> {
     let hybrid = || hybrid_ranks(root, online).map(|ranks| renumbered(&per_core(&ranks, cores)));
     let rated = |file: &&str| {
         let ratings: Option<Vec<u64>> =
-            online.iter().map(|cpu| root.number(format!("{}/{file}", directory(*cpu)))).collect();
+            online.iter().map(|cpu| root.number(format!("{}/{file}", cpu_directory(*cpu)))).collect();
         ratings.map(|ratings| clustered(&per_core(&ratings, cores)))
     };
     let differs = |classes: &Vec<u32>| classes.iter().any(|class| *class != 0);

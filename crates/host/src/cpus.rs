@@ -1,17 +1,11 @@
 //! The online CPUs: cores, sockets, NUMA nodes, and which of them this process may use.
 
-use crate::root::Root;
+use crate::root::{CPU_DIRECTORY, Root, cpu_directory};
 use crate::{caches, classes, syntax};
 use model::topology::{Cpu, Topology};
 use std::collections::BTreeMap;
 
-const CPU_DIRECTORY: &str = "/sys/devices/system/cpu";
 const NODE_DIRECTORY: &str = "/sys/devices/system/node";
-
-/// Where the kernel describes `cpu`.
-pub(crate) fn directory(cpu: u32) -> String {
-    format!("{CPU_DIRECTORY}/cpu{cpu}")
-}
 
 /// Reads the topology. What the kernel does not report is assumed to be one thread per core, one socket
 /// and one node.
@@ -64,7 +58,9 @@ fn allowed(root: &Root) -> Option<Vec<u32>> {
 
 fn package(root: &Root, cpu: u32) -> i64 {
     // -1 where the firmware does not tell.
-    root.word(format!("{}/topology/physical_package_id", directory(cpu))).and_then(|id| id.parse().ok()).unwrap_or(0)
+    root.word(format!("{}/topology/physical_package_id", cpu_directory(cpu)))
+        .and_then(|id| id.parse().ok())
+        .unwrap_or(0)
 }
 
 /// The core of each online CPU, numbered in order of each core's lowest CPU.
@@ -72,7 +68,7 @@ fn cores(root: &Root, online: &[u32]) -> Vec<u32> {
     let mut keys: Vec<(i64, u32)> = Vec::new();
     let mut numbers = BTreeMap::new();
     for &cpu in online {
-        let topology = format!("{}/topology", directory(cpu));
+        let topology = format!("{}/topology", cpu_directory(cpu));
         // The second name is the one that kernels before 5.3 have.
         let siblings = ["core_cpus_list", "thread_siblings_list"]
             .iter()

@@ -1,10 +1,13 @@
-//! Memory that a run may use: the machine's, and what is left below the limits of our cgroups.
+//! Memory: what a run may use of the machine's and below the limits of our cgroups, and what the page cache still has to
+//! write of files and devices.
 
 use crate::cgroups::{self, Version};
 use crate::root::Root;
 use crate::syntax::labelled_kib;
 use crate::{kernel, mounts};
 use model::facts::Memory;
+use model::kernel_counters::DirtyMemory;
+use std::ops::Range;
 use std::path::Path;
 
 /// Assumed available memory if the kernel reports none: enough to refuse nothing.
@@ -77,4 +80,19 @@ fn left_in(root: &Root, directory: &Path, files: &Files) -> Option<u64> {
     };
     let cache = files.cache.iter().fold(0, |sum: u64, label| sum.saturating_add(value(label)));
     Some(limit.saturating_sub(used.saturating_sub(cache)))
+}
+
+/// That of parts of what is at these paths, all together. `None` if there are none, or the kernel does not
+/// tell it of each.
+pub fn dirty_parts<'a>(parts: impl IntoIterator<Item = (&'a Path, Range<u64>)>) -> Option<DirtyMemory> {
+    let dirty = |(path, part): (&Path, Range<u64>)| {
+        let file = sys::file::open_to_look(path).ok()?;
+        let unwritten = sys::page_cache::unwritten(&file, &part).ok()?;
+        Some(DirtyMemory { dirty_bytes: unwritten.dirty_bytes, writeback_bytes: unwritten.writeback_bytes })
+    };
+    let parts: Vec<DirtyMemory> = parts.into_iter().map(dirty).collect::<Option<_>>()?;
+    parts.into_iter().reduce(|a, b| DirtyMemory {
+        dirty_bytes: a.dirty_bytes.saturating_add(b.dirty_bytes),
+        writeback_bytes: a.writeback_bytes.saturating_add(b.writeback_bytes),
+    })
 }

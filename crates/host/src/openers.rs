@@ -4,7 +4,7 @@
 //! is. Where no lease can be had, what they tell is all there is. Files are compared by device and
 //! inode number, so that hard links, bind mounts and deleted names are the files they are.
 
-use crate::overlay::Overlays;
+use crate::overlay::{Overlays, identity};
 use crate::root::Root;
 use crate::syntax::{labelled, unescape};
 use crate::{exports, loops, mounts, zpool};
@@ -16,7 +16,6 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::lease::WriteLease;
@@ -80,10 +79,6 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
 /// path to the file.
 pub fn users_of_files(root: &Root, files: &[(PathBuf, FileIdentity)]) -> BTreeMap<FileIdentity, Vec<String>> {
     search(root, files, &[]).users.into_iter().map(|(identity, who)| (identity, shortened(who))).collect()
-}
-
-pub(crate) fn identity(metadata: &fs::Metadata) -> FileIdentity {
-    FileIdentity { device: metadata.dev(), inode: metadata.ino() }
 }
 
 /// A report must not go into a target, so the standard streams of this process count.

@@ -2,7 +2,6 @@
 //! own, so who uses one of them is not found by those of the other.
 
 use crate::mounts;
-use crate::openers::identity;
 use crate::root::Root;
 use crate::syntax::unescape;
 use model::device_guard::FileIdentity;
@@ -10,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Overlays over overlays that are followed.
@@ -50,6 +50,11 @@ impl Overlays {
         }
         found
     }
+}
+
+/// Which file it is.
+pub(crate) fn identity(metadata: &fs::Metadata) -> FileIdentity {
+    FileIdentity { device: metadata.dev(), inode: metadata.ino() }
 }
 
 /// The part of a path below one of these directories, whatever their names: bind mounts lead there too.

@@ -1,8 +1,11 @@
-//! The name of the processor and how its frequency is governed.
+//! The processor: its name, how its frequency is governed, how fast CPUs run, and how often heat made them slower.
 
-use crate::cpus::directory;
-use crate::root::Root;
+use crate::root::{Root, cpu_directory};
 use crate::syntax::labelled;
+use model::kernel_counters::CpuCounters;
+
+/// The most that are looked at: some kernels take 10 ms for the clock of one that has nothing to do.
+const CPUS_MAX: usize = 16;
 
 /// Implementer, part and name of widespread arm64 cores, which carry no name string.
 const ARM_PARTS: [(u32, u32, &str); 31] = [
@@ -75,6 +78,21 @@ fn arm_numbers(cpuinfo: &str) -> Option<String> {
 
 /// The frequency governor of `first_cpu`, else the platform profile.
 pub(crate) fn power_scheme(root: &Root, first_cpu: u32) -> Option<String> {
-    root.word(format!("{}/cpufreq/scaling_governor", directory(first_cpu)))
+    root.word(format!("{}/cpufreq/scaling_governor", cpu_directory(first_cpu)))
         .or_else(|| root.word("/sys/firmware/acpi/platform_profile"))
+}
+
+/// Looks at `cpus`, at the first of them if they are many. Those of which nothing is told are left out.
+pub fn cpu_counters(root: &Root, cpus: impl IntoIterator<Item = u32>) -> Vec<CpuCounters> {
+    let counters = |cpu: u32| {
+        let number = |file: &str| root.number(format!("{}/{file}", cpu_directory(cpu)));
+        let found = CpuCounters {
+            cpu,
+            clock_khz: number("cpufreq/scaling_cur_freq"),
+            core_throttled_count: number("thermal_throttle/core_throttle_count"),
+            package_throttled_count: number("thermal_throttle/package_throttle_count"),
+        };
+        (found != CpuCounters { cpu, ..CpuCounters::default() }).then_some(found)
+    };
+    cpus.into_iter().take(CPUS_MAX).filter_map(counters).collect()
 }

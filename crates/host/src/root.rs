@@ -5,6 +5,14 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Where the kernel describes CPUs.
+pub(crate) const CPU_DIRECTORY: &str = "/sys/devices/system/cpu";
+
+/// Where the kernel describes `cpu`.
+pub(crate) fn cpu_directory(cpu: u32) -> String {
+    format!("{CPU_DIRECTORY}/cpu{cpu}")
+}
+
 /// Most bytes read of one file: kernel files are small, and a recorded one may be anything.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 

@@ -1,6 +1,31 @@
-//! Free requests: the one that came back last goes out first, its buffer still in the cache.
+//! Requests, and those that are free: the one that came back last goes out first, its buffer still in the cache.
 
 use std::slice;
+
+/// A request and its operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// Index of the target that the operation goes to.
+    pub work: u32,
+    /// True for a write.
+    pub write: bool,
+    /// Where in the target, in bytes.
+    pub offset: u64,
+    /// When it began.
+    pub started_ns: u64,
+    /// When it was meant to start, in an open loop.
+    pub intended_ns: u64,
+}
+
+impl Slot {
+    /// An operation begins.
+    #[inline]
+    pub fn begin(&mut self, write: bool, offset: u64, now_ns: u64) {
+        self.write = write;
+        self.offset = offset;
+        self.started_ns = now_ns;
+    }
+}
 
 /// A stack of free slot numbers, each in it at most once.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! How far the figures of a timespan may be off, and whether they were the same all the time.
 
+use crate::change::{BriefChange, Level, PeriodicStalls};
 use serde::{Deserialize, Serialize};
 
 /// The 95 % confidence intervals of the figures of one direction: did the same run go on for ever, 95 of 100
@@ -84,7 +85,7 @@ pub struct PercentileHalfWidth {
 }
 
 /// Which figures were steady.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureSteadiness {
     /// The I/Os per second; `None` = measured for less than half a minute.
@@ -92,10 +93,17 @@ pub struct FigureSteadiness {
     /// The mean latency; `None` = measured for less than half a minute, not measured, or half a second passed without
     /// I/Os.
     pub latency_mean: Option<Steadiness>,
+    /// Parts of less than a tenth of the measurement whose I/Os per second move the mean by 2 % or more, in the order
+    /// of time. The steadiness of both figures is judged without them.
+    #[serde(default)]
+    pub brief_changes: Vec<BriefChange>,
+    /// Stalls that come back after the same time; `None` = there are none, or it cannot be told.
+    #[serde(default)]
+    pub periodic_stalls: Option<PeriodicStalls>,
 }
 
 /// Whether a figure was the same from the start of the measurement to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Steadiness {
@@ -112,5 +120,10 @@ pub enum Steadiness {
     Drift {
         /// By what fraction of the mean.
         change: f64,
+    },
+    /// It stayed at one level, then at another.
+    Levels {
+        /// In the order of time, at least two; together they are the whole measurement.
+        levels: Vec<Level>,
     },
 }

@@ -41,6 +41,8 @@ pub enum Source {
     Requirement,
     /// That of `diskspd check`.
     Check,
+    /// That of several runs together (`diskspd repeat`, `diskspd sweep`).
+    Runs,
 }
 
 /// How severe a finding is, the mildest first.

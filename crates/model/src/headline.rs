@@ -42,6 +42,9 @@ pub struct Headline {
     pub depth: Option<u32>,
     /// The gravest finding of the verdict; `None` if nothing was found or nothing was judged.
     pub severity: Option<Severity>,
+    /// Names of the verdict's warnings and of what is graver; an older document does not tell.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 impl Headline {

@@ -10,6 +10,7 @@ pub mod ab;
 pub mod affinity;
 pub mod block_device;
 pub mod cache_probe;
+pub mod change;
 pub mod check;
 pub mod confidence;
 pub mod course;

@@ -3,6 +3,7 @@
 //! This is also the form of `sweep.json`; additions do not change the meaning of what is there.
 
 use crate::ab::AbAnswer;
+use crate::finding::Finding;
 use crate::headline::Headline;
 use crate::limit::{LimitFound, LimitSample};
 use crate::metric::Metric;
@@ -169,7 +170,7 @@ impl Visit {
 }
 
 /// What a sweep was asked to do and what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Always `diskspd-sweep`.
@@ -199,6 +200,17 @@ pub struct Sweep {
     /// What the pairs of two sides say, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbAnswer>,
+    /// Points that no other point beats in throughput, 99th percentile and CPU usage together; empty until the sweep is
+    /// complete.
+    #[serde(default)]
+    pub front: Vec<usize>,
+    /// Where throughput stops to grow, for each series of block sizes; empty until the sweep is complete, and where
+    /// depth varies.
+    #[serde(default)]
+    pub block_sizes: Vec<BlockSeries>,
+    /// What the runs say about each other and of the noise in them.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }
 
 impl Sweep {
@@ -241,6 +253,40 @@ pub struct DepthSeries {
     pub points: Vec<usize>,
     /// The two depths; `None` where there are too few points to tell.
     pub knee: Option<Knee>,
+    /// The point to use: the best of the efficient depth, or one of this series that beats it in all figures.
+    #[serde(default)]
+    pub recommended: Option<usize>,
+}
+
+/// Points that differ in block size only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BlockSeries {
+    /// What they share.
+    pub settings: Vec<Setting>,
+    /// The points, by rising block size.
+    pub points: Vec<usize>,
+    /// What the block sizes say; `None` with too few of them.
+    pub knee: Option<BlockKnee>,
+}
+
+/// Where throughput stops to grow with the block size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BlockKnee {
+    /// At the smallest block within 5 % of a plateau.
+    At {
+        /// The point to use: that block size, or one of this series that beats it in all figures.
+        point: usize,
+        /// The height of the plateau in bytes per second.
+        plateau_bytes_per_s: f64,
+    },
+    /// There is no plateau among the block sizes that were tried.
+    StillRising {
+        /// What twice the largest block would still bring, in percent of the throughput there.
+        doubling_percent: f64,
+    },
 }
 
 /// The two depths that matter.

@@ -1,14 +1,23 @@
 //! The page of results beside each other.
 
-use super::Side;
 use super::block::{Answer, Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::differences;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::text;
 use super::repeat::{name, shown};
+use model::result::RunResult;
 use render::compare::{cautions, unlike, word};
 use stats::compare::{ComparisonVerdict, Difference, compare};
 use std::io;
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The name of its file or directory.
+    pub name: String,
+    /// Its runs.
+    pub results: Vec<RunResult>,
+}
 
 /// Each side beside the first.
 pub(super) fn page(sides: &[Side]) -> io::Result<Page> {

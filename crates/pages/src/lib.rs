@@ -21,6 +21,8 @@ mod ruler;
 mod run;
 mod sweep;
 
+pub use comparison::Side;
+
 use block::Page;
 use chart::Chart;
 use minijinja::Environment;
@@ -73,15 +75,6 @@ pub enum Subject<'a> {
         /// Two or more.
         sides: &'a [Side],
     },
-}
-
-/// One side of a comparison.
-#[derive(Clone, Debug)]
-pub struct Side {
-    /// The name of its file or directory.
-    pub name: String,
-    /// Its runs.
-    pub results: Vec<RunResult>,
 }
 
 /// Formats of a single chart.

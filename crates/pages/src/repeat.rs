@@ -20,7 +20,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io
     let mut first = Vec::new();
     let mut sections = Vec::new();
     let found = repeats(&headlines);
-    first.push(Block::Answers { answers: vec![answer(found.as_ref(), headlines.len())] });
+    first.push(Block::Answers { answers: vec![answer(found.as_ref(), headlines.len(), !sweep.findings.is_empty())] });
     first.extend(verdicts(sweep));
     sections.push(Section::new("", first));
     if let Some(found) = &found {
@@ -34,7 +34,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io
     Ok(Page::new(name.to_owned(), subtitle, sections))
 }
 
-fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
+fn answer(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Answer {
     let Some(found) = found else {
         return Answer {
             tone: Tone::Bad,
@@ -50,6 +50,9 @@ fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
             Quantity::Iops.value(low),
             Quantity::Iops.value(high)
         ),
+        None if runs >= 6 => {
+            format!("The median of {runs} runs; neighbouring runs are too much alike for a confidence interval.")
+        }
         None => format!("The median of {runs} runs, too few for a confidence interval; 6 are needed."),
     }];
     sentences.push(format!(
@@ -58,19 +61,7 @@ fn answer(found: Option<&Repeats>, runs: usize) -> Answer {
         Quantity::Iops.value(iops.max),
         iops.deviation_percent
     ));
-    if let Some(levels) = found.levels {
-        let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
-        sentences.push(format!(
-            "The runs form two groups: {low} near {} and {high} near {}. Their average describes neither.",
-            Quantity::Iops.value(low_iops),
-            Quantity::Iops.value(high_iops)
-        ));
-    }
-    if let Some(percent) = found.first_run_percent {
-        let how = if percent < 0.0 { "slower" } else { "faster" };
-        sentences.push(format!("The first run was {:.1} % {how} than the others; leave it out.", percent.abs()));
-    }
-    let tone = if found.levels.is_some() || found.first_run_percent.is_some() { Tone::Warn } else { Tone::Good };
+    let tone = if has_findings { Tone::Warn } else { Tone::Good };
     Answer { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
 }
 

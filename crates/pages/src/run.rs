@@ -15,8 +15,7 @@ use model::result::{Ending, LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
 use render::confidence::{of_bytes, of_iops, of_mean_latency};
-use render::requirement_block;
-use render::verdict_block::SOUND;
+use render::verdict_block::{SOUND, requirements_summary};
 use stats::NAMED_PERCENTILES;
 use std::io;
 
@@ -124,7 +123,7 @@ pub(super) fn verdict(verdict: &Verdict) -> Block {
 /// What became of the requirements, if there were any.
 fn requirements(requirements: &[Finding]) -> Option<Block> {
     let tone = requirements.iter().map(|finding| Tone::of(Some(finding.severity))).max()?;
-    let headline = format!("Requirements: {}", requirement_block::summary(requirements));
+    let headline = format!("Requirements: {}", requirements_summary(requirements));
     let findings = requirements.iter().map(|finding| found(finding, &finding.subject)).collect();
     Some(Block::Verdict(Banner { tone, headline, findings }))
 }

@@ -6,13 +6,14 @@ use super::environment::{environment, subtitle};
 use super::foreign_text::{quoted, text};
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::run::time_span;
-use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::LimitFound;
 use model::result::RunResult;
-use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome};
+use model::sweep::{
+    BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome,
+};
 use model::units::mib;
-use render::sweep::{dashed, edge, names};
+use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
 
 /// Series of depths that have charts; more would hide the answer.
@@ -62,15 +63,56 @@ pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
     Section::new("Command line", vec![Block::Command { words, hint }])
 }
 
-/// The answer for each series of depths, or the best point.
+/// The answer for each series of depths or of block sizes, or the best point.
 fn answers(sweep: &Sweep) -> Vec<Answer> {
     if let Some(found) = &sweep.limit {
         return vec![of_limits(sweep, found)];
     }
-    if sweep.depths.is_empty() {
-        return best(sweep).into_iter().collect();
+    if !sweep.depths.is_empty() {
+        return sweep.depths.iter().map(|series| answer(sweep, series)).collect();
     }
-    sweep.depths.iter().map(|series| answer(sweep, series)).collect()
+    if !sweep.block_sizes.is_empty() {
+        return sweep.block_sizes.iter().map(|series| of_blocks(sweep, series)).collect();
+    }
+    range_of_load(sweep).map(of_load).or_else(|| best(sweep)).into_iter().collect()
+}
+
+/// What was measured, where no value is better than another.
+fn of_load(range: Range) -> Answer {
+    let Range { options, least, most } = range;
+    let [options, least, most] = [options, least, most].map(|words| text(words.as_bytes()));
+    Answer {
+        tone: Tone::Plain,
+        about: String::new(),
+        headline: format!("IOPS: {least} to {most}"),
+        sentences: vec![format!("{options} is part of the load, so no value of it is recommended.")],
+    }
+}
+
+fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Answer {
+    let about = text(Setting::typed_all(&series.settings).as_bytes());
+    let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    let (tone, headline, sentence) = match series.knee {
+        Some(BlockKnee::At { point, plateau_bytes_per_s }) => (
+            Tone::Good,
+            format!("Use {}", typed(point)),
+            format!(
+                "Throughput there is within 5 % of its plateau of {}; larger blocks only add latency.",
+                Quantity::MibPerS.value(mib(plateau_bytes_per_s))
+            ),
+        ),
+        Some(BlockKnee::StillRising { doubling_percent }) => (
+            Tone::Plain,
+            "Throughput still rises at the largest block size tried".to_owned(),
+            format!("Twice the block size would give about {doubling_percent:.0} % more. Sweep larger blocks."),
+        ),
+        None => (
+            Tone::Plain,
+            format!("Most MiB/s with {}", best_of_blocks(sweep, series).map(typed).unwrap_or_default()),
+            format!("To find where throughput stops growing, at least {} block sizes are needed.", stats::DEPTHS_MIN),
+        ),
+    };
+    Answer { tone, about, headline, sentences: vec![sentence] }
 }
 
 /// What the text says, which begins with the answer.
@@ -120,18 +162,40 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
              % more. Sweep larger depths to find the saturation point."
         )),
     }
-    sentences.extend(how_sure(efficient, saturation));
-    Answer { tone: Tone::Good, about, headline: format!("Use {}", named(sweep, series, efficient)), sentences }
+    sentences.extend(instead(sweep, series, efficient));
+    if stats::sweep::is_doubtful(sweep, &series.points) {
+        sentences.push("Every run has a warning, so no confidence interval is shown.".to_owned());
+    } else {
+        sentences.extend(how_sure(efficient, saturation));
+    }
+    let used = series.recommended.and_then(|point| stats::sweep::figures(sweep, point)?.depth);
+    let headline = format!("Use {}", depth_named(sweep, used.unwrap_or(efficient.depth), series.recommended));
+    Answer { tone: Tone::Good, about, headline, sentences }
+}
+
+/// Why another point is to be used than that of the efficient depth.
+fn instead(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate) -> Option<String> {
+    let beaten = stats::sweep::point_at(sweep, series, efficient.depth)?;
+    let point = series.recommended.filter(|point| *point != beaten)?;
+    let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    Some(format!(
+        "{} had no less throughput, no higher latency and no more CPU usage than {}.",
+        typed(point),
+        typed(beaten)
+    ))
 }
 
 /// `depth 8 (-o8)`
 fn named(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
-    let point = stats::sweep::point_at(sweep, series, estimate.depth);
+    depth_named(sweep, estimate.depth, stats::sweep::point_at(sweep, series, estimate.depth))
+}
+
+fn depth_named(sweep: &Sweep, depth: u32, point: Option<usize>) -> String {
     let typed = |point: usize| {
         let settings: Vec<Setting> = sweep.points[point].settings.iter().filter(|s| s.is_depth()).cloned().collect();
         format!(" ({})", text(Setting::typed_all(&settings).as_bytes()))
     };
-    format!("depth {}{}", estimate.depth, point.map(typed).unwrap_or_default())
+    format!("depth {depth}{}", point.map(typed).unwrap_or_default())
 }
 
 /// `30,943 IOPS at 258 µs`
@@ -159,7 +223,8 @@ fn why_efficient(sweep: &Sweep, series: &DepthSeries, efficient: &DepthEstimate)
         Some(format!(", {:.0} % of the peak throughput (depth {depth}){latency}", beside.iops_percent))
     });
     format!(
-        "This depth has the best ratio of throughput to latency: {}{}{}.",
+        "Depth {} has the best ratio of throughput to latency: {}{}{}.",
+        efficient.depth,
         figures.map(rate_and_latency).unwrap_or_default(),
         share.unwrap_or_default(),
         edge(sweep, series, efficient)
@@ -189,7 +254,7 @@ fn best(sweep: &Sweep) -> Option<Answer> {
     })
 }
 
-/// Runs that failed, and what the verdicts on the others say.
+/// Runs that failed, and what the others say together.
 pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
     let mut findings = Vec::new();
     for visit in &sweep.visits {
@@ -204,42 +269,27 @@ pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
             });
         }
     }
-    for severity in [Severity::Invalid, Severity::Warn] {
-        let of = sweep.visits.iter().filter(|visit| visit.headline().is_some_and(|of| of.severity == Some(severity)));
-        let files: Vec<String> = of
-            .filter_map(|visit| match &visit.outcome {
-                VisitOutcome::Measured { file, .. } => Some(text(file.as_bytes())),
-                VisitOutcome::Failed { .. } => None,
-            })
-            .collect();
-        if !files.is_empty() {
-            findings.push(Found {
-                tone: Tone::of(Some(severity)),
-                word: severity.word().to_owned(),
-                name: String::new(),
-                figure: format!("verdict for {} of {} runs: {}", files.len(), sweep.visits.len(), shortened(&files)),
-                advice: "diskspd report FILE shows the findings".to_owned(),
-            });
-        }
-    }
+    findings.extend(sweep.findings.iter().map(|finding| Found {
+        tone: Tone::of(Some(finding.severity)),
+        word: finding.severity.word().to_owned(),
+        name: text(finding.name.as_bytes()),
+        figure: text(finding.figure.as_bytes()),
+        advice: text(finding.advice.as_bytes()),
+    }));
     let tone = findings.iter().map(|found| found.tone).max()?;
-    let headline = if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Some runs have warnings" };
+    let headline =
+        if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Look at these before using the results" };
     Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
-}
-
-fn shortened(files: &[String]) -> String {
-    const NAMED: usize = 4;
-    let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if files.len() > NAMED { format!("{named} ...") } else { named }
 }
 
 fn table(sweep: &Sweep) -> Table {
     let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
     let mut figures = vec!["depth", "IOPS", "MiB/s", "mean", "p99", "CPU %"];
     if sweep.devices.is_some() {
-        figures.extend(["amplification", "depth/SSD", "IOPS/SSD"]);
+        figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"]);
     }
-    let columns = settings.chain(figures.into_iter().map(Column::number)).chain([Column::text("verdict")]).collect();
+    let columns =
+        settings.chain(figures.into_iter().map(Column::number)).chain(["front", "verdict"].map(Column::text)).collect();
     let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.point == *point);
     let rows = (0..sweep.points.len()).filter(tried).map(|point| row(sweep, point)).collect();
     Table { columns, rows, ..Table::default() }
@@ -264,7 +314,9 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
     if let Some(devices) = sweep.devices {
         let each = stats::sweep::per_device(figures, devices);
         cells.extend([significant(each.amplification), known(each.depth.map(significant)), grouped(each.iops)]);
+        cells.push(significant(mib(each.bytes_per_s)));
     }
+    cells.push(if sweep.front.contains(&point) { "*" } else { "" }.to_owned());
     cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
     cells
 }

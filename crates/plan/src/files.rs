@@ -7,7 +7,6 @@ use crate::findings::{Findings, RefusalKind};
 use crate::guard::{self, Touch};
 use crate::space::Space;
 use crate::words;
-use crate::{Choices, Reuse};
 use model::device_guard::FileIdentity;
 use model::facts::{
     CharacterDevice, DirectIo, Facts, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
@@ -15,6 +14,31 @@ use model::facts::{
 use model::plan::{Creation, Expected, Preparation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+
+/// What the user chose outside the profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// `--overwrite`: other people's files may be replaced and written to.
+    pub overwrite: bool,
+    /// Which files of ours are good as they are.
+    pub reuse: Reuse,
+    /// `--delete-after`: files that the run makes or reuses are deleted once it is over.
+    pub delete_after: bool,
+    /// `--destroy`: names of block devices that may be written to.
+    pub destroy: Vec<String>,
+}
+
+/// Which files that this tool made, of the size that `-c` wants, are reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// None: they are recreated (`--recreate`).
+    Nothing,
+    /// Those that still have the content that they were made with.
+    #[default]
+    AsMade,
+    /// Also those that tests have written over since, as between the points of a sweep.
+    WrittenOver,
+}
 
 /// Which file a path stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

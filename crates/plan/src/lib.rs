@@ -40,6 +40,7 @@ mod tests;
 
 pub use device_guard::scratch_name;
 pub use explain::explain;
+pub use files::{Choices, Reuse};
 pub use findings::{Refusal, RefusalKind};
 pub use limits::check_size;
 pub use placement::check_affinity;
@@ -53,31 +54,6 @@ use findings::Findings;
 use model::facts::Facts;
 use model::plan::Plan;
 use model::profile::Profile;
-
-/// What the user chose outside the profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choices {
-    /// `--overwrite`: other people's files may be replaced and written to.
-    pub overwrite: bool,
-    /// Which files of ours are good as they are.
-    pub reuse: Reuse,
-    /// `--delete-after`: files that the run makes or reuses are deleted once it is over.
-    pub delete_after: bool,
-    /// `--destroy`: names of block devices that may be written to.
-    pub destroy: Vec<String>,
-}
-
-/// Which files that this tool made, of the size that `-c` wants, are reused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reuse {
-    /// None: they are recreated (`--recreate`).
-    Nothing,
-    /// Those that still have the content that they were made with.
-    #[default]
-    AsMade,
-    /// Also those that tests have written over since, as between the points of a sweep.
-    WrittenOver,
-}
 
 /// Decides everything about a run, or lists every reason against it.
 ///

@@ -93,5 +93,5 @@ fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result
         return Ok(());
     };
     let count = runs().filter(|run| run.severity == Some(worst)).count();
-    writeln!(out, "verdict of the runs: {} in {count} of {}", worst.word(), runs().count())
+    writeln!(out, "verdict: {} in {count} of {} runs", worst.word(), runs().count())
 }

@@ -139,7 +139,7 @@ fn verdicts(first: &[RunResult], second: &[RunResult]) -> Option<String> {
         Some(format!("{} in {count} of {} results of the {name}", worst.word(), runs.len()))
     };
     let found: Vec<String> = [of("first", first), of("second", second)].into_iter().flatten().collect();
-    (!found.is_empty()).then(|| format!("verdict of the inputs: {}", found.join(", ")))
+    (!found.is_empty()).then(|| format!("verdict of the results compared: {}", found.join(", ")))
 }
 
 /// How well several drives do beside one.

@@ -79,7 +79,7 @@ fn direction(
         }
     }
     if let Some(reason) = withheld.filter(|_| is_withheld) {
-        parts.push(format!("none for the others ({reason})"));
+        parts.push(format!("none for the other figures ({reason})"));
     }
     writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))
 }
@@ -111,11 +111,11 @@ pub(crate) fn reason(withheld: &Withheld) -> String {
     let measure_s = withheld.measure_s;
     match withheld.dependence_s {
         Some(dependence_s) if dependence_s >= 1.0 => {
-            format!("samples depend on each other for about {dependence_s:.0} s: measure {measure_s:.0} s or longer")
+            format!("samples are correlated over about {dependence_s:.0} s: measure for {measure_s:.0} s or longer")
         }
         Some(dependence_s) => {
-            format!("samples depend on each other for about {dependence_s:.1} s: measure {measure_s:.0} s or longer")
+            format!("samples are correlated over about {dependence_s:.1} s: measure for {measure_s:.0} s or longer")
         }
-        None => format!("the run is too short to tell: measure {measure_s:.0} s or longer"),
+        None => format!("the run is too short to tell: measure for {measure_s:.0} s or longer"),
     }
 }

@@ -23,12 +23,12 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
         writeln!(out, "noise decides whether a rate meets {limits}: {}", ranges(found, &runs))?;
         return writeln!(
             out,
-            "  at every rate from {low} to {high} I/Os per s; the rate makes no difference there. Find what disturbs \
+            "  at every rate from {low} to {high} I/Os per s, where a lower rate does not help. Find out what disturbs \
              the runs, measure longer (--confirm), or set another limit"
         );
     }
     let Some(holds) = found.holds else {
-        let lowest = found.fails.map(|fails| format!("; the lowest tried is {} I/Os per s", rate(sweep, fails)));
+        let lowest = found.fails.map(|fails| format!("; the lowest rate tried is {} I/Os per s", rate(sweep, fails)));
         writeln!(out, "no rate meets {limits}{}", lowest.unwrap_or_default())?;
         found.fails.map_or(Ok(()), |fails| at(sweep, found, fails, out))?;
         return not_confirmed(found, out);
@@ -38,7 +38,7 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
     match (found.fails, found.capacity_iops) {
         (Some(fails), _) => at(sweep, found, fails, out)?,
         (None, Some(capacity)) => {
-            writeln!(out, "  the target reaches {capacity:.0} I/Os per s without a rate: no higher one was tried")?;
+            writeln!(out, "  without --rate, the target reaches {capacity:.0} I/Os per s; no higher rate was tried")?;
         }
         (None, None) => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
@@ -52,8 +52,8 @@ fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "  not confirmed: the runs at these rates scatter too much to lie on one side of the limit; treat this rate as \
-         an estimate"
+        "  not confirmed: the runs at these rates vary too much to show on which side of the limit they lie; treat \
+         this rate as an estimate"
     )
 }
 
@@ -65,7 +65,7 @@ fn verdicts(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Resul
         return Ok(());
     };
     let count = runs.iter().filter(|run| run.severity == Some(worst)).count();
-    writeln!(out, "  verdict: {} in {count} of the {} runs that decided", worst.word(), runs.len())
+    writeln!(out, "  verdict: {} in {count} of the {} runs at these rates", worst.word(), runs.len())
 }
 
 /// The runs of a point that decided: those of the full length, or else all.

@@ -2,6 +2,7 @@
 
 use crate::figure_words::{label, shown_figure};
 use crate::sweep::figures_of_line;
+use crate::verdict_block;
 use model::headline::Headline;
 use model::metric::Metric;
 use model::sweep::{Purpose, SteadyState, Sweep, Visit};
@@ -22,7 +23,7 @@ pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
 pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     let runs: Vec<&Headline> = sweep.measured().collect();
     let Some(found) = stats::repeats::repeats(&runs) else { return Ok(()) };
-    let Repeats { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, levels, first_run_percent } = &found;
+    let Repeats { iops, mib_per_s, mean_ns, p99_ns, cpu_percent, .. } = &found;
     write!(out, "Average, {:.3} iops, {:.3} MB/sec", iops.mean, mib_per_s.mean)?;
     if let Some(mean_ns) = mean_ns {
         write!(out, ", {:.4} ms", mean_ns.mean / 1e6)?;
@@ -40,24 +41,10 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     row(Metric::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
         writeln!(out, "\nno 95 % interval: {} runs are too few; 6 are needed", runs.len())?;
+    } else if iops.interval.is_none() {
+        writeln!(out, "\nno 95 % interval of the IOPS: neighbouring runs are too much alike")?;
     }
-    if let Some(levels) = levels {
-        let ((low, low_iops), (high, high_iops)) = (levels.low, levels.high);
-        writeln!(
-            out,
-            "\ntwo levels: {low} runs near {low_iops:.0} IOPS and {high} near {high_iops:.0}; their average describes \
-             neither. Look for differences between runs (thread placement, CPU frequency, other load)"
-        )?;
-    }
-    if let Some(percent) = first_run_percent {
-        let how = if *percent < 0.0 { "slower" } else { "faster" };
-        writeln!(
-            out,
-            "\nfirst run: {:.1} % {how} than the others; it started in a different state (caches, an idle device, a \
-             new file). Leave it out, or warm up longer (-W)",
-            percent.abs()
-        )?;
-    }
+    verdict_block::of_runs(out, &sweep.findings)?;
     sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))
 }
 

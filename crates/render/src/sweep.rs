@@ -1,14 +1,18 @@
 //! A sweep as lines, as a table and as comma-separated values.
 
+mod advice;
+
+pub use advice::{Range, best_of_blocks, range_of_load};
+
 use crate::figure_words::{cell, label};
 use crate::foreign;
-use crate::limit;
 use crate::plain_table::PlainTable;
+use crate::verdict_block;
 use csv::{Terminator, WriterBuilder};
 use model::headline::Headline;
 use model::metric::Metric;
 use model::profile::Profile;
-use model::sweep::{DepthEstimate, DepthSeries, Knee, Point, Purpose, Saturation, Setting, Sweep, Visit, VisitOutcome};
+use model::sweep::{DepthEstimate, DepthSeries, Point, Purpose, Setting, Sweep, Visit, VisitOutcome};
 use model::units::mib;
 use std::io::{self, Write};
 
@@ -74,25 +78,15 @@ fn shown(profile: &Profile, point: &Point) -> Vec<Setting> {
     settings
 }
 
-/// The table of all points, and which depth to use.
+/// The table of all points, and which to use.
 pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     if sweep.visits.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
     table(sweep, out)?;
-    for series in &sweep.depths {
-        writeln!(out)?;
-        depths(sweep, series, out)?;
-    }
-    if let Some(found) = &sweep.limit {
-        writeln!(out)?;
-        return limit::answer(sweep, found, out);
-    }
-    if let (true, Some(best)) = (sweep.depths.is_empty(), stats::sweep::best(sweep)) {
-        writeln!(out, "\nmost I/Os per second with {}", Setting::typed_all(&sweep.points[best].settings))?;
-    }
-    Ok(())
+    advice::write(sweep, out)?;
+    verdict_block::of_runs(out, &sweep.findings)
 }
 
 /// Figures of the table.
@@ -103,7 +97,7 @@ fn table(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     header.push("depth".to_owned());
     header.extend(FIGURES.map(|figure| label(figure).to_owned()));
     if sweep.devices.is_some() {
-        header.extend(["amplification", "depth/SSD", "IOPS/SSD"].map(str::to_owned));
+        header.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"].map(str::to_owned));
     }
     let numbers = 0..header.len();
     header.push("verdict".to_owned());
@@ -131,6 +125,7 @@ fn row(sweep: &Sweep, index: usize, point: &Point) -> Vec<String> {
             format!("{:.2}", each.amplification),
             known(each.depth.map(|depth| format!("{depth:.1}"))),
             format!("{:.2}", each.iops),
+            format!("{:.2}", mib(each.bytes_per_s)),
         ]);
     }
     cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
@@ -145,46 +140,6 @@ pub fn names(sweep: &Sweep) -> Vec<String> {
 
 pub fn dashed(name: &str) -> String {
     if name.chars().count() == 1 { format!("-{name}") } else { name.to_owned() }
-}
-
-/// Which depth to use, and why.
-fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Result<()> {
-    if !series.settings.is_empty() {
-        writeln!(out, "with {}:", Setting::typed_all(&series.settings))?;
-    }
-    let Some(Knee { efficient, saturation }) = &series.knee else {
-        return writeln!(out, "too few queue depths to find the best one: at least {} are needed", stats::DEPTHS_MIN);
-    };
-    writeln!(
-        out,
-        "efficient depth:  {}: best ratio of throughput to latency{}",
-        estimate(sweep, series, efficient),
-        edge(sweep, series, efficient)
-    )?;
-    match saturation {
-        Saturation::At { depth, plateau_iops } => writeln!(
-            out,
-            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS; more depth only adds latency",
-            estimate(sweep, series, depth)
-        ),
-        Saturation::StillRising { doubling_percent } => writeln!(
-            out,
-            "saturation depth: above the tested range; throughput still rises: doubling the depth would add about \
-             {doubling_percent:.0} %"
-        ),
-    }
-}
-
-/// `24 (-o3), 95 % interval 16 to 32`
-fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
-    let DepthEstimate { depth, low, high, .. } = *estimate;
-    let at = stats::sweep::point_at(sweep, series, depth);
-    let settings = at.map(|point| Setting::typed_all(&sweep.points[point].settings)).unwrap_or_default();
-    if low == high {
-        format!("{depth} ({settings})")
-    } else {
-        format!("{depth} ({settings}), 95 % interval {low} to {high}")
-    }
 }
 
 pub fn edge(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> &'static str {

@@ -2,8 +2,8 @@
 
 use crate::io_table::{Columns, Kind};
 use crate::{
-    confidence, cpu_table, distribution_list, event_table, expectation_block, flush_table, foreign, io_table,
-    latency_table, load_loop, requirement_block, verdict_block, wait_table,
+    confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
+    verdict_block, wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;
@@ -40,8 +40,15 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
     let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
     remarks(out, &span_result.errors, &notes)?;
     span_result.verdict.as_ref().map_or(Ok(()), |verdict| verdict_block::block(out, verdict))?;
-    span_result.expectation.as_ref().map_or(Ok(()), |expectation| expectation_block::block(out, expectation))?;
-    if span_result.requirements.is_empty() { Ok(()) } else { requirement_block::block(out, &span_result.requirements) }
+    span_result
+        .expectation
+        .as_ref()
+        .map_or(Ok(()), |expectation| verdict_block::expectation_block(out, expectation))?;
+    if span_result.requirements.is_empty() {
+        Ok(())
+    } else {
+        verdict_block::requirements_block(out, &span_result.requirements)
+    }
 }
 
 /// Says of a failed timespan that its figures are not what was asked for.
@@ -95,7 +102,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         event_table::blocks(out, events)?;
     }
     if let Some(load_loop) = &measured.load_loop {
-        load_loop::lines(out, load_loop)?;
+        let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
+        load_loop::lines(out, load_loop, outstanding)?;
     }
     if let Some(flushes) = &measured.flushes {
         flush_table::lines(out, flushes)?;

@@ -1,8 +1,10 @@
-//! The verdict, after everything that `DiskSpd` prints for a timespan.
+//! The verdict, after everything that `DiskSpd` prints for a timespan, then results against the stated limits
+//! (`--expect`) and whether the requirements (`--require`) are met.
 //!
-//! Its lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
+//! Lines begin with what no line of `DiskSpd` begins with, so that scripts pass over them.
 
 use crate::foreign;
+use model::expectation::{Ceiling, Expectation};
 use model::finding::{Finding, Severity};
 use model::verdict::Verdict;
 use std::io::{self, Write};
@@ -20,6 +22,14 @@ pub(crate) fn block(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
     verdict.findings.iter().try_for_each(|found| finding(out, found))
 }
 
+/// What several runs say together, after an empty line; nothing if they say nothing.
+pub(crate) fn of_runs(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
+    if !findings.is_empty() {
+        writeln!(out)?;
+    }
+    findings.iter().try_for_each(|found| finding(out, found))
+}
+
 /// Two lines.
 pub(crate) fn finding(out: &mut dyn Write, found: &Finding) -> io::Result<()> {
     let Finding { name, severity, figure, advice, .. } = found;
@@ -30,4 +40,49 @@ pub(crate) fn finding(out: &mut dyn Write, found: &Finding) -> io::Result<()> {
     write!(out, "\n          ")?;
     foreign::write_bytes(out, advice.as_bytes())?;
     writeln!(out)
+}
+
+/// The block, beginning with an empty line: a head line, a line for each ceiling, two for each finding.
+pub(crate) fn expectation_block(out: &mut dyn Write, expectation: &Expectation) -> io::Result<()> {
+    writeln!(out, "\nExpectation: the limit with the least headroom is {}", expectation.binding)?;
+    for Ceiling { name, unit, limit, reached, share_percent, is_estimate } in &expectation.ceilings {
+        let (limit, reached) = (limit / unit.scale(), reached / unit.scale());
+        let estimate = if *is_estimate { ", estimate for small random writes" } else { "" };
+        writeln!(out, "  CEILING {name}: {reached:.2} of {limit:.2} {unit}, {share_percent:.1} %{estimate}")?;
+    }
+    expectation.findings.iter().try_for_each(|found| finding(out, found))
+}
+
+/// What the head line begins with.
+pub(crate) const REQUIREMENTS_HEAD: &str = "Requirements: ";
+
+/// The block, beginning with an empty line: a head line, then a line for each requirement and one for its advice, if
+/// there is any.
+pub(crate) fn requirements_block(out: &mut dyn Write, requirements: &[Finding]) -> io::Result<()> {
+    writeln!(out, "\n{REQUIREMENTS_HEAD}{}", requirements_summary(requirements))?;
+    for Finding { severity, subject, figure, advice, .. } in requirements {
+        write!(out, "  {severity:<7} ")?;
+        foreign::write_bytes(out, subject.as_bytes())?;
+        write!(out, ": ")?;
+        foreign::write_bytes(out, figure.as_bytes())?;
+        writeln!(out)?;
+        if !advice.is_empty() {
+            write!(out, "          ")?;
+            foreign::write_bytes(out, advice.as_bytes())?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// All of them in a few words: `1 of 2 not met`.
+pub fn requirements_summary(requirements: &[Finding]) -> String {
+    let count = |wanted| requirements.iter().filter(|finding| finding.severity == wanted).count();
+    let all = requirements.len();
+    match (count(Severity::Fail), count(Severity::Unknown)) {
+        (0, 0) => "all met".to_owned(),
+        (0, unknown) => format!("{unknown} of {all} not measured"),
+        (failed, 0) => format!("{failed} of {all} not met"),
+        (failed, unknown) => format!("{failed} of {all} not met, {unknown} not measured"),
+    }
 }

@@ -1,13 +1,14 @@
 //! Rules: facts and results to findings.
 //!
 //! A rule is declared once, in the list of its subject: name, severity, unit of its value, what the value is
-//! computed from, advice and the function that evaluates it. The tables of docs/verdict.md, docs/check.md and
-//! docs/expect.md are views of these lists. No file, clock or environment is read here.
+//! computed from, advice and the function that evaluates it. The tables of docs/verdict.md, docs/check.md,
+//! docs/expect.md and docs/sweeps.md are views of these lists. No file, clock or environment is read here.
 
 pub mod check;
 pub mod expect;
 pub mod require;
 mod rule;
+pub mod runs;
 pub mod verdict;
 
 pub use rule::{Observation, Rule, RuleSet};

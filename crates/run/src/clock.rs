@@ -27,7 +27,7 @@ pub(crate) fn note(step_ns: u64) -> Option<Note> {
 mod tests {
     use super::*;
 
-    // Shows faults: It advances in large steps (acpi_pm, a slow generic timer)
+    // Shows faults: The clock of the latencies advances in large steps (acpi_pm, a slow generic timer)
     #[test]
     fn only_steps_that_spoil_latencies_are_told() {
         assert_eq!([1, 42, 100].map(note), [None, None, None]);

@@ -1,12 +1,12 @@
 //! Writing a file from start to end: real blocks, never only reserved ones, several at a time.
 
 use crate::observer::{Event, Observer};
-use crate::prepare::Unprepared;
 use crate::written_files::{self, WrittenFiles};
 use hot::fill;
 use hot::rng::Rng;
 use model::facts::Fill;
 use model::plan::Creation;
+use model::record::{Outcome, TimeSpanRecord};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,35 @@ const LINKS_MAX: usize = 40;
 
 /// Writes in flight: more do not make the devices faster that four keep busy.
 const WRITERS: usize = 4;
+
+/// Why a timespan was not prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unprepared {
+    /// Ctrl+C, which is not a failure.
+    Interrupted,
+    /// A sentence with the reason.
+    Failed(String),
+}
+
+impl From<String> for Unprepared {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl Unprepared {
+    /// The timespan that did not come to be.
+    pub(crate) fn record(self, observer: &mut dyn Observer) -> TimeSpanRecord {
+        let outcome = match self {
+            Self::Interrupted => {
+                observer.observe(&Event::Interrupted);
+                Outcome::Stopped
+            }
+            Self::Failed(reason) => Outcome::Failed { errors: vec![reason] },
+        };
+        TimeSpanRecord { outcome, ..TimeSpanRecord::default() }
+    }
+}
 
 /// Writes a file as planned. A new file appears under its name when it is whole; if anything fails before, nothing
 /// is left of it. One that was there before is written anew in place and never removed.

@@ -4,12 +4,13 @@ use crate::allowance::Allowance;
 use crate::open_loop::Starts;
 use crate::submission::Built;
 use crate::work::{Assigner, Work};
-use crate::worker::{Slot, Worker};
+use crate::worker::Worker;
 use engine::{Engine, Op, SlotId};
 use hot::clock::Clock;
 use hot::fill;
 use hot::mix::Mix;
 use hot::rng::Rng;
+use hot::slots::Slot;
 use hot::stream::{Next, OffsetStream};
 
 /// What starting an I/O needs beside its request and its target.

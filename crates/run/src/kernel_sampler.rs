@@ -1,20 +1,22 @@
 //! The kernel's counters at both ends of a measurement, and its log.
 
-use crate::Machine;
 use host::{HealthWatch, Root};
-use model::environment::device_names;
+use model::environment::{TargetEnvironment, device_names};
 use model::kernel_counters::{KernelCounters, KernelCountersAround};
 use model::kernel_log::KernelMessage;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads what the kernel counts and logs during a run.
 #[derive(Debug)]
 pub(crate) struct KernelSampler<'a> {
-    machine: Machine<'a>,
+    root: &'a Root,
+    environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// Reads the counters of kernel events, too (`-e`).
+    counts_events: bool,
     /// The devices that the targets stand on, and those below, by the kernel's names.
     devices: BTreeSet<String>,
     health: HealthWatch<'a>,
@@ -29,26 +31,30 @@ pub(crate) struct KernelSample {
 }
 
 impl<'a> KernelSampler<'a> {
-    /// Watches from now on.
-    pub(crate) fn begin(machine: Machine<'a>) -> Self {
-        let devices = device_names(machine.environments);
+    /// Watches from now on the devices that the targets stand on.
+    pub(crate) fn begin(
+        root: &'a Root,
+        environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+        counts_events: bool,
+    ) -> Self {
+        let devices = device_names(environments);
         let names = devices.iter().map(String::as_str);
-        let health = HealthWatch::begin(machine.root, names, sys::clock::monotonic_ns());
-        Self { machine, devices, health }
+        let health = HealthWatch::begin(root, names, sys::clock::monotonic_ns());
+        Self { root, environments, counts_events, devices, health }
     }
 
     pub(crate) fn root(&self) -> &'a Root {
-        self.machine.root
+        self.root
     }
 
     /// The counters now.
     pub(crate) fn sample(&self, plan: &TimeSpanPlan) -> KernelSample {
         let at_ns = sys::clock::monotonic_ns();
-        let root = self.machine.root;
+        let root = self.root;
         // First what may be compared with the I/Os of just this time.
         let io = host::io_counters(root, self.devices.iter().map(String::as_str));
         let counters = KernelCounters {
-            machine: self.machine.counts_events.then(|| host::machine_counters(root)),
+            machine: self.counts_events.then(|| host::machine_counters(root)),
             dirty_of_targets: host::dirty_parts(self.written_through_cache(plan)),
             cpus: host::cpu_counters(
                 root,
@@ -81,7 +87,7 @@ impl<'a> KernelSampler<'a> {
         }
         for work in plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.write_percent > 0) {
             let Some(target) = plan.targets.get(work.target) else { continue };
-            let on_disk = self.machine.environments.get(&target.path).is_some_and(|below| !below.devices().is_empty());
+            let on_disk = self.environments.get(&target.path).is_some_and(|below| !below.devices().is_empty());
             if target.open.is_written_back() && on_disk {
                 let used = work.used_bytes();
                 let part = parts.entry(&target.path).or_insert_with(|| used.clone());

@@ -18,6 +18,7 @@ mod flush;
 mod gate;
 mod gather;
 mod in_a_row;
+mod interval_cursor;
 pub mod interval_layout;
 mod io_workers;
 mod issue;
@@ -46,10 +47,11 @@ mod worker_threads;
 mod written_files;
 
 use crate::clock::RunClock;
+use crate::create::Unprepared;
 use crate::event::StopSources;
 use crate::kernel_sampler::KernelSampler;
 use crate::observer::{Event, Observer};
-use crate::prepare::{Preparer, Unprepared};
+use crate::prepare::Preparer;
 use host::Root;
 use model::environment::TargetEnvironment;
 use model::note::Note;
@@ -79,7 +81,7 @@ pub struct Machine<'a> {
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
 /// timespans are recorded as not run.
 pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, observer: &mut dyn Observer) -> Record {
-    let mut sampler = KernelSampler::begin(machine);
+    let mut sampler = KernelSampler::begin(machine.root, machine.environments, machine.counts_events);
     let hold = machine.holds_latency.then(LatencyHold::acquire);
     let mut preparer = Preparer::new(machine.root);
     let mut record = run_time_spans(plan, &mut preparer, &mut sampler, stop_sources, observer);

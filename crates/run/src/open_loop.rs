@@ -3,54 +3,11 @@
 //!
 //! An intended start belongs to the measurement if it lies in it, whenever the I/O is really started.
 
-use crate::allowance::Allowance;
 use crate::phase::{Phases, Stop};
-use crate::recorder::tally;
 use crate::row::Row;
-use crate::times::Times;
-use crate::worker::{Slot, Worker};
-use engine::Engine;
-use hot::clock::Clock;
-use hot::counters::{self, Counter, TallyCells};
-use model::record::OpenLoopRecord;
+use hot::counters;
+use hot::slots::Slot;
 use std::ops::Range;
-
-/// What one row counts in an open loop.
-#[derive(Debug)]
-pub(crate) struct OpenLoopCells {
-    /// Of reads, then of writes.
-    response: [Times; 2],
-    lateness: TallyCells,
-    delayed_by_depth: Counter,
-    backlog: Counter,
-}
-
-impl OpenLoopCells {
-    pub(crate) fn new() -> Self {
-        Self {
-            response: [Times::new(), Times::new()],
-            lateness: TallyCells::default(),
-            delayed_by_depth: Counter::default(),
-            backlog: Counter::default(),
-        }
-    }
-
-    /// Counts the response time of an I/O.
-    pub(crate) fn respond(&self, write: bool, response_ns: u64) {
-        self.response[usize::from(write)].record(response_ns);
-    }
-
-    pub(crate) fn record(&self) -> OpenLoopRecord {
-        let [read, write] = self.response.each_ref().map(Times::to_record);
-        OpenLoopRecord {
-            read,
-            write,
-            lateness: tally(counters::values(&self.lateness)),
-            delayed_by_depth: self.delayed_by_depth.get(),
-            backlog: self.backlog.get(),
-        }
-    }
-}
 
 /// Since when a target has had free requests, after it had none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,23 +46,5 @@ impl<'a> Starts<'a> {
         }
         counters::record(&cells.lateness, now_ns.saturating_sub(due_ns));
         cells.delayed_by_depth.add(u64::from(due_ns < saturation.ended_ns));
-    }
-}
-
-impl<E: Engine, C: Clock> Worker<E, C> {
-    /// Nothing more is started: the starts that were intended and not made are the backlog. A limit
-    /// on the run's I/O (`--max-ios`) that is used up takes back what was intended after it.
-    pub(crate) fn count_backlog(&mut self) {
-        let is_used_up = self.allowance.as_ref().is_some_and(Allowance::is_refused);
-        if !self.open_loop || is_used_up {
-            return;
-        }
-        let window = self.phases.measurement(&self.stop);
-        for (work, row) in self.work.iter_mut().zip(&self.recorder.rows) {
-            let Some(cells) = &row.open_loop else { continue };
-            // What is left of the warm-up is none of the measurement.
-            work.pacer.pass(window.start);
-            cells.backlog.add(work.pacer.pass(window.end));
-        }
     }
 }

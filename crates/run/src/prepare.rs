@@ -1,6 +1,6 @@
 //! Preparation of targets before a timespan: they are created, reused, or checked again.
 
-use crate::create;
+use crate::create::{self, Unprepared};
 use crate::device_guard::DeviceGuards;
 use crate::observer::{Event, Observer};
 use crate::written_files::{self, WrittenFiles};
@@ -12,7 +12,6 @@ use model::facts::{FileStamp, Fill};
 use model::plan::{
     Content, Creation, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
 };
-use model::record::{Outcome, TimeSpanRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
@@ -73,35 +72,6 @@ impl Ready {
 
     pub(crate) fn counters(&self) -> &[Arc<AtomicU64>] {
         &self.counters
-    }
-}
-
-/// Why a timespan was not prepared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Unprepared {
-    /// Ctrl+C, which is not a failure.
-    Interrupted,
-    /// A sentence with the reason.
-    Failed(String),
-}
-
-impl From<String> for Unprepared {
-    fn from(reason: String) -> Self {
-        Self::Failed(reason)
-    }
-}
-
-impl Unprepared {
-    /// The timespan that did not come to be.
-    pub(crate) fn record(self, observer: &mut dyn Observer) -> TimeSpanRecord {
-        let outcome = match self {
-            Self::Interrupted => {
-                observer.observe(&Event::Interrupted);
-                Outcome::Stopped
-            }
-            Self::Failed(reason) => Outcome::Failed { errors: vec![reason] },
-        };
-        TimeSpanRecord { outcome, ..TimeSpanRecord::default() }
     }
 }
 

@@ -4,19 +4,18 @@
 //! never gives back keeps the worker waiting.
 
 use crate::interval_layout::{IntervalLayout, Position};
-use crate::open_loop::OpenLoopCells;
-use crate::row::Row;
+use crate::row::{OpenLoopCells, Row};
 use crate::sections::{self, Histogram, SectionCells, SectionPart};
 use crate::seq_lock::SeqLock;
-use crate::times::Times;
-use crate::worker::Slot;
+use crate::times::{Times, tally};
 use hot::buckets::{self, Buckets};
 use hot::counters::{Counter, TallyValues};
+use hot::slots::Slot;
 use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
 use model::live::{LivePhase, LiveRow, LiveTally};
 use model::plan::{TimeSpanPlan, WorkerPlan};
-use model::record::{CellCounts, CpuWait, RowRecord, SlowIo, StampSamples, Tally, ThreadRecord, WaitCounts};
+use model::record::{CellCounts, CpuWait, RowRecord, SlowIo, StampSamples, ThreadRecord, WaitCounts};
 use std::sync::{Arc, OnceLock};
 
 /// Everything that one worker counts.
@@ -365,15 +364,5 @@ impl Waits {
             wait_completions,
             lookaside_completions,
         }
-    }
-}
-
-pub(crate) fn tally(values: TallyValues) -> Tally {
-    Tally {
-        count: values.count,
-        sum_ns: u128::from(values.sum_ns),
-        sum_squares_ns2: values.sum_squares_ns2,
-        min_ns: values.min_ns,
-        max_ns: values.max_ns,
     }
 }

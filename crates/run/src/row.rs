@@ -1,12 +1,11 @@
 //! One worker's work on one target, as it counts it.
 
-use crate::open_loop::OpenLoopCells;
-use crate::recorder::tally;
+use crate::times::{Times, tally};
 use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::live::LiveTally;
 use model::plan::{TimeSpanPlan, WorkerTarget};
-use model::record::{DirectionRecord, IntervalRecord};
+use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord};
 use std::sync::atomic::AtomicU64;
 use sys::mapping::{untouched_cells, untouched_table};
 
@@ -198,5 +197,42 @@ impl Row {
     fn interval(&self, index: usize, write: bool) -> Option<&TallyCells> {
         let first = index.saturating_mul(INTERVAL_CELLS) + usize::from(write) * TALLY_CELLS;
         self.intervals.get(first..)?.first_chunk()
+    }
+}
+
+/// What one row counts in an open loop.
+#[derive(Debug)]
+pub(crate) struct OpenLoopCells {
+    /// Of reads, then of writes.
+    response: [Times; 2],
+    pub(crate) lateness: TallyCells,
+    pub(crate) delayed_by_depth: Counter,
+    pub(crate) backlog: Counter,
+}
+
+impl OpenLoopCells {
+    pub(crate) fn new() -> Self {
+        Self {
+            response: [Times::new(), Times::new()],
+            lateness: TallyCells::default(),
+            delayed_by_depth: Counter::default(),
+            backlog: Counter::default(),
+        }
+    }
+
+    /// Counts the response time of an I/O.
+    pub(crate) fn respond(&self, write: bool, response_ns: u64) {
+        self.response[usize::from(write)].record(response_ns);
+    }
+
+    pub(crate) fn record(&self) -> OpenLoopRecord {
+        let [read, write] = self.response.each_ref().map(Times::to_record);
+        OpenLoopRecord {
+            read,
+            write,
+            lateness: tally(counters::values(&self.lateness)),
+            delayed_by_depth: self.delayed_by_depth.get(),
+            backlog: self.backlog.get(),
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! sections times threads. A queue that is full is no loss: the tables then go on with the next section,
 //! and the two become one.
 
-use crate::recorder::tally;
+use crate::times::tally;
 use hot::buckets::{self, COARSE_COUNT};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::limits::SECTION_QUEUE_WORDS;

@@ -3,14 +3,14 @@
 //! Everything a worker will need is made here, before the start signal; the loop makes nothing.
 
 use crate::allowance::{Allowance, Budget};
-use crate::collect::IntervalCursor;
+use crate::interval_cursor::IntervalCursor;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
+use crate::shape::Submission;
 use crate::spread::Spread;
-use crate::submission::Submission;
 use crate::work::{self, Assigner, Buffers, Source};
-use crate::worker::{Sampling, Slot, Worker};
+use crate::worker::{Sampling, Worker};
 use engine::Engine;
 use engine::buffers::Region;
 use engine::mapped::MappedTarget;
@@ -18,6 +18,7 @@ use engine::target::{self, Opened};
 use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
+use hot::slots::Slot;
 use model::plan::{Content, Expected, MappedPlan, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::FlushMode;
 use std::os::fd::OwnedFd;

@@ -1,8 +1,6 @@
 //! What is known of a load before its loop begins, so that the loop does not ask for it at each I/O.
 
-use crate::submission::Submission;
-use crate::work::Assigner;
-use crate::worker::Worker;
+use model::plan::WorkerPlan;
 
 /// What a loop may take for granted.
 pub(crate) trait Shape {
@@ -34,19 +32,31 @@ impl Shape for Single {
     const IS_SINGLE: bool = true;
 }
 
-impl<E, C> Worker<E, C> {
-    /// True if it may run as [`Plain`].
-    pub(crate) fn is_plain(&self) -> bool {
-        matches!(&*self.work, [work] if work.is_all_prepared() && !work.pacer.is_limited())
-            && matches!(self.assigner, Assigner::Fixed { .. })
-            && self.submission == Submission::EachTurn
-            && self.allowance.is_none()
-            && self.flusher.is_none()
-            && !self.stamps_starts
-    }
+/// How a worker submits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Submission {
+    /// Everything that may start, then one system call that waits for one completion.
+    EachTurn,
+    /// `-u`.
+    Batched(Batched),
+}
 
-    /// True if it may run as [`Single`].
-    pub(crate) fn is_single(&self) -> bool {
-        self.is_plain() && self.slots.len() == 1
+/// The state of batched submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batched {
+    /// Operations per submission.
+    pub(crate) size: u32,
+    /// `-L` or `-D`.
+    pub(crate) latency_run: bool,
+    /// Built and not submitted.
+    pub(crate) queued: u32,
+}
+
+impl Submission {
+    pub(crate) fn new(plan: &WorkerPlan, latency_run: bool) -> Self {
+        match plan.engine.ring.and_then(|ring| ring.batch) {
+            Some(size) => Self::Batched(Batched { size, latency_run, queued: 0 }),
+            None => Self::EachTurn,
+        }
     }
 }

@@ -6,31 +6,10 @@
 //! measured, in which case completions are looked for as soon as possible.
 
 use crate::allowance::Allowance;
-use crate::shape::Any;
+use crate::shape::{Any, Batched, Submission};
 use crate::worker::{Turn, Worker, WorkerError, engine_trouble};
 use engine::{Engine, Wait};
 use hot::clock::Clock;
-use model::plan::WorkerPlan;
-
-/// How a worker submits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Submission {
-    /// Everything that may start, then one system call that waits for one completion.
-    EachTurn,
-    /// `-u`.
-    Batched(Batched),
-}
-
-/// The state of batched submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Batched {
-    /// Operations per submission.
-    size: u32,
-    /// `-L` or `-D`.
-    latency_run: bool,
-    /// Built and not submitted.
-    queued: u32,
-}
 
 /// What building one operation led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,15 +36,6 @@ enum Step {
     Sleep(u64),
     /// A system call, and how many completions are taken after it.
     Enter { wait: Wait, most: u32 },
-}
-
-impl Submission {
-    pub(crate) fn new(plan: &WorkerPlan, latency_run: bool) -> Self {
-        match plan.engine.ring.and_then(|ring| ring.batch) {
-            Some(size) => Self::Batched(Batched { size, latency_run, queued: 0 }),
-            None => Self::EachTurn,
-        }
-    }
 }
 
 impl Batched {

@@ -1,9 +1,8 @@
 //! Latencies that are kept separately from the pages of a row.
 
-use crate::recorder::tally;
 use hot::buckets::Buckets;
-use hot::counters::{self, TallyCells};
-use model::record::TimesRecord;
+use hot::counters::{self, TallyCells, TallyValues};
+use model::record::{Tally, TimesRecord};
 use sys::mapping::untouched_table;
 
 /// A tally and its buckets; the worker alone writes them.
@@ -30,5 +29,16 @@ impl Times {
 
     pub(crate) fn to_record(&self) -> TimesRecord {
         TimesRecord { tally: tally(counters::values(&self.tally)), buckets: self.buckets.non_empty() }
+    }
+}
+
+/// Count and moments as they are recorded.
+pub(crate) fn tally(values: TallyValues) -> Tally {
+    Tally {
+        count: values.count,
+        sum_ns: u128::from(values.sum_ns),
+        sum_squares_ns2: values.sum_squares_ns2,
+        min_ns: values.min_ns,
+        max_ns: values.max_ns,
     }
 }

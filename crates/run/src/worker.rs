@@ -5,18 +5,18 @@
 //! allocates, locks or formats unless an I/O fails.
 
 use crate::allowance::Allowance;
-use crate::collect::IntervalCursor;
 use crate::drain::CANCEL_NS;
 use crate::flush::Flusher;
+use crate::interval_cursor::IntervalCursor;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::shape::{Any, Plain, Shape, Single};
+use crate::shape::{Any, Plain, Shape, Single, Submission};
 use crate::spread::Spread;
-use crate::submission::Submission;
 use crate::work::{Assigner, Work};
 use engine::{Engine, Pushed, Wait};
 use hot::clock::Clock;
 use hot::rng::Rng;
+use hot::slots::Slot;
 use std::io;
 use std::sync::Arc;
 
@@ -25,28 +25,6 @@ const SPIN_NS: u64 = 100_000;
 
 /// How often a worker that waits for its last I/Os looks whether they are to be cancelled.
 const LOOK_NS: u64 = 100_000_000;
-
-/// A request and its operation.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slot {
-    /// Index of the target that the operation goes to.
-    pub(crate) work: u32,
-    pub(crate) write: bool,
-    pub(crate) offset: u64,
-    pub(crate) started_ns: u64,
-    /// When it was meant to start, in an open loop.
-    pub(crate) intended_ns: u64,
-}
-
-impl Slot {
-    /// An operation begins.
-    #[inline]
-    pub(crate) fn begin(&mut self, write: bool, offset: u64, now_ns: u64) {
-        self.write = write;
-        self.offset = offset;
-        self.started_ns = now_ns;
-    }
-}
 
 /// What a worker does until the run is over.
 pub struct Worker<E, C> {
@@ -140,6 +118,23 @@ pub enum WorkerError {
         /// The kernel's error number.
         errno: i32,
     },
+}
+
+impl<E, C> Worker<E, C> {
+    /// True if it may run as [`Plain`].
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(&*self.work, [work] if work.is_all_prepared() && !work.pacer.is_limited())
+            && matches!(self.assigner, Assigner::Fixed { .. })
+            && self.submission == Submission::EachTurn
+            && self.allowance.is_none()
+            && self.flusher.is_none()
+            && !self.stamps_starts
+    }
+
+    /// True if it may run as [`Single`].
+    pub(crate) fn is_single(&self) -> bool {
+        self.is_plain() && self.slots.len() == 1
+    }
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
@@ -356,6 +351,22 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     pub(crate) fn count_submission(&self, pushed: Pushed) {
         if pushed.submitted > 0 && self.cursor.counts() {
             self.recorder.submits.add(1);
+        }
+    }
+
+    /// Nothing more is started: the starts that were intended and not made are the backlog. A limit
+    /// on the run's I/O (`--max-ios`) that is used up takes back what was intended after it.
+    pub(crate) fn count_backlog(&mut self) {
+        let is_used_up = self.allowance.as_ref().is_some_and(Allowance::is_refused);
+        if !self.open_loop || is_used_up {
+            return;
+        }
+        let window = self.phases.measurement(&self.stop);
+        for (work, row) in self.work.iter_mut().zip(&self.recorder.rows) {
+            let Some(cells) = &row.open_loop else { continue };
+            // What is left of the warm-up is none of the measurement.
+            work.pacer.pass(window.start);
+            cells.backlog.add(work.pacer.pass(window.end));
         }
     }
 }

@@ -298,7 +298,7 @@ fn a_clock_that_stands_still_does_not_keep_a_worker() {
     assert_eq!(row.read.tally.count + row.write.tally.count, 4000);
 }
 
-// Shows faults: It jumps ahead
+// Shows faults: The clock of the latencies jumps ahead
 #[test]
 fn a_clock_that_jumps_ahead_ends_the_run_and_counts_nothing_behind_the_end() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
@@ -318,7 +318,7 @@ fn a_clock_that_jumps_ahead_ends_the_run_and_counts_nothing_behind_the_end() {
     assert!(row.intervals.iter().all(|interval| interval.index < 4));
 }
 
-// Shows faults: It goes backwards
+// Shows faults: The clock of the latencies goes backwards
 #[test]
 fn a_clock_that_goes_backwards_makes_no_latency_negative() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));

@@ -5,10 +5,10 @@ use crate::confidence::interval::{self, Estimate};
 use crate::confidence::percentiles::{self, Histogram, Sections};
 use crate::latency::NAMED_PERCENTILES;
 use crate::sample::mean;
-use crate::steadiness;
+use crate::steadiness::{self, StallSources};
 use model::confidence::{FigureSteadiness, HalfWidths, Interval, PercentileHalfWidth, Steadiness};
 use model::figures::Directions;
-use model::record::{CellCounts, SectionCounts, SectionRecord, SeriesCell, TimeSpanRecord};
+use model::record::{CellCounts, SectionCounts, SectionRecord, SeriesCell, SlowIo, TimeSpanRecord};
 
 /// Reads, writes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,19 +95,36 @@ impl<'a> Accuracy<'a> {
         NAMED_PERCENTILES.into_iter().filter_map(estimate).collect()
     }
 
-    pub(crate) fn steadiness(&self) -> FigureSteadiness {
+    /// `slowest` are I/Os whose times may tell of stalls.
+    pub(crate) fn steadiness(&self, slowest: &[SlowIo]) -> FigureSteadiness {
+        let mut cells: Vec<CellCounts> = self.cells.iter().map(|cell| counts(cell, Kind::Both)).collect();
+        let ios = ios(&cells);
+        let cell_ns = (self.cell_s * 1e9) as u64;
+        let latency_mean_ns = if self.measures_latency { latency_mean_ns(&cells) } else { None };
+        let stalls = StallSources { ios: &ios, cell_ns, slowest, latency_mean_ns };
+        let periodic_stalls = steadiness::periodic_stalls(&stalls);
+        let brief = steadiness::brief_changes(&ios, cell_ns);
+        // What has a finding of its own makes no other one.
+        for (range, _) in brief.iter().rev() {
+            cells.drain(range.clone());
+        }
         FigureSteadiness {
-            iops: self.judge(|cells| Some(mean(&cells.iter().map(|cell| cell.ios as f64).collect::<Vec<_>>()))),
-            latency_mean: if self.measures_latency { self.judge(latency_mean_ns) } else { None },
+            iops: judge(&cells, |cells| Some(mean(&self::ios(cells)))),
+            latency_mean: if self.measures_latency { judge(&cells, self::latency_mean_ns) } else { None },
+            brief_changes: brief.into_iter().map(|(_, change)| change).collect(),
+            periodic_stalls,
         }
     }
+}
 
-    /// Judges a figure of groups of cells; `None` if a group has none.
-    fn judge(&self, figure: impl Fn(&[CellCounts]) -> Option<f64>) -> Option<Steadiness> {
-        let cells: Vec<CellCounts> = self.cells.iter().map(|cell| counts(cell, Kind::Both)).collect();
-        let groups: Option<Vec<f64>> = cells.chunks_exact(steadiness::FOLD).map(figure).collect();
-        steadiness::judge(&groups?)
-    }
+/// Judges a figure of groups of cells; `None` if a group has none.
+fn judge(cells: &[CellCounts], figure: impl Fn(&[CellCounts]) -> Option<f64>) -> Option<Steadiness> {
+    let groups: Option<Vec<f64>> = cells.chunks_exact(steadiness::FOLD).map(figure).collect();
+    steadiness::judge(&groups?)
+}
+
+fn ios(cells: &[CellCounts]) -> Vec<f64> {
+    cells.iter().map(|cell| cell.ios as f64).collect()
 }
 
 fn latency_mean_ns(cells: &[CellCounts]) -> Option<f64> {
@@ -181,7 +198,7 @@ fn whole_sections(sections: &[SectionRecord]) -> &[SectionRecord] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Source, coverage_percent, normal};
+    use crate::simulation::{Source, coverage_percent, exponential, normal};
     use hot::rng::Rng;
     use model::confidence::Withheld;
     use model::packed_counts::PackedCounts;
@@ -206,7 +223,7 @@ mod tests {
     fn without_a_series_nothing_is_known() {
         let record = TimeSpanRecord::default();
         let accuracy = Accuracy::of(&record, true);
-        assert_eq!((accuracy.confidence(), accuracy.steadiness()), (None, FigureSteadiness::default()));
+        assert_eq!((accuracy.confidence(), accuracy.steadiness(&[])), (None, FigureSteadiness::default()));
     }
 
     #[test]
@@ -298,12 +315,73 @@ mod tests {
     #[test]
     fn a_rate_that_is_kept_may_have_a_latency_that_drifts() {
         let record = record((0..600).map(|index| reads(100 + index % 2, 1_000_000 + 500 * index)).collect());
-        let steadiness = Accuracy::of(&record, true).steadiness();
+        let steadiness = Accuracy::of(&record, true).steadiness(&[]);
         assert_eq!(steadiness.iops, Some(Steadiness::Steady));
         assert!(
             matches!(steadiness.latency_mean, Some(Steadiness::Drift { change }) if change > 0.2),
             "{steadiness:?}"
         );
-        assert_eq!(Accuracy::of(&record, false).steadiness().latency_mean, None);
+        assert_eq!(Accuracy::of(&record, false).steadiness(&[]).latency_mean, None);
+    }
+
+    /// A device that does 1000 I/Os per second as long as tokens last: 21,000 at first, and 500 more per second.
+    fn token_bucket(seconds: usize, rng: &mut Rng) -> TimeSpanRecord {
+        let mut tokens = 21_000.0;
+        let mut cell = |_| {
+            let wanted = 100.0 + 3.0 * normal(rng);
+            let done = wanted.min(tokens + 50.0);
+            tokens += 50.0 - done;
+            reads(done.max(0.0) as u64, 1_000_000)
+        };
+        record((0..seconds * 10).map(&mut cell).collect())
+    }
+
+    #[test]
+    fn a_token_bucket_that_runs_empty_has_two_levels() {
+        let mut rng = Rng::new(8);
+        let steadiness = Accuracy::of(&token_bucket(60, &mut rng), false).steadiness(&[]);
+        let Some(Steadiness::Levels { levels }) = steadiness.iops else { panic!("{steadiness:?}") };
+        let [first, second] = levels[..] else { panic!("{levels:?}") };
+        assert!((first.length * 60.0 - 42.0).abs() < 1.0, "{levels:?}");
+        assert!((first.mean / second.mean - 2.0).abs() < 0.05, "{levels:?}");
+        assert_eq!((steadiness.brief_changes, steadiness.periodic_stalls), (Vec::new(), None));
+    }
+
+    /// Half a second of a cache at the start.
+    #[test]
+    fn a_burst_is_told_once_and_judged_no_more() {
+        let mut rng = Rng::new(9);
+        let mut cells: Vec<SeriesCell> =
+            (0..400).map(|_| reads((100.0 + 5.0 * normal(&mut rng)) as u64, 1_000_000)).collect();
+        cells[..5].fill(reads(1700, 100_000));
+        let steadiness = Accuracy::of(&record(cells), true).steadiness(&[]);
+        let [burst] = steadiness.brief_changes[..] else { panic!("{steadiness:?}") };
+        assert!((-0.25..-0.15).contains(&burst.shift) && burst.end_ns == 500_000_000, "{burst:?}");
+        let rest = (steadiness.iops, steadiness.latency_mean);
+        assert_eq!(rest, (Some(Steadiness::Steady), Some(Steadiness::Steady)));
+    }
+
+    #[test]
+    fn steady_runs_have_no_changes_of_any_kind() {
+        let is_found = |cells: Vec<f64>| {
+            let cells = cells.into_iter().map(|ios| reads(ios.max(0.0).round() as u64, 1_000_000)).collect();
+            let found = Accuracy::of(&record(cells), false).steadiness(&[]);
+            found.iops != Some(Steadiness::Steady) || !found.brief_changes.is_empty() || found.periodic_stalls.is_some()
+        };
+        for source in Source::STATIONARY {
+            let alarms = coverage_percent(1000, |rng| is_found(source.series(600, rng)));
+            assert!(alarms <= 1.0, "{source:?}: {alarms} %");
+        }
+        // Ten I/Os per cell at random times.
+        let alarms = coverage_percent(1000, |rng| {
+            let mut cells = vec![0.0; 600];
+            let mut time = 0.0;
+            while time < 600.0 {
+                cells[time as usize] += 1.0;
+                time += 0.1 * exponential(rng);
+            }
+            is_found(cells)
+        });
+        assert!(alarms <= 1.0, "{alarms} %");
     }
 }

@@ -1,6 +1,7 @@
 //! The few figures of a timespan by which runs are compared.
 
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
+use model::finding::Severity;
 use model::headline::Headline;
 use model::result::{LoadLoop, TimeSpanResult};
 use model::verdict::Verdict;
@@ -20,6 +21,7 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
             iops: figures.iops,
             bytes_per_s: figures.bytes_per_s,
             mean_ns: figures.latency.map(|latency| latency.mean_ns),
+            outstanding: figures.latency.map(|latency| figures.iops * latency.mean_ns / 1e9),
             p50_ns: rank(P50_PPB),
             p90_ns: rank(P90_PPB),
             p99_ns: rank(P99_PPB),
@@ -63,5 +65,13 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         threads: measured.thread_count,
         depth,
         severity: span_result.verdict.as_ref().and_then(Verdict::severity),
+        warnings: span_result.verdict.as_ref().map(warnings).unwrap_or_default(),
     })
+}
+
+fn warnings(verdict: &Verdict) -> Vec<String> {
+    let grave = verdict.findings.iter().filter(|finding| finding.severity >= Severity::Warn);
+    let mut names: Vec<String> = grave.map(|finding| finding.name.clone()).collect();
+    names.dedup();
+    names
 }

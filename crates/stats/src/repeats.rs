@@ -1,21 +1,19 @@
 //! What runs of the same load say together.
 
-use crate::sample::{deviations, mean, moments, student, sum_of_squares};
-use hot::rng::Rng;
+mod levels;
+mod order;
+
+pub use levels::TwoLevels;
+pub use order::{Dependence, Trend};
+
+use crate::sample::{moments, student};
+use levels::two_levels;
 use model::headline::Headline;
 use model::metric::Metric;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Differences below this share of the mean are not worth a word.
 const SHARE_MIN: f64 = 0.02;
-/// Minimum number of runs to distinguish two levels from scatter.
-const LEVEL_RUNS_MIN: usize = 6;
-/// Minimum number of runs in a level.
-const LEVEL_SIZE_MIN: usize = 2;
-/// Significance of two levels: how often scatter around one level looks like them, at most.
-const LEVELS_SIGNIFICANCE: f64 = 0.02;
-/// Runs drawn from one level to find out how seldom that is.
-const LEVEL_TRIALS: u32 = 2000;
 /// The first run differs if the others would have such a one among them this seldom.
 const FIRST_RUN_SIGNIFICANCE: f64 = 0.005;
 /// Runs before `--until` is judged for the first time; then at every doubling.
@@ -28,7 +26,8 @@ pub struct Spread {
     pub mean: f64,
     /// Median.
     pub median: f64,
-    /// Its 95 % interval, from order statistics; `None` with fewer than six runs.
+    /// Its 95 % interval, from order statistics; `None` with fewer than six runs, and where neighbouring runs are so
+    /// alike that they are as good as fewer than six.
     pub interval: Option<(f64, f64)>,
     /// The smallest.
     pub min: f64,
@@ -36,15 +35,6 @@ pub struct Spread {
     pub max: f64,
     /// Standard deviation in percent of the mean.
     pub deviation_percent: f64,
-}
-
-/// Runs that sit on two levels instead of one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TwoLevels {
-    /// Runs on the lower one, and their mean.
-    pub low: (usize, f64),
-    /// The same of the upper one.
-    pub high: (usize, f64),
 }
 
 /// Everything about runs of the same load.
@@ -60,6 +50,10 @@ pub struct Repeats {
     pub p99_ns: Option<Spread>,
     /// CPU usage in percent.
     pub cpu_percent: Spread,
+    /// The I/Os per second rise or fall from run to run.
+    pub trend: Option<Trend>,
+    /// The I/Os per second of neighbouring runs are alike, but there is no trend.
+    pub dependence: Option<Dependence>,
     /// The I/Os per second sit on two levels.
     pub levels: Option<TwoLevels>,
     /// What the first run's I/Os per second differ from the mean of the others by, in percent of it, if
@@ -74,18 +68,26 @@ pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
         spread(&values?)
     };
     let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
+    let (trend, levels) = match (order::trend(&iops), two_levels(&iops)) {
+        // One cause: that which leaves less scatter.
+        (Some(trend), Some(levels)) if trend.scatter_share < levels.scatter_share => (Some(trend), None),
+        (Some(_), Some(levels)) => (None, Some(levels)),
+        found => found,
+    };
     Some(Repeats {
+        dependence: if trend.is_none() { order::dependence(&iops) } else { None },
+        trend,
+        levels,
         iops: spread(&iops)?,
         mib_per_s: all(Metric::MibPerS)?,
         mean_ns: all(Metric::Mean),
         p99_ns: all(Metric::P99),
         cpu_percent: all(Metric::Cpu)?,
-        levels: two_levels(&iops),
         first_run_percent: first_run(&iops),
     })
 }
 
-/// `None` without values.
+/// `None` without values, which are in the order in which they were measured.
 fn spread(values: &[f64]) -> Option<Spread> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -93,7 +95,12 @@ fn spread(values: &[f64]) -> Option<Spread> {
     let (mean, deviation) = moments(values);
     let middle = sorted.len() / 2;
     let median = if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) };
-    let interval = median_ranks(sorted.len()).map(|(low, high)| (sorted[low], sorted[high]));
+    let dependence = order::dependence(values);
+    let ranks = match &dependence {
+        Some(found) => order::median_ranks_of_dependent(sorted.len(), found.independent_runs),
+        None => median_ranks(sorted.len()),
+    };
+    let interval = ranks.map(|(low, high)| (sorted[low], sorted[high]));
     Some(Spread { mean, median, interval, min, max, deviation_percent: deviation / mean * 100.0 })
 }
 
@@ -104,42 +111,6 @@ fn median_ranks(count: usize) -> Option<(usize, usize)> {
     let covers = |rank: usize| rank > 0 && 1.0 - 2.0 * below.cdf(rank as u64 - 1) >= 0.95;
     let rank = (1..=count / 2).rev().find(|&rank| covers(rank))?;
     Some((rank - 1, count - rank))
-}
-
-/// The best split into two levels, if runs on one level would hardly ever look like it.
-fn two_levels(values: &[f64]) -> Option<TwoLevels> {
-    if values.len() < LEVEL_RUNS_MIN {
-        return None;
-    }
-    let (levels, within) = best_split(values)?;
-    let (mean, _) = moments(values);
-    if levels.high.1 - levels.low.1 < SHARE_MIN * mean {
-        return None;
-    }
-    // The same draws for the same number of runs; the sum of twelve is nearly normal.
-    let mut rng = Rng::new(values.len() as u64);
-    let mut normal = || (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0;
-    let mut is_like_it = || {
-        let drawn: Vec<f64> = values.iter().map(|_| normal()).collect();
-        best_split(&drawn).is_some_and(|(_, drawn_within)| drawn_within <= within)
-    };
-    let alike = (0..LEVEL_TRIALS).filter(|_| is_like_it()).count();
-    (alike as f64 <= LEVELS_SIGNIFICANCE * f64::from(LEVEL_TRIALS)).then_some(levels)
-}
-
-/// The split with the least scatter within its two parts, and that scatter as a share of the whole.
-fn best_split(values: &[f64]) -> Option<(TwoLevels, f64)> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let squares = |part: &[f64]| (mean(part), sum_of_squares(&deviations(part)));
-    let (_, whole) = squares(&sorted);
-    let splits = LEVEL_SIZE_MIN..=sorted.len().checked_sub(LEVEL_SIZE_MIN)?;
-    let judged = splits.map(|at| {
-        let ((low, low_squares), (high, high_squares)) = (squares(&sorted[..at]), squares(&sorted[at..]));
-        let levels = TwoLevels { low: (at, low), high: (sorted.len() - at, high) };
-        (levels, (low_squares + high_squares) / whole)
-    });
-    judged.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, within)| within.is_finite())
 }
 
 /// By how much the first run differs, if a further run like the others would seldom be that far off.
@@ -190,6 +161,7 @@ pub fn checkpoints(runs_max: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::simulation::normal;
+    use hot::rng::Rng;
 
     fn normals(seed: u64, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
         let mut rng = Rng::new(seed);
@@ -212,18 +184,10 @@ mod tests {
         assert!((spread.mean - 35_762.296).abs() < 0.01, "as printed: {}", spread.mean);
         assert_eq!((spread.min, spread.max), (33_387.45, 37_134.21));
         let levels = two_levels(&runs).expect("two levels");
+        assert!(levels.scatter_share < 0.2, "{levels:?}");
         assert_eq!((levels.low.0, levels.high.0), (4, 6));
         assert!((levels.low.1 - 34_148.0).abs() < 1.0 && (levels.high.1 - 36_838.4).abs() < 1.0, "{levels:?}");
         assert_eq!(first_run(&runs), None);
-    }
-
-    #[test]
-    fn one_level_is_seldom_taken_for_two() {
-        let alarms = (0..200).filter(|seed| two_levels(&normals(*seed, 10, 1000.0, 50.0)).is_some()).count();
-        assert!(alarms <= 10, "{alarms} of 200, expected 4");
-        assert_eq!(two_levels(&[1000.0; 10]), None);
-        let close: Vec<f64> = (0..10).map(|run| if run % 2 == 0 { 1000.0 } else { 1010.0 }).collect();
-        assert_eq!(two_levels(&close), None, "1 % is not worth a word");
     }
 
     #[test]
@@ -271,5 +235,27 @@ mod tests {
         assert_eq!((found.iops.mean, found.iops.median, found.iops.interval), (15.0, 15.0, None));
         assert_eq!((found.mean_ns, found.levels, found.first_run_percent), (None, None, None));
         assert_eq!(repeats(&[]), None);
+    }
+
+    #[test]
+    fn a_fall_of_one_percent_per_run_is_a_trend_and_nothing_else() {
+        let falling: Vec<Headline> = normals(4, 16, 0.0, 2.0)
+            .into_iter()
+            .enumerate()
+            .map(|(run, noise)| Headline { iops: 1000.0 - 10.0 * run as f64 + noise, ..Headline::default() })
+            .collect();
+        let found = repeats(&falling.iter().collect::<Vec<_>>()).unwrap();
+        let trend = found.trend.expect("it falls");
+        assert!((-1.1..-1.0).contains(&trend.percent_per_run), "{trend:?}");
+        assert_eq!((found.levels, found.dependence), (None, None), "one cause, one finding");
+        assert!(found.iops.interval.is_none_or(|(low, high)| high - low > 60.0), "{:?}", found.iops);
+    }
+
+    #[test]
+    fn runs_that_jump_to_another_level_have_levels_and_no_trend() {
+        let levels = [normals(5, 8, 1000.0, 5.0), normals(6, 8, 800.0, 5.0)].concat();
+        let runs: Vec<Headline> = levels.into_iter().map(|iops| Headline { iops, ..Headline::default() }).collect();
+        let found = repeats(&runs.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!((found.trend, found.levels.map(|levels| levels.low.0)), (None, Some(8)));
     }
 }

@@ -1,8 +1,15 @@
 //! What the runs of a sweep say together.
 
+mod advice;
+mod blocks;
+
+pub use advice::{causes, front, is_doubtful, range, unbeaten, varied_load};
+pub use blocks::block_sizes;
+
 use crate::knee::{DepthSample, knee};
+use advice::best_of;
 use model::headline::Headline;
-use model::sweep::{DepthSeries, DeviceCount, Purpose, Saturation, Setting, Sweep, Visit};
+use model::sweep::{BlockKnee, BlockSeries, DepthSeries, DeviceCount, Purpose, Saturation, Setting, Sweep, Visit};
 use std::collections::BTreeMap;
 
 /// Points that an open range has at least.
@@ -53,15 +60,31 @@ fn series(sweep: &Sweep) -> Vec<DepthSeries> {
         settings,
         points: depths.into_values().flatten().collect(),
         knee: None,
+        recommended: None,
     });
     series.collect()
 }
 
-/// The depth series of a sweep and their knees.
+/// What the runs of a sweep say together, kept in it.
+pub fn conclude(sweep: &mut Sweep) {
+    sweep.depths = depths(sweep);
+    sweep.front = front(sweep, &(0..sweep.points.len()).collect::<Vec<_>>());
+    sweep.block_sizes = block_sizes(sweep);
+}
+
+/// The depth series of a sweep, their knees, and the points to use.
+///
+/// Where a depth has several points, only the best of them is on the curve.
 pub fn depths(sweep: &Sweep) -> Vec<DepthSeries> {
     let with_knee = |mut series: DepthSeries| {
-        let samples: Vec<DepthSample> = series.points.iter().flat_map(|point| samples(sweep, *point)).collect();
+        let on_curve = series.points.iter().filter(|point| {
+            let depth = figures(sweep, **point).and_then(|figures| figures.depth);
+            depth.is_some_and(|depth| point_at(sweep, &series, depth) == Some(**point))
+        });
+        let samples: Vec<DepthSample> = on_curve.flat_map(|point| samples(sweep, *point)).collect();
         series.knee = knee(&samples);
+        let efficient = series.knee.as_ref().and_then(|knee| point_at(sweep, &series, knee.efficient.depth));
+        series.recommended = efficient.map(|point| unbeaten(sweep, point, &series.points));
         series
     };
     series(sweep).into_iter().map(with_knee).collect()
@@ -160,13 +183,20 @@ pub struct PerDevice {
     pub depth: Option<f64>,
     /// I/Os per second.
     pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
 }
 
 /// Shares out the figures of a point over the devices below.
 pub fn per_device(figures: &Headline, devices: DeviceCount) -> PerDevice {
     let amplification = 1.0 - figures.write_share + figures.write_share * f64::from(devices.copies);
     let each = |all: f64| all * amplification / f64::from(devices.ssds);
-    PerDevice { amplification, depth: figures.depth.map(|depth| each(depth.into())), iops: each(figures.iops) }
+    PerDevice {
+        amplification,
+        depth: figures.depth.map(|depth| each(depth.into())),
+        iops: each(figures.iops),
+        bytes_per_s: each(figures.bytes_per_s),
+    }
 }
 
 /// The figures of one point in percent of those of another.
@@ -187,29 +217,33 @@ pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
     })
 }
 
-/// The point whose run gets its own section: the highest that meets limits, that of the efficient depth if
-/// there is one series of depths, or else the one with the most I/Os per second.
+/// The point whose run gets its own section: the highest that meets limits, the one to use if there is one series of
+/// depths or of block sizes, or else the one with the most throughput.
 pub fn recommended(sweep: &Sweep) -> Option<usize> {
     if let Some(holds) = sweep.limit.as_ref().and_then(|found| found.holds) {
         return figures(sweep, holds).map(|_| holds);
     }
-    let efficient = match &sweep.depths[..] {
-        [series] => series.knee.as_ref().and_then(|knee| point_at(sweep, series, knee.efficient.depth)),
+    let of_depths = match &sweep.depths[..] {
+        [series] => series.recommended,
         _ => None,
     };
-    efficient.or_else(|| best(sweep))
+    let of_blocks = match &sweep.block_sizes[..] {
+        [BlockSeries { knee: Some(BlockKnee::At { point, .. }), .. }] => Some(*point),
+        _ => None,
+    };
+    of_depths.or(of_blocks).or_else(|| best(sweep))
 }
 
-/// The first point of a series with this depth.
+/// The best point of a series with this depth: that with the most throughput, of equal ones that with the lowest
+/// latency, then that with the least CPU usage.
 pub fn point_at(sweep: &Sweep, series: &DepthSeries, depth: u32) -> Option<usize> {
     let of_depth = |point: &usize| figures(sweep, *point).is_some_and(|figures| figures.depth == Some(depth));
-    series.points.iter().copied().find(of_depth)
+    best_of(sweep, &series.points.iter().copied().filter(of_depth).collect::<Vec<_>>())
 }
 
-/// The point with the most I/Os per second.
+/// The point with the most throughput: I/Os per second, or bytes where block sizes differ.
 pub fn best(sweep: &Sweep) -> Option<usize> {
-    let known = (0..sweep.points.len()).filter_map(|point| Some((point, figures(sweep, point)?.iops)));
-    known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
+    best_of(sweep, &(0..sweep.points.len()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use model::environment::TargetEnvironment;
 use model::figures::{Directions, Figures, LatencyDistribution};
 use model::kernel_events::KernelEvents;
 use model::kernel_log::KernelMessage;
-use model::plan::TimeSpanPlan;
+use model::plan::{Pace, TimeSpanPlan};
 use model::profile::{TimeSpan, Tracing};
-use model::record::{DirectionRecord, Outcome, RowRecord, Tally, ThreadRecord, TimeSpanRecord};
+use model::record::{DirectionRecord, Outcome, RowRecord, SlowIo, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
     Ending, Measured, Row, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
 };
@@ -123,13 +123,22 @@ fn measured(sources: &Sources<'_>) -> Measured {
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
         load_loop: Some(load_loop::load_loop(span, plan, record)),
         confidence: accuracy.confidence(),
-        steadiness: accuracy.steadiness(),
+        steadiness: accuracy.steadiness(&telling(plan, &record.threads)),
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
         sections: course::sections(&record.sections),
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
         flushes: flushes::figures(plan, record),
     }
+}
+
+/// The slowest I/Os of all threads, if their times are the target's: not where a pace or flushes set them.
+fn telling(plan: &TimeSpanPlan, threads: &[ThreadRecord]) -> Vec<SlowIo> {
+    let mut targets = plan.workers.iter().flat_map(|worker| &worker.targets);
+    let is_closed = targets.all(|target| matches!(target.pace, Pace::Unlimited));
+    let is_plain = is_closed && plan.flush_after_writes.is_none();
+    let slowest = threads.iter().flat_map(|thread| &thread.slowest).copied();
+    if is_plain { slowest.collect() } else { Vec::new() }
 }
 
 fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, used: &distribution::Used, elapsed_ns: u64) -> Row {

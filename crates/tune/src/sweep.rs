@@ -72,7 +72,7 @@ impl Course<'_> {
         self.take(&schedule::first_runs(self.design))?;
         self.take(&schedule::again(self.sweep))?;
         self.take(&schedule::confirmations(self.design, self.sweep))?;
-        self.sweep.depths = stats::sweep::depths(self.sweep);
+        stats::sweep::conclude(self.sweep);
         if self.design.extent == Extent::UntilSteady {
             self.sweep.steady_state = self.steady_state();
         }
@@ -217,5 +217,7 @@ fn same_targets(one: &Profile, other: &Profile) -> bool {
     targets(one) == targets(other)
 }
 
+#[cfg(test)]
+mod knee_study;
 #[cfg(test)]
 mod tests;

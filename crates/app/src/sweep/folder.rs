@@ -7,7 +7,7 @@ use flate2::Crc;
 use jiff::Zoned;
 use model::printable::printable_json;
 use model::result::RunResult;
-use model::sweep::{Purpose, Sweep};
+use model::sweep::{BlockKnee, Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
 use std::cell::Cell;
@@ -112,11 +112,28 @@ pub(crate) fn kept(folder: &Path, kind: Kind) -> Result<Sweep, String> {
     let file = folder.join(kind.file());
     let at = |reason: String| format!("'{}': {reason}", file.display());
     let text = fs::read(&file).map_err(|error| format!("cannot read '{}': {error}", file.display()))?;
-    let sweep = import::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
+    let mut sweep = import::json::read_sweep(&text).map_err(|reason| at(format!("not a {}: {reason}", kind.name())))?;
     let points = || 0..sweep.points.len();
     let is_known = sweep.visits.iter().all(|visit| points().contains(&visit.point))
-        && sweep.depths.iter().flat_map(|series| &series.points).all(|point| points().contains(point));
+        && indices(&sweep).all(|point| points().contains(&point));
+    // An older document has none.
+    if is_known {
+        sweep.findings = rules::runs::findings(&sweep);
+    }
     if is_known { Ok(sweep) } else { Err(at("damaged: a run refers to a point that is not listed".to_owned())) }
+}
+
+/// The points that what the runs say together names.
+fn indices(sweep: &Sweep) -> impl Iterator<Item = usize> {
+    let of_depths = sweep.depths.iter().flat_map(|series| series.points.iter().chain(&series.recommended));
+    let of_blocks = sweep.block_sizes.iter().flat_map(|series| {
+        let point = match &series.knee {
+            Some(BlockKnee::At { point, .. }) => Some(point),
+            Some(BlockKnee::StillRising { .. }) | None => None,
+        };
+        series.points.iter().chain(point)
+    });
+    of_depths.chain(of_blocks).chain(&sweep.front).copied()
 }
 
 impl Folder {

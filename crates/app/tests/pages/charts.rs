@@ -33,7 +33,7 @@ fn what_cannot_be_drawn_is_refused() {
     for (words, status, expected) in [
         ("r.json -o c.svg --chart moon", 1, "unknown chart 'moon' (available: iops, throughput, cpu"),
         ("r.json -o c.svg --chart heat", 1, "unknown chart 'heat'"),
-        ("empty -o c.html", 1, "was not created by sweep or repeat"),
+        ("empty -o c.html", 1, "was not created by sweep, repeat or ab"),
         ("empty r.json -o c.html", 1, "no results in 'empty'"),
         ("missing.json -o c.html", 1, "cannot read 'missing.json'"),
         ("r.json -o r.json.d/c.html", 3, "No such file"),

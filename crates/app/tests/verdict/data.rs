@@ -57,8 +57,17 @@ fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not()
         run.expect_status(0);
         run
     };
-    let run = measure("");
-    let finding = found(&place, &run, "unwritten-target");
+    let never_written = |words: &str| {
+        // Nothing is said where a hundred blocks cannot be read in a second.
+        for _ in 0..5 {
+            let run = measure(words);
+            if is_found(&place, "unwritten-target") || !is_found(&place, "cpu-contention") {
+                return Ok(found(&place, &run, "unwritten-target"));
+            }
+        }
+        Err("the machine is too busy to look at what a device holds")
+    };
+    let finding = or_skip!(never_written(""));
     assert_eq!((&finding["severity"], &finding["value"]), (&"invalid".into(), &100.0.into()));
     // Half of it holds data now, and only what is used counts.
     place
@@ -66,8 +75,9 @@ fn a_device_that_was_never_written_makes_it_invalid_and_a_written_one_does_not()
         .args("if=/dev/urandom bs=1M count=8 conv=notrunc")
         .arg(format!("of={}", device.path.display()))
         .run();
-    let half = found(&place, &measure(""), "unwritten-target");
-    assert!(half["value"].as_f64().is_some_and(|percent| (48.0..52.0).contains(&percent)), "{half}");
+    let half = or_skip!(never_written(""));
+    // Of 1000 blocks, or of at least 100 on a busy machine.
+    assert!(half["value"].as_f64().is_some_and(|percent| (45.0..55.0).contains(&percent)), "{half}");
     measure("-f8M");
     assert!(!is_found(&place, "unwritten-target"));
     // What is only written needs no data.
@@ -94,10 +104,15 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     let image = place.file("own.img", &vec![1; 8 << 20]);
     let device = or_skip!(LoopDevice::over(&place, &image));
     let measure = || place.diskspd("-d2 -W1 -r -b4K -o4 -Su --json r.json").arg(&device.path).run();
+    let most = |place: &Workplace| {
+        let findings = crate::findings(place);
+        let finding = findings.iter().find(|finding| finding["name"] == "served-from-cache");
+        finding.and_then(|finding| finding["value"].as_f64()).is_some_and(|percent| percent > 90.0)
+    };
     let mut run = measure();
     // What others read from the same disk meanwhile looks like what the device below gave.
-    for _ in 0..4 {
-        if is_found(&place, "served-from-cache") {
+    for _ in 0..6 {
+        if most(&place) {
             break;
         }
         run = measure();
@@ -110,7 +125,10 @@ fn a_loop_device_over_a_cached_file_makes_it_invalid() {
     }
     let finding = found(&place, &run, "served-from-cache");
     assert_eq!(finding["severity"], "invalid");
-    assert!(finding["value"].as_f64().is_some_and(|percent| percent > 90.0), "{finding}");
+    if !most(&place) && is_found(&place, "cpu-contention") {
+        skip!("the machine is too busy: {}", finding["figure"]);
+    }
+    assert!(most(&place), "{finding}");
 }
 
 /// Skips where the build is on no device with a file system whose reads the kernel counts as they are.
@@ -130,7 +148,7 @@ fn reads_that_come_from_the_page_cache_are_warned_of_and_those_past_it_are_not()
     let place = workplace!();
     place.file("a.dat", &vec![1; 8 << 20]);
     for words in ["-r -o2", "-r -o1 -g100i", "-r -o2 --rate=500", "-s -o1 -Sm"] {
-        let run = place.diskspd("-d1 -W0 -b4K --json r.json a.dat").args(words).run();
+        let run = place.diskspd("-d1 -W0 -b4K --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0);
         or_skip!(counted_reads(&place));
         let finding = found(&place, &run, "served-from-memory");

@@ -112,12 +112,13 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--probe-host-cache",
-        short: "before the run, test whether a cache below each target, such as the host's, keeps what is read",
-        long: "Reads 256 blocks of 4 KiB of each target's accessed part past the page cache, then up to 1 GiB of the \
-               rest, then the blocks again, in turn with others that were not read before. The finding host-cache \
-               says how many times faster the second reads were. Takes at most 6 s per target, and writes nothing. \
-               Not for targets that this run creates or only writes to. If all of a target is in the cache already, \
-               all reads are equally fast: the finding then says that nothing is proved.",
+        short: "before the run, test whether a cache below each target, such as the host's, serves repeated reads",
+        long: "Tests each target before the run, bypassing the page cache: reads 256 blocks of 4 KiB in the range that \
+               the run accesses, then up to 1 GiB of other data in it, then the same blocks again, alternating with \
+               blocks that were not read before. The finding host-cache shows how many times faster the second reads \
+               were. The test takes at most 6 s per target and writes nothing. Targets that this run creates or only \
+               writes to are not tested. If the whole target is already in a cache, all reads are equally fast; the \
+               finding then states that this proves nothing.",
         example: "--probe-host-cache",
         apply: |builder, _| {
             builder.options.probe_host_cache = true;

@@ -120,7 +120,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "-P",
         value: "[<count>]",
         xml: &["Progress"],
-        short: "print a dot after every count completed I/Os of a thread [default 65536]",
+        short: "print a dot each time a thread has completed <count> I/Os [default 65536]",
         long: "Prints a dot each time a thread has completed this many I/Os. 0 or no number means 65536.",
         on_linux: "Dots go to stderr; stdout holds only the results.",
         example: "-P1000",

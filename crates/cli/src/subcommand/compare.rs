@@ -30,7 +30,7 @@ pub(super) struct CompareArguments {
     /// compare even if the loads differ
     #[arg(long)]
     anyway: bool,
-    /// how the result of several drives scales relative to ONE, measured on one drive; needs --drives
+    /// show how the result of several drives scales, compared with ONE, the result of a single drive; needs --drives
     #[arg(long, value_name = "ONE", value_parser = file_name::path())]
     baseline: Option<PathBuf>,
     /// number of drives that were measured together

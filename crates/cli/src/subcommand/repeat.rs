@@ -26,7 +26,7 @@ const UNTIL_FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 /// Run the same load several times, and report mean, median and spread
 ///
 /// Runs the same load several times, prints a line per run, then mean, median and spread, and reports whether the runs
-/// fall into two levels or the first run differs from the others.
+/// have a trend, depend on each other, fall into two levels, or the first run differs from the others.
 #[derive(clap::Args)]
 #[command(
     override_usage = "diskspd repeat [--runs N] [--until FIGURE=SHARE%] -- <options and targets of the load>

@@ -55,10 +55,10 @@ pub(super) struct SweepArguments {
     /// then measure the recommended depths and the fastest point again for this long
     #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::whole_seconds)]
     confirm: Option<u32>,
-    /// devices below the targets: shows depth and IOPS per device
+    /// number of devices below the targets; adds depth and IOPS per device to the results
     #[arg(long, value_name = "N", help_heading = RESULTS, value_parser = number::count::<100_000>)]
     ssds: Option<u32>,
-    /// copies of each written block; needs --ssds
+    /// number of copies that the storage keeps of each written block; needs --ssds
     #[arg(long, value_name = "M", help_heading = RESULTS, value_parser = number::count::<100>)]
     copies: Option<u32>,
     #[command(flatten)]

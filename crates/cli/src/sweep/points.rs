@@ -206,22 +206,46 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     };
     // It was made from a number.
     let count: u32 = files.parse().map_err(|_| format!("'{files}' is not a valid number of files"))?;
-    let (block, depth) = (target.block_size.0.max(1), target.outstanding);
-    if !depth.is_multiple_of(count) {
-        return Err(format!(
-            "queue depth {depth} cannot be divided evenly among {count} files; use -o{}",
-            depth.max(1) * count
-        ));
-    }
+    let block = target.block_size.0.max(1);
+    let has_pool = request.profile.time_spans.iter().any(|span| span.thread_count > 0);
+    let threads = if has_pool { 1 } else { target.threads };
+    let (threads, outstanding) = shared(threads, target.outstanding, count).ok_or_else(|| {
+        format!(
+            "queue depth {} cannot be divided evenly among {count} files; use {}",
+            threads * target.outstanding,
+            if has_pool {
+                format!("-o{}", target.outstanding.max(1) * count)
+            } else {
+                format!("-t{}", threads * count)
+            }
+        )
+    })?;
     let each = size.0 / u64::from(count) / block * block;
     if each == 0 {
         return Err(format!("{} bytes are too few for {count} files of at least one block", size.0));
     }
     let setting = |name: &str, value: u64| Setting { name: name.to_owned(), value: value.to_string() };
-    let settings = [setting("o", u64::from(depth / count)).typed(), setting("c", each).typed()];
-    let options = with_all(options, &settings);
+    let mut settings = vec![setting("o", outstanding.into()), setting("c", each)];
+    // Only what changes is typed.
+    if threads != target.threads && !has_pool {
+        settings.insert(0, setting("t", threads.into()));
+    }
+    let options = with_all(options, &settings.iter().map(Setting::typed).collect::<Vec<_>>());
     let targets = if count == 1 { vec![path] } else { (1..=count).map(|n| part(&path, n, count)).collect() };
     Ok((options, targets))
+}
+
+/// Threads and outstanding I/Os of each of some files, so that they have the same depth together: threads are divided
+/// first, outstanding I/Os by what is left, as `DiskSpd`'s guides do. `None` if that leaves a rest.
+fn shared(threads: u32, outstanding: u32, files: u32) -> Option<(u32, u32)> {
+    let by_threads = common_divisor(threads, files);
+    let left = files / by_threads;
+    outstanding.is_multiple_of(left).then(|| (threads / by_threads, outstanding / left))
+}
+
+/// Euclid's; at least 1.
+fn common_divisor(one: u32, other: u32) -> u32 {
+    if other == 0 { one.max(1) } else { common_divisor(other, one % other) }
 }
 
 /// `test.dat` -> `test-2of4.dat`
@@ -296,10 +320,18 @@ mod tests {
     fn files_share_size_and_depth() {
         let variation = Variation { files: vec![1, 2], ..Variation::default() };
         let lines = planned("-c1M -o8 -t2 dir.d/a.dat", &variation).unwrap();
-        assert_eq!(lines, ["-o8 -c1048576 -t2 dir.d/a.dat", "-o4 -c524288 -t2 dir.d/a-1of2.dat dir.d/a-2of2.dat"]);
+        assert_eq!(lines, ["-o8 -c1048576 -t2 dir.d/a.dat", "-t1 -o8 -c524288 dir.d/a-1of2.dat dir.d/a-2of2.dat"]);
+        let line = |base: &str, files| {
+            planned(base, &Variation { files: vec![files], ..Variation::default() }).unwrap().remove(0)
+        };
+        assert_eq!(line("-c1M -o8 -t3 a", 2), "-o4 -c524288 -t3 a-1of2 a-2of2", "threads cannot be divided");
+        let four = "a-1of4 a-2of4 a-3of4 a-4of4";
+        assert_eq!(line("-c1M -o8 -t6 a", 4), format!("-t3 -o4 -c262144 {four}"), "first threads, then the rest");
+        assert_eq!(line("-c1M -o8 -F6 a", 4), format!("-o2 -c262144 -F6 {four}"), "threads that all files share");
         let reason = |base| planned(base, &variation).unwrap_err();
         assert!(reason("-o8 a").contains("--files needs -c<size> for 'a'"));
-        assert!(reason("-c1M -o3 a").contains("use -o6"));
+        assert!(reason("-c1M -o3 a").contains("use -t2"));
+        assert!(reason("-c1M -o3 -F2 a").contains("use -o6"));
         assert!(reason("-c1M -o2 a b").contains("exactly one target"));
     }
 

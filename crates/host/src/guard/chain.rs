@@ -3,8 +3,8 @@
 //! md, the device mapper, bcache and zram claim their members, so nobody else has those. The loop
 //! driver claims nothing: whatever it stands on may be in use by others all the same.
 
+use super::device::{claim, disk_sequence, mapped, node, shares_blocks};
 use super::users::{self, Scope};
-use super::{claim, disk_sequence, mapped, node, shares_blocks};
 use crate::block::members;
 use crate::block::place;
 use crate::loops::{self, Attached};
@@ -329,7 +329,7 @@ mod tests {
         let root = Root::recorded(machine.path());
         let image = machine.path().join("a.img");
         fs::write(&image, "").expect("written");
-        let file = openers::identity(&fs::metadata(&image).expect("exists"));
+        let file = crate::overlay::identity(&fs::metadata(&image).expect("exists"));
         for number in 0..2 {
             let folder = machine.path().join(format!("sys/block/loop{number}/loop"));
             fs::create_dir_all(&folder).expect("made");

@@ -2,7 +2,7 @@
 //! is called, and what is on it.
 
 mod chain;
-mod identities;
+mod device;
 mod scratch;
 mod signature;
 mod users;
@@ -13,19 +13,16 @@ use crate::root::Root;
 use crate::storage::Walk;
 use crate::{devices, loops, mounts};
 use chain::Chain;
-use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, DeviceRow, Transport};
+use device::{claim, disk_sequence, mapped, shares_blocks};
+use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, Transport};
 use model::device_guard::{Claim, DeviceContent, DeviceGuard};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
-use sys::device_mapper::MappedDevice;
+use std::path::Path;
 use users::Scope;
 
 /// Most users that are named one by one.
 const NAMED_MAX: usize = 8;
-
-/// Kinds of the device mapper's targets whose blocks are shared with others.
-const SHARING: [&str; 6] = ["thin", "thin-pool", "snapshot", "snapshot-origin", "snapshot-merge", "era"];
 
 /// Looks at the device with this number, whose node is at `path`.
 pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> DeviceGuard {
@@ -38,7 +35,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     let rows = devices::devices(root);
     let loops = loops::attached(root);
     let row = rows.iter().find(|row| row.name == name).cloned().unwrap_or_default();
-    let identities = identities::of(root, &row, &rows);
+    let identities = device::identities(root, &row, &rows);
     let chain = Chain::of(root, &row, &rows, &loops);
     let scope = Scope { root, rows: &rows, loops: &loops, own_loops: &chain.own_loops };
     // Queried while this process has no descriptor open, which the device mapper would count.
@@ -82,43 +79,6 @@ fn shortened(mut users: Vec<String>) -> Vec<String> {
     users
 }
 
-/// What the device mapper says of the device, if it is one of its own.
-fn mapped(row: &DeviceRow) -> Option<io::Result<MappedDevice>> {
-    let number = row.number.filter(|_| matches!(row.kind, DeviceKind::Mapper { .. }))?;
-    Some(sys::device_mapper::describe(number.major, number.minor))
-}
-
-/// Where the device's node is.
-fn node(row: &DeviceRow) -> PathBuf {
-    let usual = Path::new("/dev").join(&row.name);
-    match &row.kind {
-        DeviceKind::Mapper { name: Some(name), .. } if !usual.exists() => Path::new("/dev/mapper").join(name),
-        _ => usual,
-    }
-}
-
-fn claim(path: &Path) -> Claim {
-    match sys::block::claim(path) {
-        Ok(_) => Claim::Granted,
-        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Claim::Busy,
-        Err(error) => Claim::Failed { reason: error.to_string() },
-    }
-}
-
-fn disk_sequence(path: &Path) -> Option<u64> {
-    sys::file::open_to_look(path).and_then(|file| sys::block::disk_sequence(&file)).ok()
-}
-
-fn shares_blocks(answer: &io::Result<MappedDevice>) -> Option<String> {
-    match answer {
-        Ok(mapped) => {
-            let kind = mapped.targets.iter().find(|kind| SHARING.contains(&kind.as_str()))?;
-            Some(format!("is a thin volume, a snapshot or a snapshot origin (device-mapper target {kind})"))
-        }
-        Err(error) => Some(format!("may be a snapshot: the device mapper cannot be queried: {error}")),
-    }
-}
-
 /// Signatures first: if one is found, nothing else needs to be checked.
 fn content(path: &Path, size_bytes: u64) -> DeviceContent {
     let looked = || -> io::Result<DeviceContent> {
@@ -158,10 +118,4 @@ fn not_writable(root: &Root, path: &Path, name: &str) -> Option<String> {
         return Some("the kernel marks the device read-only".to_owned());
     }
     sys::file::may_write(path).err().map(|error| error.to_string())
-}
-
-/// The disk of a partition.
-fn disk_of(root: &Root, row: &DeviceRow) -> Option<String> {
-    let DeviceKind::Partition { .. } = row.kind else { return None };
-    place::name(place::directory(root, &row.name)?.parent()?)
 }

@@ -3,7 +3,7 @@
 //! The kernel decides by refusing a claim; this explains, and finds those who have plain
 //! descriptors, which no claim sees.
 
-use super::{disk_of, identities, node};
+use super::device::{disk_of, identities, node};
 use crate::loops::Attached;
 use crate::root::Root;
 use crate::syntax::labelled;
@@ -66,7 +66,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
     let Scope { root, rows, .. } = *scope;
     let mut relatives = vec![Relative { row, remark: String::new(), is_same_disk: false }];
     let disk = disk_of(root, row);
-    let own = identities::of(root, row, rows);
+    let own = identities(root, row, rows);
     // Nothing but its multipath disk can use a single path, which has no node.
     let is_path = |other: &DeviceRow| matches!(other.kind, DeviceKind::NvmePath { .. });
     for other in rows.iter().filter(|other| other.name != row.name && other.size_bytes != Some(0) && !is_path(other)) {
@@ -82,7 +82,7 @@ fn relatives<'a>(scope: &Scope<'a>, row: &'a DeviceRow) -> Vec<Relative<'a>> {
         ) {
             Some(is_same) => is_same,
             None => own.first().is_some_and(|identity| {
-                let others = identities::of(root, other, rows);
+                let others = identities(root, other, rows);
                 // A partition of another path to it begins with the disk's name.
                 others.first().is_some_and(|name| name == identity || name.starts_with(&format!("{identity}-part")))
             }),

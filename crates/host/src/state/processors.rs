@@ -1,7 +1,6 @@
 //! How processors save power, and how far memory nodes are apart.
 
-use crate::cpus;
-use crate::root::Root;
+use crate::root::{Root, cpu_directory};
 use model::check::{IdleState, ProcessorState};
 use model::topology::Topology;
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ pub fn processor_state(root: &Root, topology: &Topology) -> ProcessorState {
     let allowed = || topology.cpus.iter().filter(|cpu| cpu.allowed);
     let mut governors = BTreeMap::new();
     for cpu in allowed() {
-        if let Some(governor) = root.word(format!("{}/cpufreq/scaling_governor", cpus::directory(cpu.id))) {
+        if let Some(governor) = root.word(format!("{}/cpufreq/scaling_governor", cpu_directory(cpu.id))) {
             *governors.entry(governor).or_insert(0) += 1;
         }
     }
@@ -26,7 +25,7 @@ pub fn processor_state(root: &Root, topology: &Topology) -> ProcessorState {
 }
 
 fn idle_states(root: &Root, cpu: u32) -> Vec<IdleState> {
-    let folder = format!("{}/cpuidle", cpus::directory(cpu));
+    let folder = format!("{}/cpuidle", cpu_directory(cpu));
     let state = |number: u32| {
         let at = |file: &str| format!("{folder}/state{number}/{file}");
         let is_on = root.switch(at("disable")) != Some(true);

@@ -51,12 +51,12 @@ fn what_is_withheld_gives_one_reason() {
     let none = HalfWidths { withheld, ..HalfWidths::default() };
     insta::assert_snapshot!(lines(Directions { read: Some(some), write: Some(none.clone()), total: Some(none) }), @r"
     closed loop, depth 8
-    95 % confidence, all: none, samples depend on each other for about 5 s: measure 300 s or longer
-    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the others (samples depend on each other for about 5 s: measure 300 s or longer)
-    95 % confidence, read: mean latency 0.866 [0.881 - 0.899] ms, samples depend on each other for about 5 s: measure 300 s or longer
-    95 % confidence, read: none at or above the 4-nines (too few I/Os), none for the others (samples depend on each other for about 5 s: measure 300 s or longer)
-    95 % confidence, write: none, samples depend on each other for about 5 s: measure 300 s or longer
-    95 % confidence, write: none at or above the 4-nines (too few I/Os), none for the others (samples depend on each other for about 5 s: measure 300 s or longer)
+    95 % confidence, all: none, samples are correlated over about 5 s: measure for 300 s or longer
+    95 % confidence, all: none at or above the 4-nines (too few I/Os), none for the other figures (samples are correlated over about 5 s: measure for 300 s or longer)
+    95 % confidence, read: mean latency 0.866 [0.881 - 0.899] ms, samples are correlated over about 5 s: measure for 300 s or longer
+    95 % confidence, read: none at or above the 4-nines (too few I/Os), none for the other figures (samples are correlated over about 5 s: measure for 300 s or longer)
+    95 % confidence, write: none, samples are correlated over about 5 s: measure for 300 s or longer
+    95 % confidence, write: none at or above the 4-nines (too few I/Os), none for the other figures (samples are correlated over about 5 s: measure for 300 s or longer)
     ");
 }
 

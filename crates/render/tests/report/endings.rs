@@ -97,7 +97,7 @@ fn notes_stand_after_all_tables() {
         max |      9.731 |      8.846 |      9.731
 
     NOTE: direct I/O alignment on 'data.bin' is unknown; assuming 4096 bytes
-    NOTE: the hypervisor took 1.23% of the CPU time during the measurement; this steal time is not in the CPU table
+    NOTE: the hypervisor took 1.23% of the time of the CPUs that the run used; this steal time is not in the CPU table
     ");
 }
 

@@ -30,20 +30,21 @@ pub struct Condition {
 const ALWAYS: Condition = Condition { words: "", holds: |_, _| true };
 
 /// Most of the load, by the percentage that the finding has as its value.
-const MOSTLY: Condition = Condition { words: "above 50 %", holds: |cause, _| cause.value > Some(50.0) };
+const MOSTLY: Condition = Condition { words: "if its value is above 50 %", holds: |cause, _| cause.value > Some(50.0) };
 
 /// Values are shares of the same time: the larger one decides.
-const LARGER: Condition = Condition { words: "if larger", holds: |cause, silent| cause.value >= silent.value };
+const LARGER: Condition =
+    Condition { words: "if its value is larger", holds: |cause, silent| cause.value >= silent.value };
 
 /// The value of `cpu-bound` is the time that threads computed or waited, that of `cpu-contention` the wait alone.
 const MORE_WAIT: Condition = Condition {
-    words: "if above half of it",
+    words: "if its value is more than half of the other value",
     holds: |contention, bound| contention.value.zip(bound.value).is_some_and(|(wait, all)| wait > all / 2.0),
 };
 
 /// The opposite of [`MORE_WAIT`].
 const LESS_WAIT: Condition = Condition {
-    words: "unless above half of its value",
+    words: "unless the other value is more than half of its own",
     holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound),
 };
 
@@ -66,37 +67,43 @@ pub const CAUSES: &[Cause] = &[
         name: "cpu-limited",
         explains: &["cpu-contention", "cpu-bound", "device-depth", "depth-limited", "starts-not-made"],
         condition: ALWAYS,
-        because: "threads that may not run wait for a CPU, and submit nothing meanwhile",
+        because: "throttled threads wait for a CPU and submit no I/O",
     },
     Cause {
         name: "process-paused",
         explains: &["device-depth", "depth-limited", "starts-not-made", "short-warm-up", "drift"],
         condition: ALWAYS,
-        because: "nothing was submitted during the pause",
+        because: "no I/O was submitted during the pause",
     },
     Cause {
         name: "steal",
         explains: &["device-depth"],
         condition: ALWAYS,
-        because: "threads on a CPU that was taken away submit nothing",
+        because: "a thread whose CPU the hypervisor has taken submits no I/O",
     },
     Cause {
         name: "steal",
-        explains: &["cpu-contention"],
+        explains: &["cpu-contention", "depth-limited", "starts-not-made"],
         condition: LARGER,
-        because: "threads wait for CPUs that were taken away",
+        because: "the threads waited for CPUs that the hypervisor had taken",
     },
     Cause {
         name: "cpu-contention",
         explains: &["device-depth"],
         condition: ALWAYS,
-        because: "threads that wait for a CPU submit nothing",
+        because: "threads that wait for a CPU submit no I/O",
+    },
+    Cause {
+        name: "cpu-contention",
+        explains: &["depth-limited", "starts-not-made"],
+        condition: LARGER,
+        because: "threads that wait for a CPU start and complete I/Os late",
     },
     Cause {
         name: "cpu-contention",
         explains: &["cpu-bound"],
         condition: MORE_WAIT,
-        because: "the threads waited for a CPU more than they used one",
+        because: "the threads waited for a CPU longer than they used one",
     },
     Cause {
         name: "cpu-bound",
@@ -114,55 +121,55 @@ pub const CAUSES: &[Cause] = &[
         name: "io-workers",
         explains: &["shallow-queue", "device-depth", "cpu-bound"],
         condition: ALWAYS,
-        because: "the kernel threads take I/Os from the queue and time from the CPUs",
+        because: "the kernel's worker threads delay I/Os and use CPU time",
     },
     Cause {
         name: "unwritten-target",
         explains: &["served-from-memory", "cpu-bound"],
         condition: MOSTLY,
-        because: "data that was never written is read without the device",
+        because: "unwritten data is read without accessing the device",
     },
     Cause {
         name: "served-from-cache",
         explains: &["submission-limited", "shallow-queue", "device-depth", "cpu-bound"],
         condition: MOSTLY,
-        because: "reads from a cache never reach the device, and take nothing but CPU time",
+        because: "reads from a cache do not reach the device and only cost CPU time",
     },
     Cause {
         name: "served-from-memory",
         explains: &["fits-in-memory"],
         condition: ALWAYS,
-        because: "it measures what the other one expects",
+        because: "it measures what the other finding only suspects",
     },
     Cause {
         name: "served-from-memory",
         explains: &["cpu-bound"],
         condition: MOSTLY,
-        because: "reads from memory take nothing but CPU time",
+        because: "reads from memory only cost CPU time",
     },
     Cause {
         name: "writes-in-memory",
         explains: &["fits-in-memory", "short-warm-up", "drift"],
         condition: ALWAYS,
-        because: "writes are fast until memory has taken as many as the kernel allows",
+        because: "writes are fast until the kernel's limit for dirty memory is reached",
     },
     Cause {
         name: "writes-in-memory",
         explains: &["cpu-bound"],
         condition: MOSTLY,
-        because: "writes to memory take nothing but CPU time",
+        because: "writes to memory only cost CPU time",
     },
     Cause {
         name: "tmpfs-target",
         explains: &["cpu-bound"],
         condition: MOSTLY,
-        because: "memory takes nothing but CPU time",
+        because: "I/O to memory only costs CPU time",
     },
     Cause {
         name: "loop-cached-writes",
         explains: &["volatile-cache"],
         condition: ALWAYS,
-        because: "the writes did not get as far as the disk's cache",
+        because: "the writes did not reach the disk's cache",
     },
     Cause {
         name: "allocating-writes",
@@ -180,19 +187,19 @@ pub const CAUSES: &[Cause] = &[
         name: "frequency-change",
         explains: &["short-warm-up", "drift"],
         condition: ALWAYS,
-        because: "the same I/O took more or less CPU time",
+        because: "the CPU time of an I/O changed with the frequency",
     },
     Cause {
         name: "host-cache",
         explains: &["small-for-host"],
         condition: ALWAYS,
-        because: "it measures what the other one expects",
+        because: "it measures what the other finding only suspects",
     },
     Cause {
         name: "small-for-array",
         explains: &["small-for-host"],
         condition: ALWAYS,
-        because: "the same small part is meant",
+        because: "both are about the same small range",
     },
     Cause {
         name: "lost-ios",
@@ -204,20 +211,26 @@ pub const CAUSES: &[Cause] = &[
         name: "device-faults",
         explains: &["short-warm-up", "drift"],
         condition: ALWAYS,
-        because: "the device repeats I/Os that failed",
+        because: "failed I/Os are retried",
     },
     Cause {
         name: "starts-not-made",
         explains: &["depth-limited"],
         condition: ALWAYS,
-        because: "a rate above what the target sustains uses up all requests",
+        because: "a rate above what the target sustains keeps all requests outstanding",
     },
-    Cause { name: "io-errors", explains: &["short-run"], condition: ALWAYS, because: "they ended the measurement" },
+    Cause {
+        name: "io-errors",
+        explains: &["short-run"],
+        condition: ALWAYS,
+        because: "the errors ended the \
+                   measurement",
+    },
     Cause {
         name: "ended-early",
         explains: &["short-run"],
         condition: ALWAYS,
-        because: "the measurement was meant to be longer",
+        because: "the measurement was planned to be longer",
     },
 ];
 

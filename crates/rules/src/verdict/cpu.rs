@@ -12,8 +12,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "steal",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "steal time in /proc/stat as a share of the time of the CPUs that the run used during the \
-                        measurement, if above 2 %: those of its threads, or with `-n` all that it may use",
+        computed_from: "steal time in /proc/stat during the measurement, as a share of the time of the CPUs that the \
+                        run used, if above 2 %. These are the CPUs that its threads are bound to or, with `-n`, all \
+                        CPUs that it may use",
         advice: "measure on a host, or at a time, where other virtual machines do not compete for the CPUs",
         evaluate: steal,
     },
@@ -47,7 +48,7 @@ const BUSY: f64 = 0.95;
 const HALF_BUSY: f64 = 0.5;
 
 /// Time that a cgroup's CPUs had to wait for their next period.
-fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
+pub(super) fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
     let around = context.span_result.kernel_counters.as_ref()?;
     let limit = around.after.since(&around.before).cpu_limit?;
     let waited_s = limit.throttled_us as f64 / 1e6;

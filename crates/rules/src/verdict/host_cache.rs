@@ -14,10 +14,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "host-cache",
         severity: Severity::Warn,
         unit: "times faster",
-        computed_from: "with `--probe-host-cache`: the median latency of second reads of blocks, against that of other \
-                        blocks read in turn with them, before the run. WARN if it is lower by a quarter or more and a \
-                        sign test over the pairs is significant at 0.1 %; otherwise NOTE. Not for targets that are \
-                        only written to. [How](measurement.md#the-probe-of-host-caches)",
+        computed_from: "with `--probe-host-cache`: before the run, the median latency of reading blocks again is \
+                        compared with that of other blocks, read alternately. WARN if it is lower by a quarter or more \
+                        and a sign test over the pairs is significant at the 0.1 % level; otherwise NOTE. Not for \
+                        targets that are only written to. [How](measurement.md#the-probe-of-host-caches)",
         advice: "use a target larger than the memory of the host, or switch off its cache (cache=none): a cache below \
                  the target keeps what was read",
         evaluate: |context| {
@@ -29,9 +29,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "small-for-host",
         severity: Severity::Note,
         unit: "bytes",
-        computed_from: "in a virtual machine: the part of targets on disks that direct reads may access, if smaller \
-                        than the memory of the machine, or if this run wrote some of it before it measured",
-        advice: "test it with --probe-host-cache: the host may hold the data of a virtual disk in its memory",
+        computed_from: "in a virtual machine: total size of the ranges that direct reads may access on targets on \
+                        disks. Reported if smaller than the memory of the machine, or if this run wrote some of this \
+                        data before the measurement",
+        advice: "use --probe-host-cache to test this: the host may keep data of a virtual disk in its memory",
         evaluate: |context| small_for_host(context).into_iter().collect(),
     },
 ];
@@ -52,17 +53,18 @@ fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
     if times >= FASTER_MIN && is_significant(faster_blocks, blocks) {
         let known = f64::from(fast_other_blocks) / f64::from(blocks.max(1));
         let figure = format!(
-            "the second read of the same {blocks} blocks of '{path}' was {times:.1} times faster than reads of others \
-             ({medians}), {between}; {} of the others were as fast",
+            "reading the same {blocks} blocks of '{path}' again was {times:.1} times faster than reading other blocks \
+             ({medians}), {between}; {} of the other blocks were as fast",
             percent(known)
         );
         return Observation::new(figure, times).of(path);
     }
     let figure = format!(
-        "the second read of the same {blocks} blocks of '{path}' was no faster than reads of others ({medians}), {between}"
+        "reading the same {blocks} blocks of '{path}' again was no faster than reading other blocks ({medians}), \
+         {between}"
     );
-    let advice = "treat this as no proof: a target that is wholly in a cache looks the same; one larger than the memory \
-                  of the host does not";
+    let advice = "this does not prove that there is no cache: a target that is entirely in a cache looks the same. Use \
+                  a target larger than the memory of the host";
     Observation::new(figure, times).of(path).with_severity(Severity::Note).with_advice(advice)
 }
 
@@ -121,11 +123,11 @@ mod tests {
     fn second_reads_that_are_faster_are_warned_of_and_others_noted() {
         assert_eq!(
             probed(410, 250),
-            ["WARN host-cache: the second read of the same 256 blocks of 'a.dat' was 4.1 times faster than reads of \
-                 others (medians 30 and 123 us), after 512 MiB of other reads; 25.0 % of the others were as fast"]
+            ["WARN host-cache: reading the same 256 blocks of 'a.dat' again was 4.1 times faster than reading other \
+              blocks (medians 30 and 123 us), after 512 MiB of other reads; 25.0 % of the other blocks were as fast"]
         );
         let same =
-            "NOTE host-cache: the second read of the same 256 blocks of 'a.dat' was no faster than reads of others";
+            "NOTE host-cache: reading the same 256 blocks of 'a.dat' again was no faster than reading other blocks";
         assert_eq!(probed(101, 130), [format!("{same} (medians 30 and 30 us), after 512 MiB of other reads")]);
         assert!(probed(130, 250)[0].starts_with(same), "less than a third faster");
         assert!(probed(410, 140)[0].starts_with(same), "half of them may be by chance");

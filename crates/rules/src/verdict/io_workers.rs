@@ -11,19 +11,26 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     unit: "threads at a time",
     computed_from: "kernel threads of this process named iou-wrk, counted once a second. The value is the highest \
                     count. WARN if they used CPUs (schedstat in /proc/self/task) for more than 2 % of the measured \
-                    time of the run's threads; otherwise NOTE",
+                    time of all outstanding I/Os (-o), or for more than half of that of the run's threads; otherwise \
+                    NOTE",
     advice: "use --engine=sync with more threads: waking a kernel thread for each I/O costs more than a system call",
     evaluate: io_workers,
 }];
 
+/// Share of the threads' time from which on the kernel threads are what is busy, however deep the queue is.
+const BUSY: f64 = 0.5;
+
 pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| {
         let Note::IoWorkerThreads { threads, cpu_time_ms } = note else { return None };
-        let time_s = context.elapsed_s() * context.measured.thread_count.max(1) as f64;
-        let share = cpu_time_ms.map(|ms| ms as f64 / 1e3 / time_s);
-        let cost = share.map(|share| format!("; they used a CPU for {} of the time of the threads", percent(share)));
+        let share_of = |count: u64| Some((*cpu_time_ms)? as f64 / 1e3 / (context.elapsed_s() * count.max(1) as f64));
+        let share = share_of(u64::from(context.measured.thread_count));
+        let outstanding = context.plan.into_iter().flat_map(|plan| &plan.workers).map(|worker| u64::from(worker.slots));
+        let share_of_latency = share_of(outstanding.sum());
+        let cost = share.map(|share| format!("; they used a CPU for {} of the threads' time", percent(share)));
         let observation = Observation::new(format!("{note}{}", cost.unwrap_or_default()), *threads as f64);
-        let is_costly = share.is_some_and(|share| share > super::WORTH_A_WARNING);
+        let is_costly = share.is_some_and(|share| share > BUSY)
+            || share_of_latency.is_some_and(|share| share > super::WORTH_A_WARNING);
         Some(if is_costly { observation } else { observation.with_severity(Severity::Note) })
     })
 }
@@ -43,10 +50,18 @@ mod tests {
         };
         let figure = "io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the target \
                       would have blocked";
-        // One thread, 100 s.
-        let cost = |share| format!("{figure}; they used a CPU for {share} of the time of the threads");
+        // One thread with eight requests, 100 s.
+        let cost = |share| format!("{figure}; they used a CPU for {share} of the threads' time");
         assert_eq!(found(Some(35_000)), [format!("WARN {}", cost("35.0 %"))]);
-        assert_eq!(found(Some(2000)), [format!("NOTE {}", cost("2.0 %"))]);
+        assert_eq!(found(Some(16_000)), [format!("NOTE {}", cost("16.0 %"))], "2 % of eight");
         assert_eq!(found(None), [format!("NOTE {figure}")]);
+        // Each of a thousand requests waits for long, but no more can be done.
+        built.plan().workers[0].slots = 1000;
+        let mut found = |cpu_time_ms| {
+            built.span_result().notes = vec![Note::IoWorkerThreads { threads: 2, cpu_time_ms }];
+            built.found(RULES)
+        };
+        assert_eq!(found(Some(50_000)), [format!("NOTE {}", cost("50.0 %"))]);
+        assert_eq!(found(Some(80_000)), [format!("WARN {}", cost("80.0 %"))]);
     }
 }

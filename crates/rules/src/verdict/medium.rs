@@ -35,10 +35,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "bytes written with direct I/O, but without write-through and `--fdatasync-every`, to a loop \
                         device that does not use direct I/O itself (loop/dio in /sys), as a share of all bytes, if \
-                        above 2 %. The finding also shows the share that the disk below wrote meanwhile, where there is \
-                        a single one",
-        advice: "set the loop device up with losetup --direct-io=on, or write through (-Sh): the page cache of the \
-                 backing file takes the writes",
+                        above 2 %. If there is a single disk below, the finding also shows how much of the data it \
+                        wrote during the measurement",
+        advice: "set up the loop device with losetup --direct-io=on, or use write-through (-Sh): otherwise, writes go \
+                 to the page cache of the backing file",
         evaluate: loop_cached_writes,
     },
 ];

@@ -9,11 +9,12 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     name: "served-from-memory",
     severity: Severity::Warn,
     unit: "percent",
-    computed_from: "bytes read through the page cache or from a mapping, against those that this process fetched from \
-                    storage (read_bytes of /proc/self/io, without the direct reads of the run), if fewer by more than \
-                    2 % and 50 ms of the time and the I/Os that may be outstanding (percent of these reads). Read-ahead \
-                    fetches more than is read, so the share is the least that it can be. Only on devices with ext2-4, \
-                    xfs or vfat, or without a file system",
+    computed_from: "the bytes that the run read through the page cache or from a mapping are compared with the bytes \
+                    that this process fetched from storage (read_bytes in /proc/self/io, without the direct reads of \
+                    the run). Reported if fewer were fetched, by more than 2 % plus an allowance for 50 ms of I/O and \
+                    for the I/Os that may be outstanding. The value is a percentage of these reads, and a lower bound, \
+                    because read-ahead fetches more than is read. Only on devices with ext2-4, xfs or vfat, or without \
+                    a file system",
     advice: "bypass the page cache (-Su, -Sh), or read more than fits in memory: these reads never reached the device",
     evaluate: |context| served_from_memory(context).into_iter().collect(),
 }];

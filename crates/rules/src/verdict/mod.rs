@@ -7,6 +7,7 @@ mod caches;
 #[cfg(test)]
 mod cases;
 mod causes;
+mod changes;
 mod clock;
 mod content;
 mod cpu;
@@ -68,6 +69,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     footprint::RULES,
     host_cache::RULES,
     steadiness::RULES,
+    changes::RULES,
     percentiles::RULES,
 ];
 

@@ -47,7 +47,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                         [How](measurement.md#steadiness)",
         advice: "extend the warm-up (-W) to cover the start of the measurement, which differs from the rest",
         evaluate: |context| {
-            let Some((name, Steadiness::ShortWarmUp { cut, shift })) = unsteady(&context.measured.steadiness) else {
+            let Some((name, &Steadiness::ShortWarmUp { cut, shift })) = unsteady(&context.measured.steadiness) else {
                 return Vec::new();
             };
             let figure = format!(
@@ -68,7 +68,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         advice: "lengthen the warm-up (-W) and the measurement (-d) until the result is stable: a filling cache, \
                  thermal throttling or other load changed it",
         evaluate: |context| {
-            let Some((name, Steadiness::Drift { change })) = unsteady(&context.measured.steadiness) else {
+            let Some((name, &Steadiness::Drift { change })) = unsteady(&context.measured.steadiness) else {
                 return Vec::new();
             };
             let direction = if change < 0.0 { "down" } else { "up" };
@@ -81,12 +81,15 @@ pub(super) const RULES: &[VerdictRule] = &[
 /// Runs shorter than this rarely show how a device behaves over time.
 const SHORT_S: f64 = 60.0;
 
+/// The figure that is looked at first.
+pub(super) const RATE: &str = "I/Os per second";
+
 /// The first figure that was not steady: in a closed loop latency moves whenever the rate does, and one finding is
 /// enough.
-fn unsteady(steadiness: &FigureSteadiness) -> Option<(&'static str, Steadiness)> {
-    let figures = [("I/Os per second", steadiness.iops), ("the mean latency", steadiness.latency_mean)];
-    let mut known = figures.into_iter().filter_map(|(name, steadiness)| Some((name, steadiness?)));
-    known.find(|(_, steadiness)| *steadiness != Steadiness::Steady)
+pub(super) fn unsteady(steadiness: &FigureSteadiness) -> Option<(&'static str, &Steadiness)> {
+    let figures = [(RATE, &steadiness.iops), ("the mean latency", &steadiness.latency_mean)];
+    let mut known = figures.into_iter().filter_map(|(name, steadiness)| Some((name, steadiness.as_ref()?)));
+    known.find(|(_, steadiness)| **steadiness != Steadiness::Steady)
 }
 
 /// `4.2 % lower`.
@@ -120,7 +123,7 @@ mod tests {
         let drift = Some(Steadiness::Drift { change: -0.123 });
         for (iops, latency_mean, expected) in [
             (Some(Steadiness::Steady), Some(Steadiness::Steady), None),
-            (drift, drift, Some("WARN drift: I/Os per second went down by 12.3 % from start to end")),
+            (drift.clone(), drift.clone(), Some("WARN drift: I/Os per second went down by 12.3 % from start to end")),
             (
                 Some(Steadiness::Steady),
                 drift,
@@ -135,7 +138,7 @@ mod tests {
                 ),
             ),
         ] {
-            built.measured().steadiness = FigureSteadiness { iops, latency_mean };
+            built.measured().steadiness = FigureSteadiness { iops, latency_mean, ..FigureSteadiness::default() };
             assert_eq!(built.found(RULES), Vec::from_iter(expected));
         }
     }

@@ -47,6 +47,11 @@ pub(super) fn drift(values: &[f64]) -> Option<f64> {
     (by_chance < SIGNIFICANCE_EACH && change.abs() > DRIFT_MIN).then_some(change)
 }
 
+/// The change of the line through a series, from its start to its end.
+pub(super) fn change(values: &[f64]) -> f64 {
+    Line::through(values).change()
+}
+
 /// What is left of a series when its line is taken off.
 pub(super) fn detrended(values: &[f64]) -> Vec<f64> {
     Line::through(values).deviations

@@ -3,6 +3,8 @@
 #![allow(clippy::float_cmp, reason = "the figures compared are copied, not computed")]
 
 use super::*;
+use hot::rng::Rng;
+use model::finding::Severity;
 use model::sweep::{Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, VisitOutcome};
 
 /// A sweep of `name=1..` with one run each.
@@ -19,7 +21,7 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     };
     for (point, iops) in iops.iter().enumerate() {
         visit(&mut sweep, point, Purpose::Measure, *iops);
@@ -29,8 +31,12 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
 
 fn visit(sweep: &mut Sweep, point: usize, purpose: Purpose, iops: f64) {
     let headline = Headline { iops, depth: Some(point as u32 + 1), ..Headline::default() };
+    sweep.visits.push(measured(point, purpose, headline));
+}
+
+fn measured(point: usize, purpose: Purpose, headline: Headline) -> Visit {
     let outcome = VisitOutcome::Measured { file: String::new(), headline };
-    sweep.visits.push(Visit { point, run: 0, purpose, outcome, limit: None, sustained_iops: None });
+    Visit { point, run: 0, purpose, outcome, limit: None, sustained_iops: None }
 }
 
 fn iops(sweep: &Sweep, point: usize) -> f64 {
@@ -95,12 +101,122 @@ fn the_points_that_matter_are_the_two_depths_and_the_best() {
     assert_eq!(points_that_matter(&sweep("b", &[])), [0_usize; 0]);
 }
 
+/// A table of -o and -t with figures of which many are equal.
+fn random_table(rng: &mut Rng) -> Sweep {
+    let setting = |name: &str, value: u32| Setting { name: name.to_owned(), value: value.to_string() };
+    let has_p99 = rng.below(4) > 0;
+    let mut table = Sweep::default();
+    for outstanding in 1..=2 + rng.below(6) as u32 {
+        for threads in 1..=1 + rng.below(3) as u32 {
+            let headline = Headline {
+                iops: (1 + rng.below(12)) as f64 * 100.0,
+                mean_ns: Some((1 + rng.below(5)) as f64),
+                p99_ns: has_p99.then(|| 1 + rng.below(6)),
+                cpu_percent: rng.below(5) as f64,
+                depth: Some(outstanding * threads),
+                threads,
+                ..Headline::default()
+            };
+            let point = table.points.len();
+            table.points.push(Point { settings: vec![setting("o", outstanding), setting("t", threads)] });
+            table.visits.push(measured(point, Purpose::Measure, headline));
+        }
+    }
+    conclude(&mut table);
+    table
+}
+
+#[test]
+fn advice_is_never_beaten_by_a_row_of_its_own_table() {
+    let mut rng = Rng::new(10);
+    let mut advised = 0;
+    for _ in 0..10_000 {
+        let table = random_table(&mut rng);
+        let row = |point: usize| figures(&table, point).unwrap();
+        let latency = |row: &Headline| row.p99_ns.map_or(row.mean_ns.unwrap(), |ns| ns as f64);
+        let is_beaten = |point: usize| {
+            let mine = row(point);
+            (0..table.points.len()).map(row).any(|other| {
+                let is_no_worse =
+                    other.iops >= mine.iops && latency(other) <= latency(mine) && other.cpu_percent <= mine.cpu_percent;
+                is_no_worse
+                    && (other.iops, latency(other), other.cpu_percent) != (mine.iops, latency(mine), mine.cpu_percent)
+            })
+        };
+        let given = table.depths.iter().filter_map(|series| series.recommended);
+        let given: Vec<usize> = given.chain(best(&table)).chain(recommended(&table)).collect();
+        advised += usize::from(given.len() == 3);
+        assert!(!given.iter().chain(&table.front).any(|point| is_beaten(*point)), "{given:?} of {table:#?}");
+        assert!((0..table.points.len()).all(|point| table.front.contains(&point) != is_beaten(point)), "{table:#?}");
+    }
+    assert!(advised > 5000, "{advised} had a depth to use");
+}
+
+#[test]
+fn of_several_points_of_a_depth_the_best_is_named() {
+    let mut table = sweep("o", &[10.0, 20.0, 30.0, 31.0, 31.0, 31.0]);
+    // -o1 -t3 and -o3 -t1 as of the same depth.
+    table.points.push(Point { settings: vec![Setting { name: "t".into(), value: "3".into() }] });
+    let headline = Headline { iops: 30.5, depth: Some(3), ..Headline::default() };
+    table.visits.push(measured(6, Purpose::Measure, headline));
+    for visit in &mut table.visits {
+        let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!() };
+        headline.mean_ns = headline.depth.map(|depth| f64::from(depth) / headline.iops);
+    }
+    let found = depths(&table);
+    assert_eq!(point_at(&table, &found[0], 3), Some(6));
+    assert_eq!(found[0].recommended, Some(6));
+}
+
+#[test]
+fn throughput_over_block_size_has_a_knee() {
+    let size = |index: usize| 4096.0 * f64::from(1 << index);
+    // 100 µs and 1 GB/s: half the rate at 100 KB; nearly all of it from 1 MB on.
+    let rates = |latency_s: f64| (0..10).map(|index| 1.0 / (latency_s + size(index) / 1e9)).collect::<Vec<_>>();
+    let with_bytes = |iops: &[f64]| {
+        let mut table = sweep("b", iops);
+        for (index, visit) in table.visits.iter_mut().enumerate() {
+            let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!() };
+            headline.bytes_per_s = headline.iops * size(index);
+            headline.mean_ns = Some(1e9 / headline.iops);
+        }
+        conclude(&mut table);
+        table
+    };
+    let table = with_bytes(&rates(20e-6));
+    let [series] = &table.block_sizes[..] else { panic!("{:?}", table.block_sizes) };
+    let Some(BlockKnee::At { point, plateau_bytes_per_s }) = series.knee else { panic!("{series:?}") };
+    assert!((7..=8).contains(&point) && (0.95e9..1e9).contains(&plateau_bytes_per_s), "{series:?}");
+    assert_eq!((recommended(&table), best(&table)), (Some(point), Some(9)));
+    let rising = with_bytes(&rates(5e-3));
+    assert!(matches!(rising.block_sizes[0].knee, Some(BlockKnee::StillRising { .. })), "{:?}", rising.block_sizes);
+    assert_eq!(with_bytes(&rates(1e-3)[..3]).block_sizes[0].knee, None);
+    assert_eq!(block_sizes(&sweep("o", &[1.0; 9])), []);
+}
+
+#[test]
+fn warnings_are_counted_and_make_intervals_doubtful() {
+    let mut table = sweep("o", &[1.0, 2.0, 3.0]);
+    let warn = |table: &mut Sweep, point: usize, names: &[&str]| {
+        let VisitOutcome::Measured { headline, .. } = &mut table.visits[point].outcome else { panic!() };
+        headline.severity = Some(Severity::Warn);
+        headline.warnings = names.iter().map(ToString::to_string).collect();
+    };
+    assert!(!is_doubtful(&table, &[0, 1, 2]));
+    warn(&mut table, 0, &["steal"]);
+    warn(&mut table, 1, &["cpu-contention", "steal"]);
+    assert_eq!(causes(&table), (vec![("steal".to_owned(), 2), ("cpu-contention".to_owned(), 1)], 3));
+    assert!(!is_doubtful(&table, &[0, 1, 2]) && is_doubtful(&table, &[0, 1]));
+}
+
 #[test]
 fn mirrored_writes_count_twice_at_the_devices() {
     // The guide's tiered space: 8 SSDs, two copies, 30 % writes: a factor of 1.3.
-    let figures = Headline { iops: 55_232.28, depth: Some(96), write_share: 0.3, ..Headline::default() };
+    let figures =
+        Headline { iops: 55_232.28, bytes_per_s: 8e6, depth: Some(96), write_share: 0.3, ..Headline::default() };
     let each = per_device(&figures, DeviceCount { ssds: 8, copies: 2 });
     assert!((each.amplification - 1.3).abs() < 1e-9);
     assert!((each.depth.unwrap() - 15.6).abs() < 1e-9);
     assert!((each.iops - 8975.25).abs() < 0.01);
+    assert!((each.bytes_per_s - 1.3e6).abs() < 1.0);
 }

@@ -114,7 +114,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     };
     (Design { points, limits, runs: 1, probe_s: Some(10), ..Design::default() }, sweep)
 }

@@ -47,7 +47,7 @@ impl Runner for Formula {
 
 /// Records its calls.
 #[derive(Default)]
-struct Notebook {
+pub(super) struct Notebook {
     before: Vec<(usize, usize)>,
     kept: usize,
     visited: usize,
@@ -78,7 +78,7 @@ impl SweepObserver for Notebook {
     }
 }
 
-fn design(depths: u32) -> Design {
+pub(super) fn design(depths: u32) -> Design {
     let point = |depth: u32| {
         let setting = Setting { name: "o".to_owned(), value: depth.to_string() };
         let target = Target { outstanding: depth, ..Target::new("a.dat") };
@@ -89,7 +89,7 @@ fn design(depths: u32) -> Design {
     Design { points: (1..=depths).map(point).collect(), runs: 1, ..Design::default() }
 }
 
-fn empty(design: &Design) -> Sweep {
+pub(super) fn empty(design: &Design) -> Sweep {
     Sweep {
         schema: SWEEP_SCHEMA.to_owned(),
         schema_version: SWEEP_SCHEMA_VERSION,
@@ -101,7 +101,7 @@ fn empty(design: &Design) -> Sweep {
         depths: Vec::new(),
         limit: None,
         steady_state: None,
-        ab: None,
+        ..Sweep::default()
     }
 }
 

@@ -1,0 +1,123 @@
+//! `diskspd report`: results that were saved, in any form.
+
+use crate::output::print;
+use crate::outputs::{Protected, document, has_figures, kind_of, write_document};
+use crate::picture;
+use crate::saved_results::{output_file, read};
+use crate::status::{Status, fail, printed};
+use cli::Form;
+use cli::subcommand::report::{OutputAsked, PartAsked, ReportCommand};
+use model::result::{Measured, RunResult};
+use render::document::DocumentKind;
+use stats::{NAMED_PERCENTILES, NoPart, Part};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs `diskspd report`.
+pub(crate) fn run(command: &ReportCommand) -> Status {
+    match command {
+        ReportCommand::Print { files } => {
+            each(files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
+        }
+        ReportCommand::Look { files, part, slowest } => each(files, |result| look(result, part.as_ref(), *slowest)),
+        ReportCommand::Convert { file, output, form } => {
+            convert(file, output, kind_of(*form), |result, out| write_document(*form, result, out))
+        }
+        ReportCommand::Metrics { file, output } => convert(file, output, DocumentKind::Metrics, render::open_metrics),
+        ReportCommand::Picture { sources, output, form, monitor } => {
+            picture::make(sources, output, form, monitor.as_deref())
+        }
+    }
+}
+
+/// Prints something of every result that can be read; one that cannot does not keep the others from it.
+fn each(files: &[PathBuf], of: impl Fn(&RunResult) -> Result<Vec<u8>, String>) -> Status {
+    let mut status = Status::Done;
+    for (index, file) in files.iter().enumerate() {
+        let text =
+            read(file).and_then(|result| of(&result).map_err(|reason| format!("'{}': {reason}", file.display())));
+        let text = match text {
+            Ok(text) => text,
+            Err(reason) => {
+                status = fail(&reason);
+                continue;
+            }
+        };
+        let heading = match (files.len(), index) {
+            (1, _) => String::new(),
+            (_, 0) => format!("==> {} <==\n", file.display()),
+            _ => format!("\n==> {} <==\n", file.display()),
+        };
+        if let Err(error) = print(&[heading.as_bytes(), &text].concat()) {
+            return printed(Err(error), status);
+        }
+    }
+    status
+}
+
+/// The requested views of every measured timespan.
+fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    let several = result.time_spans.len() > 1;
+    for (index, span_result) in result.time_spans.iter().enumerate() {
+        let Some(measured) = &span_result.measured else { continue };
+        let number = several.then_some(index + 1);
+        if !text.is_empty() {
+            text.push(b'\n');
+        }
+        if let Some(asked) = part {
+            let part = part_of(measured, asked).map_err(|reason| reason.to_string())?;
+            render::part(number, &part, &mut text).map_err(|error| unwritten(&error))?;
+        }
+        if slowest {
+            if measured.slowest.is_empty() {
+                return Err("the result has no list of slowest I/Os; only JSON results of runs with -D or -L have one"
+                    .to_owned());
+            }
+            if part.is_some() {
+                text.push(b'\n');
+            }
+            render::slowest(number, measured, &mut text).map_err(|error| unwritten(&error))?;
+        }
+    }
+    if text.is_empty() { Err("nothing was measured".to_owned()) } else { Ok(text) }
+}
+
+fn part_of(measured: &Measured, asked: &PartAsked) -> Result<Part, NoPart> {
+    let PartAsked { from_ns, to_ns, percentiles_ppb } = asked;
+    let usual = NAMED_PERCENTILES.map(|(_, rank_ppb)| rank_ppb);
+    let ranks_ppb = if percentiles_ppb.is_empty() { &usual[..] } else { percentiles_ppb };
+    stats::part(measured, *from_ns, *to_ns, ranks_ppb)
+}
+
+fn unwritten(error: &io::Error) -> String {
+    format!("the report cannot be created: {error}")
+}
+
+fn convert(
+    file: &Path,
+    output: &OutputAsked,
+    kind: DocumentKind,
+    write: impl FnOnce(&RunResult, &mut dyn Write) -> io::Result<()>,
+) -> Status {
+    let source = [Protected { path: file.to_owned(), role: "the result being read" }];
+    let place = match output_file(output, kind, &source) {
+        Ok(place) => place,
+        Err(status) => return status,
+    };
+    let result = match read(file) {
+        Ok(result) => result,
+        Err(reason) => return fail(&reason),
+    };
+    if place.is_there() && !has_figures(&result) {
+        return fail(&format!(
+            "--output '{}': '{}' has no results; the existing file is unchanged",
+            output.path.display(),
+            file.display()
+        ));
+    }
+    match place.write(|out| write(&result, out)) {
+        Ok(()) => Status::Done,
+        Err(error) => fail(&format!("cannot write '{}': {error}", output.path.display())),
+    }
+}

@@ -1,0 +1,181 @@
+//! Changes within the run: levels, short parts unlike the rest, stalls that come back.
+
+use super::steadiness::unsteady;
+use super::{RuleContext, VerdictRule, WORTH_A_WARNING, cpu};
+use crate::rule::{Observation, percent};
+use model::change::{BriefChange, Level, PeriodicStalls};
+use model::confidence::Steadiness;
+use model::finding::Severity;
+use model::note::Note;
+
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "change-point",
+        severity: Severity::Warn,
+        unit: "change from the first level to the last in percent",
+        computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more. Reported \
+                        if the run consists of two to four flat parts, each at least 10 % of the run, whose means \
+                        differ by at least 10 % of the mean of the run and 1.5 standard deviations, significant at the \
+                        0.1 % level (PELT). Replaces `short-warm-up` and `drift`; a slow first part of at most half of \
+                        the run is a `short-warm-up`. [How](measurement.md#steadiness)",
+        advice: "measure again, and look for other load, throttling and background tasks: the mean describes none of \
+                 the levels",
+        evaluate: |context| level_change(context).into_iter().collect(),
+    },
+    VerdictRule {
+        name: "brief-change",
+        severity: Severity::Warn,
+        unit: "change of the mean in percent",
+        computed_from: "I/Os per second per 100 ms, in measurements of 30 s or more. Reported if consecutive values \
+                        deviate from the median by at least 25 % and 6 standard deviations (from the median absolute \
+                        deviation), are at most a tenth of the run, and change the mean by 2 % or more. Not if there \
+                        are more than three such parts in one direction. [How](measurement.md#steadiness)",
+        advice: "find out what happened at that time (other load, a cache, a journal), and measure again: a short part \
+                 of the run shifts its mean",
+        evaluate: |context| {
+            let changes = &context.measured.steadiness.brief_changes;
+            changes.iter().filter_map(|change| brief_change(context, change)).collect()
+        },
+    },
+    VerdictRule {
+        name: "periodic-stalls",
+        severity: Severity::Warn,
+        unit: "milliseconds from one stall to the next",
+        computed_from: "in measurements of 30 s or more: eight or more stalls in the I/Os per 100 ms, at intervals \
+                        that vary by at most 15 %. Or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
+                        `--fdatasync-every`: a period in the times of the slowest I/Os (at least 2 ms and three times \
+                        the mean latency; Rayleigh periodogram, significant at the 0.01 % level). A NOTE if the stalls \
+                        take less than 2 % of the time. Not with `cpu-limited`. [How](measurement.md#steadiness)",
+        advice: "look for a timer or quota with this period: a CPU quota of the host (often 100 ms), a rate limiter, \
+                 or a commit of the journal (often 5 s)",
+        evaluate: |context| periodic_stalls(context).into_iter().collect(),
+    },
+];
+
+fn level_change(context: &RuleContext<'_>) -> Option<Observation> {
+    let (name, Steadiness::Levels { levels }) = unsteady(&context.measured.steadiness)? else { return None };
+    let total = &context.measured.total.total;
+    let whole = match name {
+        super::steadiness::RATE => total.iops,
+        _ => total.latency?.mean_ns,
+    };
+    let value = |level: &Level| match name {
+        super::steadiness::RATE => format!("{:.0} I/Os per s", whole * level.mean),
+        _ => format!("mean latency {:.3} ms", whole * level.mean / 1e6),
+    };
+    let (last, earlier) = levels.split_last()?;
+    let mut parts: Vec<String> = earlier
+        .iter()
+        .map(|level| format!("{} for {:.1} s", value(level), level.length * context.elapsed_s()))
+        .collect();
+    parts.push(value(last));
+    let is_fall = levels.windows(2).all(|pair| pair[1].mean < pair[0].mean) && name == super::steadiness::RATE;
+    let cause = if is_fall { ": burst credit or cache exhausted" } else { "" };
+    let change = last.mean / earlier.first()?.mean - 1.0;
+    let observation = Observation::new(format!("{}{cause}", parts.join(", then ")), change * 100.0);
+    Some(if is_fall {
+        observation.with_advice(
+            "the last level is the sustained rate: to measure it, warm up (-W) for longer than the levels before it; \
+             the mean describes none of the levels",
+        )
+    } else {
+        observation
+    })
+}
+
+fn brief_change(context: &RuleContext<'_>, change: &BriefChange) -> Option<Observation> {
+    let BriefChange { start_ns, end_ns, iops, usual_iops, shift } = *change;
+    let is_pause = iops < usual_iops && context.notes().any(|note| matches!(note, Note::ProcessPaused { .. }));
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let figure = format!(
+        "{iops:.0} I/Os per s for {:.1} s from {:.1} s on, {usual_iops:.0} usually: without this part, the mean would \
+         be {} {}",
+        seconds(end_ns - start_ns),
+        seconds(start_ns),
+        percent(shift.abs()),
+        if shift < 0.0 { "lower" } else { "higher" }
+    );
+    (!is_pause).then(|| Observation::new(figure, shift * 100.0))
+}
+
+fn periodic_stalls(context: &RuleContext<'_>) -> Option<Observation> {
+    let PeriodicStalls { period_ns, length_ns, count } = context.measured.steadiness.periodic_stalls?;
+    if cpu::cpu_limited(context).is_some() {
+        return None;
+    }
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let figure =
+        format!("I/Os stalled for about {:.0} ms every {:.0} ms ({count} stalls seen)", ms(length_ns), ms(period_ns));
+    let observation = Observation::new(figure, ms(period_ns));
+    let is_large = length_ns as f64 >= WORTH_A_WARNING * period_ns as f64;
+    Some(if is_large { observation } else { observation.with_severity(Severity::Note) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::cases::{Built, IOS};
+    use model::confidence::FigureSteadiness;
+    use model::figures::LatencyFigures;
+
+    fn levels(levels: &[(f64, f64)]) -> Option<Steadiness> {
+        let levels = levels.iter().map(|&(length, mean)| Level { length, mean }).collect();
+        Some(Steadiness::Levels { levels })
+    }
+
+    // Shows verdict: change-point
+    #[test]
+    fn levels_are_told_in_the_order_of_time() {
+        assert_eq!(IOS, 100_000, "1000 per second");
+        let mut built = Built::sound();
+        let bucket = levels(&[(0.42, 1.4), (0.58, 0.7)]);
+        built.measured().steadiness = FigureSteadiness { iops: bucket, ..FigureSteadiness::default() };
+        let expected = "1400 I/Os per s for 42.0 s, then 700 I/Os per s: burst credit or cache exhausted";
+        assert_eq!(built.found(super::super::steadiness::RULES), [""; 0], "one cause, one finding");
+        assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
+        let back = levels(&[(0.25, 1.2), (0.5, 0.8), (0.25, 1.2)]);
+        built.measured().steadiness.iops = back;
+        let expected = "1200 I/Os per s for 25.0 s, then 800 I/Os per s for 50.0 s, then 1200 I/Os per s";
+        assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
+        let latency = LatencyFigures { mean_ns: 2e6, ..LatencyFigures::default() };
+        built.measured().total.total.latency = Some(latency);
+        built.measured().steadiness.iops = Some(Steadiness::Steady);
+        built.measured().steadiness.latency_mean = levels(&[(0.5, 0.5), (0.5, 1.5)]);
+        let expected = "mean latency 1.000 ms for 50.0 s, then mean latency 3.000 ms";
+        assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
+    }
+
+    // Shows verdict: brief-change
+    #[test]
+    fn a_short_part_that_moves_the_mean_is_told_unless_the_process_was_paused() {
+        let mut built = Built::sound();
+        let burst = BriefChange {
+            start_ns: 12_000_000_000,
+            end_ns: 12_500_000_000,
+            iops: 17_000.0,
+            usual_iops: 1000.0,
+            shift: -0.27,
+        };
+        built.measured().steadiness.brief_changes = vec![burst];
+        let expected = "WARN brief-change: 17000 I/Os per s for 0.5 s from 12.0 s on, 1000 usually: without this part, \
+                        the mean would be 27.0 % lower";
+        assert_eq!(built.found(RULES), [expected]);
+        built.measured().steadiness.brief_changes = vec![BriefChange { iops: 0.0, shift: 0.05, ..burst }];
+        assert_eq!(built.found(RULES).len(), 1);
+        built.span_result().notes = vec![Note::ProcessPaused { pause_ns: 500_000_000, at_end_ns: 0 }];
+        assert_eq!(built.found(RULES), [""; 0], "process-paused tells of it");
+    }
+
+    // Shows verdict: periodic-stalls
+    #[test]
+    fn stalls_are_told_with_their_period() {
+        let mut built = Built::sound();
+        let stalls = PeriodicStalls { period_ns: 100_000_000, length_ns: 20_400_000, count: 87 };
+        built.measured().steadiness.periodic_stalls = Some(stalls);
+        let expected = "WARN periodic-stalls: I/Os stalled for about 20 ms every 100 ms (87 stalls seen)";
+        assert_eq!(built.found(RULES), [expected]);
+        built.measured().steadiness.periodic_stalls = Some(PeriodicStalls { period_ns: 5_000_000_000, ..stalls });
+        let expected = "NOTE periodic-stalls: I/Os stalled for about 20 ms every 5000 ms (87 stalls seen)";
+        assert_eq!(built.found(RULES), [expected]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Parts of a run that are short, unlike all others, and move its mean.
+
+use super::{CUT_MIN, SHIFT_MIN};
+use crate::sample::mean;
+use model::change::BriefChange;
+
+/// A cell is unlike the others if it is this many deviations from their median ...
+const DEVIATIONS: f64 = 6.0;
+/// ... and this share of it.
+const SHARE_MIN: f64 = 0.25;
+/// The median of distances from the median, as a standard deviation of a normal law.
+const MAD_TO_DEVIATION: f64 = 1.4826;
+/// Cells between two that are unlike the others, which still are one part.
+const GAP_MAX: usize = 2;
+/// With more such parts than these in one direction, they are the nature of the load.
+const PARTS_MAX: usize = 3;
+
+/// What most cells of a series are like.
+pub(super) struct Usual {
+    pub(super) median: f64,
+    distance_min: f64,
+}
+
+impl Usual {
+    /// `None` if in half of the cells nothing happened.
+    pub(super) fn of(cells: &[f64]) -> Option<Self> {
+        let median = median(cells.to_vec())?;
+        let deviation = MAD_TO_DEVIATION * self::median(cells.iter().map(|cell| (cell - median).abs()).collect())?;
+        (median > 0.0).then(|| Self { median, distance_min: (DEVIATIONS * deviation).max(SHARE_MIN * median) })
+    }
+
+    pub(super) fn is_above(&self, cell: f64) -> bool {
+        cell > self.median + self.distance_min
+    }
+
+    pub(super) fn is_below(&self, cell: f64) -> bool {
+        cell < self.median - self.distance_min
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// Ranges of neighbouring cells that are all unlike the others.
+pub(super) fn ranges(cells: &[f64], is_unlike: impl Fn(f64) -> bool) -> Vec<(usize, usize)> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for (index, _) in cells.iter().enumerate().filter(|(_, cell)| is_unlike(**cell)) {
+        match ranges.last_mut() {
+            Some((_, end)) if index <= *end + GAP_MAX => *end = index + 1,
+            _ => ranges.push((index, index + 1)),
+        }
+    }
+    ranges
+}
+
+/// The short parts that move the mean, and the cells that they hold.
+pub(super) fn changes(ios: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usize>, BriefChange)> {
+    let Some(usual) = Usual::of(ios) else { return Vec::new() };
+    let (count, whole) = (ios.len() as f64, mean(ios));
+    let per_s = |ios: f64| ios * 1e9 / cell_ns as f64;
+    let change = |(begin, end): (usize, usize)| {
+        let inside = &ios[begin..end];
+        let length = inside.len() as f64;
+        let rest = (whole * count - inside.iter().sum::<f64>()) / (count - length);
+        let shift = (rest - whole) / whole;
+        let is_one = length <= CUT_MIN * count && shift.abs() >= SHIFT_MIN;
+        let (start_ns, end_ns) = (begin as u64 * cell_ns, end as u64 * cell_ns);
+        let (iops, usual_iops) = (per_s(mean(inside)), per_s(usual.median));
+        is_one.then_some((begin..end, BriefChange { start_ns, end_ns, iops, usual_iops, shift }))
+    };
+    let of_direction = |ranges: Vec<(usize, usize)>| {
+        let few = if ranges.len() <= PARTS_MAX { ranges } else { Vec::new() };
+        few.into_iter().filter_map(change).collect::<Vec<_>>()
+    };
+    let mut found = of_direction(ranges(ios, |cell| usual.is_above(cell)));
+    found.extend(of_direction(ranges(ios, |cell| usual.is_below(cell))));
+    found.sort_by_key(|(cells, _)| cells.start);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{Source, coverage_percent};
+
+    const CELL_NS: u64 = 100_000_000;
+
+    #[test]
+    fn half_a_second_that_moves_the_mean_of_half_a_minute_is_found() {
+        let mut cells = vec![100.0; 300];
+        cells[120..125].fill(1700.0);
+        let found: Vec<BriefChange> = changes(&cells, CELL_NS).into_iter().map(|(_, change)| change).collect();
+        let [change] = found[..] else { panic!("{found:?}") };
+        assert_eq!((change.start_ns, change.end_ns), (12_000_000_000, 12_500_000_000));
+        assert!((change.iops - 17_000.0).abs() < 1e-6 && (change.usual_iops - 1000.0).abs() < 1e-6, "{change:?}");
+        assert!((change.shift + 80.0 / 380.0).abs() < 1e-9, "{change:?}");
+    }
+
+    #[test]
+    fn what_is_long_or_small_or_common_is_none() {
+        let with = |change: &dyn Fn(&mut [f64])| {
+            let mut cells = vec![100.0; 600];
+            change(&mut cells);
+            changes(&cells, CELL_NS).len()
+        };
+        assert_eq!(with(&|cells| cells[..70].fill(300.0)), 0, "more than a tenth");
+        assert_eq!(with(&|cells| cells[..10].fill(200.0)), 0, "1.7 % of the mean");
+        assert_eq!(with(&|cells| cells[..50].fill(0.0)), 1);
+        assert_eq!(with(&|cells| (0..4).for_each(|at| cells[at * 150..at * 150 + 20].fill(0.0))), 0, "four of them");
+        assert!(changes(&[0.0; 300], CELL_NS).is_empty());
+    }
+
+    #[test]
+    fn steady_series_have_none() {
+        for source in Source::STATIONARY {
+            let alarms = coverage_percent(1000, |rng| !changes(&source.series(600, rng), CELL_NS).is_empty());
+            assert!(alarms <= 1.0, "{source:?}: {alarms} %");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Which points of a sweep to use: never one that another point beats in all figures.
+
+use super::{figures, runs};
+use model::finding::Severity;
+use model::headline::Headline;
+use model::sweep::{Point, Purpose, Sweep, Visit};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// What points are compared by.
+#[derive(Clone, Copy)]
+struct Scale {
+    by_bytes: bool,
+    latency: fn(&Headline) -> f64,
+}
+
+/// What makes one point better than another.
+#[derive(Clone, Copy, Debug)]
+struct Merit {
+    throughput: f64,
+    /// In nanoseconds.
+    latency: f64,
+    cpu_percent: f64,
+}
+
+impl Scale {
+    /// The 99th percentile where all points have it, else the mean; throughput in bytes where block sizes differ.
+    fn of(sweep: &Sweep, points: &[usize]) -> Self {
+        let known: Vec<&Headline> = points.iter().filter_map(|point| figures(sweep, *point)).collect();
+        let p99: fn(&Headline) -> f64 = |figures| figures.p99_ns.unwrap_or_default() as f64;
+        let mean: fn(&Headline) -> f64 = |figures| figures.mean_ns.unwrap_or_default();
+        let latency = match () {
+            () if known.iter().all(|figures| figures.p99_ns.is_some()) => p99,
+            () if known.iter().all(|figures| figures.mean_ns.is_some()) => mean,
+            () => |_: &Headline| 0.0,
+        };
+        let block = |point: &usize| sweep.points[*point].settings.iter().find(|setting| setting.name == "b");
+        let by_bytes = points.iter().any(|point| block(point) != points.first().and_then(block));
+        Self { by_bytes, latency }
+    }
+
+    fn merit(self, figures: &Headline) -> Merit {
+        let throughput = if self.by_bytes { figures.bytes_per_s } else { figures.iops };
+        Merit { throughput, latency: (self.latency)(figures), cpu_percent: figures.cpu_percent }
+    }
+}
+
+impl Merit {
+    /// True if it is nowhere worse, and somewhere better.
+    fn beats(&self, other: &Self) -> bool {
+        self.throughput >= other.throughput
+            && self.latency <= other.latency
+            && self.cpu_percent <= other.cpu_percent
+            && self.compare(other) != Ordering::Equal
+    }
+
+    /// By throughput, then latency, then CPU usage: greater is better.
+    fn compare(&self, other: &Self) -> Ordering {
+        let throughput = self.throughput.total_cmp(&other.throughput);
+        throughput.then(other.latency.total_cmp(&self.latency)).then(other.cpu_percent.total_cmp(&self.cpu_percent))
+    }
+}
+
+fn merits(sweep: &Sweep, points: &[usize]) -> Vec<(usize, Merit)> {
+    let scale = Scale::of(sweep, points);
+    points.iter().filter_map(|point| Some((*point, scale.merit(figures(sweep, *point)?)))).collect()
+}
+
+/// The best of some points by throughput, then latency, then CPU usage; of equal ones the first.
+pub(super) fn best_of(sweep: &Sweep, points: &[usize]) -> Option<usize> {
+    let merits = merits(sweep, points);
+    merits.into_iter().rev().max_by(|(_, a), (_, b)| a.compare(b)).map(|(point, _)| point)
+}
+
+/// The points of these that no other one beats in throughput, latency and CPU usage.
+pub fn front(sweep: &Sweep, points: &[usize]) -> Vec<usize> {
+    let merits = merits(sweep, points);
+    let is_beaten = |merit: &Merit| merits.iter().any(|(_, other)| other.beats(merit));
+    merits.iter().filter(|(_, merit)| !is_beaten(merit)).map(|(point, _)| *point).collect()
+}
+
+/// A point, or the nearest in throughput of those that beat it and that none beats.
+pub fn unbeaten(sweep: &Sweep, point: usize, points: &[usize]) -> usize {
+    let merits = merits(sweep, points);
+    let Some((_, wanted)) = merits.iter().find(|(known, _)| *known == point) else { return point };
+    let front = front(sweep, points);
+    let better = merits.iter().filter(|(other, merit)| merit.beats(wanted) && front.contains(other));
+    better.min_by(|(_, a), (_, b)| a.throughput.total_cmp(&b.throughput)).map_or(point, |(other, _)| *other)
+}
+
+/// True if every run that stands for these points has a warning, so that no interval says how sure they are.
+pub fn is_doubtful(sweep: &Sweep, points: &[usize]) -> bool {
+    let mut headlines = points.iter().flat_map(|point| runs(sweep, *point)).filter_map(Visit::headline).peekable();
+    headlines.peek().is_some() && headlines.all(|figures| figures.severity >= Some(Severity::Warn))
+}
+
+/// The findings that runs of a sweep were warned of, with the number of runs, the most frequent first; and the number of
+/// all runs.
+pub fn causes(sweep: &Sweep) -> (Vec<(String, usize)>, usize) {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    let measured = sweep.visits.iter().filter(|visit| visit.purpose != Purpose::Precondition);
+    let headlines: Vec<&Headline> = measured.filter_map(Visit::headline).collect();
+    for name in headlines.iter().flat_map(|figures| &figures.warnings) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut causes: Vec<(String, usize)> = counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    (causes, headlines.len())
+}
+
+/// Options that make the load: another value asks another question, so none is better than another.
+const LOAD: [&str; 10] = ["w", "f", "c", "rs", "rd", "rdpct", "rdabs", "Z", "ft", "B"];
+
+/// Varied options that make the load.
+pub fn varied_load(sweep: &Sweep) -> Vec<&str> {
+    let first = sweep.points.first().map_or(&[][..], |point| &point.settings[..]);
+    let varies = |name: &str| {
+        let value = |point: &Point| point.settings.iter().find(|setting| setting.name == name).map(|s| s.value.clone());
+        sweep.points.iter().any(|point| value(point) != sweep.points.first().and_then(value))
+    };
+    first.iter().map(|setting| setting.name.as_str()).filter(|name| LOAD.contains(name) && varies(name)).collect()
+}
+
+/// The points with the least and the most throughput.
+pub fn range(sweep: &Sweep) -> Option<(usize, usize)> {
+    let merits = merits(sweep, &(0..sweep.points.len()).collect::<Vec<_>>());
+    let by_throughput = |a: &&(usize, Merit), b: &&(usize, Merit)| a.1.throughput.total_cmp(&b.1.throughput);
+    Some((merits.iter().min_by(by_throughput)?.0, merits.iter().max_by(by_throughput)?.0))
+}
