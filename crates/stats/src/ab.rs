@@ -5,7 +5,7 @@
 //! Box, Hunter & Hunter, Statistics for Experimenters, 3.2).
 //!
 //! Looking after each few pairs and stopping as soon as there is a difference finds one by chance sooner or later. The 5 %
-//! of false alarms are therefore spent over the looks (Lan & DeMets, Discrete sequential boundaries for clinical
+//! of false alarms are therefore spent over the looks (Lan & `DeMets`, Discrete sequential boundaries for clinical
 //! trials, Biometrika 70, 1983, with the spending function of O'Brien and Fleming), and within each look shared between
 //! the figures (Holm, A simple sequentially rejective multiple test procedure, 1979). What a look may spend is used as
 //! its level, a union bound: slightly conservative, and valid for t-tests of a few pairs.

@@ -89,8 +89,8 @@ impl<'a> Accuracy<'a> {
         let group = (self.sections.len() / percentiles::SECTIONS).max(1);
         let histograms: Vec<Histogram> =
             self.sections.chunks_exact(group).map(|sections| histogram(sections, kind)).collect();
-        let section_s = self.sections.first().map_or(0.0, |first| length_ns(first) as f64 / 1e9);
-        let Some(sections) = Sections::of(&histograms, section_s * group as f64) else { return Vec::new() };
+        let length_s = self.sections.first().map_or(0.0, |first| length_ns(first) as f64 / 1e9);
+        let Some(sections) = Sections::of(&histograms, length_s * group as f64) else { return Vec::new() };
         let estimate = |(_, rank_ppb)| Some((rank_ppb, sections.interval_ns(rank_ppb)?));
         NAMED_PERCENTILES.into_iter().filter_map(estimate).collect()
     }
@@ -137,13 +137,13 @@ fn latency_mean_ns(cells: &[CellCounts]) -> Option<f64> {
 /// The mean latency is a ratio of two means, of latency and of I/Os per cell. How far a ratio R may be off
 /// follows from the mean of (latency - R x I/Os), which is 0 (Law & Kelton, 9.5.2: the classical ratio
 /// estimator of the regenerative method).
-fn latency_mean(cells: &[CellCounts], cell_s: f64) -> Option<Estimate> {
+fn latency_mean(cells: &[CellCounts], width_s: f64) -> Option<Estimate> {
     let ratio_ns = latency_mean_ns(cells)?;
     let ios_per_cell = mean(&cells.iter().map(|cell| cell.ios as f64).collect::<Vec<_>>());
-    let error_ns = |cell: &CellCounts| (cell.latency_sum_ns as f64 - ratio_ns * cell.ios as f64) / ios_per_cell;
-    let errors_ns: Vec<f64> = cells.iter().map(error_ns).collect();
+    let deviation_ns = |cell: &CellCounts| (cell.latency_sum_ns as f64 - ratio_ns * cell.ios as f64) / ios_per_cell;
+    let errors_ns: Vec<f64> = cells.iter().map(deviation_ns).collect();
     let means_ns: Vec<f64> = cells.iter().filter_map(|cell| latency_mean_ns(std::slice::from_ref(cell))).collect();
-    Some(interval::of_mean(ratio_ns, &errors_ns, range(&means_ns), cell_s))
+    Some(interval::of_mean(ratio_ns, &errors_ns, range(&means_ns), width_s))
 }
 
 /// The smallest and the largest of values.

@@ -68,7 +68,7 @@ fn beyond(response: &LatencyDistribution, at_most_ns: f64) -> f64 {
 
 /// The shortest run in seconds that can judge a rate: with ten I/Os beyond the highest percentile.
 pub fn seconds_min(limits: &[Limit], rate_iops: f64) -> f64 {
-    let completions = limits.iter().map(|limit| limit.completions_min()).max().unwrap_or(0);
+    let completions = limits.iter().map(Limit::completions_min).max().unwrap_or(0);
     completions as f64 / rate_iops.max(f64::MIN_POSITIVE)
 }
 

@@ -21,7 +21,7 @@ impl Course<'_> {
         }
         let mut search = Search::new(&rates[first..end]);
         loop {
-            let (point, purpose) = match search.next() {
+            let (point, purpose) = match search.due() {
                 Next::Probe(point) => (first + point, Purpose::Probe),
                 Next::Confirm(point) => (first + point, Purpose::Confirm),
                 Next::End(found) => {

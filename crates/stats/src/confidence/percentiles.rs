@@ -40,7 +40,7 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// From parts of equal length in the order of time; `None` if they are too few.
-    pub(crate) fn of(parts: &[Histogram], part_s: f64) -> Option<Self> {
+    pub(crate) fn of(parts: &[Histogram], length_s: f64) -> Option<Self> {
         if parts.len() < SECTIONS_MIN {
             return None;
         }
@@ -48,7 +48,7 @@ impl Sections {
         let parts: Vec<Histogram> = parts.chunks_exact(group).map(merged).collect();
         let whole = merged(&parts);
         let count = whole.values().sum();
-        Some(Self { parts, whole, count, section_s: part_s * group as f64 })
+        Some(Self { parts, whole, count, section_s: length_s * group as f64 })
     }
 
     /// The interval of a percentile in nanoseconds; `None` if fewer than ten I/Os lie beyond it.

@@ -90,5 +90,5 @@ fn intervals_hold_the_truth_or_are_withheld() {
 
 #[test]
 fn intervals_hold_the_truth_or_are_withheld_in_short() {
-    study(400, &[50, 100, 600], 3.0);
+    study(400, &[50, 100, 600], 5.0);
 }

@@ -96,7 +96,7 @@ impl<'a> Search<'a> {
     }
 
     /// What is due.
-    pub fn next(&mut self) -> Next {
+    pub fn due(&mut self) -> Next {
         if self.observations.len() as u32 >= RUNS_MAX {
             return self.end(false);
         }
@@ -157,10 +157,9 @@ impl<'a> Search<'a> {
             (Some(holds), Some(fails)) => {
                 let is_turned = runs.0.min(runs.1) % 2 == 1;
                 match runs.0.cmp(&runs.1) {
-                    std::cmp::Ordering::Less => holds,
                     std::cmp::Ordering::Greater => fails,
                     std::cmp::Ordering::Equal if is_turned => fails,
-                    std::cmp::Ordering::Equal => holds,
+                    std::cmp::Ordering::Less | std::cmp::Ordering::Equal => holds,
                 }
             }
             (holds, fails) => holds.or(fails)?,

@@ -147,7 +147,7 @@ fn search(law: &Law, seed: u64) -> (LimitFound, Vec<f64>, usize) {
     let mut search = Search::new(&rates);
     let mut runs = 1;
     loop {
-        let (point, is_confirming) = match search.next() {
+        let (point, is_confirming) = match search.due() {
             Next::Probe(point) => (point, false),
             Next::Confirm(point) => (point, true),
             Next::End(found) => return (found, rates.clone(), runs),
@@ -234,7 +234,7 @@ fn a_figure_that_does_not_depend_on_the_rate_is_said_to_be_noise() {
         let mut rng = Rng::new(seed);
         let mut search = Search::new(&rates);
         let found = loop {
-            let (point, is_confirming) = match search.next() {
+            let (point, is_confirming) = match search.due() {
                 Next::Probe(point) => (point, false),
                 Next::Confirm(point) => (point, true),
                 Next::End(found) => break found,
@@ -259,7 +259,7 @@ fn all_and_none_can_be_the_answer() {
     for (used, holds, fails) in [(0.01, Some(59), None), (9.0, None, Some(0))] {
         let mut search = Search::new(&rates);
         let found = loop {
-            let (point, is_confirming) = match search.next() {
+            let (point, is_confirming) = match search.due() {
                 Next::Probe(point) => (point, false),
                 Next::Confirm(point) => (point, true),
                 Next::End(found) => break found,
@@ -279,7 +279,7 @@ fn a_run_that_was_disturbed_is_outvoted() {
     let mut search = Search::new(&rates);
     let mut runs = 0;
     let found = loop {
-        let (point, is_confirming) = match search.next() {
+        let (point, is_confirming) = match search.due() {
             Next::Probe(point) => (point, false),
             Next::Confirm(point) => (point, true),
             Next::End(found) => break found,
