@@ -12,7 +12,7 @@ const STEP_MIN: f64 = 0.10;
 const LEVELS_MAX: usize = 4;
 /// A step is clear if it is this many standard deviations of the level that scatters most: bursts that come and go
 /// differ by less.
-const CLEAR: f64 = 1.5;
+const CLEAR: f64 = 3.0;
 /// A level is flat if the line through it changes by at most this share of the smallest step.
 const FLAT: f64 = 0.5;
 /// Values that are looked at at most; neighbours are averaged until there are so few.
