@@ -71,7 +71,7 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "process-paused",
-        explains: &["device-depth", "depth-limited", "starts-not-made", "short-warm-up", "drift"],
+        explains: &["device-depth", "depth-limited", "starts-not-made", "change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "no I/O was submitted during the pause",
     },
@@ -149,7 +149,7 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "writes-in-memory",
-        explains: &["fits-in-memory", "short-warm-up", "drift"],
+        explains: &["fits-in-memory", "change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "writes are fast until the kernel's limit for dirty memory is reached",
     },
@@ -173,19 +173,19 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "allocating-writes",
-        explains: &["short-warm-up", "drift"],
+        explains: &["change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "only the first write to a block allocates it",
     },
     Cause {
         name: "thermal-throttling",
-        explains: &["frequency-change", "short-warm-up", "drift"],
+        explains: &["frequency-change", "change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "throttled CPUs run at a lower frequency",
     },
     Cause {
         name: "frequency-change",
-        explains: &["short-warm-up", "drift"],
+        explains: &["change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "the CPU time of an I/O changed with the frequency",
     },
@@ -203,13 +203,13 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "lost-ios",
-        explains: &["short-warm-up", "drift"],
+        explains: &["change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "the rate falls when I/Os no longer complete",
     },
     Cause {
         name: "device-faults",
-        explains: &["short-warm-up", "drift"],
+        explains: &["change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
         because: "failed I/Os are retried",
     },

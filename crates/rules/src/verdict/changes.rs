@@ -15,7 +15,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "change from the first level to the last in percent",
         computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more. Reported \
                         if the run consists of two to four flat parts, each at least 10 % of the run, whose means \
-                        differ by at least 10 % of the mean of the run and 1.5 standard deviations, significant at the \
+                        differ by at least 10 % of the mean of the run and 3 standard deviations, significant at the \
                         0.1 % level (PELT). Replaces `short-warm-up` and `drift`; a slow first part of at most half of \
                         the run is a `short-warm-up`. [How](measurement.md#steadiness)",
         advice: "measure again, and look for other load, throttling and background tasks: the mean describes none of \

@@ -10,9 +10,9 @@ use model::change::Level;
 const STEP_MIN: f64 = 0.10;
 /// Levels that are looked for at most: more are no levels but the nature of the load.
 const LEVELS_MAX: usize = 4;
-/// A step is clear if it is this many standard deviations of the values around their levels: bursts that come and go
+/// A step is clear if it is this many standard deviations of the level that scatters most: bursts that come and go
 /// differ by less.
-const CLEAR: f64 = 1.5;
+const CLEAR: f64 = 3.0;
 /// A level is flat if the line through it changes by at most this share of the smallest step.
 const FLAT: f64 = 0.5;
 /// Values that are looked at at most; neighbours are averaged until there are so few.
@@ -70,7 +70,8 @@ fn are_levels(parts: &[&[f64]], whole: f64) -> bool {
     }
     // The scatter is that of all parts around their own means.
     let around: Vec<f64> = parts.iter().flat_map(|part| part.iter().map(|value| value - mean(part))).collect();
-    let Some(error) = BatchMean::of(&around).filter(|_| smallest >= CLEAR * moments(&around).1) else { return false };
+    let scatter = parts.iter().map(|part| moments(part).1).fold(0.0, f64::max);
+    let Some(error) = BatchMean::of(&around).filter(|_| smallest >= CLEAR * scatter) else { return false };
     let variance = error.std_error * error.std_error * around.len() as f64;
     let is_significant = |pair: &[&[f64]]| {
         let count = |part: &[f64]| part.len() as f64;

@@ -30,7 +30,7 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
 }
 
 fn visit(sweep: &mut Sweep, point: usize, purpose: Purpose, iops: f64) {
-    let headline = Headline { iops, depth: Some(point as u32 + 1), ..Headline::default() };
+    let headline = Headline { iops, bytes_per_s: iops, depth: Some(point as u32 + 1), ..Headline::default() };
     sweep.visits.push(measured(point, purpose, headline));
 }
 
