@@ -42,10 +42,8 @@ const MORE_WAIT: Condition = Condition {
 };
 
 /// The opposite of [`MORE_WAIT`].
-const LESS_WAIT: Condition = Condition {
-    words: "at least twice the other",
-    holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound),
-};
+const LESS_WAIT: Condition =
+    Condition { words: "at least twice the other", holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound) };
 
 /// Every cause, and what it explains.
 pub const CAUSES: &[Cause] = &[
