@@ -40,6 +40,8 @@ struct Law {
     room_bytes: u64,
     slow: Option<Slow>,
     service: Option<ServiceClock>,
+    /// The most that an answer was later than the service allows.
+    latest: Duration,
     slow_reads: Vec<SlowRead>,
     is_holding: bool,
     /// The open with this number, from 1, does not come back; 0 = all do.
@@ -105,6 +107,7 @@ impl Faulty {
             room_bytes: u64::MAX,
             slow: None,
             service: None,
+            latest: Duration::ZERO,
             slow_reads: Vec::new(),
             is_holding: false,
             held_open: 0,
@@ -149,6 +152,11 @@ impl Faulty {
     /// From now on reads and writes take as long as this says.
     pub fn serve(&self, service: Service) {
         self.law().service = Some(ServiceClock::new(service));
+    }
+
+    /// The most that an answer was later than [`Service`] says: it shares its CPUs with others.
+    pub fn latest(&self) -> Duration {
+        self.law().latest
     }
 
     /// Gives the file that is there from the beginning another size.
@@ -208,9 +216,14 @@ fn opened(reply: ReplyOpen) {
     reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
 }
 
-fn answer_later(at: Instant, answer: impl FnOnce() + Send + 'static) {
+fn answer_later(law: &Arc<Mutex<Law>>, at: Instant, answer: impl FnOnce() + Send + 'static) {
+    let law = Arc::clone(law);
     std::thread::spawn(move || {
         std::thread::sleep(at.saturating_duration_since(Instant::now()));
+        let late = at.elapsed();
+        let mut law = lock(&law);
+        law.latest = law.latest.max(late);
+        drop(law);
         answer();
     });
 }
@@ -376,7 +389,8 @@ impl Filesystem for Server {
             law.answered += 1;
             let zeros = vec![0; bytes as usize];
             if let Some(answer_at) = law.answer_at(offset, arrived) {
-                return answer_later(answer_at, move || reply.data(&zeros));
+                drop(law);
+                return answer_later(&self.law, answer_at, move || reply.data(&zeros));
             }
             let Some(slow) = law.slow.filter(|slow| slow.offset.is_none_or(|slow| slow == offset)) else {
                 return reply.data(&zeros);
@@ -419,7 +433,7 @@ impl Filesystem for Server {
         } else {
             law.answered += 1;
             match law.answer_at(offset, Instant::now()) {
-                Some(answer_at) => answer_later(answer_at, move || reply.written(bytes)),
+                Some(answer_at) => answer_later(&self.law, answer_at, move || reply.written(bytes)),
                 None => reply.written(bytes),
             }
         }
