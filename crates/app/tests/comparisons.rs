@@ -27,7 +27,8 @@ fn results_are_compared_and_limits_are_heeded() {
     assert!(!run.stdout.contains("better") && !run.stdout.contains("worse"), "{}", run.stdout);
     let run = place.diskspd("compare a.json slow.json --fail-if iops<-3% --fail-if mean>+5%").run();
     run.expect_status(4).expect_stdout(&["-50.0 %", "worse"]).expect_stderr(&["--fail-if 'iops<-3%': condition met"]);
-    assert!(!run.stderr.contains("mean"), "{}", run.stderr);
+    // A single run on a busy machine may leave more than 5 % open.
+    assert!(!run.stderr.contains("'mean>+5%': condition met"), "{}", run.stderr);
     place.diskspd("compare slow.json a.json --fail-if iops<-3%").run().expect_status(0).expect_stdout(&["better"]);
     let run = place.diskspd("compare a.json slow.json --with slow.json slow.json --fail-if iops<-3%").run();
     run.expect_status(6)

@@ -3,12 +3,16 @@
 use serde_json::Value;
 use testkit::{Workplace, workplace};
 
+/// The JSON of the last run.
+fn document(place: &Workplace) -> Value {
+    serde_json::from_slice(&place.content("r.json")).expect("it is JSON")
+}
+
 /// The measured part of a run's JSON.
 fn measured(place: &Workplace, words: &str) -> Value {
     let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r --json r.json {words} a.dat")).run();
     run.expect_status(0);
-    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
-    document["time_spans"][0]["measured"].clone()
+    document(place)["time_spans"][0]["measured"].clone()
 }
 
 fn text(place: &Workplace, name: &str) -> String {
@@ -54,6 +58,25 @@ fn random_starts_are_as_many_as_the_rate_means() {
 }
 
 #[test]
+fn the_report_tells_how_many_ios_were_outstanding() {
+    let place = workplace!();
+    for words in ["-t2 -o4 -w30", "-t2 -o4 --rate=2000"] {
+        let run = place.diskspd(&format!("-c1M -d1 -W0 -b4K -r -L {words} --json r.json --xml r.xml a.dat")).run();
+        run.expect_status(0);
+        let summary = &document(&place)["time_spans"][0]["summary"];
+        for direction in ["read", "total"] {
+            let figure = |name: &str| summary[direction][name].as_f64().unwrap_or_else(|| panic!("{name}: {summary}"));
+            let expected = figure("iops") * figure("mean_ns") / 1e9;
+            assert!((figure("outstanding") - expected).abs() <= expected * 1e-9, "{words} {direction}: {summary}");
+        }
+        let line =
+            format!("\naverage outstanding:    {:.2}\n", summary["total"]["outstanding"].as_f64().expect("a mean"));
+        assert!(run.stdout.contains(&line), "{line}: {}", run.stdout);
+        place.diskspd("report r.xml").run().expect_status(0).expect_stdout(&["\naverage outstanding: "]);
+    }
+}
+
+#[test]
 fn the_report_tells_which_loop_it_was() {
     let place = workplace!();
     let run = place.diskspd("-c1M -d1 -W0 -b4K -r -t2 -o4 --json r.json --xml r.xml a.dat").run();
@@ -61,6 +84,9 @@ fn the_report_tells_which_loop_it_was() {
     assert!(run.stdout.contains("\nclosed loop, depth 8\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("Response time"), "{}", run.stdout);
     assert!(text(&place, "r.xml").contains("<ClosedLoop Depth=\"8\"/>"));
+    // Little's law needs latencies.
+    assert!(!run.stdout.contains("\naverage outstanding:"), "{}", run.stdout);
+    assert!(document(&place)["time_spans"][0]["summary"]["total"]["outstanding"].is_null());
 
     // More than any machine starts one at a time.
     let words = "-d1 -W0 -b4K -r -t1 -o1 --engine=null --rate=1000000000 --xml r.xml --csv r.csv --json r.json a.dat";

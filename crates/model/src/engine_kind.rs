@@ -34,6 +34,16 @@ impl EngineKind {
     /// Every engine.
     pub const ALL: [Self; 5] = [Self::IoUring, Self::LinuxAio, Self::Synchronous, Self::MemoryMapped, Self::Null];
 
+    /// True if it does one operation after the other, however many are to be outstanding.
+    pub const fn is_one_at_a_time(self) -> bool {
+        matches!(self, Self::Synchronous | Self::MemoryMapped)
+    }
+
+    /// True if the kernel takes many operations in one call, each with its own priority.
+    pub const fn takes_batches(self) -> bool {
+        matches!(self, Self::IoUring | Self::LinuxAio)
+    }
+
     /// The word after `--engine`.
     pub const fn option(self) -> &'static str {
         match self {

@@ -124,6 +124,10 @@ pub struct Summary {
     pub bytes_per_s: f64,
     /// Mean latency in nanoseconds; `None` if it was not measured. Percentiles need `-L`.
     pub mean_ns: Option<f64>,
+    /// Mean number of I/Os outstanding: I/Os per second times mean latency (Little's law); null if latencies were not
+    /// measured.
+    #[serde(default)]
+    pub outstanding: Option<f64>,
     /// Median latency.
     pub p50_ns: Option<u64>,
     /// 90th percentile.

@@ -244,7 +244,7 @@ impl WorkerPlan {
     /// True if, while latencies are recorded, some I/Os are timed from their submission too: those of
     /// a closed loop, which share the stamps of their batch.
     pub fn times_submissions(&self) -> bool {
-        let shares_stamps = matches!(self.engine.kind, EngineKind::IoUring | EngineKind::LinuxAio | EngineKind::Null);
+        let shares_stamps = !self.engine.kind.is_one_at_a_time();
         let at_once = self.engine.ring.is_none_or(|ring| ring.batch.is_none() && !ring.submission_polling);
         let closed = |target: &WorkerTarget| target.pace == Pace::Unlimited && target.mapped.is_none();
         shares_stamps && at_once && self.targets.iter().all(closed)

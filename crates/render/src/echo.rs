@@ -18,12 +18,8 @@ use std::io::{self, Write};
 pub(crate) enum Mechanism {
     /// One I/O at a time: nothing is said.
     OneAtATime,
-    /// `io_uring`.
-    IoUring,
-    /// Linux AIO.
-    LinuxAio,
-    /// Nothing reaches the kernel.
-    Null,
+    /// That of an engine.
+    Engine(EngineKind),
     /// Windows: completion ports.
     CompletionPorts,
     /// Windows: completion routines.
@@ -33,12 +29,7 @@ pub(crate) enum Mechanism {
 impl Mechanism {
     /// That of an engine which was chosen.
     pub(crate) const fn of(engine: EngineKind) -> Self {
-        match engine {
-            EngineKind::Synchronous | EngineKind::MemoryMapped => Self::OneAtATime,
-            EngineKind::LinuxAio => Self::LinuxAio,
-            EngineKind::IoUring => Self::IoUring,
-            EngineKind::Null => Self::Null,
-        }
+        if engine.is_one_at_a_time() { Self::OneAtATime } else { Self::Engine(engine) }
     }
 
     /// The result of a profile if nothing has to be changed.
@@ -46,9 +37,9 @@ impl Mechanism {
         if target.memory_mapped || target.outstanding <= 1 {
             Self::OneAtATime
         } else if span.completion_routines {
-            Self::LinuxAio
+            Self::Engine(EngineKind::LinuxAio)
         } else {
-            Self::IoUring
+            Self::Engine(EngineKind::IoUring)
         }
     }
 

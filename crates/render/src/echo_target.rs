@@ -3,6 +3,7 @@
 use crate::echo::{Mechanism, Platform};
 use crate::foreign;
 use crate::numbers::{range_bytes, range_start};
+use model::engine_kind::EngineKind;
 use model::profile::{
     BypassIo, CacheMode, Distribution, FlushMode, IoPriority, Target, Throughput, TimeSpan, WriteSource,
 };
@@ -169,13 +170,12 @@ fn hints(out: &mut dyn Write, target: &Target, platform: Platform) -> io::Result
 fn mechanism(out: &mut dyn Write, mechanism: Mechanism) -> io::Result<()> {
     match mechanism {
         Mechanism::OneAtATime => Ok(()),
-        Mechanism::IoUring => writeln!(out, "      using io_uring"),
-        Mechanism::LinuxAio => writeln!(out, "      using Linux AIO"),
         Mechanism::CompletionPorts => writeln!(out, "      using I/O Completion Ports"),
         Mechanism::CompletionRoutines => {
             writeln!(out, "      using completion routines (ReadFileEx/WriteFileEx)")
         }
-        Mechanism::Null => writeln!(out, "      using no device (null engine)"),
+        Mechanism::Engine(EngineKind::Null) => writeln!(out, "      using no device (null engine)"),
+        Mechanism::Engine(engine) => writeln!(out, "      using {}", engine.name()),
     }
 }
 

@@ -16,14 +16,18 @@ pub(crate) fn response_times(out: &mut dyn Write, load_loop: &LoadLoop) -> io::R
     latency_table::table(out, &open.response_time)
 }
 
-/// Which loop it was, and a table of what became of the intended starts.
-pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop) -> io::Result<()> {
+/// Which loop it was, what became of the intended starts, and how many I/Os were outstanding where that is known.
+pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop, outstanding: Option<f64>) -> io::Result<()> {
     writeln!(out)?;
-    let open = match load_loop {
-        LoadLoop::Closed { depth } => return writeln!(out, "closed loop, depth {depth}"),
-        LoadLoop::Open(open) => open,
-    };
-    let OpenLoop { depth, rate_iops, process, intended_starts, backlog, delayed_by_depth, .. } = &**open;
+    match load_loop {
+        LoadLoop::Closed { depth } => writeln!(out, "closed loop, depth {depth}")?,
+        LoadLoop::Open(open) => open_loop(out, open)?,
+    }
+    outstanding.map_or(Ok(()), |mean| writeln!(out, "average outstanding:    {mean:.2}"))
+}
+
+fn open_loop(out: &mut dyn Write, open: &OpenLoop) -> io::Result<()> {
+    let OpenLoop { depth, rate_iops, process, intended_starts, backlog, delayed_by_depth, .. } = open;
     writeln!(out, "open loop, {rate_iops} I/Os per s ({}), depth {depth}", process.option())?;
     writeln!(out, "intended starts:        {intended_starts}")?;
     writeln!(out, "backlog at the end:     {backlog}")?;

@@ -102,7 +102,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         event_table::blocks(out, events)?;
     }
     if let Some(load_loop) = &measured.load_loop {
-        load_loop::lines(out, load_loop)?;
+        let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
+        load_loop::lines(out, load_loop, outstanding)?;
     }
     if let Some(flushes) = &measured.flushes {
         flush_table::lines(out, flushes)?;

@@ -150,7 +150,7 @@ mod tests {
     fn runs(headlines: impl IntoIterator<Item = Headline>) -> Sweep {
         let visit = |(run, headline)| {
             let outcome = VisitOutcome::Measured { file: String::new(), headline };
-            Visit { point: 0, run, purpose: Purpose::Measure, outcome }
+            Visit { point: 0, run, purpose: Purpose::Measure, outcome, limit: None, sustained_iops: None }
         };
         Sweep { points: vec![Point::default()], visits: (0..).zip(headlines).map(visit).collect(), ..Sweep::default() }
     }

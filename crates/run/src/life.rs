@@ -137,7 +137,7 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
     let mut priorities = plan.targets.iter().map(|target| work::priority(target.priority));
     let first = priorities.next().unwrap_or(0);
     let agree = priorities.all(|other| other == first);
-    let per_operation = matches!(plan.engine.kind, EngineKind::IoUring | EngineKind::LinuxAio);
+    let per_operation = plan.engine.kind.takes_batches();
     let reason = match (agree, per_operation) {
         (true, _) if first == 0 => return,
         (true, _) => match sys::thread::set_io_priority(first) {

@@ -5,7 +5,6 @@
 //! device answers with one burst, and in between its queue runs empty. There, a sixteenth of the depth at a time, with
 //! a look at completions in between, keeps the queue full.
 
-use model::engine_kind::EngineKind;
 use model::plan::WorkerPlan;
 
 /// One turn in so many is watched.
@@ -39,7 +38,7 @@ impl Spread {
     /// Adapts where the kernel takes many operations at a time, and the user has not chosen how many (`-u`, `-oc`,
     /// `-g`).
     pub(crate) fn new(plan: &WorkerPlan, paced: bool) -> Self {
-        let takes_many = matches!(plan.engine.kind, EngineKind::IoUring | EngineKind::LinuxAio);
+        let takes_many = plan.engine.kind.takes_batches();
         let is_chosen =
             plan.engine.completions_max.is_some() || plan.engine.ring.is_some_and(|ring| ring.batch.is_some());
         if takes_many && !is_chosen && !paced { Self::of_depth(plan.slots) } else { Self::off() }

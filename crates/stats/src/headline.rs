@@ -21,6 +21,7 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
             iops: figures.iops,
             bytes_per_s: figures.bytes_per_s,
             mean_ns: figures.latency.map(|latency| latency.mean_ns),
+            outstanding: figures.latency.map(|latency| figures.iops * latency.mean_ns / 1e9),
             p50_ns: rank(P50_PPB),
             p90_ns: rank(P90_PPB),
             p99_ns: rank(P99_PPB),

@@ -1,7 +1,6 @@
 //! What decided when I/Os started, and what became of the starts that were intended.
 
 use crate::latency::Merged;
-use model::engine_kind::EngineKind;
 use model::figures::Directions;
 use model::note::Note;
 use model::plan::{TimeSpanPlan, WorkerPlan};
@@ -43,10 +42,7 @@ pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanR
 
 /// I/Os that a thread has outstanding at most: engines that do one after the other have one.
 fn depth(worker: &WorkerPlan) -> u32 {
-    match worker.engine.kind {
-        EngineKind::Synchronous | EngineKind::MemoryMapped => 1,
-        EngineKind::IoUring | EngineKind::LinuxAio | EngineKind::Null => worker.slots,
-    }
+    if worker.engine.kind.is_one_at_a_time() { 1 } else { worker.slots }
 }
 
 /// What must be known beside response times.

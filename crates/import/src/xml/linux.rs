@@ -14,9 +14,6 @@ use model::result::{LoadLoop, OpenLoop, RunResult, TargetLatencies, TimeSpanResu
 use model::units::bytes_of_mib;
 use model::verdict::Verdict;
 
-const ENGINES: [EngineKind; 5] =
-    [EngineKind::Synchronous, EngineKind::IoUring, EngineKind::LinuxAio, EngineKind::MemoryMapped, EngineKind::Null];
-
 pub(super) fn read(
     linux: Option<Element<'_, '_>>,
     span_result: &mut TimeSpanResult,
@@ -34,7 +31,7 @@ pub(super) fn read(
     result.notes.extend(linux.children("RunNote").map(note));
     span_result.notes.extend(linux.children("Note").map(note));
     span_result.errors.extend(linux.children("Failure").map(|failure| failure.text().to_owned()));
-    let engine = |element: Element<'_, '_>| ENGINES.into_iter().find(|engine| engine.name() == element.text());
+    let engine = |element: Element<'_, '_>| EngineKind::ALL.into_iter().find(|engine| engine.name() == element.text());
     span_result.engines.extend(linux.children("Engine").filter_map(engine));
     span_result.verdict = linux.child("Verdict").map(verdict).transpose()?;
     span_result.expectation = linux.child("Expectation").map(expectation).transpose()?;

@@ -24,7 +24,7 @@ pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
     context.noted(|note| {
         let Note::IoWorkerThreads { threads, cpu_time_ms } = note else { return None };
         let share_of = |count: u64| Some((*cpu_time_ms)? as f64 / 1e3 / (context.elapsed_s() * count.max(1) as f64));
-        let share = share_of(context.measured.thread_count);
+        let share = share_of(u64::from(context.measured.thread_count));
         let outstanding = context.plan.into_iter().flat_map(|plan| &plan.workers).map(|worker| u64::from(worker.slots));
         let share_of_latency = share_of(outstanding.sum());
         let cost = share.map(|share| format!("; they used a CPU for {} of the threads' time", percent(share)));

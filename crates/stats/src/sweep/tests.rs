@@ -31,8 +31,12 @@ fn sweep(name: &str, iops: &[f64]) -> Sweep {
 
 fn visit(sweep: &mut Sweep, point: usize, purpose: Purpose, iops: f64) {
     let headline = Headline { iops, depth: Some(point as u32 + 1), ..Headline::default() };
+    sweep.visits.push(measured(point, purpose, headline));
+}
+
+fn measured(point: usize, purpose: Purpose, headline: Headline) -> Visit {
     let outcome = VisitOutcome::Measured { file: String::new(), headline };
-    sweep.visits.push(Visit { point, run: 0, purpose, outcome, limit: None, sustained_iops: None });
+    Visit { point, run: 0, purpose, outcome, limit: None, sustained_iops: None }
 }
 
 fn iops(sweep: &Sweep, point: usize) -> f64 {
@@ -115,8 +119,7 @@ fn random_table(rng: &mut Rng) -> Sweep {
             };
             let point = table.points.len();
             table.points.push(Point { settings: vec![setting("o", outstanding), setting("t", threads)] });
-            let outcome = VisitOutcome::Measured { file: String::new(), headline };
-            table.visits.push(Visit { point, run: 0, purpose: Purpose::Measure, outcome });
+            table.visits.push(measured(point, Purpose::Measure, headline));
         }
     }
     conclude(&mut table);
@@ -155,8 +158,7 @@ fn of_several_points_of_a_depth_the_best_is_named() {
     // -o1 -t3 and -o3 -t1 as of the same depth.
     table.points.push(Point { settings: vec![Setting { name: "t".into(), value: "3".into() }] });
     let headline = Headline { iops: 30.5, depth: Some(3), ..Headline::default() };
-    let outcome = VisitOutcome::Measured { file: String::new(), headline };
-    table.visits.push(Visit { point: 6, run: 0, purpose: Purpose::Measure, outcome });
+    table.visits.push(measured(6, Purpose::Measure, headline));
     for visit in &mut table.visits {
         let VisitOutcome::Measured { headline, .. } = &mut visit.outcome else { panic!() };
         headline.mean_ns = headline.depth.map(|depth| f64::from(depth) / headline.iops);
