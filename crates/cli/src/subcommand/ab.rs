@@ -18,7 +18,7 @@ const MARGIN: f64 = 0.02;
 /// Figures that are judged.
 const FIGURES: [Metric; 3] = [Metric::Iops, Metric::Mean, Metric::P99];
 
-/// Compare two loads, or one load in two states of the machine, in interleaved pairs of runs
+/// Compare two loads in interleaved pairs of runs
 ///
 /// Runs two loads in pairs, in random order within each pair, so that slow changes of the device affect both sides alike.
 /// Continues until IOPS, mean latency and 99th percentile each differ significantly or are equivalent, tested after 6, 10,
