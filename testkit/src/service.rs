@@ -38,7 +38,7 @@ impl ServiceClock {
                 self.random =
                     self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let share = (self.random >> 40) as f64 / f64::from(1 << 24);
-                self.free = self.free.max(now) + shortest + (longest - shortest).mul_f64(share);
+                self.free = self.free.max(now) + shortest + longest.saturating_sub(shortest).mul_f64(share);
                 self.free
             }
             Service::Cached(first, again) => now + if self.seen.insert(offset) { first } else { again },

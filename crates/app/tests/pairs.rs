@@ -100,6 +100,7 @@ fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
     run.expect_status(0).expect_stderr(&["1 runs are already done"]);
     run.expect_stdout(&["A: after 'echo 0 >> log'", "equivalent within 20 %"]);
     let found = document(&place, "d/ab.json");
-    let ran: String = order(&found).iter().map(|(_, side)| format!("{side}\n")).collect();
-    assert_eq!(fs::read_to_string(place.path("log")).expect("it is there"), ran, "the order of the runs is kept");
+    let ran: Vec<String> = order(&found).iter().map(|(_, side)| side.to_string()).collect();
+    let log = fs::read_to_string(place.path("log")).expect("it is there");
+    assert_eq!(log.lines().collect::<Vec<_>>(), ran, "the order of the runs is kept");
 }

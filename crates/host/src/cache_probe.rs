@@ -49,7 +49,7 @@ fn probe(path: &Path, used: &Range<u64>) -> io::Result<CacheProbe> {
     let cells = Cells::of(used).ok_or_else(|| io::Error::other("the part that the run reads is too small"))?;
     let mut first_ns = Vec::new();
     let begin = Instant::now();
-    for cell in cells.order() {
+    for cell in Cells::order() {
         first_ns.push(timed_ns(&mut reader, cells.repeated(cell))?);
         if begin.elapsed() > STEP_TIME_MAX {
             break;
@@ -61,7 +61,7 @@ fn probe(path: &Path, used: &Range<u64>) -> io::Result<CacheProbe> {
     let between_bytes = read_between(&mut reader, &cells)?;
     let (mut second_ns, mut other_ns) = (Vec::new(), Vec::new());
     let begin = Instant::now();
-    for cell in cells.order().take(first_ns.len()) {
+    for cell in Cells::order().take(first_ns.len()) {
         second_ns.push(timed_ns(&mut reader, cells.repeated(cell))?);
         other_ns.push(timed_ns(&mut reader, cells.other(cell))?);
         if begin.elapsed() > STEP_TIME_MAX && second_ns.len() >= BLOCKS_MIN {
@@ -82,7 +82,7 @@ fn read_between(reader: &mut DirectReader, cells: &Cells) -> io::Result<u64> {
     let mut bytes = 0;
     let begin = Instant::now();
     'all: for round in 0..cells.pieces() {
-        for cell in cells.order() {
+        for cell in Cells::order() {
             if bytes >= BETWEEN_BYTES_MAX || begin.elapsed() > STEP_TIME_MAX {
                 break 'all;
             }
@@ -112,7 +112,7 @@ impl Cells {
     }
 
     /// The cells in an order that jumps over the whole part.
-    fn order(&self) -> impl Iterator<Item = u64> + use<> {
+    fn order() -> impl Iterator<Item = u64> {
         /// Shares no factor with the number of cells.
         const STRIDE: u64 = 97;
         (0..BLOCKS).map(|turn| turn * STRIDE % BLOCKS)
@@ -179,11 +179,10 @@ mod tests {
         for used in [0..32 << 20, (1 << 20) + 1..(1 << 20) + (1 << 30), 4096..(7 << 30) + 4095] {
             let cells = Cells::of(&used).expect("it is large enough");
             let blocks: BTreeSet<u64> =
-                cells.order().flat_map(|cell| [cells.repeated(cell), cells.other(cell)]).collect();
+                Cells::order().flat_map(|cell| [cells.repeated(cell), cells.other(cell)]).collect();
             assert_eq!(blocks.len() as u64, 2 * BLOCKS);
             assert!(blocks.iter().all(|block| used.contains(block) && block + BLOCK_BYTES <= used.end));
-            let pieces: BTreeSet<u64> = cells
-                .order()
+            let pieces: BTreeSet<u64> = Cells::order()
                 .flat_map(|cell| (0..cells.pieces()).map(move |number| (cell, number)))
                 .map(|(cell, number)| cells.piece(cell, number))
                 .collect();

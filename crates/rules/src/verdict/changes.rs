@@ -118,9 +118,8 @@ mod tests {
     use model::confidence::FigureSteadiness;
     use model::figures::LatencyFigures;
 
-    fn levels(levels: &[(f64, f64)]) -> Option<Steadiness> {
-        let levels = levels.iter().map(|&(length, mean)| Level { length, mean }).collect();
-        Some(Steadiness::Levels { levels })
+    fn levels(levels: &[(f64, f64)]) -> Steadiness {
+        Steadiness::Levels { levels: levels.iter().map(|&(length, mean)| Level { length, mean }).collect() }
     }
 
     // Shows verdict: change-point
@@ -129,18 +128,18 @@ mod tests {
         assert_eq!(IOS, 100_000, "1000 per second");
         let mut built = Built::sound();
         let bucket = levels(&[(0.42, 1.4), (0.58, 0.7)]);
-        built.measured().steadiness = FigureSteadiness { iops: bucket, ..FigureSteadiness::default() };
+        built.measured().steadiness = FigureSteadiness { iops: Some(bucket), ..FigureSteadiness::default() };
         let expected = "1400 I/Os per s for 42.0 s, then 700 I/Os per s: burst credit or cache exhausted";
         assert_eq!(built.found(super::super::steadiness::RULES), [""; 0], "one cause, one finding");
         assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
         let back = levels(&[(0.25, 1.2), (0.5, 0.8), (0.25, 1.2)]);
-        built.measured().steadiness.iops = back;
+        built.measured().steadiness.iops = Some(back);
         let expected = "1200 I/Os per s for 25.0 s, then 800 I/Os per s for 50.0 s, then 1200 I/Os per s";
         assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
         let latency = LatencyFigures { mean_ns: 2e6, ..LatencyFigures::default() };
         built.measured().total.total.latency = Some(latency);
         built.measured().steadiness.iops = Some(Steadiness::Steady);
-        built.measured().steadiness.latency_mean = levels(&[(0.5, 0.5), (0.5, 1.5)]);
+        built.measured().steadiness.latency_mean = Some(levels(&[(0.5, 0.5), (0.5, 1.5)]));
         let expected = "mean latency 1.000 ms for 50.0 s, then mean latency 3.000 ms";
         assert_eq!(built.found(RULES), [format!("WARN change-point: {expected}")]);
     }

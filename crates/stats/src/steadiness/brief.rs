@@ -56,12 +56,12 @@ pub(super) fn ranges(cells: &[f64], is_unlike: impl Fn(f64) -> bool) -> Vec<(usi
 }
 
 /// The short parts that move the mean, and the cells that they hold.
-pub(super) fn changes(ios: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usize>, BriefChange)> {
-    let Some(usual) = Usual::of(ios) else { return Vec::new() };
-    let (count, whole) = (ios.len() as f64, mean(ios));
-    let per_s = |ios: f64| ios * 1e9 / cell_ns as f64;
+pub(super) fn changes(counts: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usize>, BriefChange)> {
+    let Some(usual) = Usual::of(counts) else { return Vec::new() };
+    let (count, whole) = (counts.len() as f64, mean(counts));
+    let per_s = |count: f64| count * 1e9 / cell_ns as f64;
     let change = |(begin, end): (usize, usize)| {
-        let inside = &ios[begin..end];
+        let inside = &counts[begin..end];
         let length = inside.len() as f64;
         let rest = (whole * count - inside.iter().sum::<f64>()) / (count - length);
         let shift = (rest - whole) / whole;
@@ -74,8 +74,8 @@ pub(super) fn changes(ios: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usize>,
         let few = if ranges.len() <= PARTS_MAX { ranges } else { Vec::new() };
         few.into_iter().filter_map(change).collect::<Vec<_>>()
     };
-    let mut found = of_direction(ranges(ios, |cell| usual.is_above(cell)));
-    found.extend(of_direction(ranges(ios, |cell| usual.is_below(cell))));
+    let mut found = of_direction(ranges(counts, |cell| usual.is_above(cell)));
+    found.extend(of_direction(ranges(counts, |cell| usual.is_below(cell))));
     found.sort_by_key(|(cells, _)| cells.start);
     found
 }
