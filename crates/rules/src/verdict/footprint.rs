@@ -5,6 +5,7 @@ use crate::rule::Observation;
 use model::block_device::{BlockDevice, DeviceKind};
 use model::finding::Severity;
 use model::plan::{TargetPlan, WorkerTarget};
+use model::units::Bytes;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -39,8 +40,8 @@ fn fits_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
     let observation = |memory| {
         let figure = format!(
             "the run uses {} of buffered targets; the machine has {} of memory",
-            gib(buffered_bytes),
-            gib(memory)
+            size(buffered_bytes),
+            size(memory)
         );
         Observation::new(figure, buffered_bytes as f64)
     };
@@ -52,7 +53,7 @@ fn small_for_array(context: &RuleContext<'_>) -> Vec<Observation> {
     if !below(array_bytes, ARRAY_BYTES_MIN) {
         return Vec::new();
     }
-    let figure = format!("the run uses {} of targets on several disks", gib(array_bytes));
+    let figure = format!("the run uses {} of targets on several disks", size(array_bytes));
     vec![Observation::new(figure, array_bytes as f64)]
 }
 
@@ -66,8 +67,9 @@ fn below(used_bytes: u64, limit_bytes: u64) -> bool {
     (1..limit_bytes).contains(&used_bytes)
 }
 
-pub(super) fn gib(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+pub(super) fn size(bytes: u64) -> String {
+    let (number, unit) = Bytes(bytes).parts();
+    format!("{number} {unit}")
 }
 
 /// The part of a target that the threads may touch, from the first byte to the last.
@@ -116,7 +118,7 @@ mod tests {
     fn what_memory_could_hold_is_noted_where_it_might() {
         assert_eq!(
             with_memory(8 << 30).found(RULES),
-            ["NOTE fits-in-memory: the run uses 1.0 GiB of buffered targets; the machine has 8.0 GiB of memory"]
+            ["NOTE fits-in-memory: the run uses 1 GiB of buffered targets; the machine has 8 GiB of memory"]
         );
         assert_eq!(with_memory(1 << 29).found(RULES), [""; 0], "more than memory");
         let mut direct = with_memory(8 << 30);
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(on(vec![array(&["sda"])]), [""; 0]);
         assert_eq!(
             on(vec![array(&["sda", "sdb"])]),
-            ["NOTE small-for-array: the run uses 1.0 GiB of targets on several disks"]
+            ["NOTE small-for-array: the run uses 1 GiB of targets on several disks"]
         );
     }
 }

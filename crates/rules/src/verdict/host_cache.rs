@@ -92,7 +92,7 @@ fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
     let written_bytes = footprint::used_bytes_of(context, was_written);
     let is_small = environment.memory_bytes.is_some_and(|memory| used_bytes < memory);
     let written = if written_bytes > 0 { ", written just before" } else { "" };
-    let figure = format!("the run reads {} of virtual disks{written}", footprint::gib(used_bytes));
+    let figure = format!("the run reads {} of virtual disks{written}", footprint::size(used_bytes));
     (used_bytes > 0 && (is_small || written_bytes > 0)).then(|| Observation::new(figure, used_bytes as f64))
 }
 
@@ -149,7 +149,7 @@ mod tests {
     // Shows verdict: small-for-host
     #[test]
     fn a_small_part_of_a_virtual_disk_is_noted() {
-        let found = "NOTE small-for-host: the run reads 1.0 GiB of virtual disks";
+        let found = "NOTE small-for-host: the run reads 1 GiB of virtual disks";
         assert_eq!(inside(Hypervisor::Unnamed, 8).found(RULES), [found]);
         assert_eq!(inside(Hypervisor::Unnamed, 1).found(RULES), [""; 0]);
         let mut made = inside(Hypervisor::Unnamed, 1);
