@@ -365,7 +365,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     let run = place.diskspd("sweep --vary o=1 --dir s").args(load).run();
     run.expect_status(3).expect_stderr(&["--replace-output"]);
     let run = place.diskspd("sweep --vary o=1 --replace-output --dir s").args("-- -d1 missing.dat").run();
-    run.expect_status(3);
+    run.expect_status(1);
     assert_eq!(place.content("s/sweep.json"), b"somebody's");
     place.diskspd("sweep --vary o=1 --replace-output --dir s").args(load).run().expect_status(0);
     assert!(place.content("s/sweep.json").starts_with(b"{\n  \"schema\": \"diskspd-sweep\""));
