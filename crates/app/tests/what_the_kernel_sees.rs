@@ -197,7 +197,12 @@ fn opens_of<'a>(calls: &'a str, name: &str) -> Vec<(&'a str, bool)> {
     let lines = calls.lines().filter_map(|line| line.split_once(&name));
     // The checks beforehand open what may be a FIFO.
     let opens = lines.map(|(_, rest)| rest).filter(|rest| !rest.contains("O_NONBLOCK") && !rest.contains("O_PATH"));
-    opens.filter_map(|rest| rest.split_once(") = ")).map(|(flags, result)| (flags, !result.starts_with('-'))).collect()
+    // That of another thread may come between the call and its result, which is then in a line without a name.
+    let of_call = |rest: &'a str| {
+        let finished = rest.split_once(") = ").map(|(flags, result)| (flags, !result.starts_with('-')));
+        finished.or_else(|| Some((rest.strip_suffix(" <unfinished ...>")?, true)))
+    };
+    opens.filter_map(of_call).collect()
 }
 
 /// The moment at which the access time of a file was set; long ago, so that the next reader would change it.
