@@ -28,7 +28,7 @@ pub(crate) fn run(request: &DevicesRequest) -> Status {
 fn print_json(devices: &[DeviceRow]) -> Status {
     match serde_json::to_vec_pretty(devices) {
         Ok(text) => printed(print(&[&printable_json(&text), &b"\n"[..]].concat()), Status::Done),
-        Err(error) => fail(&format!("cannot write the devices as JSON: {error}")),
+        Err(error) => fail(&format!("cannot output the list of devices as JSON: {error}")),
     }
 }
 

@@ -110,5 +110,5 @@ fn plain(text: &str) -> String {
 fn unknown(name: &str, known: &[Explanation]) -> String {
     let meant = near(name, known.iter().map(|rule| rule.name));
     let meant = meant.first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
-    format!("unknown finding '{name}' ({meant}diskspd explain lists all)")
+    format!("unknown finding '{name}'; {meant}'diskspd explain' lists all findings")
 }

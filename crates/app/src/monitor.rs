@@ -132,13 +132,13 @@ fn choice(root: &Root, request: &WatchRequest) -> Result<Choice, Vec<String>> {
 }
 
 fn missing(path: &Path) -> String {
-    format!("no device '{}' (diskspd devices lists all)", path.display())
+    format!("no device '{}'; 'diskspd devices' lists all devices", path.display())
 }
 
 fn no_device(path: &Path, stands_on: &[String]) -> String {
     let shown = path.display();
     match stands_on {
-        [] => format!("'{shown}' is not a block device (diskspd devices lists all)"),
+        [] => format!("'{shown}' is not a block device; 'diskspd devices' lists all devices"),
         names => {
             format!("'{shown}' is not a block device; monitor the device it is stored on: {}", names.join(", "))
         }

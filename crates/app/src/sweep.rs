@@ -264,21 +264,21 @@ fn announce(
     let time = length(Duration::from_secs(design.load_s()) + rests);
     let runs_and_time = match (design.extent, folder.kind()) {
         _ if !design.limits.is_empty() => {
-            format!("search for the highest rate within the limits, maximum {most} runs: at most {time}")
+            format!("searches for the highest rate within the limits (maximum {most} runs); takes at most {time}")
         }
         (Extent::UntilSure { figure, share }, _) => {
             let percent = share * 100.0;
             format!(
-                "runs until the mean of {} is known to within {percent} % (maximum {runs}): at least {time}",
+                "adds runs until the mean of {} is known to within {percent} % (maximum {runs}); takes at least {time}",
                 figure.name()
             )
         }
         (Extent::Pairs { is_fixed: true, .. }, _) => format!("{runs} pairs of runs: {time}"),
         (Extent::Pairs { is_fixed: false, .. }, _) => {
-            format!("pairs of runs until every figure is decided (maximum {runs}): at least {time}")
+            format!("adds pairs of runs until every figure is decided (maximum {runs}); takes at least {time}")
         }
-        (Extent::UntilSteady, _) => format!("rounds until steady state (maximum {runs}): at least {time}"),
-        (Extent::UntilFlat, _) => format!("points until throughput stops growing: at least {time}"),
+        (Extent::UntilSteady, _) => format!("adds rounds until steady state (maximum {runs}); takes at least {time}"),
+        (Extent::UntilFlat, _) => format!("adds points until throughput stops growing; takes at least {time}"),
         (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
         (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
@@ -331,9 +331,9 @@ fn finish(
         Ending::Lost(reason) => return fail(reason),
         Ending::TooSlow { capacity_iops, needed_s } => {
             return fail(&format!(
-                "--limit needs longer runs: the target reaches {capacity_iops:.0} I/Os per s without --rate, and even \
-                 at this rate it takes {needed_s:.0} s until ten I/Os lie beyond the percentile; set --confirm or -d \
-                 to at least that time"
+                "--limit needs longer runs: even at its full speed of {capacity_iops:.0} I/Os per s (without --rate), \
+                 the target needs {needed_s:.0} s to complete ten I/Os beyond the highest percentile given with \
+                 --limit; set --confirm or -d to at least that time"
             ));
         }
         Ending::Interrupted => {

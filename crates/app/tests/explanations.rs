@@ -48,8 +48,8 @@ fn a_finding_of_a_run_is_explained_and_one_that_does_not_exist_is_refused() {
     place.diskspd("explain other-io").run().expect_status(0).expect_stdout(&["(verdict: WARN)", "(check: WARN)"]);
     let refused = place.diskspd("explain short-run shrot-run nonsense").run();
     refused.expect_status(3).expect_stderr(&[
-        "ERROR: unknown finding 'shrot-run' (did you mean short-run? diskspd explain lists all)",
-        "ERROR: unknown finding 'nonsense' (diskspd explain lists all)",
+        "ERROR: unknown finding 'shrot-run'; did you mean short-run? 'diskspd explain' lists all findings",
+        "ERROR: unknown finding 'nonsense'; 'diskspd explain' lists all findings",
     ]);
     assert_eq!(refused.stdout, "");
 }

@@ -341,7 +341,7 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     let (run, event) = waiting("b.dat");
     let holder = Holder::open(&place, &path);
     let process = format!("process {}", holder.id());
-    go(run, &event).expect_status(1).expect_stderr(&["b.dat", "while the run waited for its start event", &process]);
+    go(run, &event).expect_status(1).expect_stderr(&["b.dat", "by the time the start event arrived", &process]);
     assert_eq!(Snapshot::of(&path).checksum, before.checksum);
     drop(holder);
     // Replaced.

@@ -150,7 +150,7 @@ fn what_cannot_be_watched_is_refused() {
     or_skip!(has_devices());
     place.file("data", b"x");
     for (words, parts) in [
-        ("nosuchdisk", &["ERROR: no device 'nosuchdisk' (diskspd devices lists"][..]),
+        ("nosuchdisk", &["ERROR: no device 'nosuchdisk'; 'diskspd devices' lists"][..]),
         ("data /dev/nosuchdisk", &["ERROR: 'data' is not a block device", "ERROR: no device '/dev/nosuchdisk'"]),
         ("/dev/null", &["'/dev/null' is not a block device"]),
         ("-c \\PhysicalDisk(nosuchdisk)\\*", &["no device matches \\PhysicalDisk(nosuchdisk) (available: "]),

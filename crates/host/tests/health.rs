@@ -64,12 +64,12 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
             "sda had resets during the run: 1 in the kernel log, first: ata3: hard resetting link",
             "sda had media errors during the run: 2 in the kernel log, first: blk_update_request: critical \
              medium error, dev sda, sector 8",
-            "sda counted errors during the run: device/iotmo_cnt rose by 16",
+            "sda recorded errors during the run: device/iotmo_cnt rose by 16",
             "nvme0n1 had timeouts during the run: 1 in the kernel log, first: nvme nvme0: I/O 26 QID 3 timeout, \
              aborting",
             "md0 had device or path losses during the run: 1 in the kernel log, first: md/raid1:md0: \
              Disk failure on sdb1, disabling device.",
-            "md0 counted errors during the run: md/dev-sdb1/errors rose by 3",
+            "md0 recorded errors during the run: md/dev-sdb1/errors rose by 3",
         ]
     );
 }
@@ -81,5 +81,5 @@ fn without_a_log_counters_are_told() {
     let root = Root::recorded(directory.path());
     let watch = HealthWatch::begin(&root, ["sda", "nothing"], 0);
     write(directory.path(), &format!("{SDA}/device/iotmo_cnt"), "0x3\n");
-    assert_eq!(told(watch), ["sda counted errors during the run: device/iotmo_cnt rose by 1"]);
+    assert_eq!(told(watch), ["sda recorded errors during the run: device/iotmo_cnt rose by 1"]);
 }

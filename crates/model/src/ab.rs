@@ -15,7 +15,7 @@ pub struct AbAnswer {
     pub margin: f64,
     /// The judged figures that all runs have: I/Os per second, mean and 99th percentile.
     pub figures: Vec<AbFigure>,
-    /// CPU usage in percent of the two sides: shown, not judged.
+    /// CPU usage of the two sides, in percent: shown, not judged.
     pub cpu_percent: (f64, f64),
 }
 
@@ -38,7 +38,7 @@ pub struct AbFigure {
     pub b: f64,
     /// By how much B differs, in percent of A.
     pub percent: f64,
-    /// Its interval in percent: 95 % for all looks and figures together.
+    /// Its interval, in percent: 95 % for all looks and figures together.
     pub low_percent: f64,
     /// Upper end.
     pub high_percent: f64,
@@ -46,7 +46,7 @@ pub struct AbFigure {
     pub verdict: AbVerdict,
     /// True if the difference lies within the margin, whether it is significant or not.
     pub is_within_margin: bool,
-    /// The difference in percent that as many pairs with this scatter would find in 90 of 100 cases.
+    /// The difference, in percent, that as many pairs with this scatter would find in 90 of 100 cases.
     pub detectable_percent: f64,
 }
 

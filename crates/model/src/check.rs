@@ -102,7 +102,7 @@ pub struct DriveHealth {
     /// Critical warnings of the drive: bit 0 spare blocks, 1 temperature, 2 reliability, 3 read-only, 4 its
     /// backup power, 5 persistent memory.
     pub critical_warning: u8,
-    /// Remaining spare blocks in percent.
+    /// Remaining spare blocks, in percent.
     pub spare_percent: u8,
     /// Below this the drive gives a critical warning.
     pub spare_percent_min: u8,

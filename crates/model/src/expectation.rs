@@ -91,7 +91,7 @@ pub struct Ceiling {
     pub limit: f64,
     /// The measured value in the same unit.
     pub reached: f64,
-    /// The measured value in percent of the limit.
+    /// The measured value, in percent of the limit.
     pub share_percent: f64,
     /// True if it is based on the rule of thumb for small random writes to a RAID.
     pub is_estimate: bool,

@@ -34,7 +34,7 @@ pub struct Headline {
     /// 99.9th percentile of the response time.
     #[serde(default)]
     pub response_p999_ns: Option<u64>,
-    /// Mean usage of all CPUs in percent.
+    /// Mean usage of all CPUs, in percent.
     pub cpu_percent: f64,
     /// Threads.
     pub threads: u32,

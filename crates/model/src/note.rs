@@ -267,7 +267,7 @@ pub enum Note {
         /// The first of them.
         first: String,
     },
-    /// A device below a target counted errors from the start of the run to its end.
+    /// A device below a target recorded errors from the start of the run to its end.
     DeviceErrorsCounted {
         /// The kernel's name of the device.
         device: String,
@@ -384,7 +384,7 @@ impl fmt::Display for Note {
                 write!(f, "{device} had {fault} during the run: {count} in the kernel log, first: {first}")
             }
             Self::DeviceErrorsCounted { device, counter, count } => {
-                write!(f, "{device} counted errors during the run: {counter} rose by {count}")
+                write!(f, "{device} recorded errors during the run: {counter} rose by {count}")
             }
             Self::NotInSource { source, missing } => write!(f, "read from {source}, which does not include {missing}"),
             Self::Verbatim { text } => f.write_str(text),

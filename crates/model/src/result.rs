@@ -305,7 +305,7 @@ pub struct TargetLatencies {
     pub latency: Directions<Option<LatencyDistribution>>,
 }
 
-/// Usage of one CPU in percent of the measured time.
+/// Usage of one CPU, in percent of the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsage {

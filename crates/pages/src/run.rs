@@ -312,7 +312,7 @@ fn devices(span_result: &TimeSpanResult) -> Option<Table> {
         heading: "I/O at each level".to_owned(),
         columns: columns.into_iter().chain(numbers).collect(),
         rows,
-        note: "Devices: requests from all programs, from creation to completion (/sys/block/*/stat).".to_owned(),
+        note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat).".to_owned(),
     })
 }
 

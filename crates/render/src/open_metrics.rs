@@ -115,7 +115,7 @@ fn about(result: &RunResult) -> Vec<Gauges> {
         },
         Gauges {
             name: "start_time",
-            help: "When the run started, since 1970-01-01 00:00:00 UTC",
+            help: "Start time of the run, in seconds since 1970-01-01 00:00:00 UTC",
             unit: Some(Unit::Seconds),
             samples: started.into_iter().collect(),
         },
@@ -143,13 +143,13 @@ fn rates(summaries: &[(&str, &Directions<Summary>)]) -> [Gauges; 2] {
     [
         Gauges {
             name: "iops",
-            help: "I/Os per second of reads, of writes and of both (total)",
+            help: "I/Os per second: reads, writes and total",
             unit: None,
             samples: samples(summaries, &[], |summary| Some(summary.iops)),
         },
         Gauges {
             name: "throughput",
-            help: "Bytes per second of reads, of writes and of both (total)",
+            help: "Bytes per second: reads, writes and total",
             unit: Some(Unit::Other("bytes_per_second".to_owned())),
             samples: samples(summaries, &[], |summary| Some(summary.bytes_per_s)),
         },

@@ -37,10 +37,10 @@ pub const RULES: &[RunsRule] = &[
     RunsRule {
         name: "run-trend",
         severity: Severity::Warn,
-        unit: "change per run in percent",
-        computed_from: "repeats: IOPS rise or fall in the order of the runs (Mann-Kendall, significant at 1 %; six runs \
-                        or more), by 2 % or more from the first run to the last (Sen's slope). Not with `--steady`, and \
-                        not where two levels explain more",
+        unit: "change per run, in percent",
+        computed_from: "repeats: IOPS trend upward or downward across the runs (Mann-Kendall, significant at 1 %; six \
+                        runs or more), by 2 % or more from the first run to the last (Sen's slope). Not reported with \
+                        `--steady`, or where two levels fit the runs better than a trend",
         advice: "the runs did not measure the same state: run until it is steady (--steady), let the target recover \
                  between runs (--rest), or look for what fills up or heats up",
         evaluate: |context| context.alike().and_then(trend).into_iter().collect(),
@@ -50,7 +50,8 @@ pub const RULES: &[RunsRule] = &[
         severity: Severity::Warn,
         unit: "von Neumann ratio",
         computed_from: "repeats: the IOPS of consecutive runs are correlated (von Neumann ratio of the ranks, \
-                        significant at 1 %; ten runs or more). Not with `run-trend` and `--steady`",
+                        significant at 1 %; ten runs or more). Not reported with `--steady`, or together with \
+                        `run-trend`",
         advice: "something else changes slowly: spread the runs over a longer time (--rest). The interval of the \
                  median takes this into account",
         evaluate: |context| context.alike().and_then(dependence).into_iter().collect(),
@@ -58,7 +59,7 @@ pub const RULES: &[RunsRule] = &[
     RunsRule {
         name: "two-levels",
         severity: Severity::Warn,
-        unit: "distance of the levels in percent of the lower one",
+        unit: "distance between the levels, in percent of the lower one",
         computed_from: "repeats of six runs or more: the logarithms of the IOPS form two groups that are at least 2 % \
                         apart, and so narrow that fewer than 2 % of single-level samples would look like this",
         advice: "look for differences between runs: thread placement, CPU frequency, other load",

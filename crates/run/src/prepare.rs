@@ -234,9 +234,7 @@ fn check_users(files: &[(PathBuf, FileIdentity)], users: &BTreeMap<FileIdentity,
     let used = files.iter().find_map(|(path, identity)| Some((path, users.get(identity)?)));
     used.map_or(Ok(()), |(path, users)| {
         let (path, users) = (path.display(), users.join(", "));
-        Err(format!(
-            "'{path}' came into use ({users}) while the run waited for its start event; the file was not touched"
-        ))
+        Err(format!("'{path}' was in use ({users}) by the time the start event arrived; the file was not touched"))
     })
 }
 

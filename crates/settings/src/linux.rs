@@ -117,7 +117,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             short: "end the timespan after this many measured I/Os",
             long: "Exact across all threads: no I/O beyond this number is started. Warm-up I/Os do not count. -d \
                    still ends the timespan if it expires first.",
-            kernel: "no I/O is started beyond the limit",
+            kernel: "no I/O is started that would exceed the limit",
             seen_in: "strace: number of calls",
             example: "--max-ios=100000",
         },
@@ -131,7 +131,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             value: "=<size>[KMGT]",
             short: "end the timespan before more than this many bytes are measured",
             long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. The warm-up does not count. -d still ends the timespan if it expires first.",
-            kernel: "no I/O is started beyond the limit",
+            kernel: "no I/O is started that would exceed the limit",
             seen_in: "strace: number of calls",
             example: "--max-bytes=10G",
         },
@@ -147,7 +147,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
                    but not those that create a file (-c). No write is started that might exceed the limit. -d still \
                    ends the timespan if it expires first.",
-            kernel: "no write is started beyond the limit, counted from the start of warm-up",
+            kernel: "no write is started that would exceed the limit; writes during warm-up and cool-down count too",
             seen_in: "strace: number of calls; bytes written in `/proc/PID/io`",
             example: "--max-write=50G",
         },

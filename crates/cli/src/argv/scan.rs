@@ -145,7 +145,7 @@ fn answer_help(topic: Option<String>) -> Result<Scanned, ParseFailure> {
         && help::topic(word).is_none()
     {
         return Err(ParseFailure::because(format!(
-            "no help for '{word}': unknown option or subcommand; --help lists all"
+            "no help for '{word}': unknown option or subcommand; --help lists all of them"
         )));
     }
     Ok(Scanned::Answer(Command::Help(topic)))

@@ -71,12 +71,12 @@ fn a_topic_tells_all_about_an_option() {
     ");
     insta::assert_snapshot!(topic("S").unwrap(), @r"
     -S[bhmruwyY]
-        Sets the caching of reads and writes, as letters in one or several -S. b: use the page cache
-        (default). u: unbuffered. w: write-through, that is, a write completes only when it is on stable
-        media. h: the same as uw. m: memory mapped I/O. r: without the local cache of a network file
-        system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Only one of b,
-        u, h and r, and one of y and Y, can be given, and each letter only once; m conflicts with u and
-        h.
+        Sets how reads and writes are cached. The letters can be combined in one -S or spread over
+        several. b: use the page cache (default). u: unbuffered. w: write-through, that is, a write
+        completes only when it is on stable media. h: the same as uw. m: memory mapped I/O. r: without
+        the local cache of a network file system. y: BypassIO as far as possible; Y: BypassIO, or fail.
+        -S alone means -Su. b, u, h and r exclude each other, as do y and Y, and w and h; m cannot be
+        combined with u or h. Each letter can be given only once.
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
 
         Applies to:  every target

@@ -104,8 +104,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["WriteRatio"],
         short: "percentage of writes [default 0: reads only]",
         long: "Percentage of I/Os that are writes, 0 to 100. -w without a value means 0.",
-        on_linux: "DiskSpd before 2.1 also took -w without a value as -w0; newer versions of DiskSpd refuse it. An \
-                   existing file that this program did not create is only written to with --overwrite.",
+        on_linux: "As in DiskSpd before 2.1, -w without a value means -w0; newer versions of DiskSpd reject it. \
+                   Existing files that this program did not create are written to only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
             builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;

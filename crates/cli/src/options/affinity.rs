@@ -22,8 +22,8 @@ pub(super) const ROWS: &[OptionRow] = &[
                of every core before the second hardware threads. s: spread threads over all processor groups instead \
                of filling one group before the next. p (default): performance cores before efficiency cores, within \
                each group and hardware thread; P: all performance cores before any efficiency core; e and E: the same \
-               with efficiency cores first. At most one of p, P, e, E and -aup may be given. A list of CPUs needs an \
-               -a of its own.",
+               with efficiency cores first. At most one of p, P, e, E and -aup may be given. A list of CPUs needs a \
+               separate -a.",
         since: Since::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
         example: "-acs",
@@ -36,11 +36,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["Affinity"],
         short: "bind threads to these CPUs in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group>: to a whole group",
         long: "Binds each thread to the next CPU of the list, starting over at its end. g<group> is the processor \
-               group of the CPU numbers after it (0 if not given). -ag<group> without CPU numbers lists the whole \
-               group. Several -a are joined to one list. CPUs are used in order of their group; within a group, \
+               group of the CPU numbers after it (0 if not given). -ag<group> without CPU numbers stands for all CPUs \
+               of the group. Several -a are joined to one list. CPUs are used in order of their group; within a group, \
                performance cores come before efficiency cores, and otherwise the order is as typed. -a and -ag without \
                a list are the default: all CPUs. If a single CPU handles the interrupts of the targets' disks, the \
-               default starts with this CPU; -ag0 ignores interrupts.",
+               default starts with this CPU; -ag0, which stands for all CPUs of group 0, keeps their usual order \
+               regardless of interrupts.",
         since: Since::DiskSpd("2.0"),
         on_linux: ORDER_ON_LINUX,
         example: "-a0,1",
@@ -134,8 +135,8 @@ fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     let list = affinity::parse(text).map_err(|fault| marked(given, fault.at, &fault.message))?;
     for group in list.empty_groups {
         builder.warn(format!(
-            "'{}' lists no CPU of group {group}, so the group is not used; for the whole group, give -ag{group} in an \
-             option of its own",
+            "'{}' lists no CPUs in group {group}, so the group is not used; to use the whole group, give -ag{group} as \
+             a separate option",
             given.argument
         ));
     }

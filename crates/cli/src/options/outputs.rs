@@ -10,7 +10,7 @@ const OUTPUT: OptionRow = OptionRow { value: "=<file>", kind: Kind::Value, repea
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--json",
-        short: "write the complete results as JSON to this file; - = stdout, instead of the report",
+        short: "write the complete results as JSON to this file ('-' writes them to stdout in place of the report)",
         long: "Writes all settings, decisions and measurements to a file, which 'diskspd report' can convert to every \
                other format. With -, writes them to stdout instead of the report. The file is never incomplete: it is \
                written under a temporary name and renamed at the end of the run. It may not be a target, a device, a \
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "",
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
-        short: "let output files replace files of any kind",
+        short: "let output files replace any regular file, not only earlier results",
         long: "By default, a result, a live stream or a recording replaces an existing file only if the file is empty \
                or is a document of the same kind written by this program. With --replace-output it replaces any \
                regular file. A run without results never replaces a file. For targets, see --overwrite.",

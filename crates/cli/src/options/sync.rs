@@ -73,9 +73,9 @@ pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-ye",
         repeat: Repeat::Accumulates,
-        short: "set this existing event and stop",
-        long: "Sets an event that a running process of the same user is using, and stops. No I/O is run. The exit \
-               status is 0 if all given events were set, 1 if one does not exist.",
+        short: "set this existing event and exit",
+        long: "Sets an event used by another running process of the same user, then exits without issuing any I/O. The \
+               exit status is 0 if all given events were set, 1 if any of them does not exist.",
         example: "-yeReady",
         apply: |builder, given| {
             builder.signals.push(given.value.to_owned());

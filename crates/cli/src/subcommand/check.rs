@@ -30,8 +30,8 @@ pub(super) struct CheckArguments {
     /// also check the storage requirements of SQL Server on Linux
     #[arg(long = "for", value_name = "WORKLOAD", value_parser = workload())]
     workload: Option<Workload>,
-    /// also write the findings as JSON; - = stdout, instead of the table. An existing file is replaced only if it is empty
-    /// or an earlier report of check
+    /// also write the findings as JSON to this file ('-' writes them to stdout in place of the table). An existing file
+    /// is replaced only if it is empty or an earlier report of check
     #[arg(long, value_name = "FILE", value_parser = file_name::path())]
     json: Option<PathBuf>,
     /// let --json replace any regular file
@@ -48,7 +48,7 @@ pub struct CheckRequest {
     pub create_bytes: Option<u64>,
     /// `--for`
     pub workload: Workload,
-    /// `--json`; `-` = stdout.
+    /// `--json`; `-` means stdout.
     pub json: Option<PathBuf>,
     /// `--replace-output`
     pub replace_output: bool,

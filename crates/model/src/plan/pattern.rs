@@ -55,7 +55,7 @@ pub enum Pattern {
         area: Area,
         /// As in `Random`, for the random offsets.
         ranges: Vec<WeightedRange>,
-        /// Probability of a random offset in percent, 1..=99.
+        /// Probability of a random offset, in percent, 1..=99.
         random_percent: u32,
     },
 }

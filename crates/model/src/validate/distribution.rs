@@ -21,8 +21,8 @@ fn percent_fault(ranges: &[DistributionRange]) -> Option<String> {
         io_sum += u64::from(range.io_percent);
         if range.length > 100 - target_sum {
             return Some(format!(
-                "invalid distribution (-rdpct): a range of {}% of the target follows ranges of {target_sum}%; together \
-                 they must not exceed 100%",
+                "invalid distribution (-rdpct): the ranges exceed 100% of the target ({target_sum}% so far, plus this \
+                 range of {}%)",
                 range.length
             ));
         }
@@ -70,8 +70,8 @@ fn absolute_fault(ranges: &[DistributionRange], block_bytes: u64) -> Option<Stri
 fn io_fault(io_sum: u64, range: &DistributionRange) -> Option<String> {
     (u64::from(range.io_percent) > 100 - io_sum).then(|| {
         format!(
-            "invalid distribution (-rd): a range with {}% of the I/Os follows ranges with {io_sum}%; together they \
-             must not exceed 100%",
+            "invalid distribution (-rd): the ranges exceed 100% of the I/Os ({io_sum}% so far, plus this range with \
+             {}%)",
             range.io_percent
         )
     })

@@ -160,8 +160,8 @@ fn percent_distributions_cover_the_target_exactly() {
         (&[(60, 10), (60, 10)], "60%"),
         (&[(100, 50)], "50%"),
         (&[(50, 100)], "50%"),
-        (&[(1, u64::MAX), (1, u64::MAX)], "together they must not exceed 100%"),
-        (&[(u32::MAX, 10), (u32::MAX, 10)], "together they must not exceed 100%"),
+        (&[(1, u64::MAX), (1, u64::MAX)], "the ranges exceed 100% of the target"),
+        (&[(u32::MAX, 10), (u32::MAX, 10)], "the ranges exceed 100% of the I/Os"),
     ] {
         assert_one(&distribution_errors(Distribution::Percent(ranges(bad))), &["-rd", word]);
     }

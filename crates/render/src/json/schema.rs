@@ -32,18 +32,20 @@ pub fn schema_of_written_sweep() -> Value {
 
 /// A line of the monitor, as JSON Schema (draft 2020-12): as it is read.
 pub fn schema_of_monitor() -> Value {
-    generate::<WatchLine>(SchemaSettings::draft2020_12(), "Line of diskspd monitor")
+    generate::<WatchLine>(SchemaSettings::draft2020_12(), "One line of output from diskspd monitor")
 }
 
 /// The same as it is written.
 pub fn schema_of_written_monitor() -> Value {
-    generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd monitor")
+    generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "One line of output from diskspd monitor")
 }
 
 /// A line of a live stream, as JSON Schema (draft 2020-12).
 pub fn schema_of_live() -> Value {
-    let mut schema =
-        generate::<Line<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Line of diskspd --live-json");
+    let mut schema = generate::<Line<'_>>(
+        SchemaSettings::draft2020_12().for_serialize(),
+        "One line of output from diskspd --live-json",
+    );
     schema["$defs"]["LiveBegin"]["properties"]["schema"]["const"] = json!(LIVE_SCHEMA);
     schema["$defs"]["LiveBegin"]["properties"]["schema_version"]["const"] = json!(LIVE_SCHEMA_VERSION);
     schema
@@ -51,7 +53,10 @@ pub fn schema_of_live() -> Value {
 
 /// An interval of a live stream, the same.
 pub fn schema_of_live_interval() -> Value {
-    generate::<IntervalLine<'_>>(SchemaSettings::draft2020_12().for_serialize(), "Interval of diskspd --live-json")
+    generate::<IntervalLine<'_>>(
+        SchemaSettings::draft2020_12().for_serialize(),
+        "One interval of output from diskspd --live-json",
+    )
 }
 
 fn of_document(settings: SchemaSettings) -> Value {

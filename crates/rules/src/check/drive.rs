@@ -27,7 +27,7 @@ pub(super) const RULES: &[CheckRule] = &[
         unit: "",
         computed_from: CheckDocumentation {
             looks_at: "the SMART log of an NVMe drive (root only)",
-            warns_if: "the drive counted media errors, or the rated endurance is used up",
+            warns_if: "the drive has recorded media errors, or the rated endurance is used up",
             fails_if: "the drive reports a critical warning",
         },
         advice: "replace the drive, or measure another",

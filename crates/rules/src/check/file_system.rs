@@ -14,7 +14,7 @@ pub(super) const RULES: &[CheckRule] = &[
         computed_from: CheckDocumentation {
             looks_at: "`errors_count` of ext4, `error_stats` of btrfs",
             warns_if: "",
-            fails_if: "the file system has counted errors",
+            fails_if: "the file system has recorded errors",
         },
         advice: "find the cause (dmesg, btrfs device stats), then check it offline (e2fsck -f, btrfs scrub)",
         evaluate: |facts| answers(facts, errors),

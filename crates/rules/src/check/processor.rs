@@ -30,7 +30,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "waking up from the deepest of them takes more than 10 µs (see `--hold-latency`)",
             fails_if: "",
         },
-        advice: "leaving an idle state delays every I/O at low queue depths: run with --hold-latency",
+        advice: "waking a CPU from an idle state delays every I/O at low queue depths: run with --hold-latency",
         evaluate: |facts| answers(facts, idle_states),
     },
     CheckRule {
@@ -102,7 +102,8 @@ fn idle_states(facts: &CheckFacts, list: &mut Checklist) {
         return list.pass(MACHINE, found);
     }
     let how = if facts.processors.may_hold_latency { "" } else { " as root" };
-    let advice = format!("leaving an idle state delays every I/O at low queue depths: run with --hold-latency{how}");
+    let advice =
+        format!("waking a CPU from an idle state delays every I/O at low queue depths: run with --hold-latency{how}");
     list.warn_with(MACHINE, found, advice);
 }
 

@@ -30,7 +30,7 @@ pub(super) const RULES: &[CheckRule] = &[
             warns_if: "",
             fails_if: "the files that `-c` creates do not fit",
         },
-        advice: "free space, or test with a smaller -c that is still larger than every cache",
+        advice: "free up space, or test with a smaller -c (but one still larger than every cache)",
         evaluate: |facts| answers(facts, space),
     },
 ];

@@ -27,9 +27,9 @@ pub(super) const RULES: &[ExpectationRule] = &[
         name: "burst-cliff",
         severity: Severity::Warn,
         unit: "seconds",
-        computed_from: "the rate stayed within 15 % of one level and then of a second level, at least a quarter lower, \
-                        for five seconds or more each. Either burst credit ran out (certain if the second level equals \
-                        the limit), or a cache filled up",
+        computed_from: "the rate held one level (within 15 %) for at least five seconds, then a second level, at least \
+                        25 % lower, for at least another five. Either burst credit ran out (certain if the second \
+                        level equals the limit with the least headroom) or a cache filled up",
         advice: "burst credit ran out, or a cache filled up: the second rate is the sustained one; confirm with a \
                  longer run",
         evaluate: |context| with_rates(context, cliff),

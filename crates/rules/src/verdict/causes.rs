@@ -67,7 +67,7 @@ pub const CAUSES: &[Cause] = &[
         name: "cpu-limited",
         explains: &["cpu-contention", "cpu-bound", "device-depth", "depth-limited", "starts-not-made"],
         condition: ALWAYS,
-        because: "throttled threads wait for a CPU and submit no I/O",
+        because: "threads throttled by the CPU quota do not run and submit no I/O",
     },
     Cause {
         name: "process-paused",
@@ -133,19 +133,19 @@ pub const CAUSES: &[Cause] = &[
         name: "served-from-cache",
         explains: &["submission-limited", "shallow-queue", "device-depth", "cpu-bound"],
         condition: MOSTLY,
-        because: "reads from a cache do not reach the device and only cost CPU time",
+        because: "reads from a cache do not reach the device and cost nothing but CPU time",
     },
     Cause {
         name: "served-from-memory",
         explains: &["fits-in-memory"],
         condition: ALWAYS,
-        because: "it measures what the other finding only suspects",
+        because: "it is based on a measurement; the other finding is only an inference",
     },
     Cause {
         name: "served-from-memory",
         explains: &["cpu-bound"],
         condition: MOSTLY,
-        because: "reads from memory only cost CPU time",
+        because: "reads from memory cost nothing but CPU time",
     },
     Cause {
         name: "writes-in-memory",
@@ -157,13 +157,13 @@ pub const CAUSES: &[Cause] = &[
         name: "writes-in-memory",
         explains: &["cpu-bound"],
         condition: MOSTLY,
-        because: "writes to memory only cost CPU time",
+        because: "writes to memory cost nothing but CPU time",
     },
     Cause {
         name: "tmpfs-target",
         explains: &["cpu-bound"],
         condition: MOSTLY,
-        because: "I/O to memory only costs CPU time",
+        because: "I/O to memory costs nothing but CPU time",
     },
     Cause {
         name: "loop-cached-writes",
@@ -193,13 +193,13 @@ pub const CAUSES: &[Cause] = &[
         name: "host-cache",
         explains: &["small-for-host"],
         condition: ALWAYS,
-        because: "it measures what the other finding only suspects",
+        because: "it is based on a measurement; the other finding is only an inference",
     },
     Cause {
         name: "small-for-array",
         explains: &["small-for-host"],
         condition: ALWAYS,
-        because: "both are about the same small range",
+        because: "both concern the same small range",
     },
     Cause {
         name: "lost-ios",

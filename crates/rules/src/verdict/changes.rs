@@ -12,7 +12,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
         name: "change-point",
         severity: Severity::Warn,
-        unit: "change from the first level to the last in percent",
+        unit: "change from the first level to the last, in percent",
         computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more. Reported \
                         if the run consists of two to four flat parts, each at least 10 % of the run, whose means \
                         differ by at least 10 % of the mean of the run and 3 standard deviations, significant at the \
@@ -25,7 +25,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
         name: "brief-change",
         severity: Severity::Warn,
-        unit: "change of the mean in percent",
+        unit: "change in the mean, in percent",
         computed_from: "I/Os per second per 100 ms, in measurements of 30 s or more. Reported if consecutive values \
                         deviate from the median by at least 25 % and 6 standard deviations (from the median absolute \
                         deviation), are at most a tenth of the run, and change the mean by 2 % or more. Not if there \

@@ -12,7 +12,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "mean frequency of the CPUs that threads are bound to (scaling_cur_freq, first 16 CPUs) at the \
                         beginning and at the end of the measurement. Reported if the lower frequency is more than 5 % \
-                        below the higher one, and if this difference in percent, multiplied by the share of the time \
+                        below the higher one, and if this difference (in percent), multiplied by the share of the time \
                         for which the threads used a CPU (as for `cpu-bound`), is above 2 %. Only after a warm-up of \
                         at least one second, and not with `-n`",
         advice: "pin the CPU frequency (governor performance, no turbo), or warm up longer: the same I/O took more or \

@@ -18,12 +18,13 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "unwritten-target",
         severity: Severity::Invalid,
         unit: "percent",
-        computed_from: "for a file: holes and preallocated but unwritten extents before the run (FIEMAP, else \
-                        SEEK_HOLE), as a share of the range that the threads may access, if above 2 %. Files that this \
-                        run creates, or wrote to in an earlier timespan, are not checked. For a block device that is \
-                        read: just before the run, blocks of 4 KiB are read from all over that range, bypassing the \
-                        page cache: 1000 blocks or as many as can be read in a second, but at least 100. Reported if \
-                        more than 5 % of the blocks hold only zeros, unless an earlier timespan wrote to the device",
+        computed_from: "Files: share of the range the threads may access that consists of holes or preallocated, \
+                        unwritten extents before the run (FIEMAP, else SEEK_HOLE); reported if above 2 %. Files that \
+                        this run creates, or has written to in an earlier timespan, are not checked. Block devices \
+                        that are read: just before the run, 4 KiB blocks are sampled across that range, bypassing the \
+                        page cache. Sampling stops after 1000 blocks or one second, whichever comes first; fewer than \
+                        100 blocks are not judged. Reported if more than 5 % of the sampled blocks hold only zeros, \
+                        unless an earlier timespan wrote to the device",
         advice: "write the whole target first, or let -c create a file: data that was never written, or was \
                  discarded, reads as zeros without reaching the device",
         evaluate: |context| unwritten_targets(context, true),

@@ -65,7 +65,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                     Some(Observation::new(figure, *count as f64).of(device))
                 }
                 Note::DeviceErrorsCounted { device, counter, count } => {
-                    let figure = format!("{device} counted {count} errors ({counter})");
+                    let figure = format!("{device} recorded {count} errors ({counter})");
                     Some(Observation::new(figure, *count as f64).of(device))
                 }
                 _ => None,
@@ -76,7 +76,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "short-transfers",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "transfers shorter than the block size, if more than 2 % of those on the target",
+        computed_from: "transfers shorter than the block size, if they exceed 2 % of all transfers on the target",
         advice: "keep the target from shrinking, or limit the run to the target's current size (-f): IOPS counts \
                  short I/Os as full ones",
         evaluate: |context| context.noted(|note| short_transfers(context, note)),
@@ -151,7 +151,7 @@ mod tests {
         built.result.notes = vec![logged];
         built.span_result().notes = vec![counted];
         let found = built.found(RULES);
-        assert_eq!(found[0], "INVALID device-faults: sdb counted 5 errors (iotmo_cnt)");
+        assert_eq!(found[0], "INVALID device-faults: sdb recorded 5 errors (iotmo_cnt)");
         assert!(found[1].starts_with("INVALID device-faults: sda had "), "{found:?}");
     }
 

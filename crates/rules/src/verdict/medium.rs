@@ -13,8 +13,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "tmpfs-target",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "bytes read from and written to targets on tmpfs or ramfs, as a share of all bytes, if above 2 \
-                        %",
+        computed_from: "share of all bytes transferred that were read from or written to targets on tmpfs or ramfs; \
+                        reported if above 2 %",
         advice: "use a target on storage: tmpfs is memory",
         evaluate: tmpfs_targets,
     },
@@ -22,9 +22,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "volatile-cache",
         severity: Severity::Note,
         unit: "percent",
-        computed_from: "bytes written with direct I/O, but without write-through or `--fdatasync-every`, to a disk \
-                        that reports a volatile write cache (`write back` in queue/write_cache), as a share of all \
-                        bytes, if above 2 %",
+        computed_from: "share of all bytes transferred that were written with direct I/O to a disk that reports a \
+                        volatile write cache (`write back` in queue/write_cache), with neither write-through (-Sh) nor \
+                        `--fdatasync-every`; reported if above 2 %",
         advice: "to measure durable writes, use -Sh or --fdatasync-every: writes in the cache are lost if the power \
                  fails",
         evaluate: volatile_caches,
@@ -33,10 +33,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "loop-cached-writes",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "bytes written with direct I/O, but without write-through and `--fdatasync-every`, to a loop \
-                        device that does not use direct I/O itself (loop/dio in /sys), as a share of all bytes, if \
-                        above 2 %. If there is a single disk below, the finding also shows how much of the data it \
-                        wrote during the measurement",
+        computed_from: "share of all bytes transferred that were written with direct I/O to a loop device that does \
+                        not use direct I/O itself (loop/dio in /sys), with neither write-through (-Sh) nor \
+                        `--fdatasync-every`; reported if above 2 %. If there is a single disk below, the finding also \
+                        shows how much of the data it wrote during the measurement",
         advice: "set up the loop device with losetup --direct-io=on, or use write-through (-Sh): otherwise, writes go \
                  to the page cache of the backing file",
         evaluate: loop_cached_writes,

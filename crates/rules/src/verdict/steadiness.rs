@@ -40,7 +40,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
         name: "short-warm-up",
         severity: Severity::Warn,
-        unit: "change of the mean in percent",
+        unit: "change in the mean, in percent",
         computed_from: "half-second means of I/Os per second and of latency, in measurements of 30 s or more: the \
                         MSER-5 test finds a start-up phase longer than 10 % of the measurement, and leaving it out \
                         changes the mean by at least 2 %, significant at the 0.1 % level. \
@@ -61,7 +61,7 @@ pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
         name: "drift",
         severity: Severity::Warn,
-        unit: "change of the figure in percent",
+        unit: "change in the metric, in percent",
         computed_from: "the same data as `short-warm-up`, if there is no such start-up phase. Reported if there is a \
                         trend from start to end of more than 5 % of the mean, or if a final phase, longer than 10 % of \
                         the measurement, changes the mean by more than 2 %, significant at the 0.1 % level",
