@@ -40,7 +40,7 @@ pub(crate) struct TargetFound<'a> {
 impl Serialize for TargetsFound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { facts, environments, cache_probes } = self;
-        let paths: BTreeSet<&PathBuf> = facts.keys().chain(environments.keys()).collect();
+        let paths: BTreeSet<&PathBuf> = facts.keys().chain(environments.keys()).chain(cache_probes.keys()).collect();
         serializer.collect_seq(paths.into_iter().map(|path| TargetFound {
             path: path.clone(),
             facts: facts.get(path).map(Cow::Borrowed),

@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_fall_from_run_to_run_is_told_but_not_on_the_way_to_a_steady_state() {
         let mut falling = of_iops(&[1000.0, 991.0, 979.0, 970.0, 961.0, 949.0, 940.0, 931.0]);
-        let expected = "WARN run-trend: IOPS fell by 1.0 % per run, 7.2 % from the first run to the last";
+        let expected = "WARN run-trend: IOPS fell by 1.0 % per run, 7.3 % from the first run to the last";
         assert_eq!(found(&falling), [expected]);
         let (is_reached, rounds, missing) = (true, (4, 8), Vec::new());
         let (mean_iops, range_percent, rise_percent) = (950.0, 4.0, 3.0);

@@ -136,7 +136,7 @@ fn a_timespan_without_figures_has_an_error_and_what_is_ours() {
         <CommandLine>diskspd.exe -c8M -d5 -W20 -b64k -g2000 -ypSTOPEVT test.dat</CommandLine>
         <Label Name="disk">a &amp; b</Label>
         <Failure>cannot open 'a&lt;b&gt;': no such file</Failure>
-        <Note>the hypervisor took 1.23% of the CPU time during the measurement; this steal time is not in the CPU table</Note>
+        <Note>the hypervisor took 1.23% of the time of the CPUs that the run used; this steal time is not in the CPU table</Note>
         <RunWarning>beware</RunWarning>
         <RunNote>of the run</RunNote>
       </Linux>
