@@ -154,6 +154,7 @@ fn made_fifo(path: &Path) -> Result<(), String> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "screens"), ignore = "needs the feature screens")]
 fn what_lines_cannot_go_to_is_refused_before_anything_is_made() {
     let place = workplace!();
     place.file("target.dat", &[1; 8192]);
@@ -195,6 +196,7 @@ fn intervals_are_as_long_as_they_were_asked_to_be() {
 
 // Shows switches: --live
 #[test]
+#[cfg_attr(not(feature = "screens"), ignore = "needs the feature screens")]
 fn the_screen_shows_the_run_and_gives_the_terminal_back() {
     let place = workplace!();
     or_skip!(tool("script"));
