@@ -15,8 +15,8 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     let run = place.diskspd(words).arg(&target).run();
     run.expect_status(0);
     let finding = found(&place, &run, "io-workers");
-    // I/O to memory costs nothing but CPU time, if the kernel's threads get it.
-    assert!(finding["severity"] == "warn" || is_found(&place, "cpu-contention"), "{finding}");
+    // How severe it is depends on the CPU time that these threads got, so on what else ran meanwhile.
+    assert!(finding["severity"] == "warn" || finding["severity"] == "note", "{finding}");
     assert!(finding["value"].as_f64().is_some_and(|threads| threads >= 1.0), "{finding}");
     place.diskspd(words).arg("--engine=sync").arg(&target).run().expect_status(0);
     assert!(!is_found(&place, "io-workers"));
