@@ -139,11 +139,15 @@ pub(crate) fn check_outputs(options: &RunOptions, path: &Path, role: &'static st
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// The files that a profile reads or writes.
+/// The files that a profile reads or writes, themselves or through a loop device.
 pub(crate) fn protected(profile: &Profile) -> Vec<Protected> {
-    let mut protected = Vec::new();
+    let (mut protected, machine) = (Vec::new(), Root::machine());
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         protected.push(Protected { path: target.path.clone(), role: "a target of this run" });
+        // An empty one would be taken for free.
+        if let Some(path) = host::loop_file(&machine, &target.path) {
+            protected.push(Protected { path, role: "below a target of this run" });
+        }
         if let Some(path) = target.write_source.as_ref().and_then(|source| source.file.clone()) {
             protected.push(Protected { path, role: "the file with write data (-Z)" });
         }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use testkit::{Finished, Mounted, Snapshot, Workplace, or_skip, workplace};
+use testkit::{Finished, LoopDevice, Mounted, Snapshot, Workplace, or_skip, workplace};
 
 /// `DiskSpd`'s own report, as it prints it on Windows.
 const WINDOWS_TEXT: &[u8] = include_bytes!("../../import/tests/data/01-basic_mix.txt");
@@ -417,4 +417,18 @@ fn private_names_of_others_stay() {
     running.wait_for_stderr("starting measurements");
     assert_eq!(entries(&place), 6, "a run keeps no private file before it ends");
     running.end();
+}
+
+#[test]
+fn an_empty_file_below_a_loop_device_is_no_output() {
+    let place = workplace!();
+    let image = place.sparse("below.img", 1 << 20).expect("a sparse file");
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    fs::write(&image, b"").expect("our own file");
+    for option in ["--json=below.img", "--live-json=below.img"] {
+        let words = format!("-c1M -d1 -W0 -b4K --max-ios=2 {option}");
+        let run = place.diskspd(&words).arg(&device.path).run();
+        run.expect_status(3).expect_stderr(&["below.img", "the file is below a target of this run"]);
+        assert_eq!(place.content("below.img"), b"");
+    }
 }

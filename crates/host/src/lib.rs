@@ -61,6 +61,7 @@ pub use environment::{environment, target_environment};
 pub use health::HealthWatch;
 pub use kernel::{clock_source, computer_name, trusts_cpu_counter};
 pub use kernel_counters::io_counters;
+pub use loops::loop_file;
 pub use machine_counters::machine_counters;
 pub use memory::{dirty_parts, huge_page_bytes};
 pub use model::facts::TargetQuestion;

@@ -43,6 +43,20 @@ pub(crate) fn attached(root: &Root) -> Vec<Attached> {
     root.numbered("/sys/block", "loop").into_iter().filter_map(|number| one(root, &format!("loop{number}"))).collect()
 }
 
+/// The file below the loop device at `path`, by the name under which it was attached.
+pub fn loop_file(root: &Root, path: &Path) -> Option<PathBuf> {
+    let metadata = fs::metadata(path).ok()?;
+    if !metadata.file_type().is_block_device() {
+        return None;
+    }
+    let (major, minor) = sys::file::major_minor(metadata.rdev());
+    let number = Some(DeviceNumber { major, minor });
+    let is_it = |device: &Attached| {
+        place::directory(root, &device.name).and_then(|directory| place::number(root, &directory)) == number
+    };
+    attached(root).into_iter().find(is_it).map(|device| device.file)
+}
+
 /// The one with this name, if it is attached.
 pub(crate) fn one(root: &Root, name: &str) -> Option<Attached> {
     let path = root.bytes(format!("/sys/block/{name}/loop/backing_file"))?;
