@@ -53,7 +53,12 @@ fn compare(first: &[PathBuf], second: &[PathBuf], limits: &[ChangeLimit], anyway
     if let Err(error) = written.and_then(|()| print(&text)) {
         return printed(Err(error), Status::Done);
     }
-    let answers: Vec<Status> = limits.iter().map(|limit| gate(limit, &differences)).collect();
+    gates(limits, |limit| gate(limit, &differences))
+}
+
+/// The worst status of all limits (`--fail-if`): 4 if one is exceeded, else 6 if one cannot be judged.
+pub(crate) fn gates(limits: &[ChangeLimit], gate: impl FnMut(&ChangeLimit) -> Status) -> Status {
+    let answers: Vec<Status> = limits.iter().map(gate).collect();
     let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
     worst.unwrap_or(Status::Done)
 }
@@ -65,17 +70,13 @@ fn gate(limit: &ChangeLimit, differences: &[Difference]) -> Status {
         say(&format!("--fail-if '{typed}' cannot be judged: the results of one side have no {}", limit.figure));
         return Status::CannotTell;
     };
-    let is_fall = limit.percent.is_sign_negative();
-    let is_beyond = |percent: f64| if is_fall { percent < limit.percent } else { percent > limit.percent };
     match found.verdict {
-        ComparisonVerdict::Better | ComparisonVerdict::Worse if is_beyond(found.percent) => {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse if limit.is_exceeded_by(found.percent) => {
             say(&format!("--fail-if '{typed}': condition met"));
             Status::No
         }
         // It may be beyond the limit, whatever was measured, if its interval reaches there or is unknown.
-        ComparisonVerdict::CannotTell
-            if found.interval.is_none_or(|(low, high)| is_beyond(if is_fall { low } else { high })) =>
-        {
+        ComparisonVerdict::CannotTell if found.interval.is_none_or(|interval| limit.may_be_exceeded_by(interval)) => {
             let percent = found.percent;
             say(&format!(
                 "--fail-if '{typed}' cannot be judged: a change of {percent:+.1} % may be due to chance; more runs are \

@@ -75,8 +75,10 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
 /// everything the user should know. `None` = it cannot be run.
 fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let Findings { mut errors, warnings } = check_profile(request, system);
-    let destinations = destinations(request).map_err(|reasons| errors.extend(reasons)).ok();
-    let stream = stream(&request.options, &protected(&request.profile)).map_err(|reason| errors.push(reason)).ok();
+    // With --plan nothing is written.
+    let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
+    let destinations = destinations(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
+    let stream = stream(&request.options, &protected).map_err(|reason| errors.push(reason)).ok();
     if request.options.live.screen && !request.options.plan_only {
         errors.extend(no_screen());
     }
@@ -106,13 +108,13 @@ pub(crate) fn check_profile(request: &RunRequest, system: &SystemFacts) -> Findi
 }
 
 /// Where the results shall go: nowhere that this run reads or writes.
-fn destinations(request: &RunRequest) -> Result<Destinations, Vec<String>> {
+fn destinations(request: &RunRequest, protected: &[Protected]) -> Result<Destinations, Vec<String>> {
     if request.options.plan_only {
         return Destinations::check(&Outputs::default(), request.profile.result_format, false, &[]);
     }
     let RunOptions { outputs, replace_output, .. } = &request.options;
     let format = request.profile.result_format;
-    let destinations = Destinations::check(outputs, format, *replace_output, &protected(&request.profile))?;
+    let destinations = Destinations::check(outputs, format, *replace_output, protected)?;
     Ok(if request.options.is_brief { destinations.brief(outputs) } else { destinations })
 }
 

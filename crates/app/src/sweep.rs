@@ -54,11 +54,7 @@ fn begin(
         program: folder::program(),
         words: request.words.clone(),
         points: request.points.iter().map(|planned| planned.point.clone()).collect(),
-        visits: Vec::new(),
         devices: options.ssds.map(|ssds| DeviceCount { ssds, copies: options.copies.unwrap_or(1) }),
-        depths: Vec::new(),
-        limit: None,
-        steady_state: None,
         ..Sweep::default()
     };
     let path = path.unwrap_or_else(|| kind.default_folder());

@@ -33,7 +33,7 @@ fn a_difference_is_found_and_limits_are_heeded() {
     let place = workplace!();
     let sides = "ab --a --rate=1000 --b --rate=1500 --pairs 4";
     let run = place.diskspd(&format!("{sides} --dir d --fail-if iops>+30% {LOAD}")).run();
-    run.expect_status(4).expect_stderr(&["4 pairs of runs: 8 s", "--fail-if 'iops>+30%' condition met", "results: d"]);
+    run.expect_status(4).expect_stderr(&["4 pairs of runs: 8 s", "--fail-if 'iops>+30%': condition met", "results: d"]);
     run.expect_stdout(&["Pair 1 A, ", "Pair 4 B, ", "A: --rate=1000", "better", "4 pairs; "]);
     let found = document(&place, "d/ab.json");
     let iops = &found["ab"]["figures"][0];

@@ -45,16 +45,10 @@ pub(crate) fn attached(root: &Root) -> Vec<Attached> {
 
 /// The file below the loop device at `path`, by the name under which it was attached.
 pub fn loop_file(root: &Root, path: &Path) -> Option<PathBuf> {
-    let metadata = fs::metadata(path).ok()?;
-    if !metadata.file_type().is_block_device() {
-        return None;
-    }
+    let metadata = fs::metadata(path).ok().filter(|metadata| metadata.file_type().is_block_device())?;
     let (major, minor) = sys::file::major_minor(metadata.rdev());
-    let number = Some(DeviceNumber { major, minor });
-    let is_it = |device: &Attached| {
-        place::directory(root, &device.name).and_then(|directory| place::number(root, &directory)) == number
-    };
-    attached(root).into_iter().find(is_it).map(|device| device.file)
+    let name = place::by_number(root, DeviceNumber { major, minor })?;
+    one(root, &name).map(|device| device.file)
 }
 
 /// The one with this name, if it is attached.

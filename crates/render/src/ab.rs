@@ -88,10 +88,7 @@ fn verdict(found: &AbFigure, margin: f64) -> String {
 
 /// How many runs have the worst verdict, if it is worse than a note.
 fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result<()> {
-    let runs = || pairs.iter().flat_map(|(a, b)| [a, b]);
-    let Some(worst) = runs().filter_map(|run| run.severity).max().filter(|worst| *worst > Severity::Note) else {
-        return Ok(());
-    };
-    let count = runs().filter(|run| run.severity == Some(worst)).count();
-    writeln!(out, "verdict: {} in {count} of {} runs", worst.word(), runs().count())
+    let severities = pairs.iter().flat_map(|(a, b)| [a.severity, b.severity]).flatten();
+    let Some((worst, count)) = Severity::worst_above_note(severities) else { return Ok(()) };
+    writeln!(out, "verdict: {} in {count} of {} runs", worst.word(), 2 * pairs.len())
 }

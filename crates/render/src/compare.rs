@@ -128,14 +128,11 @@ pub fn cautions(first: &[RunResult], second: &[RunResult]) -> Vec<String> {
 /// The worst verdicts of the results, if they are worse than a note.
 fn verdicts(first: &[RunResult], second: &[RunResult]) -> Option<String> {
     let of = |name: &str, runs: &[RunResult]| {
-        let severities: Vec<Severity> = runs
+        let severities = runs
             .iter()
             .flat_map(|run| &run.time_spans)
-            .filter_map(|span_result| span_result.verdict.as_ref()?.severity())
-            .filter(|severity| *severity > Severity::Note)
-            .collect();
-        let worst = severities.iter().max()?;
-        let count = severities.iter().filter(|severity| *severity == worst).count();
+            .filter_map(|span_result| span_result.verdict.as_ref()?.severity());
+        let (worst, count) = Severity::worst_above_note(severities)?;
         Some(format!("{} in {count} of {} results of the {name}", worst.word(), runs.len()))
     };
     let found: Vec<String> = [of("first", first), of("second", second)].into_iter().flatten().collect();

@@ -5,7 +5,7 @@ use model::finding::Severity;
 use model::headline::Headline;
 use model::limit::{LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit};
-use model::sweep::{Purpose, Sweep, Visit};
+use model::sweep::{Sweep, Visit};
 use std::io::{self, Write};
 
 /// What was found and at which runs.
@@ -61,21 +61,14 @@ fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
 fn verdicts(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     let points = [found.holds, found.fails];
     let runs: Vec<&Headline> = points.into_iter().flatten().flat_map(|point| deciding(sweep, point)).collect();
-    let Some(worst) = runs.iter().filter_map(|run| run.severity).max().filter(|worst| *worst > Severity::Note) else {
-        return Ok(());
-    };
-    let count = runs.iter().filter(|run| run.severity == Some(worst)).count();
+    let severities = runs.iter().filter_map(|run| run.severity);
+    let Some((worst, count)) = Severity::worst_above_note(severities) else { return Ok(()) };
     writeln!(out, "  verdict: {} in {count} of the {} runs at these rates", worst.word(), runs.len())
 }
 
-/// The runs of a point that decided: those of the full length, or else all.
+/// The runs of a point that decided.
 fn deciding(sweep: &Sweep, point: usize) -> Vec<&Headline> {
-    let of = |wanted: fn(&Visit) -> bool| {
-        let runs = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
-        runs.filter_map(Visit::headline).collect::<Vec<_>>()
-    };
-    let confirming = of(|visit| visit.purpose == Purpose::Confirm);
-    if confirming.is_empty() { of(Visit::is_of_point) } else { confirming }
+    stats::sweep::runs(sweep, point).into_iter().filter_map(Visit::headline).collect()
 }
 
 /// The limited figures of the deciding runs at a rate.

@@ -35,7 +35,7 @@ pub fn median_run(sweep: &Sweep, point: usize) -> Option<&Visit> {
 }
 
 /// The runs of a point that count: confirmed ones, or else all that have figures and measured the load.
-fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
+pub fn runs(sweep: &Sweep, point: usize) -> Vec<&Visit> {
     let of = |wanted: fn(&Visit) -> bool| {
         let visits = sweep.visits.iter().filter(move |visit| visit.point == point && wanted(visit));
         visits.filter(|visit| visit.headline().is_some()).collect::<Vec<_>>()

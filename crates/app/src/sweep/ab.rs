@@ -1,5 +1,6 @@
 //! `diskspd ab`: what its pairs say, and the exit status.
 
+use crate::compare::gates;
 use crate::output::say;
 use crate::status::Status;
 use cli::subcommand::ab::AbOptions;
@@ -25,9 +26,7 @@ pub(super) fn status(answer: Option<&AbAnswer>, options: &AbOptions) -> Status {
         let is_answered = options.is_noise_floor() || answer.is_decided();
         return if is_answered { Status::Done } else { Status::CannotTell };
     }
-    let answers: Vec<Status> = options.limits.iter().map(|limit| gate(limit, answer)).collect();
-    let worst = [Status::No, Status::CannotTell].into_iter().find(|worst| answers.contains(worst));
-    worst.unwrap_or(Status::Done)
+    gates(&options.limits, |limit| gate(limit, answer))
 }
 
 fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
@@ -37,15 +36,12 @@ fn gate(limit: &ChangeLimit, answer: &AbAnswer) -> Status {
         return Status::CannotTell;
     };
     let AbFigure { percent, low_percent, high_percent, verdict, .. } = *found;
-    let is_fall = limit.percent.is_sign_negative();
-    let is_beyond = |percent: f64| if is_fall { percent < limit.percent } else { percent > limit.percent };
     let is_significant = matches!(verdict, AbVerdict::Better | AbVerdict::Worse);
-    if is_beyond(percent) && is_significant {
-        say(&format!("--fail-if '{typed}' condition met"));
+    if limit.is_exceeded_by(percent) && is_significant {
+        say(&format!("--fail-if '{typed}': condition met"));
         return Status::No;
     }
-    let farthest = if is_fall { low_percent } else { high_percent };
-    if is_significant || !is_beyond(farthest) {
+    if is_significant || !limit.may_be_exceeded_by((low_percent, high_percent)) {
         return Status::Done;
     }
     say(&format!(

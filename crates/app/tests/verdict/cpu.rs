@@ -15,8 +15,15 @@ fn ios_that_would_wait_go_to_kernel_threads() {
     let run = place.diskspd(words).arg(&target).run();
     run.expect_status(0);
     let finding = found(&place, &run, "io-workers");
-    // How severe it is depends on the CPU time that these threads got, so on what else ran meanwhile.
-    assert!(finding["severity"] == "warn" || finding["severity"] == "note", "{finding}");
+    // I/O to memory costs nothing but CPU time; on a busy machine these threads get less of it. With one thread and eight
+    // outstanding I/Os, 16 % of the thread's time are 2 % of that of the I/Os.
+    let figure = finding["figure"].as_str().expect("a text");
+    let share = figure.split_once("used a CPU for ").and_then(|(_, rest)| rest.split_once(" %")).expect(figure).0;
+    let share_percent: f64 = share.parse().expect("a number");
+    if (share_percent - 16.0).abs() > 0.1 {
+        let expected = if share_percent > 16.0 { "warn" } else { "note" };
+        assert_eq!(finding["severity"], expected, "{finding}");
+    }
     assert!(finding["value"].as_f64().is_some_and(|threads| threads >= 1.0), "{finding}");
     place.diskspd(words).arg("--engine=sync").arg(&target).run().expect_status(0);
     assert!(!is_found(&place, "io-workers"));

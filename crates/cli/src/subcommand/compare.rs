@@ -74,6 +74,18 @@ pub struct ChangeLimit {
     pub percent: f64,
 }
 
+impl ChangeLimit {
+    /// True if a change of `percent` is beyond the limit.
+    pub fn is_exceeded_by(&self, percent: f64) -> bool {
+        if self.percent.is_sign_negative() { percent < self.percent } else { percent > self.percent }
+    }
+
+    /// True if a change from `low` to `high` percent may be beyond the limit.
+    pub fn may_be_exceeded_by(&self, (low, high): (f64, f64)) -> bool {
+        self.is_exceeded_by(low) || self.is_exceeded_by(high)
+    }
+}
+
 impl Arguments for CompareArguments {
     type Request = CompareCommand;
 

@@ -65,7 +65,14 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "cpu-limited",
-        explains: &["cpu-contention", "cpu-bound", "device-depth", "depth-limited", "starts-not-made"],
+        explains: &[
+            "cpu-contention",
+            "cpu-bound",
+            "device-depth",
+            "depth-limited",
+            "starts-not-made",
+            "periodic-stalls",
+        ],
         condition: ALWAYS,
         because: "threads throttled by the CPU quota do not run and submit no I/O",
     },

@@ -1,7 +1,7 @@
 //! Changes within the run: levels, short parts unlike the rest, stalls that come back.
 
 use super::steadiness::unsteady;
-use super::{RuleContext, VerdictRule, WORTH_A_WARNING, cpu};
+use super::{RuleContext, VerdictRule, WORTH_A_WARNING};
 use crate::rule::{Observation, percent};
 use model::change::{BriefChange, Level, PeriodicStalls};
 use model::confidence::Steadiness;
@@ -45,7 +45,7 @@ pub(super) const RULES: &[VerdictRule] = &[
                         that vary by at most 15 %. Or, with `-L` or `-D` in a closed loop without `-g`, `-i` and \
                         `--fdatasync-every`: a period in the times of the slowest I/Os (at least 2 ms and three times \
                         the mean latency; Rayleigh periodogram, significant at the 0.01 % level). A NOTE if the stalls \
-                        take less than 2 % of the time. Not with `cpu-limited`. [How](measurement.md#steadiness)",
+                        take less than 2 % of the time. [How](measurement.md#steadiness)",
         advice: "look for a timer or quota with this period: a CPU quota of the host (often 100 ms), a rate limiter, \
                  or a commit of the journal (often 5 s)",
         evaluate: |context| periodic_stalls(context).into_iter().collect(),
@@ -100,9 +100,6 @@ fn brief_change(context: &RuleContext<'_>, change: &BriefChange) -> Option<Obser
 
 fn periodic_stalls(context: &RuleContext<'_>) -> Option<Observation> {
     let PeriodicStalls { period_ns, length_ns, count } = context.measured.steadiness.periodic_stalls?;
-    if cpu::cpu_limited(context).is_some() {
-        return None;
-    }
     let ms = |ns: u64| ns as f64 / 1e6;
     let figure =
         format!("I/Os stalled for about {:.0} ms every {:.0} ms ({count} stalls seen)", ms(length_ns), ms(period_ns));

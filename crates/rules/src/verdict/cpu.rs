@@ -48,7 +48,7 @@ const BUSY: f64 = 0.95;
 const HALF_BUSY: f64 = 0.5;
 
 /// Time that a cgroup's CPUs had to wait for their next period.
-pub(super) fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
+fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
     let around = context.span_result.kernel_counters.as_ref()?;
     let limit = around.after.since(&around.before).cpu_limit?;
     let waited_s = limit.throttled_us as f64 / 1e6;

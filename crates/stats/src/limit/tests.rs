@@ -139,24 +139,33 @@ fn rates() -> Vec<f64> {
     rates
 }
 
+/// The answer of a search whose runs give `sample`, by rate and whether they confirm, and how many there were.
+fn searched(rates: &[f64], mut sample: impl FnMut(f64, bool) -> LimitSample) -> (LimitFound, usize) {
+    let mut search = Search::new(rates);
+    let mut runs = 0;
+    loop {
+        let (point, is_confirming) = match search.due() {
+            Next::Probe(point) => (point, false),
+            Next::Confirm(point) => (point, true),
+            Next::End(found) => return (found, runs),
+        };
+        let sample = sample(rates[point], is_confirming);
+        search.observe(Observation { point, is_confirming, sample });
+        runs += 1;
+    }
+}
+
 /// The answer, and the runs that it took.
 fn search(law: &Law, seed: u64) -> (LimitFound, Vec<f64>, usize) {
     let mut machine = Machine::new(law, seed);
     let (_, capacity) = machine.run(20.0 * law.servers as f64 / law.service_s, CONFIRM_S);
     let rates: Vec<f64> = rates().into_iter().filter(|rate| *rate <= capacity).collect();
-    let mut search = Search::new(&rates);
-    let mut runs = 1;
-    loop {
-        let (point, is_confirming) = match search.due() {
-            Next::Probe(point) => (point, false),
-            Next::Confirm(point) => (point, true),
-            Next::End(found) => return (found, rates.clone(), runs),
-        };
-        let measured_s = if is_confirming { CONFIRM_S } else { PROBE_S.max(1000.0 / rates[point]).min(CONFIRM_S) };
-        let (sample, _) = machine.run(rates[point], measured_s);
-        search.observe(Observation { point, is_confirming, sample });
-        runs += 1;
-    }
+    let (found, runs) = searched(&rates, |rate, is_confirming| {
+        let measured_s = if is_confirming { CONFIRM_S } else { PROBE_S.max(1000.0 / rate).min(CONFIRM_S) };
+        machine.run(rate, measured_s).0
+    });
+    // With the run that measured the capacity.
+    (found, rates, runs + 1)
 }
 
 /// The highest rate that keeps the limit in steady state, from runs of this many I/Os.
@@ -232,17 +241,10 @@ fn a_figure_that_does_not_depend_on_the_rate_is_said_to_be_noise() {
     let (mut confirmed, mut noise) = (0, 0);
     for seed in 0..50 {
         let mut rng = Rng::new(seed);
-        let mut search = Search::new(&rates);
-        let found = loop {
-            let (point, is_confirming) = match search.due() {
-                Next::Probe(point) => (point, false),
-                Next::Confirm(point) => (point, true),
-                Next::End(found) => break found,
-            };
+        let (found, _) = searched(&rates, |_, _| {
             let used = (0.5 * normal(&mut rng)).exp();
-            let sample = LimitSample { used, intended_starts: 10_000, is_short: false };
-            search.observe(Observation { point, is_confirming, sample });
-        };
+            LimitSample { used, intended_starts: 10_000, is_short: false }
+        });
         confirmed += u32::from(found.is_confirmed);
         if let Some(range) = found.noise {
             noise += 1;
@@ -257,16 +259,7 @@ fn a_figure_that_does_not_depend_on_the_rate_is_said_to_be_noise() {
 fn all_and_none_can_be_the_answer() {
     let rates: Vec<f64> = (0..60).map(|index| 100.0 * 1.02f64.powi(index)).collect();
     for (used, holds, fails) in [(0.01, Some(59), None), (9.0, None, Some(0))] {
-        let mut search = Search::new(&rates);
-        let found = loop {
-            let (point, is_confirming) = match search.due() {
-                Next::Probe(point) => (point, false),
-                Next::Confirm(point) => (point, true),
-                Next::End(found) => break found,
-            };
-            let sample = LimitSample { used, intended_starts: 1000, is_short: false };
-            search.observe(Observation { point, is_confirming, sample });
-        };
+        let (found, _) = searched(&rates, |_, _| LimitSample { used, intended_starts: 1000, is_short: false });
         assert_eq!((found.holds, found.fails, found.is_confirmed), (holds, fails, true));
     }
 }
@@ -276,19 +269,12 @@ fn all_and_none_can_be_the_answer() {
 fn a_run_that_was_disturbed_is_outvoted() {
     let rates: Vec<f64> = (0..200).map(|index| 100.0 * 1.02f64.powi(index)).collect();
     let truth = 2500.0;
-    let mut search = Search::new(&rates);
-    let mut runs = 0;
-    let found = loop {
-        let (point, is_confirming) = match search.due() {
-            Next::Probe(point) => (point, false),
-            Next::Confirm(point) => (point, true),
-            Next::End(found) => break found,
-        };
-        runs += 1;
-        let used = if runs == 1 { 20.0 } else { (10.0 * (rates[point] / truth).ln()).exp() };
-        let sample = LimitSample { used, intended_starts: rates[point] as u64 * 10, is_short: false };
-        search.observe(Observation { point, is_confirming, sample });
-    };
+    let mut is_first = true;
+    let (found, runs) = searched(&rates, |rate, _| {
+        let is_disturbed = std::mem::take(&mut is_first);
+        let used = if is_disturbed { 20.0 } else { (10.0 * (rate / truth).ln()).exp() };
+        LimitSample { used, intended_starts: rate as u64 * 10, is_short: false }
+    });
     let rate = rates[found.holds.expect("a rate")];
     assert!(found.is_confirmed && (rate / truth - 1.0).abs() < 0.1, "{rate} after {runs} runs");
 }

@@ -5,22 +5,13 @@
 use super::*;
 use hot::rng::Rng;
 use model::finding::Severity;
-use model::sweep::{Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, VisitOutcome};
+use model::sweep::{Point, VisitOutcome};
 
 /// A sweep of `name=1..` with one run each.
 fn sweep(name: &str, iops: &[f64]) -> Sweep {
     let setting = |value: usize| Setting { name: name.to_owned(), value: value.to_string() };
     let mut sweep = Sweep {
-        schema: SWEEP_SCHEMA.to_owned(),
-        schema_version: SWEEP_SCHEMA_VERSION,
-        program: String::new(),
-        words: Vec::new(),
         points: (1..=iops.len()).map(|value| Point { settings: vec![setting(value)] }).collect(),
-        visits: Vec::new(),
-        devices: None,
-        depths: Vec::new(),
-        limit: None,
-        steady_state: None,
         ..Sweep::default()
     };
     for (point, iops) in iops.iter().enumerate() {

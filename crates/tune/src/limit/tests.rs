@@ -8,7 +8,7 @@ use model::limit::{Limit, LimitSample};
 use model::metric::Metric;
 use model::profile::{Profile, TimeSpan};
 use model::result::{LoadLoop, Measured, OpenLoop, RunResult, TimeSpanResult};
-use model::sweep::{Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Setting, Sweep, Visit};
+use model::sweep::{Point, Setting, Sweep, Visit};
 
 const CAPACITY_IOPS: f64 = 10_000.0;
 const SERVICE_NS: f64 = 100_000.0;
@@ -103,19 +103,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
     };
     let limits = vec![Limit { figure: Metric::Mean, at_most: at_most_ns }];
     let points: Vec<PlannedPoint> = rates.iter().map(point).collect();
-    let sweep = Sweep {
-        schema: SWEEP_SCHEMA.to_owned(),
-        schema_version: SWEEP_SCHEMA_VERSION,
-        program: String::new(),
-        words: Vec::new(),
-        points: points.iter().map(|planned| planned.point.clone()).collect(),
-        visits: Vec::new(),
-        devices: None,
-        depths: Vec::new(),
-        limit: None,
-        steady_state: None,
-        ..Sweep::default()
-    };
+    let sweep = Sweep { points: points.iter().map(|planned| planned.point.clone()).collect(), ..Sweep::default() };
     (Design { points, limits, runs: 1, probe_s: Some(10), ..Design::default() }, sweep)
 }
 

@@ -6,7 +6,7 @@ use model::figures::{Directions, Figures};
 use model::metric::Metric;
 use model::profile::{Target, TimeSpan};
 use model::result::{LoadLoop, Measured, TimeSpanResult};
-use model::sweep::{Order, Point, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Saturation, Setting};
+use model::sweep::{Order, Point, Saturation, Setting};
 
 /// Answers by formula; the n-th run may go wrong.
 #[derive(Default)]
@@ -90,19 +90,7 @@ pub(super) fn design(depths: u32) -> Design {
 }
 
 pub(super) fn empty(design: &Design) -> Sweep {
-    Sweep {
-        schema: SWEEP_SCHEMA.to_owned(),
-        schema_version: SWEEP_SCHEMA_VERSION,
-        program: String::new(),
-        words: Vec::new(),
-        points: design.points.iter().map(|planned| planned.point.clone()).collect(),
-        visits: Vec::new(),
-        devices: None,
-        depths: Vec::new(),
-        limit: None,
-        steady_state: None,
-        ..Sweep::default()
-    }
+    Sweep { points: design.points.iter().map(|planned| planned.point.clone()).collect(), ..Sweep::default() }
 }
 
 fn run(design: &Design, runner: &mut Formula) -> (Sweep, Ending, Notebook) {
