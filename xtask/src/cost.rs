@@ -18,7 +18,7 @@ struct Row {
 
 /// All with `-t1 -b4K -L -D`: full statistics. The bounds of the kernel's engines are what the project promises, the
 /// others are about a tenth above what was measured.
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     Row { name: "io_uring, random reads, -o32", options: "--engine=io_uring -Su -r -o32", bound: 150 },
     Row { name: "io_uring, random reads, -o1", options: "--engine=io_uring -Su -r -o1", bound: 260 },
     Row { name: "null engine, random reads, -o32", options: "--engine=null -r -o32", bound: 149 },
@@ -27,6 +27,7 @@ const ROWS: [Row; 11] = [
     Row { name: "null engine, 30 % writes", options: "--engine=null -r -o32 -w30 --overwrite", bound: 190 },
     Row { name: "null engine, 50 % random (-rs50)", options: "--engine=null -rs50 -o32", bound: 193 },
     Row { name: "null engine, 90 % on 10 % (-rd)", options: "--engine=null -r -rdpct90/10:10/90 -o32", bound: 224 },
+    Row { name: "null engine, zipf (--skew)", options: "--engine=null -r --skew=zipf:1.1 -o32", bound: 205 },
     Row { name: "null engine, interlocked (-si)", options: "--engine=null -si -o32", bound: 158 },
     Row { name: "null engine, rate limited (-g)", options: "--engine=null -r -o32 -g4000000i", bound: 292 },
     Row { name: "null engine, two targets", options: "--engine=null -r -o32 {second}", bound: 149 },

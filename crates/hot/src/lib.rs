@@ -1,6 +1,6 @@
 //! What runs once per I/O, or decides what does.
 //!
-//! This crate imports nothing but the names of operations, allocates nothing once its values are built, locks nothing, prints
+//! This crate imports nothing but the names of operations and laws, allocates nothing once its values are built, locks nothing, prints
 //! nothing and reads no clock: time comes in as a number.
 
 pub mod buckets;
@@ -10,6 +10,8 @@ pub mod fill;
 pub mod mix;
 pub mod pace;
 pub mod rng;
+pub mod scatter;
+pub mod skew;
 pub mod slots;
 pub mod slowest;
 pub mod stream;

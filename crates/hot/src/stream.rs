@@ -4,6 +4,7 @@
 //! wrap, random positions are drawn by multiplication.
 
 use crate::rng::Rng;
+use crate::skew::Skewed;
 use crate::weighted::Weighted;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -55,7 +56,27 @@ enum Kind {
     Parallel { next: Box<[u64]>, wrap: u64 },
     Uniform,
     Ranges(Ranges),
-    Mixed { jumps: Option<Ranges>, jump_below: u64, next: u64 },
+    Skewed(Skewed),
+    Mixed { jumps: Jumps, jump_below: u64, next: u64 },
+}
+
+/// Where the random offsets of a mixed pattern fall.
+#[derive(Debug)]
+enum Jumps {
+    Uniform,
+    Ranges(Ranges),
+    Skewed(Skewed),
+}
+
+impl Jumps {
+    #[inline]
+    fn draw(&self, grid: &Grid, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Uniform => uniform(rng, grid.positions, grid.alignment),
+            Self::Ranges(ranges) => ranges.draw(rng, grid.alignment),
+            Self::Skewed(skewed) => skewed.draw(rng) * grid.alignment,
+        }
+    }
 }
 
 /// Weighted ranges of positions.
@@ -101,11 +122,22 @@ impl OffsetStream {
         Self { grid, kind }
     }
 
-    /// Random jumps in `random_percent` of the calls, sequential runs between them. The first run
-    /// starts at a random offset.
-    pub fn mixed(grid: Grid, ranges: &[Range], random_percent: u32, rng: &mut Rng) -> Self {
-        let jumps = Ranges::new(ranges);
-        let next = random_offset(jumps.as_ref(), &grid, rng);
+    /// Random, with positions of the grid that `skewed` draws.
+    pub fn skewed(grid: Grid, skewed: Skewed) -> Self {
+        Self { grid, kind: Kind::Skewed(skewed) }
+    }
+
+    /// This stream of random offsets, if it is one, in `random_percent` of the calls, and sequential runs between
+    /// them. The first run starts at a random offset.
+    #[must_use]
+    pub fn mixed(self, random_percent: u32, rng: &mut Rng) -> Self {
+        let Self { grid, kind } = self;
+        let jumps = match kind {
+            Kind::Ranges(ranges) => Jumps::Ranges(ranges),
+            Kind::Skewed(skewed) => Jumps::Skewed(skewed),
+            _ => Jumps::Uniform,
+        };
+        let next = jumps.draw(&grid, rng);
         Self { grid, kind: Kind::Mixed { jumps, jump_below: percent_threshold(random_percent), next } }
     }
 
@@ -126,9 +158,10 @@ impl OffsetStream {
             Kind::Uniform => uniform(rng, grid.positions, grid.alignment),
             Kind::Sequential { next, wrap } => advance(next, *wrap, grid),
             Kind::Ranges(ranges) => ranges.draw(rng, grid.alignment),
+            Kind::Skewed(skewed) => skewed.draw(rng) * grid.alignment,
             Kind::Mixed { jumps, jump_below, next } => {
                 if (rng.next_u64() >> 32) < *jump_below {
-                    *next = random_offset(jumps.as_ref(), grid, rng);
+                    *next = jumps.draw(grid, rng);
                 } else {
                     continues = true;
                 }
@@ -175,14 +208,6 @@ fn advance(next: &mut u64, wrap: u64, grid: &Grid) -> u64 {
     let offset = if *next > grid.last { wrap } else { *next };
     *next = offset + grid.alignment;
     offset
-}
-
-#[inline]
-fn random_offset(ranges: Option<&Ranges>, grid: &Grid, rng: &mut Rng) -> u64 {
-    match ranges {
-        Some(ranges) => ranges.draw(rng, grid.alignment),
-        None => uniform(rng, grid.positions, grid.alignment),
-    }
 }
 
 /// A 32-bit draw is below this with the given probability; 100 % is always, 0 % never.
@@ -272,10 +297,30 @@ mod tests {
     }
 
     #[test]
+    fn skewed_offsets_are_hot_positions_alone_and_between_runs() {
+        use crate::skew::{Law, Strata};
+        let area = grid(4096, 4096, 4096, 4096 * 1001);
+        let strata = Arc::new(Strata::new(Law::Zipf { exponent: 2.0 }, 1000).expect("a law"));
+        let drawn: Arc<[_]> = strata.sizes().map(|_| crate::counters::Counter::default()).collect();
+        let stream = || OffsetStream::skewed(area, Skewed::new(Arc::clone(&strata), None, Arc::clone(&drawn)));
+        let hot = |offsets: &[u64]| offsets.iter().filter(|&&offset| offset == 4096).count();
+        let alone = take(&mut stream(), 10_000);
+        // 6/π² of all.
+        assert!((5_900..6_260).contains(&hot(&alone)), "{}", hot(&alone));
+        assert!(alone.iter().all(|offset| offset % 4096 == 0 && (4096..=4096 * 1000).contains(offset)));
+        let mut rng = Rng::new(4);
+        let mixed = take(&mut stream().mixed(50, &mut rng), 10_000);
+        assert!((2_800..3_300).contains(&hot(&mixed)), "{}", hot(&mixed));
+        // The first offset of the mix is drawn too, and not every later one.
+        let draws: u64 = drawn.iter().map(crate::counters::Counter::get).sum();
+        assert!((14_700..15_300).contains(&draws), "{draws}");
+    }
+
+    #[test]
     fn mixed_runs_have_geometric_length() {
         let area = grid(0, 4096, 4096, 4096 * 1_000_000);
         let mut rng = Rng::new(5);
-        let mut stream = OffsetStream::mixed(area, &[], 25, &mut rng);
+        let mut stream = OffsetStream::random(area, &[]).mixed(25, &mut rng);
         let mut last = None;
         let mut jumps = 0;
         for _ in 0..100_000 {

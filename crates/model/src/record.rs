@@ -79,6 +79,8 @@ pub struct RowRecord {
     pub intervals: Vec<IntervalRecord>,
     /// Intended starts and response times; `None` in a closed loop.
     pub open_loop: Option<OpenLoopRecord>,
+    /// Random offsets drawn while measuring, by stratum of the skew (`hot::skew`); empty without `--skew`.
+    pub skew_draws: Vec<u64>,
 }
 
 /// Outcome of the intended I/Os of one row (`--rate`).

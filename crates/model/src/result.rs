@@ -18,7 +18,7 @@ use crate::kernel_log::KernelMessage;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
-use crate::profile::{Profile, RateProcess};
+use crate::profile::{Profile, RateProcess, Skew};
 use crate::record::{SlowIo, WaitCounts};
 use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;
@@ -233,6 +233,9 @@ pub struct Measured {
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,
+    /// What was drawn with `--skew`, by target; empty if none was asked for.
+    #[serde(default)]
+    pub skews: Vec<SkewFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]
@@ -303,6 +306,45 @@ pub struct TargetLatencies {
     pub path: PathBuf,
     /// By direction; null = there were no such I/Os.
     pub latency: Directions<Option<LatencyDistribution>>,
+}
+
+/// Where the skewed I/Os of a target fell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SkewFigures {
+    /// Index of the target in the timespan.
+    pub target: usize,
+    /// Its path.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// What was asked for.
+    pub skew: Skew,
+    /// Positions at which random I/Os can start.
+    pub positions: u64,
+    /// Distance between them in bytes.
+    pub alignment_bytes: u64,
+    /// Random I/Os started while measuring, all threads together.
+    pub draws: u64,
+    /// Shares of the hottest positions, ascending.
+    pub hottest: Vec<HottestShare>,
+    /// Positions that these I/Os touched, each counted once: exact for the 2,048 hottest, the expected number for the
+    /// others, from how many I/Os fell into each group of them.
+    pub touched_positions: u64,
+}
+
+/// The I/Os on the hottest positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HottestShare {
+    /// Percent of the positions.
+    pub positions_percent: u32,
+    /// So many positions, rounded up.
+    pub positions: u64,
+    /// Percent of the I/Os that the law gives them.
+    pub law_percent: f64,
+    /// Percent of the I/Os that they received; null = there were none.
+    pub drawn_percent: Option<f64>,
 }
 
 /// Usage of one CPU, in percent of the measured time.

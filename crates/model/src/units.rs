@@ -57,6 +57,40 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// A number with six decimals, in millionths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Millionths(pub u32);
+
+impl Millionths {
+    /// 1.
+    pub const ONE: Self = Self(1_000_000);
+
+    /// Digits, or digits, a point and one to six digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (whole, decimals) = text.split_once('.').map_or((text, None), |(whole, decimals)| (whole, Some(decimals)));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || decimals.is_some_and(|decimals| !digits(decimals) || decimals.len() > 6) {
+            return None;
+        }
+        let decimals = format!("{:0<6}", decimals.unwrap_or_default());
+        let whole = whole.parse::<u32>().ok()?.checked_mul(Self::ONE.0)?;
+        Some(Self(whole.checked_add(decimals.parse().ok()?)?))
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / f64::from(Self::ONE.0)
+    }
+}
+
+impl fmt::Display for Millionths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The shortest decimals that are read as the same number.
+        write!(f, "{}", self.value())
+    }
+}
+
 /// Bytes in a MiB.
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 

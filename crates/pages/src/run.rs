@@ -11,7 +11,7 @@ use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
 use model::profile::TimeSpan;
-use model::result::{Ending, LoadLoop, Measured, RunResult, TimeSpanResult};
+use model::result::{Ending, HottestShare, LoadLoop, Measured, RunResult, SkewFigures, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
 use render::confidence::{of_bytes, of_iops, of_mean_latency};
@@ -72,7 +72,8 @@ pub(super) fn time_span(
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
-    let tables = [devices(span_result), percentiles(measured), slowest(measured), kernel_messages(measured)];
+    let tables =
+        [devices(span_result), skews(measured), percentiles(measured), slowest(measured), kernel_messages(measured)];
     let tables = tables.into_iter().flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {
@@ -313,6 +314,34 @@ fn devices(span_result: &TimeSpanResult) -> Option<Table> {
         columns: columns.into_iter().chain(numbers).collect(),
         rows,
         note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat).".to_owned(),
+    })
+}
+
+/// What the hottest positions received (`--skew`).
+fn skews(measured: &Measured) -> Option<Table> {
+    let percent = |share: f64| format!("{share:.2} %");
+    let row = |(skew, share): (&SkewFigures, &HottestShare)| {
+        vec![
+            text_of_path(&skew.path),
+            format!("{} ({})", skew.skew, skew.skew.placement()),
+            format!("{} %", share.positions_percent),
+            grouped(share.positions as f64),
+            percent(share.law_percent),
+            share.drawn_percent.map_or_else(|| "-".to_owned(), percent),
+            grouped(skew.draws as f64),
+            grouped(skew.touched_positions as f64),
+        ]
+    };
+    let shares = measured.skews.iter().flat_map(|skew| skew.hottest.iter().map(move |share| (skew, share)));
+    let rows: Vec<Vec<String>> = shares.map(row).collect();
+    let numbers = ["hottest", "positions", "by the law", "drawn", "random I/Os", "positions touched"];
+    (!rows.is_empty()).then(|| Table {
+        heading: "I/Os on the hottest positions".to_owned(),
+        columns: [Column::text("file"), Column::text("skew")].into_iter().chain(numbers.map(Column::number)).collect(),
+        rows,
+        note: "Shares of the random I/Os that started during the measurement; the number of positions touched is an \
+               estimate."
+            .to_owned(),
     })
 }
 

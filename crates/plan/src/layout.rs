@@ -3,7 +3,7 @@
 use crate::distribution;
 use crate::words;
 use model::plan::{Area, EffectiveDistribution, Pattern, WeightedRange};
-use model::profile::Target;
+use model::profile::{Skew, Target};
 
 /// The layout of a target, before it is handed to its threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +19,8 @@ pub(crate) enum Shape {
     Sequential { thread_stride_bytes: u64 },
     Parallel { thread_stride_bytes: u64 },
     Interlocked { counter: usize },
-    Random { ranges: Vec<WeightedRange> },
-    Mixed { ranges: Vec<WeightedRange>, random_percent: u32 },
+    Random { ranges: Vec<WeightedRange>, skew: Option<Skew> },
+    Mixed { ranges: Vec<WeightedRange>, skew: Option<Skew>, random_percent: u32 },
 }
 
 /// Lays out `target`, which has `size_bytes`; `threads` are the relative numbers of its threads.
@@ -83,8 +83,8 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
 fn shape(target: &Target, ranges: Vec<WeightedRange>, counters: &mut usize) -> Shape {
     let thread_stride_bytes = target.thread_stride.get();
     match target.random_percent {
-        100.. => Shape::Random { ranges },
-        random_percent @ 1.. => Shape::Mixed { ranges, random_percent },
+        100.. => Shape::Random { ranges, skew: target.skew },
+        random_percent @ 1.. => Shape::Mixed { ranges, skew: target.skew, random_percent },
         0 if target.parallel => Shape::Parallel { thread_stride_bytes },
         0 if target.interlocked => {
             *counters += 1;
@@ -132,9 +132,9 @@ impl Layout {
                 Pattern::Parallel { area, start_bytes: start(*thread_stride_bytes) }
             }
             Shape::Interlocked { counter } => Pattern::Interlocked { area, counter: *counter },
-            Shape::Random { ranges } => Pattern::Random { area, ranges: ranges.clone() },
-            Shape::Mixed { ranges, random_percent } => {
-                Pattern::Mixed { area, ranges: ranges.clone(), random_percent: *random_percent }
+            Shape::Random { ranges, skew } => Pattern::Random { area, ranges: ranges.clone(), skew: *skew },
+            Shape::Mixed { ranges, skew, random_percent } => {
+                Pattern::Mixed { area, ranges: ranges.clone(), skew: *skew, random_percent: *random_percent }
             }
         }
     }
@@ -220,7 +220,7 @@ mod tests {
         let on_grid = |area: &Area, phase: u64| phase + (area.positions - 1) * area.alignment_bytes;
         match pattern {
             Pattern::Interlocked { area, .. } => on_grid(area, 0),
-            Pattern::Random { area, ranges } | Pattern::Mixed { area, ranges, .. } => {
+            Pattern::Random { area, ranges, .. } | Pattern::Mixed { area, ranges, .. } => {
                 let last = |range: &WeightedRange| range.start_bytes + (range.positions - 1) * area.alignment_bytes;
                 ranges.iter().map(last).max().unwrap_or_else(|| on_grid(area, 0))
             }

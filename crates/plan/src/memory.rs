@@ -23,6 +23,9 @@ const THREAD_BYTES: u64 = 64 << 10;
 /// A request's share of its ring (64-byte entry, two 16-byte completions) and of the slot table.
 const SLOT_BYTES: u64 = 256;
 
+/// What a skewed target takes in each thread: its table, which threads may share, and two counters per stratum.
+const SKEW_BYTES: u64 = 56 * hot::skew::STRATA_MAX as u64;
+
 /// What one table of latency buckets really takes. Latencies of one target and direction lie
 /// within a few powers of two of each other, and each of those is two pages of the table.
 const TOUCHED_BUCKET_BYTES: u64 = 64 << 10;
@@ -101,6 +104,9 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
             // Service times with -L, response times in an open loop.
             let tables = u64::from(measured.latency) + u64::from(target.pace.is_open_loop());
             memory.latency_buckets += tables * operations(target) * hot::buckets::TABLE_BYTES;
+            if target.pattern.skew().is_some() {
+                memory.threads = memory.threads.saturating_add(SKEW_BYTES);
+            }
         }
     }
     let sources = targets.iter().filter_map(|target| target.write_source.as_ref());

@@ -3,7 +3,7 @@
 use crate::io_table::{Columns, Kind};
 use crate::{
     confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
-    verdict_block, wait_table,
+    skew_table, verdict_block, wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;
@@ -108,7 +108,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     if let Some(flushes) = &measured.flushes {
         flush_table::lines(out, flushes)?;
     }
-    confidence::lines(out, measured)
+    confidence::lines(out, measured)?;
+    skew_table::lines(out, &measured.skews)
 }
 
 fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {

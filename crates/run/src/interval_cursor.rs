@@ -72,6 +72,9 @@ impl IntervalCursor {
             }
             recorder.start_measuring(since_start_ns)
         } else {
+            if self.phase == Phase::Measurement {
+                recorder.end_measuring();
+            }
             (self.phase, self.end_ns) = (Phase::Over, u64::MAX);
             return;
         };

@@ -281,11 +281,7 @@ fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
         _ if !work.does(Operation::Write) => true,
         (Fill::Zero, Content::Zero) | (Fill::Random, Content::RandomEach | Content::Source) => true,
         (Fill::Ramp, Content::Ramp) => {
-            let (Pattern::Sequential { area, .. }
-            | Pattern::Interlocked { area, .. }
-            | Pattern::Parallel { area, .. }
-            | Pattern::Random { area, .. }
-            | Pattern::Mixed { area, .. }) = &work.pattern;
+            let area = work.pattern.area();
             // Ranges and thread starts may leave the grid of offsets, but not that of 256 bytes
             // unless they are not multiples of it themselves.
             let start = match &work.pattern {

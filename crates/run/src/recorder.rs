@@ -7,6 +7,7 @@ use crate::interval_layout::{IntervalLayout, Position};
 use crate::row::{OpenLoopCells, Row};
 use crate::sections::{self, Histogram, SectionCells, SectionPart};
 use crate::seq_lock::SeqLock;
+use crate::skew::{SkewCells, SkewTables};
 use crate::times::{Times, tally};
 use hot::buckets::{self, Buckets};
 use hot::counters::{Counter, TallyValues};
@@ -124,13 +125,13 @@ pub struct Waits {
 
 impl Recorder {
     /// Cells for one worker.
-    pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>) -> Self {
+    pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>, tables: &SkewTables) -> Self {
         let waits_for_completions = worker.engine.kind != model::engine_kind::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
         Self {
             thread: worker.thread,
             throttled: limited && waits_for_completions,
-            rows: worker.targets.iter().map(|target| Row::new(plan, target)).collect(),
+            rows: worker.targets.iter().map(|target| Row::new(plan, target, tables)).collect(),
             measuring: Counter::default(),
             place: PlaceCells::default(),
             turns: SeqLock::default(),
@@ -187,6 +188,11 @@ impl Recorder {
         let next_ns = self.carry_over(at_ns);
         self.turns.end();
         next_ns
+    }
+
+    /// The measurement is over; what starts from now on does not count. Only the worker may.
+    pub(crate) fn end_measuring(&self) {
+        self.rows.iter().filter_map(|row| row.skew.as_ref()).for_each(SkewCells::end);
     }
 
     /// Adds what is current to the sums, and goes to the part of `at_ns`.
@@ -268,7 +274,8 @@ impl Recorder {
             let intervals = row.interval_records(self.place.interval.get());
             let [read, write] = [Operation::Read, Operation::Write].map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
-            RowRecord { thread, target, read, write, intervals, open_loop }
+            let skew_draws = row.skew.as_ref().map(SkewCells::draws).unwrap_or_default();
+            RowRecord { thread, target, read, write, intervals, open_loop, skew_draws }
         };
         self.rows.iter().map(record).collect()
     }

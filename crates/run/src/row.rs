@@ -1,5 +1,6 @@
 //! One worker's work on one target, as it counts it.
 
+use crate::skew::{SkewCells, SkewTables};
 use crate::times::{Times, tally};
 use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
@@ -30,6 +31,8 @@ pub struct Row {
     short: ByOperation<Short>,
     /// `None` in a closed loop.
     pub(crate) open_loop: Option<OpenLoopCells>,
+    /// `None` without `--skew`.
+    pub(crate) skew: Option<SkewCells>,
 }
 
 /// Transfers shorter than the block.
@@ -46,7 +49,7 @@ struct Short {
 const INTERVAL_CELLS: usize = Operation::COUNT * TALLY_CELLS;
 
 impl Row {
-    pub(crate) fn new(plan: &TimeSpanPlan, target: &WorkerTarget) -> Self {
+    pub(crate) fn new(plan: &TimeSpanPlan, target: &WorkerTarget, tables: &SkewTables) -> Self {
         // The plan refused counts that do not fit (limits::INTERVALS_MAX).
         let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
         let buckets =
@@ -60,6 +63,7 @@ impl Row {
             buckets: ByOperation::new(buckets),
             short: Default::default(),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
+            skew: SkewCells::new(target, tables),
         }
     }
 
@@ -114,6 +118,9 @@ impl Row {
             counters::set(current, TallyValues::default());
             short.transfers.set(0);
             short.missing_bytes.set(0);
+        }
+        if let Some(skew) = &self.skew {
+            skew.forget();
         }
     }
 

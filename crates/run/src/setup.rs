@@ -198,7 +198,8 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         let own = if assigner.is_weighted() { 0..0 } else { next_slot..next_slot + target.slots };
         slots[own.start as usize..own.end as usize].iter_mut().for_each(|slot| slot.work = index as u32);
         next_slot = own.end;
-        work::new(target, index as u32, own, *buffers, counters, &mut rng)
+        let skew = context.recorder.rows[index].skew.as_ref().map(|cells| cells.source(plan.seed));
+        work::new(target, index as u32, own, *buffers, (counters, skew), &mut rng)
     };
     let work: Box<[_]> = plan.targets.iter().zip(layout).enumerate().map(&mut make).collect();
     let paced = work.iter().any(|work| work.pacer.is_limited());

@@ -5,6 +5,7 @@ use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
 use hot::rng::Rng;
+use hot::skew::Skewed;
 use hot::slots::FreeSlots;
 use hot::stream::{Grid, OffsetStream, Range};
 use hot::weighted::Weighted;
@@ -133,7 +134,7 @@ pub(crate) fn new(
     file: u32,
     own_slots: std::ops::Range<u32>,
     buffers: Buffers,
-    counters: &[Arc<AtomicU64>],
+    (counters, skew): (&[Arc<AtomicU64>], Option<Skewed>),
     rng: &mut Rng,
 ) -> Work {
     let own = !own_slots.is_empty();
@@ -143,7 +144,7 @@ pub(crate) fn new(
         own && plan.does(operation) && is_alike
     });
     Work {
-        stream: stream(plan, counters, rng),
+        stream: stream(plan, counters, skew, rng),
         mix: Mix::new(plan.write_percent, rng),
         pacer: pacer(plan.pace, rng),
         saturation: Saturation::default(),
@@ -186,7 +187,7 @@ fn pacer(pace: Pace, rng: &mut Rng) -> Pacer {
     }
 }
 
-fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], rng: &mut Rng) -> OffsetStream {
+fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], skew: Option<Skewed>, rng: &mut Rng) -> OffsetStream {
     let grid = |area: &Area| Grid {
         base: area.base_bytes,
         last: area.size_bytes.saturating_sub(plan.block_bytes),
@@ -201,10 +202,17 @@ fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], rng: &mut Rng) -> Of
         Pattern::Parallel { area, start_bytes } => {
             OffsetStream::parallel(grid(area), *start_bytes, plan.slots as usize)
         }
-        Pattern::Random { area, ranges } => OffsetStream::random(grid(area), &self::ranges(ranges)),
-        Pattern::Mixed { area, ranges, random_percent } => {
-            OffsetStream::mixed(grid(area), &self::ranges(ranges), *random_percent, rng)
+        Pattern::Random { area, ranges, .. } => random(grid(area), ranges, skew),
+        Pattern::Mixed { area, ranges, random_percent, .. } => {
+            random(grid(area), ranges, skew).mixed(*random_percent, rng)
         }
+    }
+}
+
+fn random(grid: Grid, ranges: &[WeightedRange], skew: Option<Skewed>) -> OffsetStream {
+    match skew {
+        Some(skew) => OffsetStream::skewed(grid, skew),
+        None => OffsetStream::random(grid, &self::ranges(ranges)),
     }
 }
 

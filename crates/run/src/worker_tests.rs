@@ -14,6 +14,7 @@ use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::setup::{self, Context};
+use crate::skew::SkewTables;
 use crate::worker::{Sampling, Turn, Worker};
 use engine::null::NullEngine;
 use engine::sync::SyncEngine;
@@ -24,7 +25,7 @@ use model::operation::Operation;
 use model::plan::{
     Area, Assignment, Content, EnginePlan, Intervals, Pace, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget,
 };
-use model::profile::IoPriority;
+use model::profile::{IoPriority, Skew};
 use model::record::RowRecord;
 use std::fs::File;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ fn target(index: usize, slots: u32) -> WorkerTarget {
         slots,
         weight: 1,
         block_bytes: BLOCK,
-        pattern: Pattern::Random { area, ranges: Vec::new() },
+        pattern: Pattern::Random { area, ranges: Vec::new(), skew: None },
         write_percent: 30,
         content: Content::Ramp,
         pace: Pace::Unlimited,
@@ -87,7 +88,8 @@ fn plan_of(targets: Vec<WorkerTarget>, assignment: Assignment, slots: u32) -> Ti
 }
 
 fn context(plan: TimeSpanPlan) -> Context {
-    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0], &Arc::new(IntervalLayout::new(&plan))));
+    let (layout, tables) = (Arc::new(IntervalLayout::new(&plan)), SkewTables::new(&plan));
+    let recorder = Arc::new(Recorder::new(&plan, &plan.workers[0], &layout, &tables));
     let targets = plan.workers[0].targets.iter().map(|target| target.target + 1).max().unwrap_or(0);
     let rng = Rng::stream(plan.workers[0].seed, plan.workers[0].stream);
     Context {
@@ -119,6 +121,24 @@ fn run_to_the_end(context: &Context, step_ns: u64) -> (Vec<RowRecord>, u64) {
     }
     assert_eq!(worker.drain(), 0);
     (context.recorder.row_records(), turns)
+}
+
+#[test]
+fn skewed_draws_are_counted_while_measuring_only() {
+    let mut skewed = target(0, 8);
+    let Pattern::Random { skew, .. } = &mut skewed.pattern else { panic!("not random") };
+    *skew = Skew::parse("zipf:1.2,contiguous").ok();
+    let context = context(plan_of(vec![skewed], Assignment::Fixed, 8));
+    let (rows, _) = run_to_the_end(&context, 100);
+    let [row] = rows.as_slice() else { panic!("one thread, one target") };
+    // 1,000 positions have a stratum each; what was in flight at both ends is the same number.
+    assert_eq!(row.skew_draws.len(), 1000);
+    let drawn: u64 = row.skew_draws.iter().sum();
+    assert_eq!(drawn, row.read.tally.count + row.write.tally.count);
+    assert!(row.skew_draws[0] > 2 * row.skew_draws[1]);
+    let share = row.skew_draws[0] as f64 / drawn as f64;
+    let law = hot::skew::Law::Zipf { exponent: 1.2 }.share_of_hottest(1, 1000);
+    assert!((share - law).abs() < 0.005, "{share} {law}");
 }
 
 // Shows switches: -W<seconds>

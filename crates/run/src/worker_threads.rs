@@ -10,6 +10,7 @@ use crate::phase::Stop;
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::setup::Context;
+use crate::skew::SkewTables;
 use hot::rng::{Rng, Streams};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
@@ -46,7 +47,9 @@ impl WorkerThreads {
     /// If the machine gives no more threads; those that were started have ended then.
     pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, clock: RunClock) -> Result<Self, String> {
         let layout = Arc::new(IntervalLayout::new(plan));
-        let recorders = plan.workers.iter().map(|worker| Arc::new(Recorder::new(plan, worker, &layout))).collect();
+        let tables = SkewTables::new(plan);
+        let recorder = |worker| Arc::new(Recorder::new(plan, worker, &layout, &tables));
+        let recorders = plan.workers.iter().map(recorder).collect();
         let mut worker_threads = Self {
             gate: Arc::default(),
             stop: Arc::default(),

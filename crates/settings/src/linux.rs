@@ -1,8 +1,8 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
-use crate::setting::{OwnOption, Setting, flag, number, words};
+use crate::setting::{Codec, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
-use model::profile::{RateProcess, Target, TimeSpan};
+use model::profile::{RateProcess, Skew, Target, TimeSpan};
 
 type Row = Setting<TimeSpan>;
 
@@ -210,4 +210,27 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
 ];
 
 /// `Linux` in a target: what `DiskSpd` does not have.
-pub static LINUX_IN_TARGET: &[Setting<Target>] = &[];
+pub static LINUX_IN_TARGET: &[Setting<Target>] = &[Setting::own(
+    "Skew",
+    "skew",
+    Codec::Text(TextField {
+        get: |target: &Target| target.skew.map(|skew| skew.to_string()),
+        set: |target: &mut Target, text| Skew::parse(text).map(|skew| target.skew = Some(skew)),
+    }),
+    "--skew",
+    &OwnOption {
+        value: "=<zipf|pareto>:<parameter>[,contiguous]",
+        short: "send most random I/Os to a few hot positions, by Zipf's or Pareto's law",
+        long: "zipf:<s>: the k-th hottest position is hit in proportion to 1/k^s, with s above 0 and up to 4. \
+               pareto:<h>: the hottest share h of the positions receives 1-h of the I/Os, and the hottest share h of \
+               these again, with h above 0 and below 0.5: pareto:0.2 is the 80/20 rule. The hot positions are \
+               scattered over the target, in the same places for every thread and every run with the same seed (-z); \
+               with ,contiguous the hottest is the first, the second hottest the next, and so on. The report gives the \
+               share of the I/Os on the hottest 1, 10 and 20 % of the positions, by the law and as drawn. Needs -r or \
+               -rs. Cannot be used with -rd.",
+        kernel: "offsets that follow the law",
+        seen_in: "strace: offsets of `pread64`; the report",
+        example: "--skew=zipf:1.1",
+    },
+)
+.examples(&["zipf:1.1", "pareto:0.2,contiguous", "zipf:0.000001"])];

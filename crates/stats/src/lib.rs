@@ -34,6 +34,7 @@ pub mod repeats;
 mod sample;
 #[cfg(test)]
 mod simulation;
+mod skew;
 mod steadiness;
 pub mod steady_state;
 pub mod sweep;

@@ -91,7 +91,7 @@ fn ios(count: u64, latency_ns: u64) -> DirectionRecord {
 }
 
 fn row(thread: u32, target: usize, read: DirectionRecord, write: DirectionRecord) -> RowRecord {
-    RowRecord { thread, target, read, write, intervals: Vec::new(), open_loop: None }
+    RowRecord { thread, target, read, write, intervals: Vec::new(), open_loop: None, skew_draws: Vec::new() }
 }
 
 /// Two threads, each with a target of its own, measured for 2.5 of 2 planned seconds with `-L`.

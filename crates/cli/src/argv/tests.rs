@@ -431,13 +431,16 @@ fn overrides_reach_every_timespan() {
     // What is not said stays.
     let own = settings::LINUX_IN_TIME_SPAN.iter().filter(|setting| setting.element != "MaxWriteBytes");
     let examples: Vec<&str> = own.clone().filter_map(|setting| Some(setting.own?.example)).collect();
-    let line = format!("-Xp.xml -d1 -W2 -C3 -z4 -v -Rxml --metrics=1 {}", examples.join(" "));
+    let line = format!("-Xp.xml -d1 -W2 -C3 -z4 -v -Rxml --metrics=1 --skew=zipf:1.1 {}", examples.join(" "));
     let overrides = match parse_line(&line.split_whitespace().collect::<Vec<_>>()) {
         Ok(Command::LoadProfile(request)) => request.overrides,
         other => panic!("{other:?}"),
     };
-    let before =
-        TimeSpan { end_after: EndAfter { written_bytes: Some(9), ..EndAfter::default() }, ..TimeSpan::default() };
+    let before = TimeSpan {
+        end_after: EndAfter { written_bytes: Some(9), ..EndAfter::default() },
+        targets: vec![Target::new("f")],
+        ..TimeSpan::default()
+    };
     let mut profile = Profile { time_spans: vec![before; 2], verbose_stats: true, ..Profile::default() };
     overrides.apply(&mut profile);
     for span in &profile.time_spans {
@@ -446,6 +449,7 @@ fn overrides_reach_every_timespan() {
         let shown: Vec<Option<String>> = own.clone().map(|setting| setting.shown(span)).collect();
         assert_eq!(shown.iter().flatten().collect::<Vec<_>>(), examples.iter().collect::<Vec<_>>());
         assert_eq!(span.end_after.written_bytes, Some(9));
+        assert_eq!(span.targets[0].skew, Skew::parse("zipf:1.1").ok());
     }
     assert_eq!(profile.result_format, ResultFormat::Xml);
     assert!(profile.verbose && profile.verbose_stats, "options switch on, never off");

@@ -9,8 +9,8 @@ use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::figures::{Directions, FlushFigures, LatencyDistribution, LatencyFigures, Percentile};
 use model::finding::{Finding, Severity, Source};
 use model::note::Note;
-use model::profile::RateProcess;
-use model::result::{LoadLoop, OpenLoop, RunResult, TargetLatencies, TimeSpanResult};
+use model::profile::{RateProcess, Skew};
+use model::result::{HottestShare, LoadLoop, OpenLoop, RunResult, SkewFigures, TargetLatencies, TimeSpanResult};
 use model::units::bytes_of_mib;
 use model::verdict::Verdict;
 
@@ -46,6 +46,7 @@ pub(super) fn read(
         }
         measured.load_loop = load_loop(linux)?;
         measured.flushes = linux.child("Fdatasync").map(flushes).transpose()?;
+        measured.skews = linux.children("SkewedAccess").map(skew).collect::<Result<_, _>>()?;
         measured.confidence = linux.child("Confidence").map(confidence).transpose()?;
     }
     Ok(())
@@ -163,6 +164,29 @@ fn flushes(element: Element<'_, '_>) -> Result<FlushFigures, ReadError> {
         latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
         p50_ns: whole_ns("P50Milliseconds")?,
         p99_ns: whole_ns("P99Milliseconds")?,
+    })
+}
+
+fn skew(element: Element<'_, '_>) -> Result<SkewFigures, ReadError> {
+    let whole = |name| Ok::<u64, ReadError>(element.whole_attribute(name)?.unwrap_or(0));
+    let share = |hottest: Element<'_, '_>| {
+        Ok::<_, ReadError>(HottestShare {
+            positions_percent: hottest.whole_attribute("PositionsPercent")?.unwrap_or(0),
+            positions: hottest.whole_attribute("Positions")?.unwrap_or(0),
+            law_percent: hottest.real_attribute("LawPercent")?.unwrap_or(0.0),
+            drawn_percent: hottest.real_attribute("DrawnPercent")?,
+        })
+    };
+    let law = element.attribute("Law").unwrap_or_default();
+    Ok(SkewFigures {
+        target: element.whole_attribute("Target")?.unwrap_or(0),
+        path: element.attribute("Path").unwrap_or_default().into(),
+        skew: Skew::parse(law).map_err(|reason| element.error(reason))?,
+        positions: whole("Positions")?,
+        alignment_bytes: whole("AlignmentBytes")?,
+        draws: whole("Draws")?,
+        hottest: element.children("Hottest").map(share).collect::<Result<_, _>>()?,
+        touched_positions: whole("TouchedPositions")?,
     })
 }
 

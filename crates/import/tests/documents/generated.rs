@@ -219,6 +219,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         write: direction(ios, true, with_moments, span.measures_latency),
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
         open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
+        skew_draws: Vec::new(),
     };
     let thread = |thread| ThreadRecord {
         cpu_wait: None,

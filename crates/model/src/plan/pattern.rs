@@ -1,5 +1,6 @@
 //! Where the I/Os of a thread on a target fall.
 
+use crate::profile::Skew;
 use serde::{Deserialize, Serialize};
 
 /// The area of a target that is used, and its grid of offsets.
@@ -48,6 +49,9 @@ pub enum Pattern {
         area: Area,
         /// Weighted ranges in positions; empty = uniform over the area.
         ranges: Vec<WeightedRange>,
+        /// Uneven over the positions of the area; then there are no ranges.
+        #[serde(default)]
+        skew: Option<Skew>,
     },
     /// Random offsets, with sequential I/Os in between.
     Mixed {
@@ -55,9 +59,33 @@ pub enum Pattern {
         area: Area,
         /// As in `Random`, for the random offsets.
         ranges: Vec<WeightedRange>,
+        /// As in `Random`.
+        #[serde(default)]
+        skew: Option<Skew>,
         /// Probability of a random offset, in percent, 1..=99.
         random_percent: u32,
     },
+}
+
+impl Pattern {
+    /// The area of the target that is used.
+    pub const fn area(&self) -> &Area {
+        match self {
+            Self::Sequential { area, .. }
+            | Self::Interlocked { area, .. }
+            | Self::Parallel { area, .. }
+            | Self::Random { area, .. }
+            | Self::Mixed { area, .. } => area,
+        }
+    }
+
+    /// The skew of its random offsets.
+    pub const fn skew(&self) -> Option<Skew> {
+        match self {
+            Self::Random { skew, .. } | Self::Mixed { skew, .. } => *skew,
+            Self::Sequential { .. } | Self::Interlocked { .. } | Self::Parallel { .. } => None,
+        }
+    }
 }
 
 /// A range of positions that receives a share of the random I/Os.

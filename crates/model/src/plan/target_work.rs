@@ -1,6 +1,6 @@
 //! What threads do to each target, and which part of it they may touch.
 
-use super::{Area, EngineKind, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use super::{Area, EngineKind, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use crate::operation::Operation;
 use std::ops::Range;
 
@@ -59,12 +59,7 @@ impl<'a> TargetWork<'a> {
 impl WorkerTarget {
     /// The part of its target that the thread may touch.
     pub fn used_bytes(&self) -> Range<u64> {
-        let (Pattern::Sequential { area, .. }
-        | Pattern::Interlocked { area, .. }
-        | Pattern::Parallel { area, .. }
-        | Pattern::Random { area, .. }
-        | Pattern::Mixed { area, .. }) = &self.pattern;
-        let Area { base_bytes, size_bytes, .. } = *area;
+        let Area { base_bytes, size_bytes, .. } = *self.pattern.area();
         base_bytes..base_bytes.saturating_add(size_bytes)
     }
 }
@@ -72,7 +67,7 @@ impl WorkerTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Assignment, Content, EnginePlan, Pace};
+    use crate::plan::{Assignment, Content, EnginePlan, Pace, Pattern};
     use crate::profile::IoPriority;
 
     /// A thread that uses a part of a target.

@@ -1,5 +1,6 @@
 //! One target of a profile, and the settings that each target has of its own.
 
+use super::Skew;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ pub struct Target {
     pub parallel: bool,
     /// `-rd`.
     pub distribution: Option<Distribution>,
+    /// `--skew`.
+    #[serde(default)]
+    pub skew: Option<Skew>,
     /// `-o`.
     pub outstanding: u32,
     /// `-t`.
@@ -80,6 +84,13 @@ pub struct Target {
     pub thread_targets: Vec<ThreadTarget>,
 }
 
+impl Default for Target {
+    /// A target without a path.
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
 impl Target {
     /// A target with every default of the command line.
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -94,6 +105,7 @@ impl Target {
             interlocked: false,
             parallel: false,
             distribution: None,
+            skew: None,
             outstanding: 2,
             threads: 1,
             thread_stride: Bytes(0),

@@ -24,6 +24,7 @@ pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Repo
     if let Some(fault) = target.distribution.as_ref().and_then(|ranges| distribution::fault(ranges, target)) {
         report.error(fault);
     }
+    check_skew(target, report);
     check_write_source(target, report);
     check_memory_mapped(span, target, report);
     check_bypass(target, report);
@@ -145,6 +146,18 @@ fn check_sequential(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
         report.warning("target access pattern will not be sequential, consider -si");
     } else if !several_threads && has_stride {
         report.error("-T has no effect unless several threads per target are used (-t, -F)");
+    }
+}
+
+fn check_skew(target: &Target, report: &mut Report<'_>) {
+    let Some(skew) = target.skew else { return };
+    if let Some(fault) = skew.fault() {
+        report.error(fault);
+    }
+    if target.random_percent == 0 {
+        report.error("--skew needs random I/O; add -r or -rs");
+    } else if target.distribution.is_some() {
+        report.error("--skew and -rd cannot be used together: both say where random I/Os fall");
     }
 }
 

@@ -141,6 +141,18 @@ fn distributions_need_random_io() {
     assert_eq!(findings(|_, t| (t.distribution, t.random_percent) = (Some(full()), 1)), Findings::default());
 }
 
+#[test]
+fn a_skew_needs_random_io_without_another_distribution() {
+    let skew = || Skew::parse("zipf:1.1").ok();
+    assert_one(&findings(|_, t| t.skew = skew()).errors, &["--skew", "-r or -rs"]);
+    assert_eq!(findings(|_, t| (t.skew, t.random_percent) = (skew(), 50)), Findings::default());
+    let full = Distribution::Percent(vec![DistributionRange { io_percent: 100, length: 100 }]);
+    let both = findings(|_, t| (t.skew, t.random_percent, t.distribution) = (skew(), 100, Some(full)));
+    assert_one(&both.errors, &["--skew", "-rd"]);
+    let too_much = Skew { parameter: crate::units::Millionths(5_000_000), ..skew().unwrap() };
+    assert_one(&findings(|_, t| (t.skew, t.random_percent) = (Some(too_much), 100)).errors, &["--skew=zipf:5"]);
+}
+
 fn ranges(list: &[(u32, u64)]) -> Vec<DistributionRange> {
     list.iter().map(|&(io_percent, length)| DistributionRange { io_percent, length }).collect()
 }

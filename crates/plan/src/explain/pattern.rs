@@ -1,7 +1,9 @@
 //! Offsets, rates and content in words.
 
 use crate::words;
+use hot::skew::{HOTTEST_PERCENT, Law, hottest};
 use model::plan::{Area, Content, Pace, Pattern, WorkerTarget};
+use model::profile::Skew;
 
 /// Where the I/Os of a thread fall, without its own start.
 pub(super) fn pattern(target: &WorkerTarget) -> String {
@@ -43,8 +45,11 @@ pub(super) fn without_start(pattern: &Pattern) -> Pattern {
     }
 }
 
-/// The effective distribution, a line for each range.
+/// The effective distribution, a line for each range; or the skew.
 pub(super) fn distribution(target: &WorkerTarget) -> Vec<String> {
+    if let Some(skew) = target.pattern.skew() {
+        return vec![self::skew(skew, target.pattern.area().positions)];
+    }
     let Some(effective) = &target.effective_distribution else { return Vec::new() };
     let range = |range: &model::plan::EffectiveRange| {
         format!(
@@ -55,6 +60,17 @@ pub(super) fn distribution(target: &WorkerTarget) -> Vec<String> {
         )
     };
     effective.ranges.iter().map(range).collect()
+}
+
+/// The law and what it means here.
+fn skew(skew: Skew, positions: u64) -> String {
+    let law = Law::from(skew);
+    let share = |percent| {
+        let share = law.share_of_hottest(hottest(percent, positions), positions) * 100.0;
+        format!("{share:.1}% on the hottest {percent}%")
+    };
+    let shares = words::list(&HOTTEST_PERCENT.map(share));
+    format!("random I/Os skewed by {}:{}, {}: {shares}", skew.law.option(), skew.parameter, skew.placement())
 }
 
 /// Reads, writes and what is written.

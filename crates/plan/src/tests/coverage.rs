@@ -30,10 +30,10 @@ fn walk(target: &WorkerTarget, count: usize) -> Vec<u64> {
         Pattern::Interlocked { area, .. } => {
             (0..count as u64).map(|claim| claim % area.positions * area.alignment_bytes).collect()
         }
-        Pattern::Random { area, ranges } | Pattern::Mixed { area, ranges, .. } if ranges.is_empty() => {
+        Pattern::Random { area, ranges, .. } | Pattern::Mixed { area, ranges, .. } if ranges.is_empty() => {
             vec![0, (area.positions - 1) * area.alignment_bytes]
         }
-        Pattern::Random { area, ranges } | Pattern::Mixed { area, ranges, .. } => ranges
+        Pattern::Random { area, ranges, .. } | Pattern::Mixed { area, ranges, .. } => ranges
             .iter()
             .flat_map(|range| [range.start_bytes, range.start_bytes + (range.positions - 1) * area.alignment_bytes])
             .collect(),

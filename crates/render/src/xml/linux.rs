@@ -11,7 +11,7 @@ use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::expectation::{Ceiling, Expectation};
 use model::figures::{Directions, FlushFigures, LatencyDistribution};
 use model::finding::Finding;
-use model::result::{LoadLoop, RunResult, TimeSpanResult};
+use model::result::{HottestShare, LoadLoop, RunResult, SkewFigures, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
 use std::fmt::Display;
@@ -65,6 +65,8 @@ pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
         let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
         flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
+        let skews = span_result.measured.iter().flat_map(|measured| &measured.skews);
+        skews.into_iter().try_for_each(|skew| self::skew(xml, skew))?;
         let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
@@ -193,6 +195,31 @@ fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
     let attributes: Vec<(&str, &dyn Display)> =
         cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
     xml.empty("Fdatasync", &attributes)
+}
+
+/// Where the skewed I/Os of a target fell, in full.
+fn skew(xml: &mut Writer<'_>, figures: &SkewFigures) -> io::Result<()> {
+    let SkewFigures { target, path, skew, positions, alignment_bytes, draws, hottest, touched_positions } = figures;
+    let path = path.display();
+    let attributes: [(&str, &dyn Display); 7] = [
+        ("Target", target),
+        ("Path", &path),
+        ("Law", skew),
+        ("Positions", positions),
+        ("AlignmentBytes", alignment_bytes),
+        ("Draws", draws),
+        ("TouchedPositions", touched_positions),
+    ];
+    xml.inside("SkewedAccess", &attributes, |xml| {
+        for HottestShare { positions_percent, positions, law_percent, drawn_percent } in hottest {
+            let drawn = drawn_percent.map(|percent| percent.to_string());
+            let mut attributes: Vec<(&str, &dyn Display)> =
+                vec![("PositionsPercent", positions_percent), ("Positions", positions), ("LawPercent", law_percent)];
+            attributes.extend(drawn.as_ref().map(|drawn| ("DrawnPercent", drawn as &dyn Display)));
+            xml.empty("Hottest", &attributes)?;
+        }
+        Ok(())
+    })
 }
 
 /// Figures and percentiles that the document has no place for: it has service times of all targets

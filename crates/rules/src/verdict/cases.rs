@@ -45,7 +45,7 @@ fn plan() -> TimeSpanPlan {
         slots: 8,
         weight: 1,
         block_bytes: BLOCK_BYTES,
-        pattern: Pattern::Random { area: area(0, 1 << 30), ranges: Vec::new() },
+        pattern: Pattern::Random { area: area(0, 1 << 30), ranges: Vec::new(), skew: None },
         write_percent: 0,
         content: Content::Ramp,
         pace: Pace::Unlimited,
@@ -125,7 +125,7 @@ impl Built {
 
     /// Which part of the target is used.
     pub(crate) fn use_bytes(&mut self, base_bytes: u64, size_bytes: u64) {
-        self.work().pattern = Pattern::Random { area: area(base_bytes, size_bytes), ranges: Vec::new() };
+        self.work().pattern = Pattern::Random { area: area(base_bytes, size_bytes), ranges: Vec::new(), skew: None };
     }
 
     pub(crate) fn facts(&mut self) -> &mut RegularFacts {
