@@ -64,7 +64,7 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
         }
         if dashed.plain != dashed.typed && dashed.plain != "-?" {
             line.warnings.push(format!(
-                "'{}' begins with a typographic dash; it is read as {} (for a file of that name, write ./{})",
+                "'{}' begins with a typographic dash; the argument is read as {} (for a file of that name, write ./{})",
                 dashed.typed, dashed.plain, dashed.typed
             ));
         }

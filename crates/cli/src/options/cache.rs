@@ -19,9 +19,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Sets how reads and writes are cached. The letters can be combined in one -S or spread over several. b: \
                use the page cache (default). u: unbuffered. w: write-through, that is, a write completes only when it \
                is on stable media. h: the same as uw. m: memory mapped I/O. r: without the local cache of a network \
-               file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. b, u, h and r \
-               exclude each other, as do y and Y, and w and h; m cannot be combined with u or h. Each letter can be \
-               given only once.",
+               file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Mutually \
+               exclusive: any two of b, u, h and r; y and Y; w and h; m and u; m and h. Each letter can be given only \
+               once.",
         since: Since::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
         example: "-Suw",
@@ -194,7 +194,7 @@ fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), Fault> {
 /// Memory mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
 fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), Fault> {
     if builder.seen.cache_mode || builder.settings().write_through {
-        return Err(Fault::new("-h cannot follow an -h or -S that has already set the cache mode or write-through"));
+        return Err(Fault::new("-h cannot be given: an earlier -h or -S has set the cache mode or write-through"));
     }
     set_cache_mode(builder, "-h", CacheMode::Unbuffered)?;
     write_through(builder, "-h")

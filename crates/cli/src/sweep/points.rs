@@ -148,13 +148,13 @@ impl Base {
             return Err("--plan is for a single run; leave it out".to_owned());
         }
         if let Some(option) = request.options.outputs.options().next() {
-            return Err(format!("omit {option}: every result is written to the directory"));
+            return Err(format!("omit {option}: the results are written to the directory"));
         }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
         }
         if request.profile.result_format == ResultFormat::Xml {
-            return Err("omit -Rxml: every result is written to the directory as JSON".to_owned());
+            return Err("omit -Rxml: the results are written to the directory, as JSON".to_owned());
         }
         let targets = request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
         // Options come before targets.
