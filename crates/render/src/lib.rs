@@ -23,6 +23,7 @@ mod io_table;
 pub mod json;
 mod latency_table;
 pub mod limit;
+pub mod load_line;
 mod load_loop;
 mod numbers;
 mod open_metrics;
