@@ -148,8 +148,7 @@ fn apply(
         let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
         row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
             // A fault of several lines shows the argument below its first.
-            let (text, marked) =
-                fault.0.split_once('\n').map_or((fault.0.as_str(), ""), |(text, marked)| (text, marked));
+            let (text, marked) = fault.split_once('\n').map_or((fault.as_str(), ""), |(text, marked)| (text, marked));
             let hint = long_hint(argument);
             let separator = if marked.is_empty() { "" } else { "\n" };
             ParseFailure::because(format!("incorrectly provided option: '{argument}': {text}{hint}{separator}{marked}"))

@@ -181,7 +181,7 @@ fn apply_own(
         ..Builder::default()
     };
     row.apply(&mut builder, &Given { argument, value, environment })
-        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
+        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {fault}")))?;
     line.options = builder.options;
     line.overrides = builder.overrides;
     line.warnings.append(&mut builder.warnings);
