@@ -1,7 +1,7 @@
 //! The command line so far: what the options build up, left to right.
 
-use crate::command::{Environment, Events, Overrides, RunOptions};
 use crate::number;
+use crate::request::{Environment, Events, Overrides, RunOptions};
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use std::path::PathBuf;
 

@@ -1,9 +1,10 @@
 //! The first pass: options, our own options, targets.
 
+use super::Command;
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
+use crate::request::{Environment, Overrides, ParseFailure, RunOptions};
 use crate::{file_name, help, subcommand, targets};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -117,7 +117,8 @@ fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, FakeEnv, RunRequest};
+    use crate::argv::Command;
+    use crate::request::{FakeEnv, RunRequest};
     use std::ffi::OsString;
 
     fn parsed(line: &str) -> Result<RunRequest, String> {
