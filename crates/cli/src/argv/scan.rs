@@ -1,9 +1,10 @@
 //! The first pass: options, our own options, targets.
 
+use super::Command;
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
+use crate::request::{Environment, Overrides, ParseFailure, RunOptions};
 use crate::{file_name, help, subcommand, targets};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -181,7 +182,7 @@ fn apply_own(
         ..Builder::default()
     };
     row.apply(&mut builder, &Given { argument, value, environment })
-        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
+        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {fault}")))?;
     line.options = builder.options;
     line.overrides = builder.overrides;
     line.warnings.append(&mut builder.warnings);

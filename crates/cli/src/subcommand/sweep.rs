@@ -2,7 +2,7 @@
 
 use super::ab::AbOptions;
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};

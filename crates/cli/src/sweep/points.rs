@@ -1,7 +1,7 @@
 //! The points of a sweep: every combination of values, as a command line of its own.
 
 use super::axis::Axis;
-use crate::command::{Environment, RunRequest};
+use crate::request::{Environment, RunRequest};
 use crate::words::{row_of, run_of, with_all};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::ResultFormat;
@@ -259,7 +259,7 @@ fn part(path: &str, number: u32, count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::FakeEnv;
+    use crate::request::FakeEnv;
 
     fn planned(base: &str, variation: &Variation) -> Result<Vec<String>, String> {
         let base: Vec<String> = base.split_whitespace().map(str::to_owned).collect();
