@@ -133,6 +133,6 @@ fn table(recording: &Recording) -> Table {
             Quantity::TimeS.value(length_ns as f64 / 1e9),
             recording.intervals.len()
         ),
-        ..Table::default()
+        label: "Devices", ..Table::default()
     }
 }
