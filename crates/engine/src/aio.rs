@@ -6,6 +6,7 @@
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
+use model::operation::Operation;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -172,7 +173,10 @@ impl Engine for AioEngine {
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         let block = ControlBlock {
             data: u64::from(slot),
-            opcode: if op.write { OPCODE_WRITE } else { OPCODE_READ },
+            opcode: match op.operation {
+                Operation::Read => OPCODE_READ,
+                Operation::Write => OPCODE_WRITE,
+            },
             priority: op.priority.cast_signed(),
             flags: if op.priority == 0 { 0 } else { FLAG_PRIORITY },
             file: self.files[op.file as usize].as_raw_fd().cast_unsigned(),
@@ -180,12 +184,12 @@ impl Engine for AioEngine {
             bytes: u64::from(op.length),
             ..ControlBlock::default()
         };
-        self.prepared.set(slot, op.write, block);
+        self.prepared.set(slot, op.operation, block);
     }
 
     #[inline]
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        let block = self.prepared.get_mut(slot, write);
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
+        let block = self.prepared.get_mut(slot, operation);
         block.offset = offset.cast_signed();
         self.staged.push(ptr::from_ref(block));
     }

@@ -1,6 +1,7 @@
 //! Buffer regions: memory that an engine may give to the kernel.
 
 use crate::Op;
+use model::operation::Operation;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use sys::mapping::Mapping;
@@ -30,7 +31,7 @@ impl Region {
     ///
     /// If the operation reads, or leaves its region.
     pub(crate) fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
-        assert!(op.write, "only writes are filled with data");
+        assert!(op.operation == Operation::Write, "only writes are filled with data");
         let Self::Own(mapping) = self else { return false };
         mapping.fill(op.region_offset, u64::from(op.length), fill);
         true
@@ -61,7 +62,10 @@ impl Regions {
         let mapping = region.mapping();
         let fits = op.region_offset.checked_add(u64::from(op.length)).is_some_and(|end| end <= mapping.len());
         assert!(fits, "an I/O extends beyond its buffer");
-        assert!(op.write || matches!(region, Region::Own(_)), "a read would overwrite a shared write buffer");
+        assert!(
+            op.operation == Operation::Write || matches!(region, Region::Own(_)),
+            "a read would overwrite a shared write buffer"
+        );
         let address = mapping.address().wrapping_add(op.region_offset as usize);
         NonNull::new(address).expect("memory is never mapped at address 0")
     }

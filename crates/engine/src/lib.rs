@@ -16,16 +16,17 @@ pub mod sync;
 pub mod target;
 pub mod uring;
 
+use model::operation::Operation;
 use std::io;
 
 /// Number of a request; it has one operation in flight at most.
 pub type SlotId = u32;
 
-/// One read or write.
+/// One I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
-    /// True to write.
-    pub write: bool,
+    /// What it does.
+    pub operation: Operation,
     /// Which of the engine's open targets.
     pub file: u32,
     /// Which of the engine's buffer regions.
@@ -116,19 +117,19 @@ pub trait Engine {
     /// True if it has [`do_now`](Self::do_now).
     const DOES_NOW: bool = false;
 
-    /// Keeps what a request does when it reads, or writes; a request has one operation of each kind.
+    /// Keeps what a request does when it reads, or when it writes: one of each [`Operation`].
     /// The offset is given at the start.
     fn prepare(&mut self, slot: SlotId, op: &Op);
 
     /// Stages the operation of this kind that was prepared last, at `offset`. Never blocks, never fails: there are
     /// never more operations than requests. One that was never prepared does nothing, or fails.
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64);
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64);
 
-    /// Stages several operations that were prepared: request, whether it writes, and offset of each.
+    /// Stages several operations that were prepared: request, what it does, and offset of each.
     #[inline]
-    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, bool, u64)>) {
-        for (slot, write, offset) in operations {
-            self.stage_prepared(slot, write, offset);
+    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, Operation, u64)>) {
+        for (slot, operation, offset) in operations {
+            self.stage_prepared(slot, operation, offset);
         }
     }
 
@@ -136,7 +137,7 @@ pub trait Engine {
     #[inline]
     fn stage(&mut self, slot: SlotId, op: &Op) {
         self.prepare(slot, op);
-        self.stage_prepared(slot, op.write, op.offset);
+        self.stage_prepared(slot, op.operation, op.offset);
     }
 
     /// Hands staged operations to the kernel and waits: at most one system call. A signal ends the
@@ -166,7 +167,7 @@ pub trait Engine {
     /// Does an operation that was prepared, at once and with stamps, while nothing else is under way. `None` from an
     /// engine that has no such way.
     #[inline]
-    fn do_now(&mut self, _slot: SlotId, _write: bool, _offset: u64) -> Option<Done> {
+    fn do_now(&mut self, _slot: SlotId, _operation: Operation, _offset: u64) -> Option<Done> {
         None
     }
 

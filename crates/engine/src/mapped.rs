@@ -8,6 +8,7 @@ use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
+use model::operation::Operation;
 use std::io;
 use sys::file_mapping::{FileMapping, Persist};
 
@@ -76,17 +77,17 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
     const TAKES_MANY: bool = false;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        self.prepared.set(slot, op.write, *op);
+        self.prepared.set(slot, op.operation, *op);
         if !self.is_mapped(op.file) {
             self.inner.prepare(slot, op);
         }
     }
 
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        if self.is_mapped(self.prepared.get(slot, write).file) {
-            self.operations.stage(Waiting { slot, write, offset });
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
+        if self.is_mapped(self.prepared.get(slot, operation).file) {
+            self.operations.stage(Waiting { slot, operation, offset });
         } else {
-            self.inner.stage_prepared(slot, write, offset);
+            self.inner.stage_prepared(slot, operation, offset);
         }
     }
 
@@ -111,7 +112,7 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         self.inner_found -= of_inner;
         self.inner.take(of_inner, &mut each);
         let transfer = |next: &Waiting| {
-            let op = Op { offset: next.offset, ..*self.prepared.get(next.slot, next.write) };
+            let op = Op { offset: next.offset, ..*self.prepared.get(next.slot, next.operation) };
             transfer(&self.targets, &mut self.regions, &op)
         };
         self.operations.take(most - of_inner, transfer, each);
@@ -145,13 +146,15 @@ fn transfer(targets: &[Option<MappedTarget>], regions: &mut [Option<Region>], op
     let region = regions.get_mut(op.region as usize).and_then(Option::as_mut);
     let (Some(target), Some(region)) = (target, region) else { return -libc::EBADF };
     let (length, at) = (u64::from(op.length), op.region_offset);
-    let copied = match (op.write, region) {
-        (true, region) => {
+    let copied = match (op.operation, region) {
+        (Operation::Write, region) => {
             let written = target.memory.write(op.offset, region.mapping(), at, length, target.non_temporal);
             written.and_then(|()| target.make_durable(op.offset, length))
         }
-        (false, Region::Own(buffer)) => target.memory.read(op.offset, buffer, at, length, target.non_temporal),
-        (false, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        (Operation::Read, Region::Own(buffer)) => {
+            target.memory.read(op.offset, buffer, at, length, target.non_temporal)
+        }
+        (Operation::Read, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
     };
     match copied {
         Ok(()) => i32::try_from(op.length).unwrap_or(i32::MAX),

@@ -3,6 +3,7 @@
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
+use model::operation::Operation;
 use std::io;
 
 /// Every operation transfers its whole length.
@@ -32,12 +33,12 @@ impl Engine for NullEngine {
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         // The same check that real engines make.
         let _ = self.regions.address(op);
-        self.prepared.set(slot, op.write, i32::try_from(op.length).unwrap_or(i32::MAX));
+        self.prepared.set(slot, op.operation, i32::try_from(op.length).unwrap_or(i32::MAX));
     }
 
     #[inline]
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, _: u64) {
-        let result = *self.prepared.get(slot, write);
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, _: u64) {
+        let result = *self.prepared.get(slot, operation);
         self.done.push(Done { slot, result, begun_ns: 0, ended_ns: 0 });
     }
 

@@ -2,12 +2,13 @@
 
 use crate::{Done, SlotId};
 use hot::clock::Clock;
+use model::operation::Operation;
 
 /// A queued operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     pub(crate) slot: SlotId,
-    pub(crate) write: bool,
+    pub(crate) operation: Operation,
     pub(crate) offset: u64,
 }
 

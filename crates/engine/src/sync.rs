@@ -6,6 +6,7 @@ use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
+use model::operation::Operation;
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -24,7 +25,7 @@ pub struct SyncEngine<C> {
 /// Everything that a system call for one operation is given, but the offset.
 #[derive(Clone, Copy, Debug)]
 struct Call {
-    write: bool,
+    operation: Operation,
     file: RawFd,
     address: NonNull<u8>,
     length: usize,
@@ -32,7 +33,7 @@ struct Call {
 
 impl Call {
     /// Is refused by the kernel.
-    const NONE: Self = Self { write: false, file: RawFd::MAX, address: NonNull::dangling(), length: 0 };
+    const NONE: Self = Self { operation: Operation::Read, file: RawFd::MAX, address: NonNull::dangling(), length: 0 };
 }
 
 impl<C: Clock> SyncEngine<C> {
@@ -55,17 +56,17 @@ impl<C: Clock> Engine for SyncEngine<C> {
     /// What the operation names is checked here, once for all the times that it is done.
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         let call = Call {
-            write: op.write,
+            operation: op.operation,
             file: self.files[op.file as usize].as_raw_fd(),
             address: self.regions.address(op),
             length: op.length as usize,
         };
-        self.prepared.set(slot, op.write, call);
+        self.prepared.set(slot, op.operation, call);
     }
 
     #[inline]
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        self.operations.stage(Waiting { slot, write, offset });
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
+        self.operations.stage(Waiting { slot, operation, offset });
     }
 
     #[inline]
@@ -80,13 +81,13 @@ impl<C: Clock> Engine for SyncEngine<C> {
 
     #[inline]
     fn take(&mut self, most: u32, each: impl FnMut(Done)) {
-        let transfer = |next: &Waiting| transfer(self.prepared.get(next.slot, next.write), next.offset);
+        let transfer = |next: &Waiting| transfer(self.prepared.get(next.slot, next.operation), next.offset);
         self.operations.take(most, transfer, each);
     }
 
     #[inline]
-    fn do_now(&mut self, slot: SlotId, write: bool, offset: u64) -> Option<Done> {
-        let call = self.prepared.get(slot, write);
+    fn do_now(&mut self, slot: SlotId, operation: Operation, offset: u64) -> Option<Done> {
+        let call = self.prepared.get(slot, operation);
         Some(self.operations.stamped(slot, || transfer(call, offset)))
     }
 
@@ -112,18 +113,24 @@ impl<C: Clock> Engine for SyncEngine<C> {
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "the kernel transfers no more than 2^31 - 4096 bytes at once")]
 fn transfer(call: &Call, offset: u64) -> i32 {
-    let Call { write, file, address, length } = *call;
+    let Call { operation, file, address, length } = *call;
     // SAFETY: the engine keeps the file open.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
     loop {
         // Not the C library's: they are cancellation points, which costs 40 instructions.
-        let result = if write {
-            // SAFETY: `SyncEngine::prepare` took the address and length from a region that the engine owns or shares
-            // with other readers; nobody writes to it during the call.
-            rustix::io::pwrite(file, unsafe { slice::from_raw_parts(address.as_ptr(), length) }, offset)
-        } else {
-            // SAFETY: as above; reads go to regions that are the engine's own, and no other reference leads there.
-            rustix::io::pread(file, unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) }, offset)
+        let result = match operation {
+            Operation::Read => {
+                // SAFETY: `SyncEngine::prepare` took the address and length from a region that the engine owns; no
+                // other reference leads there.
+                let buffer = unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) };
+                rustix::io::pread(file, buffer, offset)
+            }
+            Operation::Write => {
+                // SAFETY: as above; the region may be shared with other readers, and nobody writes to it during the
+                // call.
+                let buffer = unsafe { slice::from_raw_parts(address.as_ptr(), length) };
+                rustix::io::pwrite(file, buffer, offset)
+            }
         };
         match result {
             Ok(bytes) => return bytes as i32,

@@ -7,6 +7,7 @@ use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
+use model::operation::Operation;
 use rustix::event::{PollFd, PollFlags};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -41,7 +42,7 @@ pub struct UringEngine {
     /// Entries of the submission queue that the kernel has not taken.
     staged: u32,
     /// Operations for which the submission queue had no room: only with more requests than the kernel gives entries.
-    spilled: Vec<(SlotId, bool, u64)>,
+    spilled: Vec<(SlotId, Operation, u64)>,
     /// Operations staged or in flight.
     outstanding: u32,
     /// Cancellations in flight.
@@ -196,7 +197,7 @@ impl UringEngine {
 /// Keeps an operation for which the queue has no room: only with more requests than a ring has entries.
 #[cold]
 #[inline(never)]
-fn spill(spilled: &mut Vec<(SlotId, bool, u64)>, is_special: &mut bool, operation: (SlotId, bool, u64)) {
+fn spill(spilled: &mut Vec<(SlotId, Operation, u64)>, is_special: &mut bool, operation: (SlotId, Operation, u64)) {
     spilled.push(operation);
     *is_special = true;
 }
@@ -253,38 +254,40 @@ impl Engine for UringEngine {
         let address = self.regions.address(op).as_ptr();
         let file = Fixed(op.file);
         let (length, index) = (op.length, op.region as u16);
-        let entry = match (self.registered, op.write) {
-            (true, false) => opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).build(),
-            (true, true) => opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).build(),
-            (false, false) => opcode::Read::new(file, address, length).ioprio(op.priority).build(),
-            (false, true) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
+        let entry = match (self.registered, op.operation) {
+            (true, Operation::Read) => opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).build(),
+            (true, Operation::Write) => {
+                opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).build()
+            }
+            (false, Operation::Read) => opcode::Read::new(file, address, length).ioprio(op.priority).build(),
+            (false, Operation::Write) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
         };
-        self.prepared.set(slot, op.write, entry.user_data(u64::from(slot)));
+        self.prepared.set(slot, op.operation, entry.user_data(u64::from(slot)));
     }
 
     #[inline]
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, offset: u64) {
-        self.stage_each(std::iter::once((slot, write, offset)));
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
+        self.stage_each(std::iter::once((slot, operation, offset)));
     }
 
     #[expect(clippy::inline_always, reason = "a call for each costs 20 of the 150 instructions of an I/O (callgrind)")]
     #[inline(always)]
-    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, bool, u64)>) {
+    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, Operation, u64)>) {
         let Self { ring, prepared, staged, outstanding, spilled, is_special, .. } = self;
         let count = operations.len() as u32;
         *staged += count;
         *outstanding += count;
         // A separate value, which stays in registers.
         let mut queue = ring.submission();
-        for (slot, write, offset) in operations {
+        for (slot, operation, offset) in operations {
             // In its place: a copy to change would be copied twice.
-            let entry = prepared.get_mut(slot, write);
+            let entry = prepared.get_mut(slot, operation);
             set_offset(entry, offset);
             // SAFETY: `prepare` made it: its buffer lies in a region of the engine (`Regions::address` checked it),
             // which outlives the operation, and its file is registered. Any offset may go to the kernel.
             if unsafe { queue.push(entry) }.is_err() {
                 *staged -= 1;
-                spill(spilled, is_special, (slot, write, offset));
+                spill(spilled, is_special, (slot, operation, offset));
             }
         }
     }

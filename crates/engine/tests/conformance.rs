@@ -10,6 +10,7 @@ use engine::target::open;
 use engine::uring::UringEngine;
 use engine::{Done, Engine, Op, Wait};
 use hot::clock::Clock;
+use model::operation::Operation;
 use model::plan::OpenPlan;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -83,7 +84,7 @@ fn taken(engine: &mut impl Engine, most: u32) -> Vec<Done> {
 
 fn read(slot: u32, offset: u64) -> Op {
     Op {
-        write: false,
+        operation: Operation::Read,
         file: 0,
         region: 0,
         region_offset: u64::from(slot) * BLOCK,
@@ -95,7 +96,7 @@ fn read(slot: u32, offset: u64) -> Op {
 
 /// Bytes reach the file and come back from the offset that was asked for.
 fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
-    let write = Op { write: true, ..read(0, 3 * BLOCK) };
+    let write = Op { operation: Operation::Write, ..read(0, 3 * BLOCK) };
     engine.stage(0, &write);
     assert_eq!(finish(engine)[0].result, BLOCK as i32);
     let bytes = std::fs::read(path).expect("the file is there");
@@ -108,25 +109,25 @@ fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
 fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &Path) {
     for slot in 0..4 {
         engine.prepare(slot, &read(slot, 0));
-        engine.prepare(slot, &Op { write: true, ..read(slot, 0) });
+        engine.prepare(slot, &Op { operation: Operation::Write, ..read(slot, 0) });
     }
     let place = |block: u32| u64::from(block) * BLOCK;
     for round in 0..3 {
         // Each of four blocks is read into a buffer, and written from there to a place four blocks on.
         let from = |slot: u32| round * 4 + slot;
-        engine.stage_each((0..4).map(|slot| (slot, false, place(from(slot)))));
+        engine.stage_each((0..4).map(|slot| (slot, Operation::Read, place(from(slot)))));
         let done = finish(engine);
         assert!(done.len() == 4 && done.iter().all(|done| done.result == BLOCK as i32), "{done:?}");
-        engine.stage_each((0..4).map(|slot| (slot, true, place(from(slot) + 4))));
+        engine.stage_each((0..4).map(|slot| (slot, Operation::Write, place(from(slot) + 4))));
         assert_eq!(finish(engine).len(), 4);
     }
     let bytes = std::fs::read(path).expect("the file is there");
     let first = |block: u32| bytes[place(block) as usize + 17];
     assert!((4..16).all(|block| first(block) == first(block % 4)), "{:?}", (0..16).map(first).collect::<Vec<_>>());
     // New content goes out with the next write of what was prepared.
-    let write = Op { write: true, ..read(2, 0) };
+    let write = Op { operation: Operation::Write, ..read(2, 0) };
     assert!(engine.fill(&write, |part, _| part.fill(0x5A)));
-    engine.stage_prepared(2, true, place(5));
+    engine.stage_prepared(2, Operation::Write, place(5));
     assert_eq!(finish(engine)[0].result, BLOCK as i32);
     assert_eq!(std::fs::read(path).expect("the file is there")[place(5) as usize..place(6) as usize], [0x5A; 4096]);
 }

@@ -1,6 +1,6 @@
 //! What runs once per I/O, or decides what does.
 //!
-//! This crate imports nothing, allocates nothing once its values are built, locks nothing, prints
+//! This crate imports nothing but the names of operations, allocates nothing once its values are built, locks nothing, prints
 //! nothing and reads no clock: time comes in as a number.
 
 pub mod buckets;

@@ -1,48 +1,78 @@
-//! Read or write.
+//! What each I/O does.
 
 use crate::rng::Rng;
 use crate::stream::percent_threshold;
+use model::operation::Operation;
 
-/// Decides the direction of each I/O; the achieved share is not corrected towards the wish.
+/// Decides what each I/O does; the achieved shares are not corrected towards the wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mix {
-    write_percent: u32,
+pub struct Mix(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// All do this.
+    Fixed(Operation),
+    /// They read or write.
+    Transfers(Transfers),
+}
+
+/// Reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Transfers {
     write_below: u64,
-    last_was_write: bool,
+    latest: Operation,
+}
+
+impl Transfers {
+    #[inline]
+    fn next(&mut self, continues: bool, rng: &mut Rng) -> Operation {
+        if !continues {
+            let writes = (rng.next_u64() >> 32) < self.write_below;
+            self.latest = if writes { Operation::Write } else { Operation::Read };
+        }
+        self.latest
+    }
 }
 
 impl Mix {
-    /// `write_percent` of the I/Os write.
+    /// `write_percent` of the I/Os write, the others read.
     pub fn new(write_percent: u32, rng: &mut Rng) -> Self {
-        let mut mix = Self { write_percent, write_below: percent_threshold(write_percent), last_was_write: false };
-        mix.last_was_write = mix.next_is_write(false, rng);
-        mix
+        Self(match write_percent {
+            0 => Kind::Fixed(Operation::Read),
+            100.. => Kind::Fixed(Operation::Write),
+            _ => {
+                let write_below = percent_threshold(write_percent);
+                let mut transfers = Transfers { write_below, latest: Operation::Read };
+                transfers.next(false, rng);
+                Kind::Transfers(transfers)
+            }
+        })
     }
 
-    /// True if any I/O may be a write.
-    pub fn may_write(&self) -> bool {
-        self.write_percent > 0
-    }
-
-    /// The direction of all I/Os, if it is one.
-    #[inline]
-    pub fn fixed(&self) -> Option<bool> {
-        match self.write_percent {
-            0 => Some(false),
-            100 => Some(true),
-            _ => None,
+    /// True if an I/O may do this.
+    pub fn may(&self, operation: Operation) -> bool {
+        match self.0 {
+            Kind::Fixed(fixed) => fixed == operation,
+            Kind::Transfers(_) => true,
         }
     }
 
-    /// True if the next I/O writes. One that continues a sequential run does as the one before.
+    /// What all I/Os do, if it is one thing.
     #[inline]
-    pub fn next_is_write(&mut self, continues: bool, rng: &mut Rng) -> bool {
-        self.fixed().unwrap_or_else(|| {
-            if !continues {
-                self.last_was_write = (rng.next_u64() >> 32) < self.write_below;
-            }
-            self.last_was_write
-        })
+    pub fn fixed(&self) -> Option<Operation> {
+        match self.0 {
+            Kind::Fixed(operation) => Some(operation),
+            Kind::Transfers(_) => None,
+        }
+    }
+
+    /// What the next I/O does. One that continues a sequential run does as the one before.
+    #[inline]
+    pub fn next(&mut self, continues: bool, rng: &mut Rng) -> Operation {
+        match &mut self.0 {
+            Kind::Fixed(operation) => *operation,
+            Kind::Transfers(transfers) => transfers.next(continues, rng),
+        }
     }
 }
 
@@ -55,8 +85,9 @@ mod tests {
         let mut rng = Rng::new(11);
         for percent in [0, 1, 30, 99, 100] {
             let mut mix = Mix::new(percent, &mut rng);
-            let writes = (0..100_000).filter(|_| mix.next_is_write(false, &mut rng)).count() as f64;
+            let writes = (0..100_000).filter(|_| mix.next(false, &mut rng) == Operation::Write).count() as f64;
             assert!((writes - f64::from(percent) * 1000.0).abs() < 800.0, "{percent}: {writes}");
+            assert_eq!((mix.may(Operation::Read), mix.may(Operation::Write)), (percent < 100, percent > 0));
         }
     }
 
@@ -65,8 +96,8 @@ mod tests {
         let mut rng = Rng::new(2);
         let mut mix = Mix::new(50, &mut rng);
         for _ in 0..100 {
-            let direction = mix.next_is_write(false, &mut rng);
-            assert!((0..10).all(|_| mix.next_is_write(true, &mut rng) == direction));
+            let operation = mix.next(false, &mut rng);
+            assert!((0..10).all(|_| mix.next(true, &mut rng) == operation));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Requests, and those that are free: the one that came back last goes out first, its buffer still in the cache.
 
+use model::operation::Operation;
 use std::slice;
 
 /// A request and its operation.
@@ -7,8 +8,8 @@ use std::slice;
 pub struct Slot {
     /// Index of the target that the operation goes to.
     pub work: u32,
-    /// True for a write.
-    pub write: bool,
+    /// What it does.
+    pub operation: Operation,
     /// Where in the target, in bytes.
     pub offset: u64,
     /// When it began.
@@ -20,8 +21,8 @@ pub struct Slot {
 impl Slot {
     /// An operation begins.
     #[inline]
-    pub fn begin(&mut self, write: bool, offset: u64, now_ns: u64) {
-        self.write = write;
+    pub fn begin(&mut self, operation: Operation, offset: u64, now_ns: u64) {
+        self.operation = operation;
         self.offset = offset;
         self.started_ns = now_ns;
     }

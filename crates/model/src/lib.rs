@@ -36,6 +36,7 @@ pub mod machine_counters;
 pub mod mark;
 pub mod metric;
 pub mod note;
+pub mod operation;
 pub mod packed_counts;
 pub mod path;
 pub mod performance_counter;

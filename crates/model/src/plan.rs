@@ -11,6 +11,7 @@ use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::engine_kind::EngineKind;
 use crate::facts::{FileStamp, Fill};
 use crate::note::Note;
+use crate::operation::Operation;
 use crate::profile::{EndAfter, FlushMode, IoPriority};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -322,6 +323,16 @@ pub struct WorkerTarget {
     pub large_pages: bool,
     /// The effective distribution, for the report; `None` = uniform or sequential.
     pub effective_distribution: Option<EffectiveDistribution>,
+}
+
+impl WorkerTarget {
+    /// True if any I/O may do this.
+    pub const fn does(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Read => self.write_percent < 100,
+            Operation::Write => self.write_percent > 0,
+        }
+    }
 }
 
 /// How a mapped target is used.

@@ -6,6 +6,7 @@ use model::limits::{
     MEMORY_PERCENT_MAX, SECTION_QUEUE_WORDS, SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX,
     SERIES_WIDTH_NS, SLOWEST_IOS,
 };
+use model::operation::Operation;
 use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
 use model::record::{IntervalRecord, SectionCounts, SeriesCell};
@@ -35,7 +36,8 @@ pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFact
 }
 
 /// A thread's tables of its section, their queue and its slowest I/Os: four words each.
-const SECTION_BYTES: u64 = 8 * (2 * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
+const SECTION_BYTES: u64 =
+    8 * (Operation::COUNT * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
 
 /// Buckets that the latencies of one direction touch in a section, two bytes each
 /// (`model::packed_counts`): latencies over a few powers of two.
@@ -98,7 +100,7 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
             memory.intervals = memory.intervals.saturating_add(intervals);
             // Service times with -L, response times in an open loop.
             let tables = u64::from(measured.latency) + u64::from(target.pace.is_open_loop());
-            memory.latency_buckets += tables * directions(target) * hot::buckets::TABLE_BYTES;
+            memory.latency_buckets += tables * operations(target) * hot::buckets::TABLE_BYTES;
         }
     }
     let sources = targets.iter().filter_map(|target| target.write_source.as_ref());
@@ -111,15 +113,15 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
 fn buffer_bytes(target: &WorkerTarget, page_bytes: u64) -> u64 {
     let half = target.block_bytes.saturating_mul(u64::from(target.slots));
     // What is written may come from the source instead of a buffer.
-    let own_writes = target.write_percent > 0 && target.content != Content::Source;
-    let halves = u64::from(target.write_percent < 100) + u64::from(own_writes);
+    let own_writes = target.does(Operation::Write) && target.content != Content::Source;
+    let halves = u64::from(target.does(Operation::Read)) + u64::from(own_writes);
     let pages = half.saturating_mul(halves).div_ceil(page_bytes);
     pages.saturating_add(1).saturating_mul(page_bytes)
 }
 
-/// 1 if the target is only read or only written, else 2.
-const fn directions(target: &WorkerTarget) -> u64 {
-    if target.write_percent == 0 || target.write_percent >= 100 { 1 } else { 2 }
+/// How many kinds of I/O a target gets.
+fn operations(target: &WorkerTarget) -> u64 {
+    Operation::ALL.into_iter().filter(|&operation| target.does(operation)).count() as u64
 }
 
 /// Refuses a timespan that would use up the machine.

@@ -5,6 +5,7 @@
 //! shrink towards the end, so that no thread keeps what another could use.
 
 use crate::phase::Stop;
+use model::operation::Operation;
 use model::profile::EndAfter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
@@ -115,11 +116,11 @@ impl Allowance {
     }
 
     /// An I/O that was admitted has started.
-    pub(crate) fn charge(&mut self, block: u32, write: bool) {
+    pub(crate) fn charge(&mut self, block: u32, operation: Operation) {
         let block = u64::from(block);
         self.ios -= 1;
         self.bytes -= block;
-        if write {
+        if operation == Operation::Write {
             self.written_bytes -= block;
         }
     }
@@ -163,10 +164,10 @@ mod tests {
         (0..threads).map(|_| Allowance::new(Arc::clone(&budget))).collect()
     }
 
-    fn start(allowance: &mut Allowance, block: u32, write: bool) -> bool {
-        let admitted = allowance.admits(block, write);
+    fn start(allowance: &mut Allowance, block: u32, operation: Operation) -> bool {
+        let admitted = allowance.admits(block, operation == Operation::Write);
         if admitted {
-            allowance.charge(block, write);
+            allowance.charge(block, operation);
             allowance.finish(block);
         }
         admitted
@@ -186,11 +187,11 @@ mod tests {
             // In any order, then each until it is refused.
             for &turn in order.iter().chain(&[0, 1, 2, 3]) {
                 for _ in 0..97 {
-                    started += u64::from(start(&mut threads[turn], 4096, false));
+                    started += u64::from(start(&mut threads[turn], 4096, Operation::Read));
                 }
             }
             for thread in &mut threads {
-                while start(thread, 4096, false) {
+                while start(thread, 4096, Operation::Read) {
                     started += 1;
                 }
             }
@@ -202,12 +203,12 @@ mod tests {
     fn bytes_written_count_from_the_start_and_never_exceed_the_limit() {
         let limit = EndAfter { written_bytes: Some(10_000), ..EndAfter::default() };
         let [mut thread] = <[_; 1]>::try_from(allowances(limit, 1)).expect("one was asked for");
-        assert!(start(&mut thread, 4096, true) && start(&mut thread, 4096, true));
-        assert!(!start(&mut thread, 4096, true), "8192 of 10000 are written");
+        assert!(start(&mut thread, 4096, Operation::Write) && start(&mut thread, 4096, Operation::Write));
+        assert!(!start(&mut thread, 4096, Operation::Write), "8192 of 10000 are written");
         assert!(thread.is_refused());
-        assert!(start(&mut thread, 1024, true), "a smaller one fits");
+        assert!(start(&mut thread, 1024, Operation::Write), "a smaller one fits");
         assert!(!thread.is_refused());
-        assert!(start(&mut thread, 1 << 20, false), "reads are free");
+        assert!(start(&mut thread, 1 << 20, Operation::Read), "reads are free");
     }
 
     #[test]
@@ -216,11 +217,11 @@ mod tests {
         let [mut thread] = <[_; 1]>::try_from(allowances(limit, 1)).expect("one was asked for");
         for _ in 0..3 {
             assert!(thread.admits(4096, false));
-            thread.charge(4096, false);
+            thread.charge(4096, Operation::Read);
         }
         thread.start_measuring();
-        assert!(start(&mut thread, 4096, false) && start(&mut thread, 4096, false));
-        assert!(!start(&mut thread, 4096, false));
+        assert!(start(&mut thread, 4096, Operation::Read) && start(&mut thread, 4096, Operation::Read));
+        assert!(!start(&mut thread, 4096, Operation::Read));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use engine::{Done, Engine, Found};
 use hot::clock::Clock;
 use hot::counters;
 use hot::slots::Slot;
+use model::operation::Operation;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Goes to the part of the measurement that `now_ns` is in.
@@ -47,19 +48,19 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[inline]
     fn count_and_free<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
         let Self { engine, slots, work, recorder, sampling, cursor, stop, .. } = self;
-        // Most turns: reads or writes only, on one target, all of them measured.
+        // Most turns: one kind of I/O only, on one target, all of them measured.
         if S::IS_PLAIN
             && !E::STAMPS
             && cursor.is_measuring()
             && now_ns < stop.at_ns()
             && sampling.unfinished == 0
             && let (work, row) = (&mut work[0], &recorder.rows[0])
-            && let Some(write) = work.mix.fixed()
+            && let Some(operation) = work.mix.fixed()
         {
-            let alike = Alike { slots, work, row, write, now_ns };
+            let alike = Alike { slots, work, row, operation, now_ns };
             return match &recorder.latencies {
                 Some(latencies) => {
-                    let tables = latencies.tables(row, write);
+                    let tables = latencies.tables(row, operation);
                     alike.count::<E, S>(engine, back, |slot, latency_ns| tables.record(slot, latency_ns, now_ns))
                 }
                 None => alike.count::<E, S>(engine, back, |_, _| ()),
@@ -104,19 +105,19 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                     return;
                 }
                 if counts {
-                    row.record_short(slot.write, work.block, done.result.cast_unsigned());
+                    row.record_short(slot.operation, work.block, done.result.cast_unsigned());
                 }
             }
             if counts {
                 let latency_ns = ended_ns.saturating_sub(begun_ns);
-                counters::record(row.tally(slot.write), latency_ns);
+                counters::record(row.tally(slot.operation), latency_ns);
                 if is_measured && let Some(latencies) = &recorder.latencies {
-                    latencies.tables(row, slot.write).record(slot, latency_ns, ended_ns);
+                    latencies.tables(row, slot.operation).record(slot, latency_ns, ended_ns);
                 }
             }
             if is_accounted {
                 if is_measured && let Some(cells) = &row.open_loop {
-                    cells.respond(slot.write, ended_ns.saturating_sub(slot.intended_ns));
+                    cells.respond(slot.operation, ended_ns.saturating_sub(slot.intended_ns));
                 }
                 if let Some(allowance) = allowance {
                     allowance.finish(work.block);
@@ -142,7 +143,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let slot = &self.slots[done.slot as usize];
         WorkerError::Io {
             work: slot.work as usize,
-            write: slot.write,
+            operation: slot.operation,
             offset: slot.offset,
             length: u64::from(self.work[slot.work as usize].block),
             errno: -done.result,
@@ -192,7 +193,7 @@ struct Alike<'a> {
     slots: &'a [Slot],
     work: &'a mut Work,
     row: &'a Row,
-    write: bool,
+    operation: Operation,
     now_ns: u64,
 }
 
@@ -201,8 +202,8 @@ impl Alike<'_> {
     /// that failed.
     #[inline]
     fn count<E: Engine, S: Shape>(self, engine: &mut E, back: Back, also: impl Fn(&Slot, u64)) -> Option<Done> {
-        let Self { slots, work, row, write, now_ns } = self;
-        let (block, tally) = (work.block, row.tally(write));
+        let Self { slots, work, row, operation, now_ns } = self;
+        let (block, tally) = (work.block, row.tally(operation));
         let mut failed = None;
         let mut finish = |done: Done| {
             let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
@@ -211,7 +212,7 @@ impl Alike<'_> {
                     failed = failed.or(Some(done));
                     return false;
                 }
-                row.record_short(write, block, done.result.cast_unsigned());
+                row.record_short(operation, block, done.result.cast_unsigned());
             }
             let latency_ns = now_ns.saturating_sub(slot.started_ns);
             counters::record(tally, latency_ns);

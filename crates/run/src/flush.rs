@@ -5,6 +5,7 @@
 
 use crate::recorder::Recorder;
 use crate::row::Row;
+use model::operation::Operation;
 use model::plan::WorkerPlan;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,7 +27,8 @@ impl Flusher {
     ///
     /// The kernel's reason to give no second descriptor.
     pub(crate) fn new(after_writes: u32, plan: &WorkerPlan, files: &[OwnedFd]) -> io::Result<Self> {
-        let written = plan.targets.iter().zip(files).enumerate().filter(|(_, (target, _))| target.write_percent > 0);
+        let written =
+            plan.targets.iter().zip(files).enumerate().filter(|(_, (target, _))| target.does(Operation::Write));
         let files = written.map(|(index, (_, file))| Ok((index, file.try_clone()?))).collect::<io::Result<_>>()?;
         Ok(Self { after_writes: after_writes.into(), flushed: 0, files })
     }

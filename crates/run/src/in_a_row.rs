@@ -20,20 +20,20 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     pub(crate) fn do_in_a_row(&mut self, now_ns: u64) -> Result<bool, WorkerError> {
         let Self { engine, rng, work, slots, recorder, cursor, stop, .. } = self;
         let (work, row, slot) = (&work[0], &recorder.rows[0], &mut slots[0]);
-        let (Some(uniform), Some(write)) = (work.stream.uniform(), work.mix.fixed()) else { return Ok(false) };
+        let (Some(uniform), Some(operation)) = (work.stream.uniform(), work.mix.fixed()) else { return Ok(false) };
         if !cursor.is_measuring() || engine.in_flight() > 0 {
             return Ok(false);
         }
         let (tally, tables) =
-            (row.tally(write), recorder.latencies.as_ref().map(|latencies| latencies.tables(row, write)));
+            (row.tally(operation), recorder.latencies.as_ref().map(|latencies| latencies.tables(row, operation)));
         let (part_ends_ns, leaves_ns) = (cursor.end_ns, now_ns + TIME_MAX_NS);
         recorder.in_flight.set(1);
         let mut draws = rng.clone();
         let mut count = 0;
         let uncounted = loop {
             let offset = uniform.next(&mut draws).offset;
-            let Some(done) = engine.do_now(0, write, offset) else { return Ok(false) };
-            slot.begin(write, offset, done.begun_ns);
+            let Some(done) = engine.do_now(0, operation, offset) else { return Ok(false) };
+            slot.begin(operation, offset, done.begun_ns);
             count += 1;
             self.now_ns = done.ended_ns;
             if done.result.cast_unsigned() != work.block

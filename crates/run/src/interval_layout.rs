@@ -5,13 +5,17 @@
 
 use model::limits::{SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX, SERIES_WIDTH_NS};
 use model::note::Note;
+use model::operation::{ByOperation, Operation};
 use model::plan::{Intervals, TimeSpanPlan};
 use model::record::{CellCounts, SeriesCell, SeriesRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sys::mapping::untouched_cells;
 
-/// Words of a cell: count, bytes and sum of latencies, of reads and of writes.
-const CELL_WORDS: usize = 6;
+/// Words of an operation in a cell: count, bytes and sum of latencies.
+const OPERATION_WORDS: usize = 3;
+
+/// Words of a cell, operation by operation.
+const CELL_WORDS: usize = Operation::COUNT * OPERATION_WORDS;
 
 /// The parts of one measurement, for all of its threads.
 #[derive(Debug)]
@@ -69,8 +73,8 @@ impl IntervalLayout {
         (place, next_ns)
     }
 
-    /// Adds what a thread did in a cell: reads, then writes.
-    pub(crate) fn add(&self, cell: u64, counts: [CellCounts; 2]) {
+    /// Adds what a thread did in a cell.
+    pub(crate) fn add(&self, cell: u64, counts: ByOperation<CellCounts>) {
         let first = usize::try_from(cell).unwrap_or(usize::MAX).saturating_mul(CELL_WORDS);
         let words = self.cells.get(first..).unwrap_or_default();
         let amounts = counts.iter().flat_map(|counts| [counts.ios, counts.bytes, counts.latency_sum_ns]);
@@ -82,13 +86,14 @@ impl IntervalLayout {
     /// The series of `elapsed_ns` nanoseconds.
     pub(crate) fn series(&self, elapsed_ns: u64) -> SeriesRecord {
         let whole = elapsed_ns.checked_div(self.series.width_ns).unwrap_or(0).min(self.series.count) as usize;
-        let counts = |words: &[AtomicU64]| {
-            let word = |index: usize| words.get(index).map_or(0, |word| word.load(Relaxed));
+        let counts = |words: &[AtomicU64], operation: Operation| {
+            let first = operation.index() * OPERATION_WORDS;
+            let word = |index: usize| words.get(first + index).map_or(0, |word| word.load(Relaxed));
             CellCounts { ios: word(0), bytes: word(1), latency_sum_ns: word(2) }
         };
-        let cell = |words: &[AtomicU64]| {
-            let (read, write) = words.split_at(CELL_WORDS / 2);
-            SeriesCell { read: counts(read), write: counts(write) }
+        let cell = |words: &[AtomicU64]| SeriesCell {
+            read: counts(words, Operation::Read),
+            write: counts(words, Operation::Write),
         };
         let cells = self.cells.chunks_exact(CELL_WORDS).take(whole).map(cell).collect();
         SeriesRecord { width_ns: self.series.width_ns, cells }
@@ -166,7 +171,7 @@ mod tests {
         let layout = layout(1000, None, false);
         let read = CellCounts { ios: 2, bytes: 8192, latency_sum_ns: 77 };
         for cell in [0, 0, 2, 3, 1 << 40] {
-            layout.add(cell, [read, CellCounts::default()]);
+            layout.add(cell, ByOperation([read, CellCounts::default()]));
         }
         let series = layout.series(350 * MS);
         let ios: Vec<u64> = series.cells.iter().map(|cell| cell.read.ios).collect();

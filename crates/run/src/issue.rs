@@ -1,4 +1,4 @@
-//! Starting I/Os: which request, where, in which direction, with what content.
+//! Starting I/Os: which request, where, what it does, with what content.
 
 use crate::allowance::Allowance;
 use crate::open_loop::Starts;
@@ -12,6 +12,7 @@ use hot::mix::Mix;
 use hot::rng::Rng;
 use hot::slots::Slot;
 use hot::stream::{Next, OffsetStream};
+use model::operation::Operation;
 
 /// What starting an I/O needs beside its request and its target.
 struct Parts<'a, E, C> {
@@ -34,8 +35,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         for (slot, state) in (0..).zip(&self.slots) {
             let work = &self.work[state.work as usize];
-            for write in [false, true] {
-                if let Some(op) = work.repeated(slot - work.first_slot, write) {
+            for operation in Operation::ALL {
+                if let Some(op) = work.repeated(slot - work.first_slot, operation) {
                     self.engine.prepare(slot, &op);
                 }
             }
@@ -206,31 +207,31 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
 
     /// True if the next I/O on a target may start.
     fn admits(&mut self, work: &Work) -> bool {
-        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may_write()))
+        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may(Operation::Write)))
     }
 
-    /// Chooses offset, direction and content of one I/O and hands it to the engine.
+    /// Chooses offset, operation and content of one I/O and hands it to the engine.
     #[inline]
     fn start(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
         let request = id - work.first_slot;
         let next = work.stream.next(self.rng, request as usize);
-        let write = work.mix.next_is_write(next.continues, self.rng);
+        let operation = work.mix.next(next.continues, self.rng);
         if let Some(allowance) = self.allowance {
-            allowance.charge(work.block, write);
+            allowance.charge(work.block, operation);
         }
-        self.slots[id as usize].begin(write, next.offset, now_ns);
-        if work.is_prepared(write) {
-            self.engine.stage_prepared(id, write, next.offset);
+        self.slots[id as usize].begin(operation, next.offset, now_ns);
+        if work.is_prepared(operation) {
+            self.engine.stage_prepared(id, operation, next.offset);
         } else {
-            self.start_unprepared(work, id, write, next.offset);
+            self.start_unprepared(work, id, operation, next.offset);
         }
     }
 
     /// An I/O whose buffer or content is another each time.
     #[inline(never)]
-    fn start_unprepared(&mut self, work: &Work, id: SlotId, write: bool, offset: u64) {
-        let op = Op { offset, ..work.op(id - work.first_slot, write, self.rng) };
-        if op.write && work.randomize {
+    fn start_unprepared(&mut self, work: &Work, id: SlotId, operation: Operation, offset: u64) {
+        let op = Op { offset, ..work.op(id - work.first_slot, operation, self.rng) };
+        if op.operation == Operation::Write && work.randomize {
             self.engine.fill(&op, |part, _| fill::random(part, self.rng));
             // Making the content is not part of the I/O.
             self.slots[id as usize].started_ns = self.clock.now_ns();
@@ -252,20 +253,20 @@ fn start_plain<E: Engine>(
     ids: &[SlotId],
     now_ns: u64,
 ) {
-    let (Some(uniform), Some(write)) = (stream.uniform(), mix.fixed()) else {
+    let (Some(uniform), Some(operation)) = (stream.uniform(), mix.fixed()) else {
         return start_mixed(engine, rng, slots, (stream, mix), first_slot, ids, now_ns);
     };
     // In a copy, which stays in registers; behind the reference each draw would load and store it.
     let mut draws = rng.clone();
     engine.stage_each(ids.iter().rev().map(|&id| {
         let offset = uniform.next(&mut draws).offset;
-        slots[id as usize].begin(write, offset, now_ns);
-        (id, write, offset)
+        slots[id as usize].begin(operation, offset, now_ns);
+        (id, operation, offset)
     }));
     *rng = draws;
 }
 
-/// The same with any stream, and reads and writes by turns.
+/// The same with any stream and any mix of operations.
 #[inline(never)]
 fn start_mixed<E: Engine>(
     engine: &mut E,
@@ -278,9 +279,9 @@ fn start_mixed<E: Engine>(
 ) {
     let mut draws = rng.clone();
     let mut begin = |id: SlotId, next: Next, draws: &mut Rng| {
-        let write = mix.next_is_write(next.continues, draws);
-        slots[id as usize].begin(write, next.offset, now_ns);
-        (id, write, next.offset)
+        let operation = mix.next(next.continues, draws);
+        slots[id as usize].begin(operation, next.offset, now_ns);
+        (id, operation, next.offset)
     };
     let ids = ids.iter().rev();
     if let Some(uniform) = stream.uniform() {

@@ -5,6 +5,7 @@ use model::environment::{TargetEnvironment, device_names};
 use model::kernel_counters::{KernelCounters, KernelCountersAround};
 use model::kernel_log::KernelMessage;
 use model::note::Note;
+use model::operation::Operation;
 use model::plan::TimeSpanPlan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -85,7 +86,7 @@ impl<'a> KernelSampler<'a> {
         if plan.targets.len() > TARGETS_MAX {
             return parts;
         }
-        for work in plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.write_percent > 0) {
+        for work in plan.workers.iter().flat_map(|worker| &worker.targets).filter(|work| work.does(Operation::Write)) {
             let Some(target) = plan.targets.get(work.target) else { continue };
             let on_disk = self.environments.get(&target.path).is_some_and(|below| !below.devices().is_empty());
             if target.open.is_written_back() && on_disk {

@@ -17,6 +17,7 @@ use engine::sync::SyncEngine;
 use engine::uring::{Shortfall, UringEngine};
 use model::engine_kind::EngineKind;
 use model::note::Note;
+use model::operation::Operation;
 use model::plan::WorkerPlan;
 use model::record::CpuWait;
 use std::io;
@@ -176,12 +177,12 @@ fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
 fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> String {
     let thread = plan.thread;
     match trouble {
-        WorkerError::Io { work, write, offset, length, errno } => {
+        WorkerError::Io { work, operation, offset, length, errno } => {
             let path = context.plan.targets[plan.targets[*work].target].path.display();
-            let verb = if *write { "writing" } else { "reading" };
-            let reason = match (errno, write) {
-                (0, false) => "end of target".to_owned(),
-                (0, true) => "the target accepts no more data".to_owned(),
+            let verb = operation.gerund();
+            let reason = match (errno, operation) {
+                (0, Operation::Read) => "end of target".to_owned(),
+                (0, Operation::Write) => "the target accepts no more data".to_owned(),
                 _ if plan.targets[*work].mapped.is_some() && *errno == EIO => {
                     "the mapped page cannot be accessed (the file was truncated, its file system is full, or its \
                      device failed)"

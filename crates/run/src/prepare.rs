@@ -9,6 +9,7 @@ use hot::fill;
 use hot::rng::Rng;
 use model::device_guard::FileIdentity;
 use model::facts::{FileStamp, Fill};
+use model::operation::Operation;
 use model::plan::{
     Content, Creation, Expected, Pattern, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget, WriteSourcePlan,
 };
@@ -277,7 +278,7 @@ fn drop_cached(target: &TargetPlan) -> Result<(), String> {
 /// True if the writes leave a file with this content as it is, or as good.
 fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
     match (fill, work.content) {
-        _ if work.write_percent == 0 => true,
+        _ if !work.does(Operation::Write) => true,
         (Fill::Zero, Content::Zero) | (Fill::Random, Content::RandomEach | Content::Source) => true,
         (Fill::Ramp, Content::Ramp) => {
             let (Pattern::Sequential { area, .. }

@@ -14,6 +14,7 @@ use hot::slots::Slot;
 use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
 use model::live::{LivePhase, LiveRow, LiveTally};
+use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerPlan};
 use model::record::{CellCounts, CpuWait, RowRecord, SlowIo, StampSamples, ThreadRecord, WaitCounts};
 use std::sync::{Arc, OnceLock};
@@ -62,7 +63,7 @@ pub(crate) struct LatencyCells {
     slowest: Slowest,
 }
 
-/// Those of them that a read or a write on one row goes into.
+/// Those of them that an I/O on one row goes into.
 #[derive(Clone, Copy)]
 pub(crate) struct LatencyTables<'a> {
     /// Of the section, all rows together.
@@ -74,8 +75,9 @@ pub(crate) struct LatencyTables<'a> {
 
 impl LatencyCells {
     #[inline]
-    pub(crate) fn tables<'a>(&'a self, row: &'a Row, write: bool) -> LatencyTables<'a> {
-        LatencyTables { coarse: self.sections.histogram(write), fine: row.buckets_of(write), slowest: &self.slowest }
+    pub(crate) fn tables<'a>(&'a self, row: &'a Row, operation: Operation) -> LatencyTables<'a> {
+        let (coarse, fine) = (self.sections.histogram(operation), row.buckets_of(operation));
+        LatencyTables { coarse, fine, slowest: &self.slowest }
     }
 }
 
@@ -89,12 +91,16 @@ impl LatencyTables<'_> {
             fine.record_at(bucket);
         }
         if self.slowest.wants(latency_ns) {
-            let Slot { work, write, offset, .. } = *slot;
-            let tag = u64::from(work) << 1 | u64::from(write);
+            let Slot { work, operation, offset, .. } = *slot;
+            let tag = u64::from(work) << TAG_BITS | operation.index() as u64;
             self.slowest.keep(hot::slowest::SlowIo { latency_ns, ended_ns, offset, tag });
         }
     }
 }
+
+/// Bits of the tag of a slow I/O that say what it did; those above are the number of its row.
+const TAG_BITS: u32 = 8;
+const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 
 /// `-L` in a closed loop: the same I/Os timed in two ways.
 #[derive(Debug)]
@@ -187,13 +193,13 @@ impl Recorder {
     fn carry_over(&self, at_ns: u64) -> u64 {
         let from = self.place();
         let (place, next_ns) = self.layout.find(at_ns);
-        let counts = [false, true].map(|write| {
-            let (values, bytes) = self.current(write);
+        let counts = ByOperation::new(|operation| {
+            let (values, bytes) = self.current(operation);
             if let Some(latencies) = &self.latencies {
-                latencies.sections.add(write, values, bytes);
+                latencies.sections.add(operation, values, bytes);
             }
             for row in &self.rows {
-                row.close(write, from.interval);
+                row.close(operation, from.interval);
             }
             CellCounts { ios: values.count, bytes, latency_sum_ns: values.sum_ns }
         });
@@ -218,9 +224,9 @@ impl Recorder {
         Position { cell: cell.get(), interval: interval.get(), section: section.get() }
     }
 
-    /// Reads or writes of all rows in the part that the worker is in, and their bytes.
-    fn current(&self, write: bool) -> (TallyValues, u64) {
-        let of = |row: &Row| row.current(write);
+    /// I/Os of all rows in the part that the worker is in, and their bytes.
+    fn current(&self, operation: Operation) -> (TallyValues, u64) {
+        let of = |row: &Row| row.current(operation);
         let add = |(values, bytes): (TallyValues, u64), (more, more_bytes)| (values.merge(more), bytes + more_bytes);
         self.rows.iter().map(of).fold((TallyValues::default(), 0), add)
     }
@@ -234,8 +240,8 @@ impl Recorder {
     pub(crate) fn unclosed_section(&self) -> Option<SectionPart> {
         let sections = &self.latencies.as_ref().filter(|_| self.measuring.get() == 1)?.sections;
         let mut part = sections.unclosed();
-        for (side, write) in part.sides.iter_mut().zip([false, true]) {
-            let (values, bytes) = self.current(write);
+        for (side, operation) in part.sides.0.iter_mut().zip(Operation::ALL) {
+            let (values, bytes) = self.current(operation);
             side.tally.merge(&tally(values));
             side.bytes += bytes;
         }
@@ -243,12 +249,12 @@ impl Recorder {
     }
 
     /// What the worker did in the cell that it is in.
-    pub(crate) fn unclosed_cell(&self) -> Option<(u64, [CellCounts; 2])> {
-        let counts = |write| {
-            let (values, bytes) = self.current(write);
+    pub(crate) fn unclosed_cell(&self) -> Option<(u64, ByOperation<CellCounts>)> {
+        let counts = |operation| {
+            let (values, bytes) = self.current(operation);
             CellCounts { ios: values.count, bytes, latency_sum_ns: values.sum_ns }
         };
-        (self.measuring.get() == 1).then(|| (self.place.cell.get(), [false, true].map(counts)))
+        (self.measuring.get() == 1).then(|| (self.place.cell.get(), ByOperation::new(counts)))
     }
 
     /// The rows as they are now; empty ones if the worker has not reached the measurement.
@@ -260,7 +266,7 @@ impl Recorder {
                 return RowRecord { thread, target, ..RowRecord::default() };
             }
             let intervals = row.interval_records(self.place.interval.get());
-            let [read, write] = [false, true].map(|write| row.direction_record(write));
+            let [read, write] = [Operation::Read, Operation::Write].map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
             RowRecord { thread, target, read, write, intervals, open_loop }
         };
@@ -274,8 +280,8 @@ impl Recorder {
         if of_measurement && self.measuring.get() == 0 {
             return totals;
         }
-        for (row, write) in self.rows.iter().flat_map(|row| [(row, false), (row, true)]) {
-            let (ios, bytes, latency_sum_ns) = row.totals(write);
+        for (row, operation) in self.rows.iter().flat_map(|row| Operation::ALL.map(|operation| (row, operation))) {
+            let (ios, bytes, latency_sum_ns) = row.totals(operation);
             totals = (totals.0 + ios, totals.1 + bytes, totals.2.wrapping_add(latency_sum_ns));
         }
         totals
@@ -287,8 +293,8 @@ impl Recorder {
         self.turns.between(|| {
             let counts = (phase == LivePhase::Measurement) == (self.measuring.get() == 1);
             let row = |row: &Row| {
-                let [read, write] =
-                    [false, true].map(|write| if counts { row.live(write) } else { LiveTally::default() });
+                let live = |operation| if counts { row.live(operation) } else { LiveTally::default() };
+                let [read, write] = [Operation::Read, Operation::Write].map(live);
                 LiveRow { thread: self.thread, target: row.target(), read, write }
             };
             self.rows.iter().map(row).collect()
@@ -300,13 +306,14 @@ impl Recorder {
         let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
         let of = |kept: hot::slowest::SlowIo| {
             // The tag that `LatencyCells::record` made.
-            let row = self.rows.get((kept.tag >> 1) as usize)?;
+            let row = self.rows.get((kept.tag >> TAG_BITS) as usize)?;
+            let operation = Operation::ALL.get((kept.tag & TAG_MASK) as usize)?;
             Some(SlowIo {
                 ended_at_ns: kept.ended_ns.saturating_sub(measure_ns),
                 latency_ns: kept.latency_ns,
                 thread: self.thread,
                 target: row.target(),
-                is_write: kept.tag & 1 == 1,
+                is_write: *operation == Operation::Write,
                 offset_bytes: kept.offset,
                 size_bytes: row.block_bytes(),
             })

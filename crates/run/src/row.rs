@@ -4,6 +4,7 @@ use crate::times::{Times, tally};
 use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::live::LiveTally;
+use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerTarget};
 use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord};
 use std::sync::atomic::AtomicU64;
@@ -17,16 +18,16 @@ use sys::mapping::{untouched_cells, untouched_table};
 pub struct Row {
     target: usize,
     block_bytes: u64,
-    /// Reads, then writes, of the part that the worker is in.
-    current: [TallyCells; 2],
+    /// Of the part that the worker is in.
+    current: ByOperation<TallyCells>,
     /// All parts before.
-    sum: [TallyCells; 2],
+    sum: ByOperation<TallyCells>,
     /// The intervals of `-D`, [`INTERVAL_CELLS`] each, as far as they are over.
     intervals: Box<[AtomicU64]>,
-    /// `-L`: reads, then writes.
-    buckets: [Option<Buckets>; 2],
-    /// Transfers shorter than the block: reads, then writes.
-    short: [Short; 2],
+    /// `-L`: of what the plan does.
+    buckets: ByOperation<Option<Buckets>>,
+    /// Transfers shorter than the block.
+    short: ByOperation<Short>,
     /// `None` in a closed loop.
     pub(crate) open_loop: Option<OpenLoopCells>,
 }
@@ -41,30 +42,30 @@ struct Short {
     missing_before: Counter,
 }
 
-/// Cells of one interval: reads, then writes.
-const INTERVAL_CELLS: usize = 2 * TALLY_CELLS;
+/// Cells of one interval, operation by operation.
+const INTERVAL_CELLS: usize = Operation::COUNT * TALLY_CELLS;
 
 impl Row {
     pub(crate) fn new(plan: &TimeSpanPlan, target: &WorkerTarget) -> Self {
         // The plan refused counts that do not fit (limits::INTERVALS_MAX).
         let intervals = usize::try_from(plan.intervals.map_or(0, |intervals| intervals.count)).unwrap_or(usize::MAX);
-        let used = [target.write_percent < 100, target.write_percent > 0];
-        let buckets = |used| (plan.measure_latency && used).then(|| Buckets::new(untouched_table()));
+        let buckets =
+            |operation| (plan.measure_latency && target.does(operation)).then(|| Buckets::new(untouched_table()));
         Self {
             target: target.target,
             block_bytes: target.block_bytes,
-            current: Default::default(),
-            sum: Default::default(),
+            current: ByOperation::default(),
+            sum: ByOperation::default(),
             intervals: untouched_cells(intervals.saturating_mul(INTERVAL_CELLS)),
-            buckets: used.map(buckets),
-            short: Default::default(),
+            buckets: ByOperation::new(buckets),
+            short: ByOperation::default(),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
         }
     }
 
     /// Writes since the counters began.
     pub(crate) fn writes(&self) -> u64 {
-        self.totals(true).0
+        self.totals(Operation::Write).0
     }
 
     /// Index of the target in the timespan.
@@ -79,20 +80,20 @@ impl Row {
 
     /// Where I/Os are counted now.
     #[inline]
-    pub(crate) fn tally(&self, write: bool) -> &TallyCells {
-        &self.current[usize::from(write)]
+    pub(crate) fn tally(&self, operation: Operation) -> &TallyCells {
+        &self.current[operation]
     }
 
     /// `-L`: where their latencies are.
     #[inline]
-    pub(crate) fn buckets_of(&self, write: bool) -> Option<&Buckets> {
-        self.buckets[usize::from(write)].as_ref()
+    pub(crate) fn buckets_of(&self, operation: Operation) -> Option<&Buckets> {
+        self.buckets[operation].as_ref()
     }
 
     /// The I/O that is being counted transferred only so many bytes of its block.
     #[cold]
-    pub(crate) fn record_short(&self, write: bool, block: u32, transferred: u32) {
-        let short = &self.short[usize::from(write)];
+    pub(crate) fn record_short(&self, operation: Operation, block: u32, transferred: u32) {
+        let short = &self.short[operation];
         short.transfers.add(1);
         short.missing_bytes.add(u64::from(block.saturating_sub(transferred)));
     }
@@ -109,83 +110,83 @@ impl Row {
 
     /// Forgets the I/Os of the warm-up.
     pub(crate) fn forget(&self) {
-        for (current, short) in self.current.iter().zip(&self.short) {
+        for (current, short) in self.current.iter().zip(self.short.iter()) {
             counters::set(current, TallyValues::default());
             short.transfers.set(0);
             short.missing_bytes.set(0);
         }
     }
 
-    /// Reads or writes of the part that the worker is in, and their bytes.
-    pub(crate) fn current(&self, write: bool) -> (TallyValues, u64) {
-        let values = counters::values(&self.current[usize::from(write)]);
-        let Short { missing_bytes, missing_before, .. } = &self.short[usize::from(write)];
+    /// I/Os of the part that the worker is in, and their bytes.
+    pub(crate) fn current(&self, operation: Operation) -> (TallyValues, u64) {
+        let values = counters::values(&self.current[operation]);
+        let Short { missing_bytes, missing_before, .. } = &self.short[operation];
         let missing = missing_bytes.get().saturating_sub(missing_before.get());
         (values, values.count.saturating_mul(self.block_bytes).saturating_sub(missing))
     }
 
     /// The part is over, and with it, or later, this interval.
-    pub(crate) fn close(&self, write: bool, interval: u64) {
-        let (current, sum) = (&self.current[usize::from(write)], &self.sum[usize::from(write)]);
+    pub(crate) fn close(&self, operation: Operation, interval: u64) {
+        let (current, sum) = (&self.current[operation], &self.sum[operation]);
         let values = counters::values(current);
         if values.count == 0 {
             return;
         }
         counters::set(sum, counters::values(sum).merge(values));
-        if let Some(cells) = self.interval(interval as usize, write) {
+        if let Some(cells) = self.interval(interval as usize, operation) {
             counters::set(cells, counters::values(cells).merge(values));
         }
         counters::set(current, TallyValues::default());
-        let short = &self.short[usize::from(write)];
+        let short = &self.short[operation];
         short.missing_before.set(short.missing_bytes.get());
     }
 
     /// Count and moments up to now.
-    fn values(&self, write: bool) -> TallyValues {
-        let of = |cells: &[TallyCells; 2]| counters::values(&cells[usize::from(write)]);
+    fn values(&self, operation: Operation) -> TallyValues {
+        let of = |cells: &ByOperation<TallyCells>| counters::values(&cells[operation]);
         of(&self.sum).merge(of(&self.current))
     }
 
     /// I/Os, bytes and the sum of latencies in nanoseconds up to now.
-    pub(crate) fn totals(&self, write: bool) -> (u64, u64, u64) {
-        let values = self.values(write);
-        (values.count, self.bytes_of(write, values.count), values.sum_ns)
+    pub(crate) fn totals(&self, operation: Operation) -> (u64, u64, u64) {
+        let values = self.values(operation);
+        (values.count, self.bytes_of(operation, values.count), values.sum_ns)
     }
 
     /// Bytes that so many I/Os transferred, which are all up to now.
-    fn bytes_of(&self, write: bool, count: u64) -> u64 {
+    fn bytes_of(&self, operation: Operation, count: u64) -> u64 {
         let whole = count.saturating_mul(self.block_bytes);
-        whole.saturating_sub(self.short[usize::from(write)].missing_bytes.get())
+        whole.saturating_sub(self.short[operation].missing_bytes.get())
     }
 
     /// What was counted up to now; in the warm-up no latency is counted by bucket.
-    pub(crate) fn live(&self, write: bool) -> LiveTally {
-        let (values, buckets) = (self.values(write), &self.buckets[usize::from(write)]);
+    pub(crate) fn live(&self, operation: Operation) -> LiveTally {
+        let (values, buckets) = (self.values(operation), &self.buckets[operation]);
         let filled = buckets.as_ref().filter(|_| values.count > 0);
         LiveTally {
             ios: values.count,
-            bytes: self.bytes_of(write, values.count),
+            bytes: self.bytes_of(operation, values.count),
             latency_sum_ns: values.sum_ns,
             latency_max_ns: values.max_ns,
             buckets: filled.map(|it| it.coarse_non_empty(values.min_ns, values.max_ns)).unwrap_or_default(),
         }
     }
 
-    pub(crate) fn direction_record(&self, write: bool) -> DirectionRecord {
-        let values = self.values(write);
+    pub(crate) fn direction_record(&self, operation: Operation) -> DirectionRecord {
+        let values = self.values(operation);
         DirectionRecord {
             tally: tally(values),
-            bytes: self.bytes_of(write, values.count),
-            buckets: self.buckets[usize::from(write)].as_ref().map(Buckets::non_empty).unwrap_or_default(),
+            bytes: self.bytes_of(operation, values.count),
+            buckets: self.buckets[operation].as_ref().map(Buckets::non_empty).unwrap_or_default(),
         }
     }
 
     /// The intervals that are not empty; what is current belongs to that of number `current`.
     pub(crate) fn interval_records(&self, current: u64) -> Vec<IntervalRecord> {
         let record = |index: usize| {
-            let [read, write] = [false, true].map(|write| {
-                let closed = self.interval(index, write).map(counters::values).unwrap_or_default();
-                let values = if index as u64 == current { closed.merge(self.current(write).0) } else { closed };
+            let [read, write] = [Operation::Read, Operation::Write].map(|operation| {
+                let closed = self.interval(index, operation).map(counters::values).unwrap_or_default();
+                let values = if index as u64 == current { closed.merge(self.current(operation).0) } else { closed };
                 tally(values)
             });
             IntervalRecord { index: index as u64, read, write }
@@ -194,8 +195,8 @@ impl Row {
         intervals.map(record).filter(|interval| interval.read.count + interval.write.count > 0).collect()
     }
 
-    fn interval(&self, index: usize, write: bool) -> Option<&TallyCells> {
-        let first = index.saturating_mul(INTERVAL_CELLS) + usize::from(write) * TALLY_CELLS;
+    fn interval(&self, index: usize, operation: Operation) -> Option<&TallyCells> {
+        let first = index.saturating_mul(INTERVAL_CELLS) + operation.index() * TALLY_CELLS;
         self.intervals.get(first..)?.first_chunk()
     }
 }
@@ -203,8 +204,7 @@ impl Row {
 /// What one row counts in an open loop.
 #[derive(Debug)]
 pub(crate) struct OpenLoopCells {
-    /// Of reads, then of writes.
-    response: [Times; 2],
+    response: ByOperation<Times>,
     pub(crate) lateness: TallyCells,
     pub(crate) delayed_by_depth: Counter,
     pub(crate) backlog: Counter,
@@ -213,7 +213,7 @@ pub(crate) struct OpenLoopCells {
 impl OpenLoopCells {
     pub(crate) fn new() -> Self {
         Self {
-            response: [Times::new(), Times::new()],
+            response: ByOperation::new(|_| Times::new()),
             lateness: TallyCells::default(),
             delayed_by_depth: Counter::default(),
             backlog: Counter::default(),
@@ -221,12 +221,12 @@ impl OpenLoopCells {
     }
 
     /// Counts the response time of an I/O.
-    pub(crate) fn respond(&self, write: bool, response_ns: u64) {
-        self.response[usize::from(write)].record(response_ns);
+    pub(crate) fn respond(&self, operation: Operation, response_ns: u64) {
+        self.response[operation].record(response_ns);
     }
 
     pub(crate) fn record(&self) -> OpenLoopRecord {
-        let [read, write] = self.response.each_ref().map(Times::to_record);
+        let [read, write] = [Operation::Read, Operation::Write].map(|operation| self.response[operation].to_record());
         OpenLoopRecord {
             read,
             write,

@@ -2,6 +2,7 @@
 
 use crate::recorder::Recorder;
 use crate::sections::{SectionPart, SidePart};
+use model::operation::ByOperation;
 use model::plan::Intervals;
 use model::record::{SectionCounts, SectionRecord};
 
@@ -16,8 +17,8 @@ pub(crate) struct SectionSums {
 struct Section {
     /// A worker could not tell it from the one before.
     is_joined: bool,
-    /// Reads, then writes.
-    sides: [SectionCounts; 2],
+    /// By operation.
+    sides: ByOperation<SectionCounts>,
 }
 
 impl SectionSums {
@@ -44,7 +45,7 @@ impl SectionSums {
         for section in &mut self.sections[first + 1..=last] {
             section.is_joined = true;
         }
-        for (sum, side) in self.sections[first].sides.iter_mut().zip(&part.sides) {
+        for (sum, side) in self.sections[first].sides.0.iter_mut().zip(part.sides.iter()) {
             add(sum, side);
         }
     }
@@ -57,7 +58,7 @@ impl SectionSums {
         let mut records: Vec<SectionRecord> = Vec::new();
         for (start_ns, section) in (0..).step_by(width_ns.max(1) as usize).zip(self.sections) {
             let end_ns = (start_ns + width_ns).min(elapsed_ns);
-            let [read, write] = section.sides;
+            let ByOperation([read, write]) = section.sides;
             match records.last_mut().filter(|_| section.is_joined) {
                 Some(before) => {
                     before.end_ns = end_ns;
@@ -91,7 +92,7 @@ mod tests {
     fn part(first: u64, last: u64, bucket: u32) -> SectionPart {
         let tally = Tally { count: 2, sum_ns: 10, min_ns: 5, max_ns: 5, ..Tally::default() };
         let read = SidePart { tally, bytes: 512, buckets: vec![(bucket, 2)] };
-        SectionPart { first, last, sides: [read, SidePart::default()] }
+        SectionPart { first, last, sides: ByOperation([read, SidePart::default()]) }
     }
 
     /// Start, end and buckets of the reads of a section.

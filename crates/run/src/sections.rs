@@ -9,6 +9,7 @@ use crate::times::tally;
 use hot::buckets::{self, COARSE_COUNT};
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::limits::SECTION_QUEUE_WORDS;
+use model::operation::{ByOperation, Operation};
 use model::record::Tally;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use sys::mapping::{untouched_cells, untouched_table};
@@ -26,8 +27,8 @@ const _: () = assert!(COARSE_COUNT <= 1 << (u64::BITS - COUNT_BITS));
 /// What one worker did in its section.
 #[derive(Debug)]
 pub(crate) struct SectionCells {
-    /// Reads, then writes.
-    sides: [SideCells; 2],
+    /// By operation.
+    sides: ByOperation<SideCells>,
     /// The section that the tables begin with, and the one that the worker is in.
     first: Counter,
     last: Counter,
@@ -56,8 +57,8 @@ struct SideCells {
 pub(crate) struct SectionPart {
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Reads, then writes.
-    pub(crate) sides: [SidePart; 2],
+    /// By operation.
+    pub(crate) sides: ByOperation<SidePart>,
 }
 
 /// Reads or writes of it.
@@ -73,13 +74,18 @@ impl SectionCells {
     pub(crate) fn new() -> Self {
         let side =
             || SideCells { histogram: untouched_table(), tally: TallyCells::default(), bytes: Counter::default() };
-        Self { sides: [side(), side()], first: Counter::default(), last: Counter::default(), queue: Queue::new() }
+        Self {
+            sides: ByOperation::new(|_| side()),
+            first: Counter::default(),
+            last: Counter::default(),
+            queue: Queue::new(),
+        }
     }
 
     /// Touches the memory of the latencies from 1 µs to 1 s, as [`buckets::Buckets::touch`].
     pub(crate) fn touch(&self) {
         let used = buckets::coarse(buckets::index(1_000))..buckets::coarse(buckets::index(1_000_000_000));
-        for side in &self.sides {
+        for side in self.sides.iter() {
             for cell in &side.histogram[used.clone()] {
                 cell.store(cell.load(Relaxed), Relaxed);
             }
@@ -88,26 +94,26 @@ impl SectionCells {
 
     /// Where latencies are [counted](count); the rest is [added](Self::add) later.
     #[inline]
-    pub(crate) fn histogram(&self, write: bool) -> &Histogram {
-        &self.sides[usize::from(write)].histogram
+    pub(crate) fn histogram(&self, operation: Operation) -> &Histogram {
+        &self.sides[operation].histogram
     }
 
     /// Adds moments and bytes of I/Os whose latencies were recorded.
-    pub(crate) fn add(&self, write: bool, values: TallyValues, bytes: u64) {
-        let side = &self.sides[usize::from(write)];
+    pub(crate) fn add(&self, operation: Operation, values: TallyValues, bytes: u64) {
+        let side = &self.sides[operation];
         counters::set(&side.tally, counters::values(&side.tally).merge(values));
         side.bytes.add(bytes);
     }
 
     /// The worker comes to another section.
     pub(crate) fn turn(&self, section: u64) {
-        let sizes = self.sides.each_ref().map(|side| side.non_empty().count());
+        let sizes = ByOperation::new(|operation| self.sides[operation].non_empty().count());
         let message = [self.first.get(), self.last.get()];
-        if self.queue.has_room(message.len() + sizes.iter().sum::<usize>() + 2 * SIDE_WORDS) {
+        if self.queue.has_room(message.len() + sizes.iter().sum::<usize>() + Operation::COUNT * SIDE_WORDS) {
             for word in message {
                 self.queue.push(word);
             }
-            for (side, size) in self.sides.iter().zip(sizes) {
+            for (side, size) in self.sides.iter().zip(sizes.0) {
                 for cell in &side.tally {
                     self.queue.push(cell.load(Relaxed));
                 }
@@ -128,7 +134,7 @@ impl SectionCells {
     pub(crate) fn take(&self) -> Option<SectionPart> {
         let mut words = self.queue.taken()?;
         let (first, last) = (words.next(), words.next());
-        let sides = [(); 2].map(|()| {
+        let sides = ByOperation::new(|_| {
             let cells = TallyCells::default();
             for cell in &cells {
                 cell.store(words.next(), Relaxed);
@@ -144,12 +150,12 @@ impl SectionCells {
 
     /// The section that is not closed. Reads only; complete once the worker counts no more.
     pub(crate) fn unclosed(&self) -> SectionPart {
-        let sides = self.sides.each_ref().map(|side| SidePart {
+        let sides = ByOperation(self.sides.0.each_ref().map(|side| SidePart {
             tally: tally(counters::values(&side.tally)),
             bytes: side.bytes.get(),
             // All of it: the tally does not yet know the latest extremes.
             buckets: non_empty(&side.histogram[..], 0).map(|(bucket, count)| (bucket as u32, count)).collect(),
-        });
+        }));
         SectionPart { first: self.first.get(), last: self.last.get(), sides }
     }
 }
@@ -240,10 +246,10 @@ mod tests {
     use super::*;
 
     fn count(cells: &SectionCells, latency_ns: u64) {
-        super::count(cells.histogram(false), buckets::index(latency_ns));
+        super::count(cells.histogram(Operation::Read), buckets::index(latency_ns));
         let one = TallyCells::default();
         counters::record(&one, latency_ns);
-        cells.add(false, counters::values(&one), 4096);
+        cells.add(Operation::Read, counters::values(&one), 4096);
     }
 
     #[test]
@@ -255,14 +261,14 @@ mod tests {
             cells.turn(section + 1);
             let part = cells.take().expect("one was closed");
             assert_eq!((part.first, part.last, cells.take()), (section, section, None));
-            let read = &part.sides[0];
+            let read = &part.sides[Operation::Read];
             assert_eq!((read.tally.count, read.tally.min_ns, read.tally.max_ns), (2, 1000 + section, 1_000_000));
             let bucket = |latency_ns| buckets::coarse(buckets::index(latency_ns)) as u32;
             assert_eq!(
                 (read.bytes, &read.buckets[..]),
                 (8192, &[(bucket(1000 + section), 1), (bucket(1_000_000), 1)][..])
             );
-            assert_eq!(part.sides[1], SidePart::default());
+            assert_eq!(part.sides[Operation::Write], SidePart::default());
         }
     }
 
@@ -278,11 +284,11 @@ mod tests {
         let mut parts: Vec<SectionPart> = std::iter::from_fn(|| cells.take()).collect();
         parts.push(cells.unclosed());
         assert!(parts.len() < sections as usize, "the queue is not that long");
-        assert_eq!(parts.iter().map(|part| part.sides[0].tally.count).sum::<u64>(), sections + 1);
+        assert_eq!(parts.iter().map(|part| part.sides[Operation::Read].tally.count).sum::<u64>(), sections + 1);
         let mut next = 0;
         for part in &parts {
             assert_eq!(part.first, next);
-            assert_eq!(part.last + 1 - part.first, part.sides[0].tally.count);
+            assert_eq!(part.last + 1 - part.first, part.sides[Operation::Read].tally.count);
             next = part.last + 1;
         }
         assert_eq!(next, sections + 1);

@@ -19,6 +19,7 @@ use hot::clock::Clock;
 use hot::fill;
 use hot::rng::Rng;
 use hot::slots::Slot;
+use model::operation::Operation;
 use model::plan::{Content, Expected, MappedPlan, TargetPlan, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::FlushMode;
 use std::os::fd::OwnedFd;
@@ -89,8 +90,8 @@ pub(crate) fn lay_out(context: &Context, worker: &WorkerPlan) -> Result<Layout, 
     for target in &worker.targets {
         let write_source = context.ready.write_source(target.target).filter(|_| target.content == Content::Source);
         let half = target.block_bytes * u64::from(target.slots);
-        let reads = if target.write_percent < 100 { half } else { 0 };
-        let writes = if target.write_percent > 0 && write_source.is_none() { half } else { 0 };
+        let reads = if target.does(Operation::Read) { half } else { 0 };
+        let writes = if target.does(Operation::Write) && write_source.is_none() { half } else { 0 };
         let mut memory = buffer_memory(context, target, reads + writes)?;
         memory.touch();
         if target.content == Content::Ramp {
@@ -170,7 +171,7 @@ fn map_target(
     file: &OwnedFd,
 ) -> Result<MappedTarget, String> {
     let plan = &context.plan.targets[target.target];
-    let memory = FileMapping::new(file, plan.size_bytes, target.write_percent > 0)
+    let memory = FileMapping::new(file, plan.size_bytes, target.does(Operation::Write))
         .map_err(|error| format!("cannot map '{}': {error}", plan.path.display()))?;
     let persist = mapped.flush.map(|flush| match flush {
         FlushMode::ViewOfFile => Persist::Pages,

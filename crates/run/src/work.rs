@@ -8,6 +8,7 @@ use hot::rng::Rng;
 use hot::slots::FreeSlots;
 use hot::stream::{Grid, OffsetStream, Range};
 use hot::weighted::Weighted;
+use model::operation::{ByOperation, Operation};
 use model::plan::{Area, Assignment, Content, Pace, Pattern, WeightedRange, WorkerPlan, WorkerTarget};
 use model::profile::IoPriority;
 use std::sync::Arc;
@@ -34,8 +35,10 @@ pub(crate) struct Work {
     /// The kernel's I/O priority value of its operations; 0 = that of the thread.
     pub(crate) priority: u16,
     buffers: Buffers,
-    /// See [`is_prepared`](Self::is_prepared): reads, then writes.
-    prepared: [bool; 2],
+    /// See [`is_prepared`](Self::is_prepared).
+    prepared: ByOperation<bool>,
+    /// That is so for all that its requests may do.
+    is_all_prepared: bool,
 }
 
 /// Where a target's buffers lie: one region, read half first, then one write block per request
@@ -63,40 +66,39 @@ pub(crate) struct Source {
 impl Work {
     /// True if the requests' operations of this kind are the same each time but for the offset.
     #[inline]
-    pub(crate) fn is_prepared(&self, write: bool) -> bool {
-        self.prepared[usize::from(write)]
+    pub(crate) fn is_prepared(&self, operation: Operation) -> bool {
+        self.prepared[operation]
     }
 
     /// True if that is so for all that its requests may do.
     #[inline]
     pub(crate) fn is_all_prepared(&self) -> bool {
-        let [reads, writes] = self.prepared;
-        writes || (reads && !self.mix.may_write())
+        self.is_all_prepared
     }
 
     /// The operation of this kind that a request repeats, at offset 0, if it does.
-    pub(crate) fn repeated(&self, request: u32, write: bool) -> Option<Op> {
-        let placed = if write { self.buffers.write_half } else { 0 };
+    pub(crate) fn repeated(&self, request: u32, operation: Operation) -> Option<Op> {
+        let placed = if operation == Operation::Write { self.buffers.write_half } else { 0 };
         let at = placed + u64::from(request) * u64::from(self.block);
-        self.is_prepared(write).then(|| self.op_at(write, (self.buffers.region, at)))
+        self.is_prepared(operation).then(|| self.op_at(operation, (self.buffers.region, at)))
     }
 
     /// An operation of a request at offset 0.
-    pub(crate) fn op(&self, request: u32, write: bool, rng: &mut Rng) -> Op {
-        self.op_at(write, self.buffer(request, write, rng))
+    pub(crate) fn op(&self, request: u32, operation: Operation, rng: &mut Rng) -> Op {
+        self.op_at(operation, self.buffer(request, operation, rng))
     }
 
-    fn op_at(&self, write: bool, (region, region_offset): (u32, u64)) -> Op {
-        Op { write, file: self.file, region, region_offset, offset: 0, length: self.block, priority: self.priority }
+    fn op_at(&self, operation: Operation, (region, region_offset): (u32, u64)) -> Op {
+        Op { operation, file: self.file, region, region_offset, offset: 0, length: self.block, priority: self.priority }
     }
 
     /// Where the bytes of an I/O go to or come from: region and offset.
-    fn buffer(&self, request: u32, write: bool, rng: &mut Rng) -> (u32, u64) {
+    fn buffer(&self, request: u32, operation: Operation, rng: &mut Rng) -> (u32, u64) {
         let at = u64::from(request) * u64::from(self.block);
-        match (write, self.buffers.source) {
-            (false, _) => (self.buffers.region, at),
-            (true, None) => (self.buffers.region, self.buffers.write_half + at),
-            (true, Some(source)) => (source.region, rng.below(source.pieces) * source.step),
+        match (operation, self.buffers.source) {
+            (Operation::Read, _) => (self.buffers.region, at),
+            (Operation::Write, None) => (self.buffers.region, self.buffers.write_half + at),
+            (Operation::Write, Some(source)) => (source.region, rng.below(source.pieces) * source.step),
         }
     }
 }
@@ -136,6 +138,10 @@ pub(crate) fn new(
 ) -> Work {
     let own = !own_slots.is_empty();
     let randomize = plan.content == Content::RandomEach;
+    let prepared = ByOperation::new(|operation| {
+        let is_alike = operation != Operation::Write || (!randomize && buffers.source.is_none());
+        own && plan.does(operation) && is_alike
+    });
     Work {
         stream: stream(plan, counters, rng),
         mix: Mix::new(plan.write_percent, rng),
@@ -150,10 +156,8 @@ pub(crate) fn new(
         randomize,
         priority: priority(plan.priority),
         buffers,
-        prepared: [
-            own && plan.write_percent < 100,
-            own && plan.write_percent > 0 && !randomize && buffers.source.is_none(),
-        ],
+        is_all_prepared: Operation::ALL.iter().all(|&operation| prepared[operation] || !plan.does(operation)),
+        prepared,
     }
 }
 

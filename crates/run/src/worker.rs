@@ -17,6 +17,7 @@ use engine::{Engine, Pushed, Wait};
 use hot::clock::Clock;
 use hot::rng::Rng;
 use hot::slots::Slot;
+use model::operation::Operation;
 use std::io;
 use std::sync::Arc;
 
@@ -98,8 +99,8 @@ pub enum WorkerError {
     Io {
         /// Index into the worker's targets.
         work: usize,
-        /// True if it was a write.
-        write: bool,
+        /// What it was to do.
+        operation: Operation,
         offset: u64,
         /// How much.
         length: u64,

@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Kind, OptionRow, Repeat, Scope};
-use crate::builder::{Builder, Fault};
+use crate::builder::{Builder, Given};
 use crate::size;
 use model::profile::TimeSpan;
 use settings::{LINUX_IN_TIME_SPAN, OwnOption, Setting, Takes};
@@ -29,26 +29,36 @@ fn row(setting: &'static Setting<TimeSpan>, help: &'static OwnOption) -> OptionR
     }
 }
 
+impl OptionRow {
+    /// Applies the option to the builder.
+    pub(crate) fn apply(&self, builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+        match self.setting {
+            None => (self.apply)(builder, given),
+            Some(setting) => apply(setting, builder, given.value),
+        }
+    }
+}
+
 /// Sets what the option says in every timespan.
-pub(super) fn apply(setting: &'static Setting<TimeSpan>, builder: &mut Builder, value: &str) -> Result<(), Fault> {
+fn apply(setting: &'static Setting<TimeSpan>, builder: &mut Builder, value: &str) -> Result<(), String> {
     let overrides = &mut builder.overrides;
     match setting.takes() {
         Takes::Nothing => setting.set_flag(&mut overrides.settings),
         Takes::Count(range) => {
             let number = value.parse().ok().filter(|number| range.contains(number));
-            let wrong = || Fault(format!("'{value}' is not a whole number {}", bounds(*range.start(), *range.end())));
+            let wrong = || format!("'{value}' is not a whole number {}", bounds(*range.start(), *range.end()));
             setting.set_number(&mut overrides.settings, number.ok_or_else(wrong)?);
         }
         Takes::Size(range) => {
             let bytes = bytes(value)?;
             if !range.contains(&bytes) {
-                return Err(Fault(format!("'{value}' is not a size {} bytes", bounds(*range.start(), *range.end()))));
+                return Err(format!("'{value}' is not a size {} bytes", bounds(*range.start(), *range.end())));
             }
             setting.set_number(&mut overrides.settings, bytes);
         }
         Takes::Word(words) => {
             if !setting.set_word(&mut overrides.settings, value) {
-                return Err(Fault(format!("unknown value '{value}' (expected: {})", words.join(", "))));
+                return Err(format!("unknown value '{value}' (expected: {})", words.join(", ")));
             }
         }
     }
@@ -61,12 +71,12 @@ fn bounds(least: u64, most: u64) -> String {
 }
 
 /// There is no block of -b that could be the unit before the targets are known.
-fn bytes(text: &str) -> Result<u64, Fault> {
+fn bytes(text: &str) -> Result<u64, String> {
     if text.ends_with(['b', 'B']) {
-        return Err(Fault(format!(
+        return Err(format!(
             "'{text}' is a number of blocks, but targets may have different block sizes; use --max-ios to limit the \
              number of I/Os"
-        )));
+        ));
     }
-    size::parse(text, 1).map_err(|fault| Fault(fault.to_string()))
+    size::parse(text, 1).map_err(|fault| fault.to_string())
 }

@@ -1,6 +1,7 @@
 //! What threads do to each target, and which part of it they may touch.
 
 use super::{Area, EngineKind, Pattern, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use crate::operation::Operation;
 use std::ops::Range;
 
 /// What the threads of a timespan do to each target, sorted once: there may be thousands of both.
@@ -41,7 +42,7 @@ impl<'a> TargetWork<'a> {
 
     /// True if any thread reads the target.
     pub fn reads(&self, target: usize) -> bool {
-        self.of(target).any(|work| work.write_percent < 100)
+        self.of(target).any(|work| work.does(Operation::Read))
     }
 
     /// The engine of the first thread that uses the target; `None` = no thread uses it.

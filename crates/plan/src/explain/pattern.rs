@@ -63,7 +63,7 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
         Content::Ramp => "bytes 00..FF repeating",
         Content::Zero => "zeros",
         Content::RandomEach => "new random bytes each time",
-        Content::Source => "parts of the write source",
+        Content::Source => "segments of the write source buffer",
     };
     match target.write_percent {
         0 => "reads".to_owned(),

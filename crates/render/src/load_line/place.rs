@@ -1,7 +1,7 @@
 //! What a target is and what it stands on, in words.
 
 use super::{KnownTargets, counted, size};
-use model::block_device::{BlockDevice, DeviceKind};
+use model::block_device::{BlockDevice, DeviceKind, Transport};
 use model::environment::{Backing, MountedFileSystem, TargetEnvironment};
 use model::facts::{CharacterDevice, TargetKind};
 use model::profile::{Target, TimeSpan};
@@ -141,7 +141,7 @@ fn devices_in_words(devices: &[BlockDevice]) -> Option<String> {
 fn device_in_words(device: &BlockDevice) -> String {
     let disks = device.disks();
     let mut transports: Vec<String> =
-        disks.iter().filter_map(|disk| disk.connection.transport.as_ref()).map(|transport| transport.word()).collect();
+        disks.iter().filter_map(|disk| disk.connection.transport.as_ref()).map(Transport::word).collect();
     transports.dedup();
     let kind = match (&device.kind, disks.len()) {
         (DeviceKind::Disk | DeviceKind::Partition { .. } | DeviceKind::Other, _) => None,

@@ -5,6 +5,7 @@ use super::StepClock;
 use engine::null::NullEngine;
 use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::rng::Rng;
+use model::operation::Operation;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -84,9 +85,9 @@ pub(super) struct SimulatedEngine<'a> {
     rng: Rng,
     /// When each server is free again.
     servers: Vec<u64>,
-    staged: Vec<(SlotId, bool)>,
+    staged: Vec<(SlotId, Operation)>,
     /// What is served, and when it ends.
-    served: Vec<(u64, SlotId, bool)>,
+    served: Vec<(u64, SlotId, Operation)>,
     /// Gives back what has ended.
     ended: NullEngine,
     /// How long I/Os were at the device, waiting or served, in all.
@@ -118,7 +119,7 @@ impl<'a> SimulatedEngine<'a> {
         self.at_device_ns as f64 / time_ns as f64
     }
 
-    fn serve(&mut self, now_ns: u64, slot: SlotId, write: bool) {
+    fn serve(&mut self, now_ns: u64, slot: SlotId, operation: Operation) {
         let mut server = self.servers.iter_mut().min();
         let free_ns = server.as_deref().copied().unwrap_or(0);
         let service_ns = self.service.law.draw_ns(&mut self.rng);
@@ -127,7 +128,7 @@ impl<'a> SimulatedEngine<'a> {
             **server = end_ns;
         }
         self.at_device_ns += end_ns - now_ns;
-        self.served.push((end_ns, slot, write));
+        self.served.push((end_ns, slot, operation));
     }
 }
 
@@ -139,20 +140,20 @@ impl Engine for SimulatedEngine<'_> {
         self.ended.prepare(slot, op);
     }
 
-    fn stage_prepared(&mut self, slot: SlotId, write: bool, _: u64) {
-        self.staged.push((slot, write));
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, _: u64) {
+        self.staged.push((slot, operation));
     }
 
     fn stage(&mut self, slot: SlotId, op: &Op) {
-        self.staged.push((slot, op.write));
+        self.staged.push((slot, op.operation));
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
         let now_ns = self.clock.now_ns.load(Relaxed);
         let submitted = self.staged.len() as u32;
         let before = self.served.len();
-        for (slot, write) in std::mem::take(&mut self.staged) {
-            self.serve(now_ns, slot, write);
+        for (slot, operation) in std::mem::take(&mut self.staged) {
+            self.serve(now_ns, slot, operation);
         }
         if self.service.answers_bursts {
             let burst = &mut self.served[before..];
@@ -174,9 +175,9 @@ impl Engine for SimulatedEngine<'_> {
     fn look(&mut self) -> Found {
         let now_ns = self.clock.now_ns.load(Relaxed);
         let ended = &mut self.ended;
-        self.served.retain(|&(end_ns, slot, write)| {
+        self.served.retain(|&(end_ns, slot, operation)| {
             if end_ns <= now_ns {
-                ended.stage_prepared(slot, write, 0);
+                ended.stage_prepared(slot, operation, 0);
             }
             end_ns > now_ns
         });
