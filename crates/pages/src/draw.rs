@@ -59,6 +59,8 @@ const LINE_PX: f64 = 14.0;
 /// A chart at one size.
 pub(super) struct Drawing<'a> {
     chart: &'a Chart,
+    /// Lines below the title.
+    about: Vec<String>,
     size: Size,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
@@ -69,6 +71,11 @@ pub(super) struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     pub(super) fn new(chart: &'a Chart, size: Size) -> Self {
+        Self::titled(chart, size, &[])
+    }
+
+    /// With lines below its title, broken where they are longer than the chart is wide.
+    pub(super) fn titled(chart: &'a Chart, size: Size, about: &[String]) -> Self {
         let Size { width_px, height_px, units_per_px, .. } = size;
         let (width_px, height_px) = (f64::from(width_px), f64::from(height_px));
         let line_px = if chart.y.is_named() { 18.0 } else { 45.0 };
@@ -79,7 +86,9 @@ impl<'a> Drawing<'a> {
         let right = chart.right.as_ref();
         let right_ticks = right.map(|right| right.axis.ticks((height_px / line_px) as usize)).unwrap_or_default();
         let right_px = (longest(names) + 16.0).max(24.0) + right_ticks_px(&right_ticks);
-        let top_px = title_px(size) + 28.0 + LINE_PX * chart.markers.len() as f64;
+        let characters = ((width_px - 16.0) / CHARACTER_PX) as usize;
+        let about: Vec<String> = about.iter().flat_map(|line| broken(line, characters)).collect();
+        let top_px = title_px(size, about.len()) + 28.0 + LINE_PX * chart.markers.len() as f64;
         let bottom_px = if chart.x.label.is_empty() { 24.0 } else { 40.0 };
         let x_ticks = chart.x.ticks(((width_px - left_px - right_px) / 62.0) as usize);
         let units = |px: f64| (px * units_per_px).round() as i32;
@@ -89,7 +98,7 @@ impl<'a> Drawing<'a> {
             top: units(top_px),
             bottom: units(height_px - bottom_px),
         };
-        Self { chart, size, x_ticks, y_ticks, right_ticks, plane }
+        Self { chart, about, size, x_ticks, y_ticks, right_ticks, plane }
     }
 
     /// All of it, from the back to the front.
@@ -132,7 +141,12 @@ impl<'a> Drawing<'a> {
             Layer::Names => self.names(&context, area),
             Layer::Title => {
                 let style = self.text(Role::Ink).pos(Pos::new(HPos::Left, VPos::Top));
-                area.draw(&Text::new(self.chart.title.clone(), (self.units(8.0), self.units(8.0)), style))
+                area.draw(&Text::new(self.chart.title.clone(), (self.units(8.0), self.units(8.0)), style))?;
+                self.about.iter().enumerate().try_for_each(|(index, line)| {
+                    let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Top));
+                    let y_px = 8.0 + LINE_PX * (index + 1) as f64;
+                    area.draw(&Text::new(line.clone(), (self.units(8.0), self.units(y_px)), style))
+                })
             }
         }
     }
@@ -167,7 +181,7 @@ impl<'a> Drawing<'a> {
         let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Top));
         area.draw(&Text::new(
             self.chart.y.label.clone(),
-            (self.units(8.0), self.units(title_px(self.size) + 4.0)),
+            (self.units(8.0), self.units(title_px(self.size, self.about.len()) + 4.0)),
             style,
         ))?;
         self.right_axis(area)
@@ -184,7 +198,7 @@ impl<'a> Drawing<'a> {
             area.draw(&Text::new(tick.text.clone(), (edge + self.units(6.0), y), style))?;
         }
         let style = self.text(Role::Muted).pos(Pos::new(HPos::Right, VPos::Top));
-        let at = (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size) + 4.0));
+        let at = (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size, self.about.len()) + 4.0));
         area.draw(&Text::new(right.axis.label.clone(), at, style))
     }
 
@@ -362,7 +376,7 @@ impl<'a> Drawing<'a> {
         if high > low {
             area.draw(&Rectangle::new([(low, top), (high, bottom)], colour.mix(0.1).filled()))?;
         }
-        let name_y = self.units(title_px(self.size) + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0);
+        let name_y = self.units(title_px(self.size, self.about.len()) + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0);
         let line = colour.stroke_width(self.line_width(1.5));
         area.draw(&PathElement::new(vec![(at, name_y), (at, bottom)], line))?;
         let width = self.units(longest([marker.label.as_str()].into_iter()));
@@ -393,9 +407,24 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Room for a title.
-fn title_px(size: Size) -> f64 {
-    if size.is_titled { 26.0 } else { 0.0 }
+/// Room for a title and so many lines below it.
+fn title_px(size: Size, lines: usize) -> f64 {
+    if size.is_titled { 26.0 + LINE_PX * lines as f64 } else { 0.0 }
+}
+
+/// A line broken at blanks into lines of so many characters at most, if its words are not longer.
+fn broken(line: &str, characters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= characters => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Room for the marks of the right axis.

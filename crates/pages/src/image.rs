@@ -81,9 +81,9 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
 }
 
 /// The chart as a file.
-pub(super) fn svg_alone(chart: &Chart) -> io::Result<Vec<u8>> {
+pub(super) fn svg_alone(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> {
     let (width_px, height_px) = ALONE;
-    let drawing = Drawing::new(chart, vectors(width_px, height_px, true));
+    let drawing = Drawing::titled(chart, vectors(width_px, height_px, true), about);
     let (width, height) = drawing.extent();
     let mut svg = String::new();
     push(
@@ -94,19 +94,19 @@ pub(super) fn svg_alone(chart: &Chart) -> io::Result<Vec<u8>> {
         ),
     );
     escape(&mut svg, &chart.title);
-    svg.push_str("</title>\n");
+    svg.push_str("</title>\n<desc>");
+    escape(&mut svg, &about.join("; "));
+    svg.push_str("</desc>\n");
     svg.push_str(&drawn(&drawing, &drawing.layers(), Some(Role::Paper))?);
     svg.push_str("</svg>\n");
     Ok(svg.into_bytes())
 }
 
 /// The chart as a bitmap.
-pub(super) fn png(chart: &Chart) -> io::Result<Vec<u8>> {
+pub(super) fn png(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> {
     let (width_px, height_px) = ALONE;
-    let drawing = Drawing::new(
-        chart,
-        Size { width_px, height_px, units_per_px: PNG_UNITS_PER_PX, font_divisor: 1.0, is_titled: true },
-    );
+    let size = Size { width_px, height_px, units_per_px: PNG_UNITS_PER_PX, font_divisor: 1.0, is_titled: true };
+    let drawing = Drawing::titled(chart, size, about);
     let (width, height) = drawing.extent();
     register_font();
     let mut pixels = vec![0; width as usize * height as usize * 3];

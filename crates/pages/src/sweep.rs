@@ -13,6 +13,7 @@ use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome,
 };
 use model::units::mib;
+use render::load_line;
 use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
 
@@ -39,7 +40,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
     }
     sections.push(command("sweep", sweep));
     let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), subtitle, sections))
+    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections))
 }
 
 /// The charts of the points.
