@@ -26,6 +26,7 @@ pub mod limit;
 mod load_loop;
 mod numbers;
 mod open_metrics;
+mod operation_table;
 mod part_table;
 pub mod plain_table;
 pub mod preset;
