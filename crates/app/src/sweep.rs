@@ -179,7 +179,7 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
             (
                 options.delete_after,
-                "--delete-after works only with single runs: here, every run would create the targets again",
+                "--delete-after works only with a single run: in a series, every run would have to create the targets again",
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
@@ -219,7 +219,7 @@ fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
         (!options.is_purged, "the device was not purged first, or --purged was not given"),
         (!options.precondition, "the targets were not preconditioned with two full writes (--precondition)"),
         (!all_devices, "the targets are files, not whole devices"),
-        (true, "only one load is measured, not the specification's set of loads"),
+        (true, "only one load is measured, not all that the specification requires"),
     ];
     missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
 }
@@ -274,7 +274,7 @@ fn announce(
             format!("adds pairs of runs until every figure is decided (maximum {runs}); takes at least {time}")
         }
         (Extent::UntilSteady, _) => format!("adds rounds until steady state (maximum {runs}); takes at least {time}"),
-        (Extent::UntilFlat, _) => format!("adds points until throughput stops growing; takes at least {time}"),
+        (Extent::UntilFlat, _) => format!("adds values until throughput stops growing; takes at least {time}"),
         (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
         (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),

@@ -5,15 +5,51 @@
 mod scan;
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
+use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow, Pass};
-use crate::{subcommand, targets};
+use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
+use crate::subcommand::{self, Subcommand};
+use crate::targets;
 use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
 use settings::suggest::near;
 use settings::xml::unsayable_paths;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+/// A parsed command line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// `-?`, `/?`: the usage text on stdout, exit status 0.
+    Usage,
+    /// No argument at all: the usage text on stdout, exit status 3.
+    UsageWithoutArguments,
+    /// `--help`, or `--help OPTION` with an option that [`crate::help::topic`] knows.
+    Help(Option<String>),
+    /// `--version`.
+    Version,
+    /// `--man`: the man page of the command, or of the subcommand with this name.
+    Man(Option<&'static str>),
+    /// `--completions`.
+    Completions(Shell),
+    /// `-Rs`: print the system block and stop.
+    SystemInformation(ResultFormat),
+    /// `-Rp`: print the profile and stop.
+    ShowProfile(ShowRequest),
+    /// Run a profile.
+    Run(RunRequest),
+    /// `-ye`: set these events and stop.
+    SignalEvents {
+        /// Their names, in order.
+        names: Vec<String>,
+        /// What the user should know.
+        warnings: Vec<String>,
+    },
+    /// `-X`: read a profile, then run or show it.
+    LoadProfile(LoadRequest),
+    /// A first argument that is the name of a subcommand, and what follows it.
+    Subcommand(Subcommand),
+}
 
 /// Parses the arguments, without the program's name.
 pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command, ParseFailure> {
@@ -148,8 +184,7 @@ fn apply(
         let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
         row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
             // A fault of several lines shows the argument below its first.
-            let (text, marked) =
-                fault.0.split_once('\n').map_or((fault.0.as_str(), ""), |(text, marked)| (text, marked));
+            let (text, marked) = fault.split_once('\n').map_or((fault.as_str(), ""), |(text, marked)| (text, marked));
             let hint = long_hint(argument);
             let separator = if marked.is_empty() { "" } else { "\n" };
             ParseFailure::because(format!("incorrectly provided option: '{argument}': {text}{hint}{separator}{marked}"))

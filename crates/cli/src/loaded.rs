@@ -1,6 +1,6 @@
 //! Combines a profile from a file with the command line that names it.
 
-use crate::command::{Environment, Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest};
+use crate::request::{Environment, Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest};
 use crate::{targets, templates};
 use model::profile::{Profile, ResultFormat};
 use settings::xml::unsayable_paths;
@@ -67,7 +67,7 @@ impl LoadRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Command;
+    use crate::argv::Command;
     use model::profile::{Target, TimeSpan};
     use std::ffi::OsString;
 

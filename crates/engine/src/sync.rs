@@ -132,14 +132,17 @@ fn transfer(call: &Call, offset: u64) -> i32 {
     loop {
         // Not the C library's: they are cancellation points, which costs 40 instructions.
         let result = match operation {
-            // SAFETY: `SyncEngine::prepare` took the address and length from a region that the engine owns; no other
-            // reference leads there.
             Operation::Read => {
-                rustix::io::pread(file, unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) }, offset)
+                // SAFETY: `SyncEngine::prepare` took the address and length from a region that the engine owns; no
+                // other reference leads there.
+                let buffer = unsafe { slice::from_raw_parts_mut(address.as_ptr(), length) };
+                rustix::io::pread(file, buffer, offset)
             }
-            // SAFETY: as above; the region may be shared with other readers, and nobody writes to it during the call.
             Operation::Write => {
-                rustix::io::pwrite(file, unsafe { slice::from_raw_parts(address.as_ptr(), length) }, offset)
+                // SAFETY: as above; the region may be shared with other readers, and nobody writes to it during the
+                // call.
+                let buffer = unsafe { slice::from_raw_parts(address.as_ptr(), length) };
+                rustix::io::pwrite(file, buffer, offset)
             }
             Operation::Discard | Operation::WriteZeroes => change_without_data(call, file, offset),
         };

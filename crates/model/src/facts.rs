@@ -309,8 +309,8 @@ pub enum Origin {
     Empty,
     /// Another, or unknown.
     Foreign {
-        /// Why diskspd is not known to have created it: "it has no diskspd mark", "its mark belongs to another file, so
-        /// it is a copy" ...
+        /// Why diskspd is not known to have created it: "it has no diskspd mark", "its diskspd mark names another file, so
+        /// this file is a copy" ...
         evidence: String,
     },
 }

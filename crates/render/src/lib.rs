@@ -23,6 +23,7 @@ mod io_table;
 pub mod json;
 mod latency_table;
 pub mod limit;
+pub mod load_line;
 mod load_loop;
 mod numbers;
 mod open_metrics;
@@ -56,8 +57,8 @@ use std::io::{self, Write};
 pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     echo::head(out, &result.command_line, &result.labels, &result.profile)?;
     let platform = match result.tool.implementation {
-        Some(_) => echo::Platform::Linux,
-        None => echo::Platform::Windows,
+        Some(_) => echo_target::Platform::Linux,
+        None => echo_target::Platform::Windows,
     };
     for (index, span) in result.profile.time_spans.iter().enumerate() {
         let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system, platform);

@@ -56,11 +56,11 @@ impl Row {
         Self {
             target: target.target,
             block_bytes: target.block_bytes,
-            current: Default::default(),
-            sum: Default::default(),
+            current: ByOperation::default(),
+            sum: ByOperation::default(),
             intervals: untouched_cells(intervals.saturating_mul(INTERVAL_CELLS)),
             buckets: ByOperation::new(buckets),
-            short: Default::default(),
+            short: ByOperation::default(),
             others: ByOperation::new(|operation| !operation.transfers_data() && target.does(operation)),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
         }

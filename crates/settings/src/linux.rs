@@ -86,7 +86,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
                    in the order of -a. Where the kernel reports no node, the option has no effect and a note says \
                    so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
-            seen_in: "the report (placement is tested on simulated NUMA nodes only)",
+            seen_in: "the report (tested with simulated NUMA nodes only)",
             example: "--near-device",
         },
     ),

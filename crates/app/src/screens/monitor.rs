@@ -1,7 +1,7 @@
 //! Devices on a full screen.
 
 use super::has_colours;
-use crate::monitor::Ended;
+use crate::status::Ended;
 use jiff::tz::TimeZone;
 use live::screen::monitor::{After, MonitorScreen, draw};
 use live::screen::terminal::{Event, Screen, Stream};

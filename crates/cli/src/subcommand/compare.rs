@@ -1,7 +1,7 @@
 //! Arguments of `diskspd compare`.
 
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 use crate::{file_name, number};
 use clap::ArgAction;
 use std::path::PathBuf;

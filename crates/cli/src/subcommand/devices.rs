@@ -1,7 +1,7 @@
 //! Arguments of `diskspd devices`.
 
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 use std::path::PathBuf;
 
 /// List the block devices of this machine

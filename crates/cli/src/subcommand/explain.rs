@@ -1,7 +1,7 @@
 //! Arguments of `diskspd explain`.
 
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 
 /// Explain findings: when a rule reports one, and what to do
 ///

@@ -19,7 +19,8 @@ pub mod repeat;
 pub mod report;
 pub mod sweep;
 
-use crate::command::{Command, Environment, ParseFailure};
+use crate::argv::Command;
+use crate::request::{Environment, ParseFailure};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args};
 use std::ffi::{OsStr, OsString};

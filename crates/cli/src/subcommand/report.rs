@@ -1,8 +1,8 @@
 //! Arguments of `diskspd report`.
 
 use super::{Arguments, Typed};
-use crate::command::Environment;
 use crate::outputs::Form;
+use crate::request::Environment;
 use crate::{decimal, file_name};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,7 @@
 //! What our own documents contain beyond `DiskSpd`'s.
 
 use super::element::Element;
-use super::statistics;
-use crate::{ReadError, number};
+use crate::{ReadError, finish, number};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
@@ -217,5 +216,5 @@ fn latency(target: Element<'_, '_>, kind: &str) -> Result<Option<LatencyDistribu
         percentiles.extend(value_ms.map(|ms| Percentile { rank_ppb, value_ns: number::whole_ns(ms) }));
     }
     let values = target.whole_attribute(&format!("{kind}Values"))?.unwrap_or(0);
-    Ok(statistics::distribution(count, Some(figures), percentiles, values))
+    Ok(finish::distribution(count, Some(figures), percentiles, values))
 }

@@ -64,7 +64,7 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
         Content::Ramp => "bytes 00..FF repeating",
         Content::Zero => "zeros",
         Content::RandomEach => "new random bytes each time",
-        Content::Source => "parts of the write source",
+        Content::Source => "segments of the write source buffer",
     };
     let shares = target.shares();
     if target.changes_without_data() {

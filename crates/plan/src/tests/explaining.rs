@@ -68,7 +68,7 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
           Threads: 64
             on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
             threads 0-63 on CPUs 0-15 in turn: synchronous I/O (one request outstanding), 1 request each
-              'a': 1 request, blocks of 64KiB, writes of parts of the write source
+              'a': 1 request, blocks of 64KiB, writes of segments of the write source buffer
                 sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each further thread 1MiB higher than the one before
                 at most 1.22 I/Os per second per thread
 

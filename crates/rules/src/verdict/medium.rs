@@ -15,7 +15,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "share of all bytes transferred that were read from or written to targets on tmpfs or ramfs; \
                         reported if above 2 %",
-        advice: "use a target on storage: tmpfs is memory",
+        advice: "use a target on a storage device: tmpfs keeps its data in memory",
         evaluate: tmpfs_targets,
     },
     VerdictRule {

@@ -1,7 +1,6 @@
 //! Which elements may stand in which, over all rows.
 
-use super::reader::names;
-use crate::setting::Setting;
+use crate::setting::{Setting, names};
 use crate::time_span::LISTED_ITEMS;
 use crate::{linux, profile, target, target_parts, time_span};
 

@@ -1,7 +1,7 @@
 //! Profiles as XML. All that `DiskSpd` 2.2 and 2.3 and their forerunners write is understood; what
 //! they would refuse or misread is refused with its place.
 
-mod catalogue;
+pub(crate) mod catalogue;
 mod decode;
 mod fault;
 pub(crate) mod reader;
@@ -42,7 +42,7 @@ pub fn read_profile(bytes: &[u8], file_name: &str) -> Result<Profile, Vec<XmlFau
     let refused = |Refused { position, message }| vec![XmlFault { file: file(), position, element: None, message }];
     let text = decode::decode(bytes).map_err(refused)?;
     let document = shape::check(&text).and_then(|()| parse(&text)).map_err(refused)?;
-    let mut reader = Reader::new(Mode::Strict);
+    let mut reader = Reader::new(Mode::Strict, catalogue::holders_of);
     let mut profile = Profile::default();
     if let Some(node) = profile_element(&mut reader, document.root_element()) {
         reader.attributes(node, &[]);
@@ -64,7 +64,7 @@ pub fn read_profile(bytes: &[u8], file_name: &str) -> Result<Profile, Vec<XmlFau
 ///
 /// The first number that is none: where, and what was expected.
 pub fn read_profile_of_results(node: Node<'_, '_>) -> Result<Profile, (Position, String)> {
-    let mut reader = Reader::new(Mode::Lenient);
+    let mut reader = Reader::new(Mode::Lenient, catalogue::holders_of);
     let mut profile = Profile { result_format: ResultFormat::Xml, ..Profile::default() };
     reader.children(node, PROFILE, &mut profile);
     match reader.into_faults().into_iter().next() {

@@ -1,8 +1,6 @@
 //! What a command line asks for.
 
-use crate::completions::Shell;
 use crate::outputs::Outputs;
-use crate::subcommand::Subcommand;
 use model::expectation::Stated;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
@@ -33,40 +31,6 @@ impl Environment for FakeEnv {
     fn file_exists(&self, _: &Path) -> bool {
         false
     }
-}
-
-/// A parsed command line.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// `-?`, `/?`: the usage text on stdout, exit status 0.
-    Usage,
-    /// No argument at all: the usage text on stdout, exit status 3.
-    UsageWithoutArguments,
-    /// `--help`, or `--help OPTION` with an option that [`crate::help::topic`] knows.
-    Help(Option<String>),
-    /// `--version`.
-    Version,
-    /// `--man`: the man page of the command, or of the subcommand with this name.
-    Man(Option<&'static str>),
-    /// `--completions`.
-    Completions(Shell),
-    /// `-Rs`: print the system block and stop.
-    SystemInformation(ResultFormat),
-    /// `-Rp`: print the profile and stop.
-    ShowProfile(ShowRequest),
-    /// Run a profile.
-    Run(RunRequest),
-    /// `-ye`: set these events and stop.
-    SignalEvents {
-        /// Their names, in order.
-        names: Vec<String>,
-        /// What the user should know.
-        warnings: Vec<String>,
-    },
-    /// `-X`: read a profile, then run or show it.
-    LoadProfile(LoadRequest),
-    /// A first argument that is the name of a subcommand, and what follows it.
-    Subcommand(Subcommand),
 }
 
 /// `-Rp`.
