@@ -20,14 +20,16 @@ pub(crate) fn options_page() -> String {
     page
 }
 
-/// The end of `docs/switches.md`: options that set one field of a timespan.
+/// The end of `docs/switches.md`: options that set one field of a timespan or target.
 pub(crate) fn settings_table() -> String {
-    let mut table = "\n## Settings of a timespan that DiskSpd does not have\n\n\
+    let mut table = "\n## Settings of a timespan or target that DiskSpd does not have\n\n\
                      | Switch | On Linux | Seen in |\n|---|---|---|\n"
         .to_owned();
-    for setting in settings::LINUX_IN_TIME_SPAN {
-        let Some(help) = setting.own else { continue };
-        let cells = [format!("`{}{}`", setting.option, help.value), help.kernel.to_owned(), help.seen_in.to_owned()];
+    let of_time_spans = settings::LINUX_IN_TIME_SPAN.iter().map(|setting| (setting.option, setting.own));
+    let of_targets = settings::LINUX_IN_TARGET.iter().map(|setting| (setting.option, setting.own));
+    for (option, help) in of_time_spans.chain(of_targets) {
+        let Some(help) = help else { continue };
+        let cells = [format!("`{option}{}`", help.value), help.kernel.to_owned(), help.seen_in.to_owned()];
         let _ = writeln!(table, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
     }
     table

@@ -4,9 +4,9 @@ use crate::outputs::Outputs;
 use model::expectation::Stated;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
-use model::profile::{Profile, ResultFormat, TimeSpan};
+use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use model::requirement::Requirement;
-use settings::{LINUX_IN_TIME_SPAN, TIME_SPAN};
+use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, TIME_SPAN};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -96,6 +96,8 @@ pub struct Overrides {
     pub experiment_flags: Option<u32>,
     /// What options set in every timespan.
     pub settings: TimeSpan,
+    /// What options set in every target.
+    pub target_settings: Target,
     /// The elements of the settings that were given.
     pub given: BTreeSet<&'static str>,
 }
@@ -107,7 +109,7 @@ impl Overrides {
         self.given.insert("MeasureLatency");
     }
 
-    /// Applies the given options to the profile and all its timespans.
+    /// Applies the given options to the profile and all its timespans and targets.
     pub fn apply(&self, profile: &mut Profile) {
         profile.verbose |= self.verbose;
         profile.verbose_stats |= self.verbose_stats;
@@ -121,6 +123,11 @@ impl Overrides {
             let rows = TIME_SPAN.iter().chain(LINUX_IN_TIME_SPAN);
             for setting in rows.filter(|setting| self.given.contains(setting.element)) {
                 setting.copy(&self.settings, span);
+            }
+            for target in &mut span.targets {
+                for setting in LINUX_IN_TARGET.iter().filter(|setting| self.given.contains(setting.element)) {
+                    setting.copy(&self.target_settings, target);
+                }
             }
         }
     }

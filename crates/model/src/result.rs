@@ -10,7 +10,9 @@ use crate::engine_kind::EngineKind;
 use crate::environment::Environment;
 use crate::expectation::Expectation;
 use crate::facts::SystemFacts;
-use crate::figures::{Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, Summary};
+use crate::figures::{
+    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, OperationFigures, Summary,
+};
 use crate::finding::Finding;
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
@@ -233,6 +235,10 @@ pub struct Measured {
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,
+    /// I/Os that transfer no data, which `DiskSpd`'s tables do not have; empty without `--discard` and
+    /// `--write-zeroes`.
+    #[serde(default)]
+    pub operations: Vec<OperationFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]

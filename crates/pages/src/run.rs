@@ -418,7 +418,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
         vec![
             format!("{:.3} s", io.ended_at_ns as f64 / 1e9),
             latency(io.latency_ns as f64),
-            if io.is_write { "write" } else { "read" }.to_owned(),
+            io.operation().name().to_owned(),
             io.thread.to_string(),
             io.offset_bytes.to_string(),
             io.size_bytes.to_string(),

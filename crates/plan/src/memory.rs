@@ -35,9 +35,10 @@ pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFact
     }
 }
 
-/// A thread's tables of its section (the last is that of response times), their queue and its slowest I/Os: four words each.
+/// A thread's tables of its section (the last is that of response times), their queue and its slowest I/Os: four words
+/// each.
 const SECTION_BYTES: u64 =
-    8 * ((Operation::COUNT + 1) * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
+    8 * ((Operation::TRANSFERS.len() + 1) * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
 
 /// Buckets that the latencies of one direction touch in a section, two bytes each
 /// (`model::packed_counts`): latencies over a few powers of two.
@@ -53,7 +54,7 @@ pub(crate) struct Measured {
     pub(crate) intervals: Option<Intervals>,
     /// `-L`.
     pub(crate) latency: bool,
-    /// `--fdatasync-every`.
+    /// `--fdatasync-every`, `--fsync-every`.
     pub(crate) flushes: bool,
 }
 
@@ -90,6 +91,10 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         let slots = u64::from(worker.slots) * SLOT_BYTES;
         memory.threads = memory.threads.saturating_add(THREAD_BYTES + slots);
         memory.intervals = memory.intervals.saturating_add(measured.section_bytes());
+        if measured.section_bytes() > 0 && worker.targets.iter().any(WorkerTarget::changes_without_data) {
+            let tables = Operation::WITHOUT_DATA.len() * hot::buckets::COARSE_COUNT;
+            memory.intervals = memory.intervals.saturating_add(8 * tables as u64);
+        }
         if measured.latency && worker.times_submissions() {
             memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
         }

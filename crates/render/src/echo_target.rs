@@ -79,6 +79,12 @@ pub(crate) fn lines(
             writeln!(out, "      performing mix test (read/write ratio: {reads}/{writes})")?;
         }
     }
+    let shares = target.shares();
+    for (label, percent) in [("discards", shares.discard_percent), ("write-zeroes", shares.write_zeroes_percent)] {
+        if percent > 0 {
+            writeln!(out, "      {label}: {percent}% of all I/Os")?;
+        }
+    }
     writeln!(out, "      block size: {}", target.block_size)?;
     pattern(out, target)?;
     depth(out, span, target)?;

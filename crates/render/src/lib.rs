@@ -28,6 +28,7 @@ pub mod load_line;
 mod load_loop;
 mod numbers;
 mod open_metrics;
+mod operation_table;
 mod part_table;
 pub mod plain_table;
 pub mod preset;

@@ -44,7 +44,7 @@ pub struct Recorder {
     /// How it got the CPU; set when it has ended.
     cpu_wait: OnceLock<CpuWait>,
     stamps: Option<StampCells>,
-    /// Flushes while measuring (`--fdatasync-every`).
+    /// Flushes while measuring (`--fdatasync-every`, `--fsync-every`).
     pub(crate) flushes: Option<Times>,
 }
 
@@ -276,9 +276,10 @@ impl Recorder {
                 return RowRecord { thread, target, ..RowRecord::default() };
             }
             let intervals = row.interval_records(self.place.interval.get());
-            let [read, write] = [Operation::Read, Operation::Write].map(|operation| row.direction_record(operation));
+            let [read, write] = Operation::TRANSFERS.map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
-            RowRecord { thread, target, read, write, intervals, open_loop }
+            let others = row.other_records();
+            RowRecord { thread, target, read, write, others, intervals, open_loop }
         };
         self.rows.iter().map(record).collect()
     }
@@ -304,7 +305,7 @@ impl Recorder {
             let counts = (phase == LivePhase::Measurement) == (self.measuring.get() == 1);
             let row = |row: &Row| {
                 let live = |operation| if counts { row.live(operation) } else { LiveTally::default() };
-                let [read, write] = [Operation::Read, Operation::Write].map(live);
+                let [read, write] = Operation::TRANSFERS.map(live);
                 LiveRow { thread: self.thread, target: row.target(), read, write }
             };
             self.rows.iter().map(row).collect()
@@ -324,6 +325,7 @@ impl Recorder {
                 thread: self.thread,
                 target: row.target(),
                 is_write: *operation == Operation::Write,
+                operation: Some(*operation),
                 offset_bytes: kept.offset,
                 size_bytes: row.block_bytes(),
             })

@@ -63,7 +63,7 @@ impl SectionSums {
         let mut records: Vec<SectionRecord> = Vec::new();
         for (start_ns, section) in (0..).step_by(width_ns.max(1) as usize).zip(self.sections) {
             let end_ns = (start_ns + width_ns).min(elapsed_ns);
-            let ByOperation([read, write]) = section.sides;
+            let ByOperation([read, write, ..]) = section.sides;
             match records.last_mut().filter(|_| section.is_joined) {
                 Some(before) => {
                     before.end_ns = end_ns;
@@ -98,7 +98,8 @@ mod tests {
     fn part(first: u64, last: u64, bucket: u32) -> SectionPart {
         let tally = Tally { count: 2, sum_ns: 10, min_ns: 5, max_ns: 5, ..Tally::default() };
         let read = SidePart { tally, bytes: 512, buckets: vec![(bucket, 2)] };
-        SectionPart { first, last, sides: ByOperation([read, SidePart::default()]), response: None }
+        let sides = ByOperation([read, SidePart::default(), SidePart::default(), SidePart::default()]);
+        SectionPart { first, last, sides, response: None }
     }
 
     /// Start, end and buckets of the reads of a section.

@@ -5,7 +5,9 @@ use crate::intervals::Series;
 use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop};
+use crate::{
+    affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations,
+};
 use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
 use model::figures::{Directions, Figures, LatencyDistribution};
@@ -129,6 +131,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
         flushes: flushes::figures(plan, record),
+        operations: operations::figures(record, measures_latency),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Offsets, rates and content in words.
 
 use crate::words;
+use model::operation::Operation;
 use model::plan::{Area, Content, Pace, Pattern, WorkerTarget};
 
 /// Where the I/Os of a thread fall, without its own start.
@@ -65,6 +66,20 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
         Content::RandomEach => "new random bytes each time",
         Content::Source => "segments of the write source buffer",
     };
+    let shares = target.shares();
+    if target.changes_without_data() {
+        // Of all I/Os, which -w is not.
+        let part = |operation: Operation| {
+            let percent = format!("{:.1}", 100.0 * shares.expected(operation));
+            let percent = percent.trim_end_matches(".0");
+            match operation {
+                Operation::Write => format!("{percent}% writes of {content}"),
+                _ => format!("{percent}% {}", operation.plural()),
+            }
+        };
+        let done = Operation::ALL.into_iter().filter(|&operation| shares.does(operation));
+        return words::list(&done.map(part).collect::<Vec<_>>());
+    }
     match target.write_percent {
         0 => "reads".to_owned(),
         100.. => format!("writes of {content}"),
