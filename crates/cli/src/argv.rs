@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Command {
     /// `-?`, `/?`: the usage text on stdout, exit status 0.
     Usage,

@@ -198,16 +198,12 @@ impl<'a> Drawing<'a> {
             area.draw(&Text::new(tick.text.clone(), (edge + self.units(6.0), y), style))?;
         }
         let style = self.text(Role::Muted).pos(Pos::new(HPos::Right, VPos::Top));
-        let at = (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size, self.about.len()) + 4.0));
+        let at =
+            (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size, self.about.len()) + 4.0));
         area.draw(&Text::new(right.axis.label.clone(), at, style))
     }
 
-    fn series<DB: DrawingBackend>(
-        &self,
-        context: &mut Context<'_, DB>,
-        index: usize,
-        series: &Series,
-    ) -> Outcome<DB> {
+    fn series<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, index: usize, series: &Series) -> Outcome<DB> {
         let colour = ink(series.role);
         let line = colour.stroke_width(self.line_width(1.8));
         let dot = |radius_px: f64| move |at| Circle::new(at, self.units(radius_px), colour.filled());

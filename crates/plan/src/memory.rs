@@ -185,7 +185,7 @@ mod tests {
             (measured.series_bytes(), measured.section_bytes())
         };
         assert_eq!(measured(60, false), (600 * 48, 0));
-        assert_eq!(measured(60, true), (600 * 48, (165 << 10) + (256 << 10) + 3200));
+        assert_eq!(measured(60, true), (600 * 48, (165 << 10) + (320 << 10) + 3200));
         assert_eq!(measured(86_400, false), (262_144 * 48, 0));
     }
 
