@@ -28,6 +28,7 @@ mod load_loop;
 mod numbers;
 mod open_metrics;
 mod part_table;
+pub mod placement;
 pub mod plain_table;
 pub mod preset;
 pub mod repeat;
