@@ -4,13 +4,11 @@
 mod histogram;
 mod sinks;
 
-pub(crate) use sinks::Ended;
-
 use crate::feature::Feature;
 use crate::interrupt::{self, Signals};
 use crate::output::{can_draw, say_each};
 use crate::outputs::{OutputFile, Protected, Replace};
-use crate::status::{Status, fail};
+use crate::status::{Ended, Status, fail};
 use cli::subcommand::monitor::{DevicesAsked, LineForm, WatchRequest};
 use host::{NamedDevice, Root};
 use live::choice::Choice;

@@ -61,6 +61,32 @@ pub(crate) fn printed(result: std::io::Result<()>, status: Status) -> Status {
     }
 }
 
+/// Why a monitor went no further.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// Whoever read stdout went away: that is an end like any other.
+    ReaderGone,
+    /// Something could not be written.
+    Failed(String),
+}
+
+impl Ended {
+    pub(crate) fn status(self) -> Status {
+        match self {
+            Self::ReaderGone => Status::Done,
+            Self::Failed(reason) => fail(&reason),
+        }
+    }
+
+    pub(crate) fn of_stdout(error: &std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Self::ReaderGone
+        } else {
+            Self::Failed(format!("cannot write to stdout: {error}"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

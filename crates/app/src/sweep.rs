@@ -143,6 +143,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     if design.extent == Extent::UntilSteady {
         design.not_as_snia = not_as_snia(&request.options, &first.request.profile);
     }
+    sweep.load = runner.load_line(&first.request.profile);
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);
@@ -179,7 +180,7 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
             (
                 options.delete_after,
-                "--delete-after works only with single runs: here, every run would create the targets again",
+                "--delete-after works only with a single run: in a series, every run would have to create the targets again",
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
@@ -219,7 +220,7 @@ fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
         (!options.is_purged, "the device was not purged first, or --purged was not given"),
         (!options.precondition, "the targets were not preconditioned with two full writes (--precondition)"),
         (!all_devices, "the targets are files, not whole devices"),
-        (true, "only one load is measured, not the specification's set of loads"),
+        (true, "only one load is measured, not all that the specification requires"),
     ];
     missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
 }
@@ -274,19 +275,20 @@ fn announce(
             format!("adds pairs of runs until every figure is decided (maximum {runs}); takes at least {time}")
         }
         (Extent::UntilSteady, _) => format!("adds rounds until steady state (maximum {runs}); takes at least {time}"),
-        (Extent::UntilFlat, _) => format!("adds points until throughput stops growing; takes at least {time}"),
+        (Extent::UntilFlat, _) => format!("adds values until throughput stops growing; takes at least {time}"),
         (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
         (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
         (Extent::Whole, _) => format!("{points} points: {time}"),
     };
+    say(&format!("load: {}", render::load_line::of_sweep(sweep)));
     say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
         say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
     }
     let bytes = to_be_made.iter().map(|(_, size)| size).sum::<u64>();
     let writes = design.points.iter().flat_map(|point| &point.profile.time_spans).flat_map(|span| &span.targets);
-    let shares: Vec<u32> = writes.map(|target| target.write_percent).collect();
+    let shares: Vec<u32> = writes.map(|target| target.shares().changing_percent()).collect();
     let load = match (shares.iter().min(), shares.iter().max()) {
         (_, None | Some(0)) => "the load writes nothing".to_owned(),
         (Some(least), Some(most)) if least == most => format!("{most} % of the I/Os are writes"),

@@ -139,7 +139,10 @@ fn the_report_tells_what_was_drawn() {
     let ios = or_skip!(at_least(&place, 3000, "-r --skew=zipf:1.1,contiguous --json r.json --text r.txt --xml r.xml"));
     let measured = measured(&place);
     let skew = &measured["skews"][0];
-    assert_eq!(skew["skew"], serde_json::json!({"law": "zipf", "parameter_millionths": 1_100_000, "is_contiguous": true}));
+    assert_eq!(
+        skew["skew"],
+        serde_json::json!({"law": "zipf", "parameter_millionths": 1_100_000, "is_contiguous": true})
+    );
     assert_eq!((skew["positions"].as_u64(), skew["alignment_bytes"].as_u64()), (Some(1024), Some(BLOCK)));
     let counts = by_block(&ios, 0);
     let law = zipf(1.1, 1024);

@@ -5,15 +5,53 @@
 mod scan;
 
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
+use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow, Pass};
-use crate::{subcommand, targets};
+use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
+use crate::subcommand::{self, Subcommand};
+use crate::targets;
 use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
+use settings::job;
 use settings::suggest::near;
 use settings::xml::unsayable_paths;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+/// A parsed command line.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
+pub enum Command {
+    /// `-?`, `/?`: the usage text on stdout, exit status 0.
+    Usage,
+    /// No argument at all: the usage text on stdout, exit status 3.
+    UsageWithoutArguments,
+    /// `--help`, or `--help OPTION` with an option that [`crate::help::topic`] knows.
+    Help(Option<String>),
+    /// `--version`.
+    Version,
+    /// `--man`: the man page of the command, or of the subcommand with this name.
+    Man(Option<&'static str>),
+    /// `--completions`.
+    Completions(Shell),
+    /// `-Rs`: print the system block and stop.
+    SystemInformation(ResultFormat),
+    /// `-Rp`: print the profile and stop.
+    ShowProfile(ShowRequest),
+    /// Run a profile.
+    Run(RunRequest),
+    /// `-ye`: set these events and stop.
+    SignalEvents {
+        /// Their names, in order.
+        names: Vec<String>,
+        /// What the user should know.
+        warnings: Vec<String>,
+    },
+    /// `-X`: read a profile, then run or show it.
+    LoadProfile(LoadRequest),
+    /// A first argument that is the name of a subcommand, and what follows it.
+    Subcommand(Subcommand),
+}
 
 /// Parses the arguments, without the program's name.
 pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command, ParseFailure> {
@@ -30,14 +68,39 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
         scan::Scanned::Answer(command) => return Ok(command),
         scan::Scanned::Line(line) => line,
     };
+    read_line(&line, args.len(), None, environment)
+}
+
+/// Reads the options and targets beside a job file: those that may stand beside `-X`.
+pub fn parse_job(
+    path: &Path,
+    args: &[impl AsRef<OsStr>],
+    environment: &dyn Environment,
+) -> Result<LoadRequest, ParseFailure> {
+    let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
+    let no_run = || ParseFailure::because("this command line does not start a run");
+    let scan::Scanned::Line(line) = scan::scan(&args, environment)? else { return Err(no_run()) };
+    match read_line(&line, args.len(), Some(path), environment)? {
+        Command::LoadProfile(request) => Ok(LoadRequest { is_job: true, ..request }),
+        _ => Err(no_run()),
+    }
+}
+
+fn read_line(
+    line: &Line,
+    count: usize,
+    job: Option<&Path>,
+    environment: &dyn Environment,
+) -> Result<Command, ParseFailure> {
     let mut builder = Builder {
         warnings: line.warnings.clone(),
         options: line.options.clone(),
         overrides: line.overrides.clone(),
+        profile_path: job.map(Path::to_path_buf),
         ..Builder::default()
     };
     // Earlier warnings help to understand the error.
-    interpret(&line, &mut builder, args.len(), environment).map_err(|failure| {
+    interpret(line, &mut builder, count, environment).map_err(|failure| {
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
         ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
     })
@@ -59,7 +122,7 @@ fn interpret(
     argument_count: usize,
     environment: &dyn Environment,
 ) -> Result<Command, ParseFailure> {
-    check_company_of_profile(&line.short)?;
+    check_company_of_profile(&line.short, builder.profile_path.is_some())?;
     apply(Pass::One, &line.short, builder, environment)?;
     if let Some(format) = builder.system_information {
         if argument_count > 1 {
@@ -73,6 +136,8 @@ fn interpret(
             path,
             overrides: std::mem::take(&mut builder.overrides),
             show: builder.show,
+            show_job: builder.show_job,
+            is_job: false,
             targets: line.targets.iter().map(PathBuf::from).collect(),
             options: std::mem::take(&mut builder.options),
             warnings: std::mem::take(&mut builder.warnings),
@@ -101,14 +166,16 @@ fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
     Ok(())
 }
 
-/// Refuses options that cannot be combined with `-X`, before or after it.
-fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
+/// Refuses options that cannot be combined with `-X`, before or after it, or with a job file.
+fn check_company_of_profile(typed: &[ShortOption], is_job: bool) -> Result<(), ParseFailure> {
     let is_profile = |option: &&ShortOption| option.row().is_some_and(|row| row.name == "-X");
     match typed.iter().filter(is_profile).count() {
-        0 => return Ok(()),
-        1 => {}
+        0 if !is_job => return Ok(()),
+        1 if is_job => return Err(ParseFailure::because("a job file cannot be combined with an XML profile (-X)")),
+        0 | 1 => {}
         _ => return Err(ParseFailure::because("only one XML profile (-X) can be given")),
     }
+    let source = if is_job { "a job file" } else { "an XML profile (-X)" };
     for option in typed {
         let Some((row, _)) = &option.found else { return Err(unknown(&option.argument)) };
         if !row.with_profile {
@@ -117,8 +184,7 @@ fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
                 .map(|row| row.name)
                 .collect();
             return Err(ParseFailure::because(format!(
-                "'{}' cannot be combined with an XML profile (-X); only {} and options that begin with -- may be used \
-                 with it",
+                "'{}' cannot be combined with {source}; only {} and options that begin with -- may be used with it",
                 option.argument,
                 company.join(" ")
             )));
@@ -148,8 +214,7 @@ fn apply(
         let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
         row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
             // A fault of several lines shows the argument below its first.
-            let (text, marked) =
-                fault.0.split_once('\n').map_or((fault.0.as_str(), ""), |(text, marked)| (text, marked));
+            let (text, marked) = fault.split_once('\n').map_or((fault.as_str(), ""), |(text, marked)| (text, marked));
             let hint = long_hint(argument);
             let separator = if marked.is_empty() { "" } else { "\n" };
             ParseFailure::because(format!("incorrectly provided option: '{argument}': {text}{hint}{separator}{marked}"))
@@ -226,10 +291,13 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
     }
     let profile = profile(line, builder);
     if builder.show {
-        if profile.result_format == ResultFormat::Xml {
+        if builder.show_job {
+            builder.warnings.extend(job::unsayable_paths(&profile));
+        } else if profile.result_format == ResultFormat::Xml {
             builder.warnings.extend(unsayable_paths(&profile));
         }
         return Ok(Command::ShowProfile(ShowRequest {
+            job: builder.show_job.then(|| builder.options.requirements_typed()),
             format: profile.result_format,
             profile,
             warnings: std::mem::take(&mut builder.warnings),

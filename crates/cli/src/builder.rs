@@ -1,19 +1,9 @@
 //! The command line so far: what the options build up, left to right.
 
-use crate::command::{Environment, Events, Overrides, RunOptions};
 use crate::number;
+use crate::request::{Environment, Events, Overrides, RunOptions};
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use std::path::PathBuf;
-
-/// An option's value does not fit: what is wrong and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault(pub(crate) String);
-
-impl Fault {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-}
 
 /// One option as it was given.
 #[derive(Clone, Copy)]
@@ -45,6 +35,8 @@ pub(crate) struct Builder {
     pub(crate) usage: bool,
     /// `-Rp`.
     pub(crate) show: bool,
+    /// `-Rptoml`: as a job file.
+    pub(crate) show_job: bool,
     /// `-Rs`.
     pub(crate) system_information: Option<ResultFormat>,
     /// `-X`.
@@ -96,7 +88,7 @@ impl Builder {
 
     /// The number at the start of the value, as C's `atoi` reads it. Text after it is ignored as
     /// `DiskSpd` ignores it, but not silently.
-    pub(crate) fn number(&mut self, given: &Given<'_>) -> Result<i64, Fault> {
+    pub(crate) fn number(&mut self, given: &Given<'_>) -> Result<i64, String> {
         let (number, rest) = number::leading(given.value)?;
         self.warn_of_ignored(given, rest);
         Ok(number)
@@ -109,21 +101,21 @@ impl Builder {
     }
 
     /// A number of at least 0, which no digits are too.
-    pub(crate) fn bounded_or_zero(&mut self, given: &Given<'_>, what: &str) -> Result<u32, Fault> {
+    pub(crate) fn bounded_or_zero(&mut self, given: &Given<'_>, what: &str) -> Result<u32, String> {
         let number = self.number(given)?;
-        u32::try_from(number).map_err(|_| Fault(format!("{what} must be 0 or more, not '{}'", given.value.trim())))
+        u32::try_from(number).map_err(|_| format!("{what} must be 0 or more, not '{}'", given.value.trim()))
     }
 
     /// A number within bounds; `what` names it in the message.
-    pub(crate) fn bounded(&mut self, given: &Given<'_>, what: &str, min: u32, max: u32) -> Result<u32, Fault> {
+    pub(crate) fn bounded(&mut self, given: &Given<'_>, what: &str, min: u32, max: u32) -> Result<u32, String> {
         let (number, rest) = number::leading(given.value)?;
         match u32::try_from(number) {
             Ok(number) if (min..=max).contains(&number) => {
                 self.warn_of_ignored(given, rest);
                 Ok(number)
             }
-            _ if given.value.trim().is_empty() => Err(Fault(format!("{what} is missing; give {}", span(min, max)))),
-            _ => Err(Fault(format!("{what} must be {}, not '{}'", span(min, max), given.value.trim()))),
+            _ if given.value.trim().is_empty() => Err(format!("{what} is missing; give {}", span(min, max))),
+            _ => Err(format!("{what} must be {}, not '{}'", span(min, max), given.value.trim())),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Where random I/Os fall: the lists of `-rdpct` and `-rdabs`.
 
-use crate::builder::Fault;
 use crate::number::split_digits;
 use crate::size;
 use model::profile::{Distribution, DistributionRange};
 
 /// Reads `pct` or `abs` and its list, and adds the range that `DiskSpd` adds when percent of I/Os
 /// are left over.
-pub(crate) fn parse(text: &str, block_bytes: u64) -> Result<Distribution, Fault> {
+pub(crate) fn parse(text: &str, block_bytes: u64) -> Result<Distribution, String> {
     let text = text.trim_end();
     if let Some(list) = text.strip_prefix("pct") {
         let mut distribution = Distribution::Percent(parse_list(list.trim_start(), percent_of_target)?);
@@ -20,22 +19,21 @@ pub(crate) fn parse(text: &str, block_bytes: u64) -> Result<Distribution, Fault>
         distribution.complete();
         return Ok(distribution);
     }
-    Err(Fault::new(
-        "invalid distribution (expected: -rdpct<IO%>/<target%>:... or -rdabs<IO%>/<size>:..., as in -rdpct90/10)",
-    ))
+    Err("invalid distribution (expected: -rdpct<IO%>/<target%>:... or -rdabs<IO%>/<size>:..., as in -rdpct90/10)"
+        .to_owned())
 }
 
 fn parse_list(
     list: &str,
-    length: impl Fn(&str) -> Result<(u64, &str), Fault>,
-) -> Result<Vec<DistributionRange>, Fault> {
+    length: impl Fn(&str) -> Result<(u64, &str), String>,
+) -> Result<Vec<DistributionRange>, String> {
     let mut ranges = Vec::new();
     let mut rest = list;
     loop {
         let (digits, behind) = split_digits(rest);
         let io_percent = percent(digits, 0, "the percentage of I/Os")?;
         let Some(behind) = behind.strip_prefix('/') else {
-            return Err(Fault(format!("expected '/' and a length after the I/O percentage {digits}")));
+            return Err(format!("expected '/' and a length after the I/O percentage {digits}"));
         };
         let (length, behind) = length(behind)?;
         ranges.push(DistributionRange { io_percent, length });
@@ -44,26 +42,26 @@ fn parse_list(
         }
         rest = behind
             .strip_prefix(':')
-            .ok_or_else(|| Fault(format!("unexpected '{behind}' after a range; separate ranges with ':'")))?;
+            .ok_or_else(|| format!("unexpected '{behind}' after a range; separate ranges with ':'"))?;
     }
 }
 
-fn percent(digits: &str, min: u32, what: &str) -> Result<u32, Fault> {
+fn percent(digits: &str, min: u32, what: &str) -> Result<u32, String> {
     let fault = || {
         let found = if digits.is_empty() { "missing".to_owned() } else { format!("'{digits}'") };
-        Fault(format!("{what} must be a number from {min} to 100; it is {found}"))
+        format!("{what} must be a number from {min} to 100; it is {found}")
     };
     digits.parse().ok().filter(|value| (min..=100).contains(value)).ok_or_else(fault)
 }
 
-fn percent_of_target(text: &str) -> Result<(u64, &str), Fault> {
+fn percent_of_target(text: &str) -> Result<(u64, &str), String> {
     let (digits, rest) = split_digits(text);
     Ok((u64::from(percent(digits, 1, "the percentage of the target")?), rest))
 }
 
-fn bytes_of_target(text: &str, block_bytes: u64) -> Result<(u64, &str), Fault> {
-    let (bytes, rest) = size::leading(text, block_bytes).map_err(|fault| Fault(format!("invalid length: {fault}")))?;
-    if bytes == 0 { Err(Fault::new("the length of a range must be above 0")) } else { Ok((bytes, rest)) }
+fn bytes_of_target(text: &str, block_bytes: u64) -> Result<(u64, &str), String> {
+    let (bytes, rest) = size::leading(text, block_bytes).map_err(|fault| format!("invalid length: {fault}"))?;
+    if bytes == 0 { Err("the length of a range must be above 0".to_owned()) } else { Ok((bytes, rest)) }
 }
 
 #[cfg(test)]

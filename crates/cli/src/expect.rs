@@ -1,6 +1,5 @@
 //! The value of `--expect`: `raid=5,drives=3,drive-write=450M,vm-iops=1920`.
 
-use crate::builder::Fault;
 use model::expectation::{RaidLevel, Stated};
 
 /// Keys, as help and messages list them.
@@ -13,11 +12,11 @@ const HBA_BITS_PER_BYTE: u64 = 10;
 const FIGURE_MAX: u64 = 1_000_000_000_000_000;
 
 /// Adds the values in `text` to those given before.
-pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
+pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, String> {
     let mut stated = before;
     for part in text.split(',') {
         let Some((name, value)) = part.split_once('=') else {
-            return Err(Fault(format!("'{part}' is not a key=value pair, as in vm-iops=1920 (keys: {NAMES})")));
+            return Err(format!("'{part}' is not a key=value pair, as in vm-iops=1920 (keys: {NAMES})"));
         };
         match name {
             "raid" => stated.raid = Some(raid(value)?),
@@ -28,7 +27,7 @@ pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
             "vm-iops" => stated.vm_iops = Some(decimal(name, value)?),
             "vm-bytes" => stated.vm_bytes_per_s = Some(decimal(name, value)?),
             "hba" => stated.hba_bytes_per_s = Some(adapter(value)?),
-            _ => return Err(Fault(format!("unknown key '{name}' (expected: {NAMES})"))),
+            _ => return Err(format!("unknown key '{name}' (expected: {NAMES})")),
         }
     }
     sensible(&stated)?;
@@ -36,51 +35,47 @@ pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, Fault> {
 }
 
 /// Things that only make sense together.
-fn sensible(stated: &Stated) -> Result<(), Fault> {
+fn sensible(stated: &Stated) -> Result<(), String> {
     let tells_drive = stated.drive_read_bytes_per_s.or(stated.drive_write_bytes_per_s).or(stated.drive_iops).is_some();
     if (stated.raid.is_some() || stated.drives.is_some()) && !tells_drive {
-        return Err(Fault::new(
-            "raid= and drives= need the rates of one drive: drive-read=, drive-write= or drive-iops=",
-        ));
+        return Err(
+            "raid= and drives= need the rates of one drive: drive-read=, drive-write= or drive-iops=".to_owned()
+        );
     }
     let Some(level) = stated.raid else { return Ok(()) };
     let (number, drives_min) = (level.number(), level.drives_min());
     match stated.drives {
-        None => {
-            Err(Fault(format!("raid={number} needs the number of drives, as in raid={number},drives={drives_min}")))
-        }
+        None => Err(format!("raid={number} needs the number of drives, as in raid={number},drives={drives_min}")),
         Some(drives) if drives < drives_min => {
-            Err(Fault(format!("RAID {number} needs at least {drives_min} drives, not {drives}")))
+            Err(format!("RAID {number} needs at least {drives_min} drives, not {drives}"))
         }
         Some(drives) if level == RaidLevel::Ten && !drives.is_multiple_of(2) => {
-            Err(Fault(format!("RAID 10 needs an even number of drives, not {drives}")))
+            Err(format!("RAID 10 needs an even number of drives, not {drives}"))
         }
         Some(_) => Ok(()),
     }
 }
 
-fn raid(value: &str) -> Result<RaidLevel, Fault> {
+fn raid(value: &str) -> Result<RaidLevel, String> {
     let level = RaidLevel::ALL.into_iter().find(|level| level.number().to_string() == value);
     level.ok_or_else(|| {
         let levels = RaidLevel::ALL.map(|level| level.number().to_string()).join(", ");
-        Fault(format!("raid={value}: unsupported level (expected: {levels})"))
+        format!("raid={value}: unsupported level (expected: {levels})")
     })
 }
 
-fn drives(value: &str) -> Result<u32, Fault> {
+fn drives(value: &str) -> Result<u32, String> {
     let count = value.parse().ok().filter(|count| (1..=DRIVES_MAX).contains(count));
-    count
-        .map(|count: u64| count as u32)
-        .ok_or_else(|| Fault(format!("drives={value}: not a number from 1 to {DRIVES_MAX}")))
+    count.map(|count: u64| count as u32).ok_or_else(|| format!("drives={value}: not a number from 1 to {DRIVES_MAX}"))
 }
 
 /// A number with at most one decimal suffix letter, as vendors and clouds state their limits.
-fn decimal(name: &str, value: &str) -> Result<u64, Fault> {
+fn decimal(name: &str, value: &str) -> Result<u64, String> {
     let wrong = || {
-        Fault(format!(
+        format!(
             "{name}={value}: not a whole number of at least 1, optionally with a decimal suffix K, M, G or T, as in \
              450M"
-        ))
+        )
     };
     let (digits, scale) = match value.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (&value[..at], 1_000),
@@ -95,14 +90,14 @@ fn decimal(name: &str, value: &str) -> Result<u64, Fault> {
 }
 
 /// Bits per second of one lane, and how many there are: `12G`, `12Gx4`.
-fn adapter(value: &str) -> Result<u64, Fault> {
+fn adapter(value: &str) -> Result<u64, String> {
     let (rate, lanes) = value.split_once('x').unwrap_or((value, "1"));
     let bits_per_s = decimal("hba", rate)?;
     let lanes: u64 = lanes
         .parse()
         .ok()
         .filter(|lanes| (1..=128).contains(lanes))
-        .ok_or_else(|| Fault(format!("hba={value}: the number of lanes after x must be 1 to 128, as in 12Gx4")))?;
+        .ok_or_else(|| format!("hba={value}: the number of lanes after x must be 1 to 128, as in 12Gx4"))?;
     Ok((bits_per_s / HBA_BITS_PER_BYTE).saturating_mul(lanes).max(1))
 }
 
@@ -111,7 +106,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Stated, String> {
-        parse(text, Stated::default()).map_err(|fault| fault.0)
+        parse(text, Stated::default())
     }
 
     #[test]

@@ -8,7 +8,6 @@
 mod affinity;
 pub mod argv;
 mod builder;
-mod command;
 pub mod completions;
 mod decimal;
 mod distribution;
@@ -23,6 +22,7 @@ pub mod options;
 mod outputs;
 mod performance_counter;
 pub mod preset;
+mod request;
 mod requirement;
 pub mod size;
 pub mod subcommand;
@@ -31,11 +31,12 @@ mod targets;
 mod templates;
 mod words;
 
-pub use argv::parse;
-pub use command::{
-    Command, Criteria, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest,
-    ShowRequest,
-};
+pub use argv::{Command, parse, parse_job};
+pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
+pub use request::{
+    Criteria, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
+};
+pub use settings::job::{FORM as JOB_FORM, Job, is_job, write_job};
 pub use settings::xml::{XmlFault, read_profile, write_profile};
 pub use subcommand::Subcommand;

@@ -1,10 +1,8 @@
 //! Whole numbers as `DiskSpd` reads them.
 
-use crate::builder::Fault;
-
 /// The number at the start of `text` as C's `atoi` reads it (blanks, a sign, digits; none = 0) and
 /// the rest of the text. A number outside ±(2^32 - 1) is a fault, never wrapped.
-pub(crate) fn leading(text: &str) -> Result<(i64, &str), Fault> {
+pub(crate) fn leading(text: &str) -> Result<(i64, &str), String> {
     let unsigned = text.trim_start();
     let (negative, digits) = match unsigned.as_bytes().first() {
         Some(b'-') => (true, &unsigned[1..]),
@@ -12,7 +10,7 @@ pub(crate) fn leading(text: &str) -> Result<(i64, &str), Fault> {
         _ => (false, unsigned),
     };
     let (digits, rest) = split_digits(digits);
-    let too_large = || Fault(format!("the number {digits} is too large; the largest is {}", u32::MAX));
+    let too_large = || format!("the number {digits} is too large; the largest is {}", u32::MAX);
     let magnitude = if digits.is_empty() { 0 } else { digits.parse::<u32>().map_err(|_| too_large())? };
     let number = i64::from(magnitude);
     let rest = if digits.is_empty() { text } else { rest };
@@ -34,8 +32,8 @@ pub(crate) fn split_digits(text: &str) -> (&str, &str) {
 }
 
 /// A seed: a whole 32-bit number and nothing else; a negative one counts down from 2^32.
-pub(crate) fn seed(text: &str) -> Result<u32, Fault> {
-    let fault = || Fault(format!("the random seed must be a 32-bit whole number (0 to {}), not '{text}'", u32::MAX));
+pub(crate) fn seed(text: &str) -> Result<u32, String> {
+    let fault = || format!("the random seed must be a 32-bit whole number (0 to {}), not '{text}'", u32::MAX);
     let trimmed = text.trim();
     let (negative, digits) = match trimmed.strip_prefix('-') {
         Some(digits) => (true, digits),

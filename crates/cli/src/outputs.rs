@@ -119,7 +119,8 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, FakeEnv, RunRequest};
+    use crate::argv::Command;
+    use crate::request::{FakeEnv, RunRequest};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 

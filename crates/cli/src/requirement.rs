@@ -1,6 +1,5 @@
 //! The value of `--require`: `p99<10ms`, `iops>=50K`.
 
-use crate::builder::Fault;
 use crate::decimal;
 use model::metric::{Metric, MetricUnit};
 use model::requirement::{Operator, Requirement};
@@ -9,24 +8,24 @@ use model::requirement::{Operator, Requirement};
 const FIGURE_MAX: f64 = 1e15;
 
 /// A metric, an operator and a bound.
-pub(crate) fn parse(text: &str) -> Result<Requirement, Fault> {
+pub(crate) fn parse(text: &str) -> Result<Requirement, String> {
     let typed = text.trim();
     let mut parts =
         Operator::ALL.into_iter().filter_map(|operator| Some((operator, typed.split_once(operator.sign())?)));
-    let (operator, (name, bound_text)) = parts.next().ok_or_else(|| {
-        Fault(format!("'{typed}' is not a metric with a bound (expected: as in p99<10ms or iops>=5000)"))
-    })?;
+    let (operator, (name, bound_text)) = parts
+        .next()
+        .ok_or_else(|| format!("'{typed}' is not a metric with a bound (expected: as in p99<10ms or iops>=5000)"))?;
     let name = name.trim_end();
     let metric = Metric::from_name(name).ok_or_else(|| {
         let names = Metric::ALL.map(Metric::name).join(", ");
-        Fault(format!("unknown metric '{name}' (expected: {names})"))
+        format!("unknown metric '{name}' (expected: {names})")
     })?;
     let bound = bound(metric, bound_text.trim_start())?;
     Ok(Requirement { typed: typed.to_owned(), metric, operator, bound })
 }
 
 /// A bound in the unit of its metric.
-fn bound(metric: Metric, text: &str) -> Result<f64, Fault> {
+fn bound(metric: Metric, text: &str) -> Result<f64, String> {
     let (value, form) = match metric.unit() {
         MetricUnit::IosPerSecond => (scaled(text), "a number of I/Os per second, optionally with K or M, as in 50K"),
         MetricUnit::MibPerSecond => (number(text), "a number of MiB/s, as in 500"),
@@ -39,7 +38,7 @@ fn bound(metric: Metric, text: &str) -> Result<f64, Fault> {
     };
     value
         .filter(|value| *value <= FIGURE_MAX)
-        .ok_or_else(|| Fault(format!("'{text}' is not a bound for {} (expected: {form})", metric.name())))
+        .ok_or_else(|| format!("'{text}' is not a bound for {} (expected: {form})", metric.name()))
 }
 
 /// A number with a decimal suffix.
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<(Metric, Operator, f64), String> {
-        let requirement = parse(text).map_err(|fault| fault.0)?;
+        let requirement = parse(text)?;
         assert_eq!(requirement.typed, text);
         Ok((requirement.metric, requirement.operator, requirement.bound))
     }

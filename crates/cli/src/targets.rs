@@ -1,8 +1,8 @@
 //! Targets that make sense on Windows only, and arguments that were not meant as targets.
 
 use crate::builder::{Builder, Given};
-use crate::command::{Environment, ParseFailure};
 use crate::options::{self, Kind};
+use crate::request::{Environment, ParseFailure};
 use model::profile::Profile;
 use std::ffi::OsStr;
 use std::path::Path;

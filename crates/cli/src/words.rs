@@ -1,7 +1,8 @@
 //! Command lines derived from others.
 
-use crate::command::{Command, Environment, RunRequest};
+use crate::argv::Command;
 use crate::options::{self, Kind, OptionRow, Repeat};
+use crate::request::{Environment, RunRequest};
 use crate::subcommand;
 use std::ffi::{OsStr, OsString};
 

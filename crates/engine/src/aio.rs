@@ -171,12 +171,15 @@ impl Engine for AioEngine {
     const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
+        let opcode = match op.operation {
+            Operation::Read => OPCODE_READ,
+            Operation::Write => OPCODE_WRITE,
+            // It has no others: what is not prepared comes back with an error.
+            Operation::Discard | Operation::WriteZeroes => return,
+        };
         let block = ControlBlock {
             data: u64::from(slot),
-            opcode: match op.operation {
-                Operation::Read => OPCODE_READ,
-                Operation::Write => OPCODE_WRITE,
-            },
+            opcode,
             priority: op.priority.cast_signed(),
             flags: if op.priority == 0 { 0 } else { FLAG_PRIORITY },
             file: self.files[op.file as usize].as_raw_fd().cast_unsigned(),

@@ -155,6 +155,8 @@ fn transfer(targets: &[Option<MappedTarget>], regions: &mut [Option<Region>], op
             target.memory.read(op.offset, buffer, at, length, target.non_temporal)
         }
         (Operation::Read, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        // They would go past the mapping.
+        (Operation::Discard | Operation::WriteZeroes, _) => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
     };
     match copied {
         Ok(()) => i32::try_from(op.length).unwrap_or(i32::MAX),

@@ -4,6 +4,7 @@ use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::ring_handle::RingHandle;
 use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
+use crate::target;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -17,6 +18,12 @@ use sys::mapping::Mapping;
 
 /// Largest buffer that the kernel registers (`io_buffer_validate` in `io_uring/rsrc.c`).
 const REGISTERED_BYTES_MAX: u64 = 1 << 30;
+
+/// `BLOCK_URING_CMD_DISCARD` of `include/uapi/linux/blkdev.h`, since Linux 6.12: `_IO(0x12, 0)`.
+const DISCARD: u32 = 0x1200;
+
+/// In place of the offset of an operation that was prepared with it.
+const WITH_OFFSET: u64 = u64::MAX;
 
 /// Marks the completion of a cancellation, which belongs to no request.
 const CANCEL: u64 = u64::MAX;
@@ -35,6 +42,7 @@ pub struct UringEngine {
     ring: ManuallyDrop<IoUring>,
     handle: RingHandle,
     files: ManuallyDrop<Vec<OwnedFd>>,
+    block_devices: Vec<bool>,
     regions: ManuallyDrop<Regions>,
     prepared: Prepared<squeue::Entry>,
     /// The kernel knows each region by its index.
@@ -81,6 +89,7 @@ impl UringEngine {
             spilled: Vec::with_capacity(slots.saturating_sub(ENTRIES_MAX) as usize),
             handle: RingHandle::register(&ring),
             ring: ManuallyDrop::new(ring),
+            block_devices: target::block_devices(&files),
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(regions),
             prepared: Prepared::new(slots, &opcode::Nop::new().build()),
@@ -141,9 +150,42 @@ impl UringEngine {
         let count = room.min(spilled.len());
         // Staging counts them again.
         self.outstanding -= count as u32;
-        self.stage_each(spilled.drain(..count));
+        for (slot, operation, offset) in spilled.drain(..count) {
+            if offset == WITH_OFFSET {
+                self.stage_with_offset(slot, operation);
+            } else {
+                self.stage_prepared(slot, operation, offset);
+            }
+        }
         self.is_special = self.submission_polling || !spilled.is_empty();
         self.spilled = spilled;
+    }
+
+    /// An operation that transfers no data. Discards of block devices have their offset in another word than all
+    /// others.
+    fn without_data(&self, op: &Op) -> squeue::Entry {
+        let (file, length) = (Fixed(op.file), u64::from(op.length));
+        let mode = match op.operation {
+            Operation::Discard if self.block_devices[op.file as usize] => {
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&length.to_ne_bytes());
+                return opcode::UringCmd16::new(file, DISCARD).addr(Some(op.offset)).cmd(command).build();
+            }
+            Operation::Discard => libc::FALLOC_FL_PUNCH_HOLE,
+            _ => libc::FALLOC_FL_ZERO_RANGE,
+        };
+        opcode::Fallocate::new(file, length).mode(mode | libc::FALLOC_FL_KEEP_SIZE).offset(op.offset).build()
+    }
+
+    /// Stages an operation that was prepared with its offset.
+    fn stage_with_offset(&mut self, slot: SlotId, operation: Operation) {
+        self.staged += 1;
+        self.outstanding += 1;
+        // SAFETY: a discard uses no memory of this process, and its file is registered.
+        if unsafe { self.ring.submission().push(self.prepared.get(slot, operation)) }.is_err() {
+            self.staged -= 1;
+            spill(&mut self.spilled, &mut self.is_special, (slot, operation, WITH_OFFSET));
+        }
     }
 
     /// The kernel took so many of the staged.
@@ -251,16 +293,18 @@ impl Engine for UringEngine {
     const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        let address = self.regions.address(op).as_ptr();
         let file = Fixed(op.file);
+        if !op.operation.transfers_data() {
+            let entry = self.without_data(op);
+            return self.prepared.set(slot, op.operation, entry.user_data(u64::from(slot)));
+        }
+        let address = self.regions.address(op).as_ptr();
         let (length, index) = (op.length, op.region as u16);
         let entry = match (self.registered, op.operation) {
             (true, Operation::Read) => opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).build(),
-            (true, Operation::Write) => {
-                opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).build()
-            }
+            (true, _) => opcode::WriteFixed::new(file, address, length, index).ioprio(op.priority).build(),
             (false, Operation::Read) => opcode::Read::new(file, address, length).ioprio(op.priority).build(),
-            (false, Operation::Write) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
+            (false, _) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
         };
         self.prepared.set(slot, op.operation, entry.user_data(u64::from(slot)));
     }
@@ -268,6 +312,16 @@ impl Engine for UringEngine {
     #[inline]
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
         self.stage_each(std::iter::once((slot, operation, offset)));
+    }
+
+    #[inline]
+    fn stage(&mut self, slot: SlotId, op: &Op) {
+        self.prepare(slot, op);
+        if op.operation == Operation::Discard && self.block_devices[op.file as usize] {
+            self.stage_with_offset(slot, op.operation);
+        } else {
+            self.stage_prepared(slot, op.operation, op.offset);
+        }
     }
 
     #[expect(clippy::inline_always, reason = "a call for each costs 20 of the 150 instructions of an I/O (callgrind)")]

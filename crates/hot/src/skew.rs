@@ -135,6 +135,8 @@ struct Stratum {
     count: u64,
     /// A fraction of 2^64 up to which every rank is kept.
     keeps_up_to: u64,
+    /// Of its first rank.
+    weight: f64,
 }
 
 impl Strata {
@@ -150,7 +152,7 @@ impl Strata {
         let strata: Box<[Stratum]> =
             firsts.iter().zip(ends).map(|(&first, end)| Stratum::new(law, first, end - first)).collect();
         // The probability of a stratum if none of its draws were refused.
-        let bounds: Vec<f64> = strata.iter().map(|stratum| stratum.count as f64 * law.weight(stratum.first)).collect();
+        let bounds: Vec<f64> = strata.iter().map(|stratum| stratum.count as f64 * stratum.weight).collect();
         let sum: f64 = bounds.iter().sum();
         let weights: Vec<u64> = bounds.iter().map(|bound| libm::round(bound / sum * WHOLE) as u64).collect();
         Some(Self { law, table: Weighted::new(&weights)?, groups: strata })
@@ -174,7 +176,7 @@ impl Strata {
     /// Decides by the law itself.
     #[cold]
     fn keeps(&self, stratum: &Stratum, rank: u64, fraction: u64) -> bool {
-        fraction as f64 * self.law.weight(stratum.first) < self.law.weight(rank) * TWO_TO_64
+        fraction as f64 * stratum.weight < self.law.weight(rank) * TWO_TO_64
     }
 
     /// Number of ranks in each stratum, the hottest first.
@@ -189,10 +191,11 @@ const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
 impl Stratum {
     fn new(law: Law, first: u64, count: u64) -> Self {
-        let least = law.weight(first + count - 1) / law.weight(first);
+        let weight = law.weight(first);
+        let least = law.weight(first + count - 1) / weight;
         // A little less, so that rounding never keeps a rank too often.
         let keeps_up_to = if count == 1 { u64::MAX } else { (least * (1.0 - 1e-12) * TWO_TO_64) as u64 };
-        Self { first, count, keeps_up_to }
+        Self { first, count, keeps_up_to, weight }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Choosing among weighted entries in constant time: Walker's alias method, in the form of Vose.
 
 use crate::rng::Rng;
+use std::hint::select_unpredictable;
 
 /// A table of alternatives; a draw costs one random number, one multiplication and one compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,8 @@ impl Weighted {
         let product = u128::from(rng.next_u64()) * self.cells.len() as u128;
         let index = (product >> 64) as usize;
         let cell = self.cells[index];
-        if (product as u64) < cell.threshold { index } else { cell.alias as usize }
+        // A branch on random bits would be predicted wrong half of the time.
+        select_unpredictable((product as u64) < cell.threshold, index, cell.alias as usize)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What follows from what was read, alike for every form.
 
 use model::affinity::AffinityEntry;
-use model::figures::{Directions, Figures};
+use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
 use model::profile::{Profile, TimeSpan};
 use model::result::{Ending, MixedCores, Row, RunResult, TimeSpanResult};
 use model::topology::Topology;
@@ -57,4 +57,21 @@ pub(super) fn pool_total(figures: &mut Directions<Figures>) {
     if figures.total.latency.is_none() {
         figures.total.latency = stats::pooled_latency([figures.read, figures.write]);
     }
+}
+
+/// A distribution, if anything of it is known. Its extremes are the first and the last percentile.
+pub(super) fn distribution(
+    count: u64,
+    figures: Option<LatencyFigures>,
+    mut percentiles: Vec<Percentile>,
+    distinct_values: u64,
+) -> Option<LatencyDistribution> {
+    if figures.is_none() && percentiles.is_empty() {
+        return None;
+    }
+    percentiles.sort_by_key(|percentile| percentile.rank_ppb);
+    percentiles.dedup_by_key(|percentile| percentile.rank_ppb);
+    let at = |rank_ppb| percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|p| p.value_ns);
+    let figures = LatencyFigures { min_ns: at(0), max_ns: at(1_000_000_000), ..figures.unwrap_or_default() };
+    Some(LatencyDistribution { count, figures, percentiles, distinct_values, buckets: Vec::new() })
 }

@@ -22,6 +22,9 @@ use model::result::RunResult;
 /// Largest XML document or text report that is read.
 pub const BYTES_MAX: usize = 256 << 20;
 
+/// More CPUs than any machine has; it bounds the work on a document that was made up.
+const CPUS_MAX: usize = 8192;
+
 /// Reads a result: an XML document or a text report, in UTF-8 or with a byte order mark in UTF-16,
 /// with either kind of line ends. Lines before it (progress, messages) are skipped.
 pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {

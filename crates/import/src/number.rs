@@ -1,5 +1,7 @@
-//! Numbers as results print them.
+//! Numbers and times as results print them.
 
+use jiff::civil::DateTime;
+use model::units::UnixTime;
 use std::str::FromStr;
 
 /// A whole number.
@@ -34,6 +36,13 @@ pub(super) fn whole_ns(ms: f64) -> u64 {
 /// Seconds as whole nanoseconds.
 pub(super) fn seconds_as_ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
+}
+
+/// `2025/03/14 09:26:53 UTC`
+pub(super) fn start_time(text: &str) -> Option<UnixTime> {
+    let time = DateTime::strptime("%Y/%m/%d %H:%M:%S UTC", text.trim()).ok()?;
+    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(UnixTime(zoned.timestamp().as_nanosecond()))
 }
 
 /// A percentile's rank, from percent: `99.9`.

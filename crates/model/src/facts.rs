@@ -309,8 +309,8 @@ pub enum Origin {
     Empty,
     /// Another, or unknown.
     Foreign {
-        /// Why diskspd is not known to have created it: "it has no diskspd mark", "its mark belongs to another file, so
-        /// it is a copy" ...
+        /// Why diskspd is not known to have created it: "it has no diskspd mark", "its diskspd mark names another file, so
+        /// this file is a copy" ...
         evidence: String,
     },
 }
@@ -385,6 +385,9 @@ pub struct BlockFacts {
     /// Whether completions can be polled for, as `queue/io_poll` in /sys says; `None` if it does not.
     #[serde(default)]
     pub completion_polling: Option<bool>,
+    /// The largest discard that it takes, in bytes; 0 = it takes none; `None` = unknown.
+    #[serde(default)]
+    pub discard_bytes_max: Option<u64>,
     /// Why it cannot be opened for reading, if it cannot.
     pub not_readable: Option<String>,
     /// Looked at only if the profile writes to it.

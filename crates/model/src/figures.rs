@@ -1,5 +1,7 @@
 //! Figures: rates and latencies of reads, writes and both.
 
+use crate::operation::Operation;
+use crate::profile::FlushCall;
 use serde::{Deserialize, Serialize};
 
 /// One value for reads, one for writes, one for both.
@@ -96,10 +98,25 @@ pub struct Percentile {
     pub value_ns: u64,
 }
 
+/// I/Os of one kind that transfer no data, all threads and targets together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OperationFigures {
+    /// What they do.
+    pub operation: Operation,
+    /// Volumes and rates; bytes are those that were discarded or zeroed.
+    pub figures: Figures,
+    /// Their latencies; null without `-L`, or without such I/Os.
+    pub latency: Option<LatencyDistribution>,
+}
+
 /// Flushes, which are neither reads nor writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlushFigures {
+    /// The system call.
+    #[serde(default)]
+    pub call: FlushCall,
     /// A thread flushes after this many writes.
     pub after_writes: u32,
     /// Flushes of all threads that ended during the measurement.

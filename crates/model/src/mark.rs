@@ -78,7 +78,7 @@ impl fmt::Display for Unfit {
             Self::OldVersion => f.write_str(
                 "its mark is from an older version of diskspd, which did not record whether the file was changed later",
             ),
-            Self::Copied => f.write_str("its mark belongs to another file, so this file is a copy"),
+            Self::Copied => f.write_str("its diskspd mark names another file, so this file is a copy"),
             Self::Open => f.write_str(
                 "a diskspd run that wrote to the file is still active or was killed, so later changes cannot be \
                  detected",

@@ -11,8 +11,8 @@ use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::engine_kind::EngineKind;
 use crate::facts::{FileStamp, Fill};
 use crate::note::Note;
-use crate::operation::Operation;
-use crate::profile::{EndAfter, FlushMode, IoPriority};
+use crate::operation::{Operation, Shares};
+use crate::profile::{EndAfter, FlushCall, FlushMode, IoPriority};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -56,9 +56,12 @@ pub struct TimeSpanPlan {
     /// Ends the timespan before its time.
     #[serde(default)]
     pub end_after: EndAfter,
-    /// Number of writes after which a thread flushes (`--fdatasync-every`).
+    /// Number of writes after which a thread flushes (`--fdatasync-every`, `--fsync-every`).
     #[serde(default)]
     pub flush_after_writes: Option<u32>,
+    /// How it flushes.
+    #[serde(default)]
+    pub flush_call: FlushCall,
     /// Print a dot per this many I/Os of a thread; 0 = off.
     pub progress_ios: u32,
     /// In the profile's order.
@@ -309,8 +312,14 @@ pub struct WorkerTarget {
     pub block_bytes: u64,
     /// Where I/Os fall.
     pub pattern: Pattern,
-    /// Percent of writes, 0..=100.
+    /// Percent of writes, 0..=100, of the I/Os that are neither discards nor write-zeroes.
     pub write_percent: u32,
+    /// Percent of discards, of all I/Os (`--discard`).
+    #[serde(default)]
+    pub discard_percent: u32,
+    /// Percent of write-zeroes, of all I/Os (`--write-zeroes`).
+    #[serde(default)]
+    pub write_zeroes_percent: u32,
     /// What writes contain.
     pub content: Content,
     /// When I/Os may be issued.
@@ -326,12 +335,20 @@ pub struct WorkerTarget {
 }
 
 impl WorkerTarget {
+    /// How many I/Os do what.
+    pub const fn shares(&self) -> Shares {
+        let Self { discard_percent, write_zeroes_percent, write_percent, .. } = *self;
+        Shares { discard_percent, write_zeroes_percent, write_percent }
+    }
+
     /// True if any I/O may do this.
     pub const fn does(&self, operation: Operation) -> bool {
-        match operation {
-            Operation::Read => self.write_percent < 100,
-            Operation::Write => self.write_percent > 0,
-        }
+        self.shares().does(operation)
+    }
+
+    /// True if any I/O changes what the target holds without transferring data.
+    pub const fn changes_without_data(&self) -> bool {
+        self.does(Operation::Discard) || self.does(Operation::WriteZeroes)
     }
 }
 

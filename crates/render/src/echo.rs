@@ -1,64 +1,16 @@
 //! What was asked for: the command line and the input parameters of each timespan.
 
-use crate::echo_target;
+use crate::echo_target::{self, Mechanism, Platform};
 use crate::foreign;
 use crate::system::known;
 use model::affinity;
-use model::engine_kind::EngineKind;
 use model::facts::SystemFacts;
 use model::profile::{
-    Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, Profile, Target, TimeSpan, Traversal,
+    Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, Profile, TimeSpan, Traversal,
 };
 use model::result::TimeSpanResult;
 use model::units::Bytes;
 use std::io::{self, Write};
-
-/// How the I/O of a target's threads is done, as far as its echo shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mechanism {
-    /// One I/O at a time: nothing is said.
-    OneAtATime,
-    /// That of an engine.
-    Engine(EngineKind),
-    /// Windows: completion ports.
-    CompletionPorts,
-    /// Windows: completion routines.
-    CompletionRoutines,
-}
-
-impl Mechanism {
-    /// That of an engine which was chosen.
-    pub(crate) const fn of(engine: EngineKind) -> Self {
-        if engine.is_one_at_a_time() { Self::OneAtATime } else { Self::Engine(engine) }
-    }
-
-    /// The result of a profile if nothing has to be changed.
-    pub(crate) fn expected(span: &TimeSpan, target: &Target) -> Self {
-        if target.memory_mapped || target.outstanding <= 1 {
-            Self::OneAtATime
-        } else if span.completion_routines {
-            Self::Engine(EngineKind::LinuxAio)
-        } else {
-            Self::Engine(EngineKind::IoUring)
-        }
-    }
-
-    /// What `DiskSpd` does on Windows.
-    fn on_windows(span: &TimeSpan, target: &Target) -> Self {
-        match (target.outstanding, span.completion_routines) {
-            (0 | 1, _) => Self::OneAtATime,
-            (_, true) => Self::CompletionRoutines,
-            (_, false) => Self::CompletionPorts,
-        }
-    }
-}
-
-/// Where a profile was run: it decides the words for what the system does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Platform {
-    Linux,
-    Windows,
-}
 
 /// What the echo shows beyond the profile.
 pub(crate) struct Decisions {

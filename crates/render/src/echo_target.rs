@@ -1,6 +1,5 @@
 //! What was asked of one target.
 
-use crate::echo::{Mechanism, Platform};
 use crate::foreign;
 use crate::numbers::{range_bytes, range_start};
 use model::engine_kind::EngineKind;
@@ -9,6 +8,53 @@ use model::profile::{
 };
 use model::units::Bytes;
 use std::io::{self, Write};
+
+/// How the I/O of a target's threads is done, as far as its echo shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mechanism {
+    /// One I/O at a time: nothing is said.
+    OneAtATime,
+    /// That of an engine.
+    Engine(EngineKind),
+    /// Windows: completion ports.
+    CompletionPorts,
+    /// Windows: completion routines.
+    CompletionRoutines,
+}
+
+impl Mechanism {
+    /// That of an engine which was chosen.
+    pub(crate) const fn of(engine: EngineKind) -> Self {
+        if engine.is_one_at_a_time() { Self::OneAtATime } else { Self::Engine(engine) }
+    }
+
+    /// The result of a profile if nothing has to be changed.
+    pub(crate) fn expected(span: &TimeSpan, target: &Target) -> Self {
+        if target.memory_mapped || target.outstanding <= 1 {
+            Self::OneAtATime
+        } else if span.completion_routines {
+            Self::Engine(EngineKind::LinuxAio)
+        } else {
+            Self::Engine(EngineKind::IoUring)
+        }
+    }
+
+    /// What `DiskSpd` does on Windows.
+    pub(crate) fn on_windows(span: &TimeSpan, target: &Target) -> Self {
+        match (target.outstanding, span.completion_routines) {
+            (0 | 1, _) => Self::OneAtATime,
+            (_, true) => Self::CompletionRoutines,
+            (_, false) => Self::CompletionPorts,
+        }
+    }
+}
+
+/// Where a profile was run: it decides the words for what the system does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Platform {
+    Linux,
+    Windows,
+}
 
 pub(crate) fn lines(
     out: &mut dyn Write,
@@ -31,6 +77,12 @@ pub(crate) fn lines(
         writes => {
             let reads = 100u32.saturating_sub(writes);
             writeln!(out, "      performing mix test (read/write ratio: {reads}/{writes})")?;
+        }
+    }
+    let shares = target.shares();
+    for (label, percent) in [("discards", shares.discard_percent), ("write-zeroes", shares.write_zeroes_percent)] {
+        if percent > 0 {
+            writeln!(out, "      {label}: {percent}% of all I/Os")?;
         }
     }
     writeln!(out, "      block size: {}", target.block_size)?;

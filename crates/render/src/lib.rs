@@ -7,6 +7,7 @@
 pub mod ab;
 mod cache_table;
 pub mod check;
+mod closing_line;
 pub mod compare;
 pub mod confidence;
 mod cpu_table;
@@ -23,10 +24,13 @@ mod io_table;
 pub mod json;
 mod latency_table;
 pub mod limit;
+pub mod load_line;
 mod load_loop;
 mod numbers;
 mod open_metrics;
+mod operation_table;
 mod part_table;
+pub mod placement;
 pub mod plain_table;
 pub mod preset;
 pub mod repeat;
@@ -40,6 +44,7 @@ pub mod verdict_block;
 mod wait_table;
 mod xml;
 
+pub use closing_line::{ClosingLine, closing_line};
 pub use csv::csv;
 pub use open_metrics::open_metrics;
 pub use part_table::part;
@@ -56,8 +61,8 @@ use std::io::{self, Write};
 pub fn text(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     echo::head(out, &result.command_line, &result.labels, &result.profile)?;
     let platform = match result.tool.implementation {
-        Some(_) => echo::Platform::Linux,
-        None => echo::Platform::Windows,
+        Some(_) => echo_target::Platform::Linux,
+        None => echo_target::Platform::Windows,
     };
     for (index, span) in result.profile.time_spans.iter().enumerate() {
         let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system, platform);

@@ -96,10 +96,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let phase = if E::STAMPS { cursor.phase_at(ended_ns, stopped_ns) } else { phase_now };
             let (counts, is_measured) = (phase != Phase::Over, phase == Phase::Measurement);
             if !E::STAMPS && begun_ns == sampled_ns {
-                sampling.finish(begun_ns, ended_ns, is_measured && done.result > 0, recorder);
+                sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
             // Blocks are far below 2 GiB, so no error looks like a length.
-            if done.result.cast_unsigned() != work.block {
+            if done.result.cast_unsigned() != work.block && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {
                     failed = failed.or(Some(done));
                     return;
@@ -117,7 +117,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             if is_accounted {
                 if is_measured && let Some(cells) = &row.open_loop {
-                    cells.respond(slot.operation, ended_ns.saturating_sub(slot.intended_ns));
+                    let response_ns = ended_ns.saturating_sub(slot.intended_ns);
+                    cells.respond(slot.operation, response_ns);
+                    if let Some(latencies) = &recorder.latencies {
+                        latencies.respond(response_ns);
+                    }
                 }
                 if let Some(allowance) = allowance {
                     allowance.finish(work.block);
@@ -207,7 +211,7 @@ impl Alike<'_> {
         let mut failed = None;
         let mut finish = |done: Done| {
             let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
-            if done.result.cast_unsigned() != block {
+            if done.result.cast_unsigned() != block && !is_whole(operation, done.result) {
                 if done.result <= 0 {
                     failed = failed.or(Some(done));
                     return false;
@@ -232,6 +236,13 @@ impl Alike<'_> {
         }
         failed
     }
+}
+
+/// True if an operation whose result is not its length did all that it was to do: the kernel's result of one that
+/// transfers no data is 0.
+#[cold]
+const fn is_whole(operation: Operation, result: i32) -> bool {
+    result == 0 && !operation.transfers_data()
 }
 
 impl Sampling {

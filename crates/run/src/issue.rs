@@ -207,7 +207,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
 
     /// True if the next I/O on a target may start.
     fn admits(&mut self, work: &Work) -> bool {
-        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may(Operation::Write)))
+        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
     }
 
     /// Chooses offset, operation and content of one I/O and hands it to the engine.

@@ -278,6 +278,8 @@ fn drop_cached(target: &TargetPlan) -> Result<(), String> {
 /// True if the writes leave a file with this content as it is, or as good.
 fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
     match (fill, work.content) {
+        // Discarded ranges may read as anything.
+        _ if work.changes_without_data() => false,
         _ if !work.does(Operation::Write) => true,
         (Fill::Zero, Content::Zero) | (Fill::Random, Content::RandomEach | Content::Source) => true,
         (Fill::Ramp, Content::Ramp) => {

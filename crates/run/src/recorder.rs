@@ -45,7 +45,7 @@ pub struct Recorder {
     /// How it got the CPU; set when it has ended.
     cpu_wait: OnceLock<CpuWait>,
     stamps: Option<StampCells>,
-    /// Flushes while measuring (`--fdatasync-every`).
+    /// Flushes while measuring (`--fdatasync-every`, `--fsync-every`).
     pub(crate) flushes: Option<Times>,
 }
 
@@ -79,6 +79,14 @@ impl LatencyCells {
     pub(crate) fn tables<'a>(&'a self, row: &'a Row, operation: Operation) -> LatencyTables<'a> {
         let (coarse, fine) = (self.sections.histogram(operation), row.buckets_of(operation));
         LatencyTables { coarse, fine, slowest: &self.slowest }
+    }
+}
+
+impl LatencyCells {
+    /// Counts the response time of an I/O in an open loop.
+    #[inline]
+    pub(crate) fn respond(&self, response_ns: u64) {
+        self.sections.respond(response_ns);
     }
 }
 
@@ -128,6 +136,7 @@ impl Recorder {
     pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>, tables: &SkewTables) -> Self {
         let waits_for_completions = worker.engine.kind != model::engine_kind::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
+        let is_open_loop = worker.targets.iter().any(|target| target.pace.is_open_loop());
         Self {
             thread: worker.thread,
             throttled: limited && waits_for_completions,
@@ -135,9 +144,10 @@ impl Recorder {
             measuring: Counter::default(),
             place: PlaceCells::default(),
             turns: SeqLock::default(),
-            latencies: layout
-                .sections()
-                .map(|_| LatencyCells { sections: SectionCells::new(), slowest: Slowest::new(SLOWEST_IOS) }),
+            latencies: layout.sections().map(|_| LatencyCells {
+                sections: SectionCells::new(is_open_loop),
+                slowest: Slowest::new(SLOWEST_IOS),
+            }),
             layout: Arc::clone(layout),
             completed: Counter::default(),
             in_flight: Counter::default(),
@@ -272,10 +282,11 @@ impl Recorder {
                 return RowRecord { thread, target, ..RowRecord::default() };
             }
             let intervals = row.interval_records(self.place.interval.get());
-            let [read, write] = [Operation::Read, Operation::Write].map(|operation| row.direction_record(operation));
+            let [read, write] = Operation::TRANSFERS.map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
+            let others = row.other_records();
             let skew_draws = row.skew.as_ref().map(SkewCells::draws).unwrap_or_default();
-            RowRecord { thread, target, read, write, intervals, open_loop, skew_draws }
+            RowRecord { thread, target, read, write, others, intervals, open_loop, skew_draws }
         };
         self.rows.iter().map(record).collect()
     }
@@ -301,7 +312,7 @@ impl Recorder {
             let counts = (phase == LivePhase::Measurement) == (self.measuring.get() == 1);
             let row = |row: &Row| {
                 let live = |operation| if counts { row.live(operation) } else { LiveTally::default() };
-                let [read, write] = [Operation::Read, Operation::Write].map(live);
+                let [read, write] = Operation::TRANSFERS.map(live);
                 LiveRow { thread: self.thread, target: row.target(), read, write }
             };
             self.rows.iter().map(row).collect()
@@ -321,6 +332,7 @@ impl Recorder {
                 thread: self.thread,
                 target: row.target(),
                 is_write: *operation == Operation::Write,
+                operation: Some(*operation),
                 offset_bytes: kept.offset,
                 size_bytes: row.block_bytes(),
             })

@@ -7,7 +7,7 @@ use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::live::LiveTally;
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerTarget};
-use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord};
+use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord};
 use std::sync::atomic::AtomicU64;
 use sys::mapping::{untouched_cells, untouched_table};
 
@@ -29,6 +29,8 @@ pub struct Row {
     buckets: ByOperation<Option<Buckets>>,
     /// Transfers shorter than the block.
     short: ByOperation<Short>,
+    /// The kinds that the plan has of those that transfer no data.
+    others: ByOperation<bool>,
     /// `None` in a closed loop.
     pub(crate) open_loop: Option<OpenLoopCells>,
     /// `None` without `--skew`.
@@ -57,19 +59,27 @@ impl Row {
         Self {
             target: target.target,
             block_bytes: target.block_bytes,
-            current: Default::default(),
-            sum: Default::default(),
+            current: ByOperation::default(),
+            sum: ByOperation::default(),
             intervals: untouched_cells(intervals.saturating_mul(INTERVAL_CELLS)),
             buckets: ByOperation::new(buckets),
-            short: Default::default(),
+            short: ByOperation::default(),
+            others: ByOperation::new(|operation| !operation.transfers_data() && target.does(operation)),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
             skew: SkewCells::new(target, tables),
         }
     }
 
-    /// Writes since the counters began.
-    pub(crate) fn writes(&self) -> u64 {
-        self.totals(Operation::Write).0
+    /// I/Os that changed data, since the counters began.
+    pub(crate) fn changes(&self) -> u64 {
+        let changing = Operation::ALL.into_iter().filter(|operation| operation.changes_data());
+        changing.map(|operation| self.totals(operation).0).sum()
+    }
+
+    /// What was done without transferring data, of each kind that the plan has.
+    pub(crate) fn other_records(&self) -> Vec<OperationRecord> {
+        let done = Operation::WITHOUT_DATA.into_iter().filter(|&operation| self.others[operation]);
+        done.map(|operation| OperationRecord { operation, record: self.direction_record(operation) }).collect()
     }
 
     /// Index of the target in the timespan.
@@ -191,7 +201,7 @@ impl Row {
     /// The intervals that are not empty; what is current belongs to that of number `current`.
     pub(crate) fn interval_records(&self, current: u64) -> Vec<IntervalRecord> {
         let record = |index: usize| {
-            let [read, write] = [Operation::Read, Operation::Write].map(|operation| {
+            let [read, write] = Operation::TRANSFERS.map(|operation| {
                 let closed = self.interval(index, operation).map(counters::values).unwrap_or_default();
                 let values = if index as u64 == current { closed.merge(self.current(operation).0) } else { closed };
                 tally(values)
@@ -233,7 +243,7 @@ impl OpenLoopCells {
     }
 
     pub(crate) fn record(&self) -> OpenLoopRecord {
-        let [read, write] = [Operation::Read, Operation::Write].map(|operation| self.response[operation].to_record());
+        let [read, write] = Operation::TRANSFERS.map(|operation| self.response[operation].to_record());
         OpenLoopRecord {
             read,
             write,

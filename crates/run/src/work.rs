@@ -1,5 +1,6 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
+use crate::allowance::writes_media;
 use crate::open_loop::Saturation;
 use engine::Op;
 use hot::mix::Mix;
@@ -33,6 +34,8 @@ pub(crate) struct Work {
     pub(crate) is_ready: bool,
     /// New random content for every write.
     pub(crate) randomize: bool,
+    /// Any operation counts as one that writes in [`Allowance`](crate::allowance::Allowance).
+    pub(crate) writes_media: bool,
     /// The kernel's I/O priority value of its operations; 0 = that of the thread.
     pub(crate) priority: u16,
     buffers: Buffers,
@@ -97,7 +100,7 @@ impl Work {
     fn buffer(&self, request: u32, operation: Operation, rng: &mut Rng) -> (u32, u64) {
         let at = u64::from(request) * u64::from(self.block);
         match (operation, self.buffers.source) {
-            (Operation::Read, _) => (self.buffers.region, at),
+            (Operation::Read | Operation::Discard | Operation::WriteZeroes, _) => (self.buffers.region, at),
             (Operation::Write, None) => (self.buffers.region, self.buffers.write_half + at),
             (Operation::Write, Some(source)) => (source.region, rng.below(source.pieces) * source.step),
         }
@@ -140,12 +143,17 @@ pub(crate) fn new(
     let own = !own_slots.is_empty();
     let randomize = plan.content == Content::RandomEach;
     let prepared = ByOperation::new(|operation| {
-        let is_alike = operation != Operation::Write || (!randomize && buffers.source.is_none());
+        let is_alike = match operation {
+            Operation::Read | Operation::WriteZeroes => true,
+            Operation::Write => !randomize && buffers.source.is_none(),
+            // Engines may have to build it anew each time.
+            Operation::Discard => false,
+        };
         own && plan.does(operation) && is_alike
     });
     Work {
         stream: stream(plan, counters, skew, rng),
-        mix: Mix::new(plan.write_percent, rng),
+        mix: Mix::new(plan.shares(), rng),
         pacer: pacer(plan.pace, rng),
         saturation: Saturation::default(),
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
@@ -155,6 +163,7 @@ pub(crate) fn new(
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
         is_ready: true,
         randomize,
+        writes_media: Operation::ALL.into_iter().any(|operation| writes_media(operation) && plan.does(operation)),
         priority: priority(plan.priority),
         buffers,
         is_all_prepared: Operation::ALL.iter().all(|&operation| prepared[operation] || !plan.does(operation)),

@@ -55,6 +55,8 @@ fn target(index: usize, slots: u32) -> WorkerTarget {
         block_bytes: BLOCK,
         pattern: Pattern::Random { area, ranges: Vec::new(), skew: None },
         write_percent: 30,
+        discard_percent: 0,
+        write_zeroes_percent: 0,
         content: Content::Ramp,
         pace: Pace::Unlimited,
         mapped: None,

@@ -1,6 +1,7 @@
 //! Random profiles that set every row, for tests.
 
 use crate::setting::{Codec, Setting};
+use crate::xml::catalogue::holders_of;
 use crate::xml::reader::{Mode, Reader};
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
 use model::profile::{Profile, Target, TimeSpan};
@@ -33,7 +34,7 @@ impl<T> Setting<T> {
                 let whole = example.starts_with(&format!("<{element} "));
                 let text = if whole { (*example).to_owned() } else { format!("<{element}>{example}</{element}>") };
                 let document = Document::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-                let mut reader = Reader::new(Mode::Strict);
+                let mut reader = Reader::new(Mode::Strict, holders_of);
                 reader.attributes(document.root_element(), self.attributes());
                 self.read(&mut reader, document.root_element(), of);
                 let faults = reader.into_faults();

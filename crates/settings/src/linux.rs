@@ -86,7 +86,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
                    in the order of -a. Where the kernel reports no node, the option has no effect and a note says \
                    so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
-            seen_in: "the report (placement is tested on simulated NUMA nodes only)",
+            seen_in: "the report (tested with simulated NUMA nodes only)",
             example: "--near-device",
         },
     ),
@@ -200,37 +200,91 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             short: "call fdatasync each time a thread has made this many writes, and time the calls",
             long: "Simulates the group commit of databases: after this many writes, a thread waits for its outstanding \
                    I/Os, calls fdatasync on the targets that it writes to, and continues. Flushes are counted and \
-                   timed separately from reads and writes. With -Su, this is one of two ways to write durably; the \
+                   timed separately from reads and writes; discards and write-zeroes count as writes here. With -Su, this is one of two ways to write durably; the \
                    other is -Suw, with which each write is durable when it completes.",
             kernel: "`fdatasync` after every N writes of a thread",
             seen_in: "flushes counted by the device; the report",
             example: "--fdatasync-every=32",
         },
     ),
+    Row::own(
+        "FsyncAfterWrites",
+        "fsync_after_writes",
+        number!(fsync_after_writes, 1..=u32::MAX as u64),
+        "--fsync-every",
+        &OwnOption {
+            value: "=<writes>",
+            short: "as --fdatasync-every, but call fsync, which also makes all metadata of the file durable",
+            long: "fsync also writes times and other metadata that reading the data does not need, mostly through the \
+                   journal of the file system, so that it often takes longer than fdatasync. Cannot be used with \
+                   --fdatasync-every.",
+            kernel: "`fsync` after every N writes of a thread",
+            seen_in: "strace: `fsync`; the report",
+            example: "--fsync-every=32",
+        },
+    ),
 ];
 
 /// `Linux` in a target: what `DiskSpd` does not have.
-pub static LINUX_IN_TARGET: &[Setting<Target>] = &[Setting::own(
-    "Skew",
-    "skew",
-    Codec::Text(TextField {
-        get: |target: &Target| target.skew.map(|skew| skew.to_string()),
-        set: |target: &mut Target, text| Skew::parse(text).map(|skew| target.skew = Some(skew)),
-    }),
-    "--skew",
-    &OwnOption {
-        value: "=<zipf|pareto>:<parameter>[,contiguous]",
-        short: "send most random I/Os to a few hot positions, by Zipf's or Pareto's law",
-        long: "zipf:<s>: the k-th hottest position is hit in proportion to 1/k^s, with s above 0 and up to 4. \
+pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
+    Setting::own(
+        "Discard",
+        "discard_percent",
+        number!(discard_percent, 0..=100),
+        "--discard",
+        &OwnOption {
+            value: "=<percent>",
+            short: "percentage of all I/Os that discard (trim) their range",
+            long: "Files: the range becomes a hole and reads as zeros. Block devices: the device is told that the data \
+                   is no longer needed; what the range reads as afterwards is up to the device. Drawn before -w, which \
+                   is then the percentage of writes among the other I/Os. Discards are counted and timed separately \
+                   from reads and writes. Needs the same permissions as writing (--overwrite, --destroy). Needs \
+                   io_uring (block devices: Linux 6.12 or later) or --engine=sync; with io_uring, kernel threads of \
+                   this process make the holes in files.",
+            kernel: "files: `fallocate(FALLOC_FL_PUNCH_HOLE)`; block devices: `BLOCK_URING_CMD_DISCARD` of io_uring, \
+                     `ioctl(BLKDISCARD)` of --engine=sync",
+            seen_in: "holes in the file; strace: `fallocate`, `ioctl`; discards counted by the device",
+            example: "--discard=10",
+        },
+    ),
+    Setting::own(
+        "WriteZeroes",
+        "write_zeroes_percent",
+        number!(write_zeroes_percent, 0..=100),
+        "--write-zeroes",
+        &OwnOption {
+            value: "=<percent>",
+            short: "percentage of all I/Os that zero their range without transferring data",
+            long: "The file system or device replaces the range by zeros: it stays allocated, and no data is \
+                   transferred where the device has a command for it; otherwise the kernel writes zeros. Drawn before \
+                   -w, as --discard, with the same requirements, permissions and separate figures.",
+            kernel: "`fallocate(FALLOC_FL_ZERO_RANGE)`",
+            seen_in: "zeros in the file; strace: `fallocate`",
+            example: "--write-zeroes=5",
+        },
+    ),
+    Setting::own(
+        "Skew",
+        "skew",
+        Codec::Text(TextField {
+            get: |target: &Target| target.skew.map(|skew| skew.to_string()),
+            set: |target: &mut Target, text| Skew::parse(text).map(|skew| target.skew = Some(skew)),
+        }),
+        "--skew",
+        &OwnOption {
+            value: "=<zipf|pareto>:<parameter>[,contiguous]",
+            short: "send most random I/Os to a few hot positions, by Zipf's or Pareto's law",
+            long: "zipf:<s>: the k-th hottest position is hit in proportion to 1/k^s, with s above 0 and up to 4. \
                pareto:<h>: the hottest share h of the positions receives 1-h of the I/Os, and the hottest share h of \
                these again, with h above 0 and below 0.5: pareto:0.2 is the 80/20 rule. The hot positions are \
                scattered over the target, in the same places for every thread and every run with the same seed (-z); \
                with ,contiguous the hottest is the first, the second hottest the next, and so on. The report gives the \
                share of the I/Os on the hottest 1, 10 and 20 % of the positions, by the law and as drawn. Needs -r or \
                -rs. Cannot be used with -rd.",
-        kernel: "offsets that follow the law",
-        seen_in: "strace: offsets of `pread64`; the report",
-        example: "--skew=zipf:1.1",
-    },
-)
-.examples(&["zipf:1.1", "pareto:0.2,contiguous", "zipf:0.000001"])];
+            kernel: "offsets that follow the law",
+            seen_in: "strace: offsets of `pread64`; the report",
+            example: "--skew=zipf:1.1",
+        },
+    )
+    .examples(&["zipf:1.1", "pareto:0.2,contiguous", "zipf:0.000001"]),
+];

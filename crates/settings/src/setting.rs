@@ -1,7 +1,7 @@
 //! One row: an XML element, the field of `T` that it sets, and everything else that is known about
 //! the two.
 
-use crate::xml::reader::Reader;
+use crate::xml::reader::{Reader, is_named};
 use crate::xml::value;
 use crate::xml::writer::Writer;
 use model::units::Bytes;
@@ -444,6 +444,54 @@ impl<T> Setting<T> {
 /// The word that a field has.
 fn word_in<'a, T>(words: &'a [Word<T>], of: &T) -> Option<&'a Word<T>> {
     words.iter().find(|word| (word.is_set)(of))
+}
+
+impl Reader {
+    /// Reads all children of `parent` into `into`: in any order, each at most once. Where two contradict each other, the
+    /// later row counts.
+    pub(crate) fn children<T>(&mut self, parent: Node<'_, '_>, table: &'static [Setting<T>], into: &mut T) {
+        if self.is_strict() {
+            self.no_text(parent);
+        }
+        let mut found: Vec<Option<Node<'_, '_>>> = vec![None; table.len()];
+        for child in parent.children().filter(Node::is_element) {
+            if self.is_full() {
+                return;
+            }
+            match table.iter().position(|setting| is_named(child, setting.element)) {
+                None if self.is_strict() => self.unknown(child, parent, &names(table)),
+                None => {}
+                Some(index) => match found[index] {
+                    None => found[index] = Some(child),
+                    Some(first) if self.is_strict() => self.repeated(child, parent, first),
+                    Some(_) => {}
+                },
+            }
+        }
+        for (setting, node) in table.iter().zip(found) {
+            match node {
+                Some(node) => {
+                    self.attributes(node, setting.attributes());
+                    setting.read(self, node, into);
+                }
+                None if setting.is_required && self.is_strict() => {
+                    self.fault(parent, format!("the required element <{}> is missing", setting.element));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn repeated(&mut self, child: Node<'_, '_>, parent: Node<'_, '_>, first: Node<'_, '_>) {
+        let line = first.document().text_pos_at(first.range().start).row;
+        let holder = parent.tag_name().name();
+        self.fault(child, format!("given twice in this <{holder}>; the first is on line {line}"));
+    }
+}
+
+/// Elements of all rows.
+pub(crate) fn names<T>(table: &'static [Setting<T>]) -> Vec<&'static str> {
+    table.iter().map(|setting| setting.element).collect()
 }
 
 /// Writes all rows in their order.

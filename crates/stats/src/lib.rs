@@ -27,6 +27,7 @@ pub mod limit;
 pub mod live;
 mod load_loop;
 pub mod metric_buckets;
+mod operations;
 pub mod overview;
 mod part;
 mod rate;

@@ -7,7 +7,7 @@ mod monotone;
 mod noise;
 mod search;
 
-pub use search::{Next, Observation, RUNS_MAX, Search};
+pub use search::{Next, RUNS_MAX, Search};
 
 use hot::buckets::{lower_edge_ns, upper_edge_ns};
 use model::figures::LatencyDistribution;
@@ -25,6 +25,24 @@ const fn allowed_share(figure: Metric) -> Option<f64> {
         Metric::P999 => Some(0.001),
         _ => None,
     }
+}
+
+/// Less than this of a limit is as good as this: no I/O lay beyond it.
+const USED_MIN: f64 = 0.02;
+/// What a run that cannot keep its rate has used.
+const USED_SHORT: f64 = 10.0;
+/// No run is further off.
+const USED_MAX: f64 = 50.0;
+
+/// A run of a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation {
+    /// Index of its rate.
+    pub point: usize,
+    /// A confirming run: of the full length.
+    pub is_confirming: bool,
+    /// What it says.
+    pub sample: LimitSample,
 }
 
 /// What one run of an open loop says; `None` if it did not measure what is limited.
@@ -64,6 +82,17 @@ fn beyond(response: &LatencyDistribution, at_most_ns: f64) -> f64 {
         share * count as f64
     };
     response.buckets.iter().map(one).sum()
+}
+
+/// What a run used of the limit, within bounds.
+fn used(sample: &LimitSample) -> f64 {
+    let used = if sample.is_short { sample.used.max(USED_SHORT) } else { sample.used };
+    used.min(USED_MAX)
+}
+
+/// Its logarithm.
+fn log_used(sample: &LimitSample) -> f64 {
+    used(sample).max(USED_MIN).ln()
 }
 
 /// The shortest run in seconds that can judge a rate: with ten I/Os beyond the highest percentile.

@@ -52,6 +52,8 @@ fn served(target: usize) -> WorkerTarget {
         block_bytes: 4096,
         pattern: Pattern::Sequential { area, start_bytes: 0 },
         write_percent: 50,
+        discard_percent: 0,
+        write_zeroes_percent: 0,
         content: Content::Ramp,
         pace: Pace::Unlimited,
         mapped: None,
@@ -91,7 +93,7 @@ fn ios(count: u64, latency_ns: u64) -> DirectionRecord {
 }
 
 fn row(thread: u32, target: usize, read: DirectionRecord, write: DirectionRecord) -> RowRecord {
-    RowRecord { thread, target, read, write, intervals: Vec::new(), open_loop: None, skew_draws: Vec::new() }
+    RowRecord { thread, target, read, write, ..RowRecord::default() }
 }
 
 /// Two threads, each with a target of its own, measured for 2.5 of 2 planned seconds with `-L`.

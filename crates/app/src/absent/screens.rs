@@ -1,7 +1,7 @@
 //! In a build without screens there is no view: who asks for one is refused before.
 
 use crate::feature::Feature;
-use crate::monitor::Ended;
+use crate::status::Ended;
 use live::watch::Watch;
 use model::device_interval::DeviceInterval;
 use model::live::LiveInterval;

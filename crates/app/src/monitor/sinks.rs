@@ -4,7 +4,7 @@ use super::PATIENCE;
 use crate::output::say;
 use crate::outputs::{LineFile, OutputFile};
 use crate::screens::MonitorPicture;
-use crate::status::{Status, fail};
+use crate::status::Ended;
 use cli::subcommand::monitor::LineForm;
 use jiff::tz::TimeZone;
 use live::watch::Watch;
@@ -14,32 +14,6 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Why it went no further.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// Whoever read stdout went away: that is an end like any other.
-    ReaderGone,
-    /// Something could not be written.
-    Failed(String),
-}
-
-impl Ended {
-    pub(super) fn status(self) -> Status {
-        match self {
-            Self::ReaderGone => Status::Done,
-            Self::Failed(reason) => fail(&reason),
-        }
-    }
-
-    pub(crate) fn of_stdout(error: &io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
-        } else {
-            Self::Failed(format!("cannot write to stdout: {error}"))
-        }
-    }
-}
 
 /// Lines and where they go.
 struct Lines {

@@ -1,5 +1,6 @@
 //! The verdict of real runs: each rule that can be provoked here is, once.
 
+mod changes;
 mod cpu;
 mod data;
 mod faults;

@@ -1,9 +1,10 @@
 //! The first pass: options, our own options, targets.
 
+use super::Command;
 use crate::builder::{Builder, Given};
-use crate::command::{Command, Environment, Overrides, ParseFailure, RunOptions};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
+use crate::request::{Environment, Overrides, ParseFailure, RunOptions};
 use crate::{file_name, help, subcommand, targets};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -64,7 +65,7 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
         }
         if dashed.plain != dashed.typed && dashed.plain != "-?" {
             line.warnings.push(format!(
-                "'{}' begins with a typographic dash; it is read as {} (for a file of that name, write ./{})",
+                "'{}' begins with a typographic dash; the argument is read as {} (for a file of that name, write ./{})",
                 dashed.typed, dashed.plain, dashed.typed
             ));
         }
@@ -181,7 +182,7 @@ fn apply_own(
         ..Builder::default()
     };
     row.apply(&mut builder, &Given { argument, value, environment })
-        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {}", fault.0)))?;
+        .map_err(|fault| ParseFailure::because(format!("option '{argument}': {fault}")))?;
     line.options = builder.options;
     line.overrides = builder.overrides;
     line.warnings.append(&mut builder.warnings);

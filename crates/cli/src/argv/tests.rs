@@ -1,7 +1,7 @@
 mod as_typed;
 
 use super::*;
-use crate::command::{Events, Overrides, RunOptions};
+use crate::request::{Events, Overrides, RunOptions};
 use model::affinity::AffinityEntry;
 use model::profile::*;
 use model::units::Bytes;

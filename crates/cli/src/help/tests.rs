@@ -75,8 +75,8 @@ fn a_topic_tells_all_about_an_option() {
         several. b: use the page cache (default). u: unbuffered. w: write-through, that is, a write
         completes only when it is on stable media. h: the same as uw. m: memory mapped I/O. r: without
         the local cache of a network file system. y: BypassIO as far as possible; Y: BypassIO, or fail.
-        -S alone means -Su. b, u, h and r exclude each other, as do y and Y, and w and h; m cannot be
-        combined with u or h. Each letter can be given only once.
+        -S alone means -Su. Mutually exclusive: any two of b, u, h and r; y and Y; w and h; m and u; m
+        and h. Each letter can be given only once.
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
 
         Applies to:  every target

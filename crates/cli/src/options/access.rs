@@ -2,7 +2,7 @@
 
 use super::row::{Group, Kind, OptionRow, Repeat, Since};
 use super::target::size_value;
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use crate::distribution;
 
 const ACCESS: OptionRow = OptionRow { group: Group::Access, ..OptionRow::BASE };
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         apply: |builder, given| {
             let stride = size_value(builder, given.value, "distance between threads")?;
             if stride.get() == 0 {
-                return Err(Fault::new("the thread stride (-T) must be above 0"));
+                return Err("the thread stride (-T) must be above 0".to_owned());
             }
             builder.settings().thread_stride = stride;
             Ok(())
@@ -118,17 +118,17 @@ pub(super) const ROWS: &[OptionRow] = &[
 const CONFLICT: &str = "random I/O (-r, -rs) conflicts with sequential I/O (-s) given before";
 const MIXED_WITH_STRIDE: &str = "mixed I/O (-rs) conflicts with -s; give the alignment with -r<align>";
 
-fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     if builder.seen.random {
-        return Err(Fault::new("random I/O (-r) can only be given once"));
+        return Err("random I/O (-r) can only be given once".to_owned());
     }
     if builder.seen.sequential {
-        return Err(Fault::new(CONFLICT));
+        return Err(CONFLICT.to_owned());
     }
     if !given.value.trim_end().is_empty() {
         let alignment = size_value(builder, given.value, "alignment")?;
         if alignment.get() == 0 {
-            return Err(Fault::new("the alignment must be above 0; -r alone aligns to the block size"));
+            return Err("the alignment must be above 0; -r alone aligns to the block size".to_owned());
         }
         builder.settings().alignment = Some(alignment);
     }
@@ -139,12 +139,12 @@ fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     if builder.seen.mixed_percent.is_some_and(|percent| percent < 100) {
-        return Err(Fault::new("the percentage of random I/Os (-rs) can only be given once"));
+        return Err("the percentage of random I/Os (-rs) can only be given once".to_owned());
     }
     if builder.seen.sequential {
-        return Err(Fault::new(MIXED_WITH_STRIDE));
+        return Err(MIXED_WITH_STRIDE.to_owned());
     }
     let percent = builder.bounded(given, "the percentage of random I/Os", 1, 100)?;
     builder.seen.mixed_percent = Some(percent);
@@ -152,15 +152,15 @@ fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn sequential(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn sequential(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     if builder.seen.sequential {
-        return Err(Fault::new("sequential I/O (-s) can only be given once"));
+        return Err("sequential I/O (-s) can only be given once".to_owned());
     }
     if builder.seen.mixed_percent.is_some() {
-        return Err(Fault::new(MIXED_WITH_STRIDE));
+        return Err(MIXED_WITH_STRIDE.to_owned());
     }
     if builder.seen.random {
-        return Err(Fault::new("sequential I/O (-s) conflicts with random I/O (-r) given before"));
+        return Err("sequential I/O (-s) conflicts with random I/O (-r) given before".to_owned());
     }
     let (interlocked, stride) = match given.value.strip_prefix('i') {
         Some(stride) => (true, stride.trim()),

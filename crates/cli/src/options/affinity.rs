@@ -2,7 +2,7 @@
 
 use super::row::{Group, Kind, Lead, OptionRow, Repeat, Scope, Since};
 use crate::affinity;
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use model::profile::{EfficiencyOrder, GroupSpan, Traversal};
 
 const AFFINITY: OptionRow =
@@ -79,13 +79,13 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// A fault at a byte of the value, with the argument and a mark under the character.
-fn marked(given: &Given<'_>, at: usize, message: &str) -> Fault {
+fn marked(given: &Given<'_>, at: usize, message: &str) -> String {
     let before = given.argument.chars().count() - given.value.chars().count();
     let column = before + given.value[..at].chars().count();
-    Fault(format!("{message}\n{}", affinity::marked(given.argument, column)))
+    format!("{message}\n{}", affinity::marked(given.argument, column))
 }
 
-fn modifiers(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn modifiers(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     for (at, letter) in given.value.trim_end().char_indices() {
         match letter {
             'c' => builder.span.affinity.traversal = Some(Traversal::CoreAware),
@@ -104,7 +104,7 @@ fn modifiers(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn set_efficiency(builder: &mut Builder, order: EfficiencyOrder) -> Result<(), Fault> {
+fn set_efficiency(builder: &mut Builder, order: EfficiencyOrder) -> Result<(), String> {
     let efficiency = &mut builder.span.affinity.efficiency;
     match *efficiency {
         None => {
@@ -112,22 +112,22 @@ fn set_efficiency(builder: &mut Builder, order: EfficiencyOrder) -> Result<(), F
             Ok(())
         }
         Some(earlier) if (earlier == EfficiencyOrder::Unordered) != (order == EfficiencyOrder::Unordered) => {
-            Err(Fault::new("-aup (no order) cannot be combined with -ap, -aP, -ae or -aE"))
+            Err("-aup (no order) cannot be combined with -ap, -aP, -ae or -aE".to_owned())
         }
-        Some(_) => Err(Fault::new("only one of -ap, -aP, -ae, -aE and -aup can be given, and only once")),
+        Some(_) => Err("only one of -ap, -aP, -ae, -aE and -aup can be given, and only once".to_owned()),
     }
 }
 
-fn unordered(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn unordered(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     match given.value.trim_end().chars().next() {
-        None => Err(Fault::new("a letter is missing after -au; the only form is -aup")),
+        None => Err("a letter is missing after -au; the only form is -aup".to_owned()),
         Some('p') if given.value.trim_end() == "p" => set_efficiency(builder, EfficiencyOrder::Unordered),
         Some('p') => Err(marked(given, 1, "unexpected character after -aup; nothing may follow it")),
         Some(_) => Err(marked(given, 0, "unknown letter after -au; the only form is -aup")),
     }
 }
 
-fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let text = given.value.trim_end();
     if text.is_empty() || text == "g" {
         return Ok(());

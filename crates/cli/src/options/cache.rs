@@ -1,7 +1,7 @@
 //! `-S -h -N -l -x -u -bs -I`: caches, and how I/O is issued.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use crate::number::split_digits;
 use model::limits::IO_RING_BATCH_MAX;
 use model::profile::{BufferSeparation, BypassIo, CacheMode, FlushMode, IoPriority, IoRingBatch};
@@ -19,9 +19,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Sets how reads and writes are cached. The letters can be combined in one -S or spread over several. b: \
                use the page cache (default). u: unbuffered. w: write-through, that is, a write completes only when it \
                is on stable media. h: the same as uw. m: memory mapped I/O. r: without the local cache of a network \
-               file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. b, u, h and r \
-               exclude each other, as do y and Y, and w and h; m cannot be combined with u or h. Each letter can be \
-               given only once.",
+               file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Mutually \
+               exclusive: any two of b, u, h and r; y and Y; w and h; m and u; m and h. Each letter can be given only \
+               once.",
         since: Since::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
         example: "-Suw",
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn caching(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn caching(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let letters = given.value.trim_end();
     if letters.is_empty() {
         return unbuffered(builder, "-S");
@@ -141,77 +141,77 @@ fn caching(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
             'w' => write_through(builder, "w")?,
             'y' => bypass(builder, BypassIo::Partial)?,
             'Y' => bypass(builder, BypassIo::Full)?,
-            _ => return Err(Fault(format!("unknown letter '{letter}' (expected: b, h, m, r, u, w, y, Y)"))),
+            _ => return Err(format!("unknown letter '{letter}' (expected: b, h, m, r, u, w, y, Y)")),
         }
     }
     Ok(())
 }
 
-fn set_cache_mode(builder: &mut Builder, letter: &str, mode: CacheMode) -> Result<(), Fault> {
+fn set_cache_mode(builder: &mut Builder, letter: &str, mode: CacheMode) -> Result<(), String> {
     if builder.seen.cache_mode {
-        return Err(Fault(format!("'{letter}' conflicts with a cache mode (b, u, h or r) given before")));
+        return Err(format!("'{letter}' conflicts with a cache mode (b, u, h or r) given before"));
     }
     builder.seen.cache_mode = true;
     builder.settings().cache_mode = mode;
     Ok(())
 }
 
-fn unbuffered(builder: &mut Builder, letter: &str) -> Result<(), Fault> {
+fn unbuffered(builder: &mut Builder, letter: &str) -> Result<(), String> {
     if builder.settings().memory_mapped {
-        return Err(Fault(format!("'{letter}' conflicts with memory mapped I/O (-Sm) given before")));
+        return Err(format!("'{letter}' conflicts with memory mapped I/O (-Sm) given before"));
     }
     set_cache_mode(builder, letter, CacheMode::Unbuffered)
 }
 
-fn write_through(builder: &mut Builder, letter: &str) -> Result<(), Fault> {
+fn write_through(builder: &mut Builder, letter: &str) -> Result<(), String> {
     if builder.settings().write_through {
-        return Err(Fault(format!("'{letter}' conflicts with write-through (w or h) given before")));
+        return Err(format!("'{letter}' conflicts with write-through (w or h) given before"));
     }
     builder.settings().write_through = true;
     Ok(())
 }
 
-fn memory_mapped(builder: &mut Builder) -> Result<(), Fault> {
+fn memory_mapped(builder: &mut Builder) -> Result<(), String> {
     let target = builder.settings();
     if target.memory_mapped {
-        return Err(Fault::new("'m' can only be given once"));
+        return Err("'m' can only be given once".to_owned());
     }
     if target.cache_mode == CacheMode::Unbuffered {
-        return Err(Fault::new("'m' conflicts with unbuffered I/O (u or h) given before"));
+        return Err("'m' conflicts with unbuffered I/O (u or h) given before".to_owned());
     }
     target.memory_mapped = true;
     Ok(())
 }
 
-fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), Fault> {
+fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), String> {
     if builder.settings().bypass_io.is_some() {
-        return Err(Fault::new("only one of y and Y can be given, and only once"));
+        return Err("only one of y and Y can be given, and only once".to_owned());
     }
     builder.settings().bypass_io = Some(mode);
     Ok(())
 }
 
 /// Memory mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
-fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), Fault> {
+fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), String> {
     if builder.seen.cache_mode || builder.settings().write_through {
-        return Err(Fault::new("-h cannot follow an -h or -S that has already set the cache mode or write-through"));
+        return Err("-h cannot be given: an earlier -h or -S has set the cache mode or write-through".to_owned());
     }
     set_cache_mode(builder, "-h", CacheMode::Unbuffered)?;
     write_through(builder, "-h")
 }
 
-fn flush(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn flush(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let mode = match given.value.trim_end() {
         "v" | "V" => FlushMode::ViewOfFile,
         "n" | "N" => FlushMode::NonVolatileMemory,
         "i" | "I" => FlushMode::NonVolatileMemoryNoDrain,
-        _ => return Err(Fault::new("-N takes exactly one letter: v, n or i")),
+        _ => return Err("-N takes exactly one letter: v, n or i".to_owned()),
     };
     builder.settings().flush = Some(mode);
     Ok(())
 }
 
-fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let priority = match builder.bounded(given, "the I/O priority", 1, 3)? {
         1 => IoPriority::VeryLow,
         2 => IoPriority::Low,
@@ -222,7 +222,7 @@ fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 }
 
 /// Each `-u` sets anew whether buffers are registered; the batch changes only where one is given.
-fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
     let (registered_buffers, batch) = match value.strip_prefix('n') {
         Some(batch) => (false, batch),
@@ -235,29 +235,29 @@ fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn io_ring_batch(text: &str) -> Result<IoRingBatch, Fault> {
+fn io_ring_batch(text: &str) -> Result<IoRingBatch, String> {
     let (digits, unit) = split_digits(text);
     // What does not fit is larger than any limit.
     let number = digits.parse().unwrap_or(u32::MAX);
     match unit {
-        _ if digits.is_empty() || number == 0 => Err(Fault(format!(
-            "invalid batch '{text}'; give a number of I/Os from 1 to {IO_RING_BATCH_MAX}, or 1p to 100p"
-        ))),
-        "p" if number > 100 => Err(Fault(format!("the batch must be 1 to 100 percent, not {digits}"))),
+        _ if digits.is_empty() || number == 0 => {
+            Err(format!("invalid batch '{text}'; give a number of I/Os from 1 to {IO_RING_BATCH_MAX}, or 1p to 100p"))
+        }
+        "p" if number > 100 => Err(format!("the batch must be 1 to 100 percent, not {digits}")),
         "p" => Ok(IoRingBatch::Percent(number)),
         "" if number > IO_RING_BATCH_MAX => {
-            Err(Fault(format!("a batch of {digits} I/Os exceeds the maximum {IO_RING_BATCH_MAX}")))
+            Err(format!("a batch of {digits} I/Os exceeds the maximum {IO_RING_BATCH_MAX}"))
         }
         "" => Ok(IoRingBatch::Count(number)),
-        _ => Err(Fault(format!("unexpected '{unit}' after the batch; only p (percent) may follow"))),
+        _ => Err(format!("unexpected '{unit}' after the batch; only p (percent) may follow")),
     }
 }
 
-fn buffer_separation(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn buffer_separation(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let separation = match given.value.trim_end() {
         "n" => BufferSeparation::SystemDefault,
         "p" => BufferSeparation::ThreadOptimized,
-        _ => return Err(Fault::new("-bs takes exactly one letter: p for separated buffers, n for no separation")),
+        _ => return Err("-bs takes exactly one letter: p for separated buffers, n for no separation".to_owned()),
     };
     builder.span.buffer_separation = separation;
     builder.seen.separation = separation == BufferSeparation::ThreadOptimized;

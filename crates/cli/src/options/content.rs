@@ -2,7 +2,7 @@
 
 use super::row::{Group, Lead, OptionRow, Repeat, Scope, Since};
 use super::target::size_value;
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use model::profile::WriteSource;
 use std::path::PathBuf;
 
@@ -35,10 +35,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         example: "-Zr",
         apply: |builder, given| {
             if !given.value.trim_end().is_empty() {
-                return Err(Fault(format!(
+                return Err(format!(
                     "unexpected '{}' after -Zr; the forms are -Z, -Zr and -Z<size>[,<file>]",
                     given.value
-                )));
+                ));
             }
             builder.span.random_write_data = true;
             Ok(())
@@ -60,15 +60,15 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn source(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn source(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let (size, file) = match given.value.split_once(',') {
-        Some((_, "")) => return Err(Fault::new("a file name is missing after the comma")),
+        Some((_, "")) => return Err("a file name is missing after the comma".to_owned()),
         Some((size, file)) => (size, Some(PathBuf::from(file))),
         None => (given.value, None),
     };
     let size = size_value(builder, size, "size of the write source")?;
     if size.get() == 0 {
-        return Err(Fault::new("the size of the write source must be above 0"));
+        return Err("the size of the write source must be above 0".to_owned());
     }
     builder.settings().write_source = Some(WriteSource { size, file });
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Kind, OptionRow, Repeat};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use model::live::StreamTarget;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -68,50 +68,48 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     builder.options.live.stream = Some(stream_target(given.value)?);
     builder.overrides.measure_latency();
     Ok(())
 }
 
-fn stream_target(text: &str) -> Result<StreamTarget, Fault> {
+fn stream_target(text: &str) -> Result<StreamTarget, String> {
     if let Some(number) = text.strip_prefix("fd:") {
         return match number.parse() {
-            Ok(0) => Err(Fault::new("fd:0 is stdin; use fd:2 or above")),
-            Ok(1) => Err(Fault::new("fd:1 is stdout, which carries the report; use fd:2 or above")),
+            Ok(0) => Err("fd:0 is stdin; use fd:2 or above".to_owned()),
+            Ok(1) => Err("fd:1 is stdout, which carries the report; use fd:2 or above".to_owned()),
             Ok(number) => Ok(StreamTarget::Descriptor(number)),
-            Err(_) => Err(Fault(format!("'{number}' is not a file descriptor number (for example fd:3)"))),
+            Err(_) => Err(format!("'{number}' is not a file descriptor number (for example fd:3)")),
         };
     }
     match (text, text.strip_prefix("unix:")) {
-        ("", _) => Err(Fault::new("the destination is missing (expected: a file name, fd:<n> or unix:<path>)")),
-        ("-", _) => Err(Fault::new("stdout carries the report; give a file, fd:<n> or unix:<path>")),
-        (_, Some("")) => Err(Fault::new("the socket path is missing after unix:")),
+        ("", _) => Err("the destination is missing (expected: a file name, fd:<n> or unix:<path>)".to_owned()),
+        ("-", _) => Err("stdout carries the report; give a file, fd:<n> or unix:<path>".to_owned()),
+        (_, Some("")) => Err("the socket path is missing after unix:".to_owned()),
         (_, Some(path)) => Ok(StreamTarget::Socket(path.into())),
         (path, None) => Ok(StreamTarget::File(path.into())),
     }
 }
 
-fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let text = given.value.trim();
     let port = text.strip_prefix(':').unwrap_or(text);
     let on_loopback = port.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     let address = on_loopback.or_else(|_| text.parse()).map_err(|_| {
-        Fault(format!(
-            "'{text}' is not a port or an address with a port (for example 9101, 127.0.0.1:9101 or [::1]:9101)"
-        ))
+        format!("'{text}' is not a port or an address with a port (for example 9101, 127.0.0.1:9101 or [::1]:9101)")
     })?;
     builder.options.live.metrics = Some(address);
     builder.overrides.measure_latency();
     Ok(())
 }
 
-fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let text = given.value.trim();
     let interval = text.parse().ok().filter(|interval| INTERVAL_MS.contains(interval));
     builder.options.live.interval_ms = interval.ok_or_else(|| {
         let (least, most) = INTERVAL_MS.into_inner();
-        Fault(format!("'{text}' is not a number of milliseconds from {least} to {most}"))
+        format!("'{text}' is not a number of milliseconds from {least} to {most}")
     })?;
     Ok(())
 }
@@ -119,7 +117,8 @@ fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, FakeEnv, RunRequest};
+    use crate::argv::Command;
+    use crate::request::{FakeEnv, RunRequest};
     use std::ffi::OsString;
 
     fn parsed(line: &str) -> Result<RunRequest, String> {

@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Kind, OptionRow, Repeat};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use crate::outputs::Form;
 
 const OUTPUT: OptionRow = OptionRow { value: "=<file>", kind: Kind::Value, repeat: Repeat::Error, ..OWN };
@@ -77,16 +77,16 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn output(builder: &mut Builder, given: &Given<'_>, form: Form) -> Result<(), Fault> {
-    builder.options.outputs.add(form, given.value).map_err(Fault)
+fn output(builder: &mut Builder, given: &Given<'_>, form: Form) -> Result<(), String> {
+    builder.options.outputs.add(form, given.value)
 }
 
-fn label(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn label(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let Some((key, value)) = given.value.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        return Err(Fault(format!("a label must have the form KEY=VALUE, not '{}'", given.value)));
+        return Err(format!("a label must have the form KEY=VALUE, not '{}'", given.value));
     };
     if builder.options.labels.iter().any(|(known, _)| known == key) {
-        return Err(Fault(format!("label '{key}' is already set")));
+        return Err(format!("label '{key}' is already set"));
     }
     builder.options.labels.push((key.to_owned(), value.to_owned()));
     Ok(())

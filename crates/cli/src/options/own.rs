@@ -2,7 +2,7 @@
 //! targets.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use crate::{expect, requirement};
 
 /// What our own options share.
@@ -213,9 +213,9 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
 ];
 
-fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     if given.value.is_empty() {
-        return Err(Fault::new("the name of a block device is missing; run without --destroy to see the name to give"));
+        return Err("the name of a block device is missing; run without --destroy to see the name to give".to_owned());
     }
     builder.options.destroy.push(given.value.to_owned());
     Ok(())

@@ -1,7 +1,7 @@
 //! `-L -D -R -v -vs -P -: -?`: statistics and output.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use model::profile::ResultFormat;
 
 const OUTPUT: OptionRow = OptionRow { group: Group::Output, scope: Scope::Profile, ..OptionRow::BASE };
@@ -58,12 +58,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-Rp",
-        value: "[text|xml]",
+        value: "[text|xml|toml]",
         xml: &[],
         scope: Scope::Invocation,
         short: "show the profile in this format and do not run it",
-        long: "Prints the settings from the other options, as text or as an XML profile for -X, and stops. No target \
-               is opened or created.",
+        long: "Prints the settings from the other options, as text, as an XML profile for -X, or as a job file in TOML \
+               for diskspd run, and stops. No target is opened or created. Only a job file holds requirements \
+               (--require).",
         since: Since::DiskSpd("2.1"),
         example: "-Rpxml",
         apply: show_profile,
@@ -174,33 +175,37 @@ fn format(word: &str) -> Option<ResultFormat> {
     }
 }
 
-fn format_fault(word: &str) -> Fault {
+fn format_fault(word: &str) -> String {
     let found = if word.is_empty() { "none is given".to_owned() } else { format!("not '{word}'") };
-    Fault(format!("expected a result format (-R[p|s][text|xml]), {found}"))
+    format!("expected a result format (-R[p|s][text|xml], -Rptoml), {found}")
 }
 
-fn optional_format(word: &str) -> Result<Option<ResultFormat>, Fault> {
+fn optional_format(word: &str) -> Result<Option<ResultFormat>, String> {
     if word.trim_end().is_empty() {
         return Ok(None);
     }
     format(word).map(Some).ok_or_else(|| format_fault(word))
 }
 
-fn result_format(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn result_format(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     builder.overrides.result_format = Some(format(given.value).ok_or_else(|| format_fault(given.value))?);
     Ok(())
 }
 
-fn show_profile(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    let format = optional_format(given.value)?;
+fn show_profile(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     builder.show = true;
+    builder.show_job = given.value.trim_end() == "toml";
+    if builder.show_job {
+        return Ok(());
+    }
+    let format = optional_format(given.value)?;
     builder.overrides.result_format = format.or(builder.overrides.result_format);
     Ok(())
 }
 
-fn nothing_behind(given: &Given<'_>, forms: &str) -> Result<(), Fault> {
+fn nothing_behind(given: &Given<'_>, forms: &str) -> Result<(), String> {
     if given.value.trim_end().is_empty() {
         return Ok(());
     }
-    Err(Fault(format!("unexpected '{}'; the forms are {forms}", given.value)))
+    Err(format!("unexpected '{}'; the forms are {forms}", given.value))
 }

@@ -1,6 +1,6 @@
 //! What the table of options knows about each.
 
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use model::profile::{Target, TimeSpan};
 use settings::Setting;
 
@@ -37,8 +37,8 @@ pub struct OptionRow {
     pub on_linux: &'static str,
     /// A complete argument that is accepted, as an example in help and for tests.
     pub example: &'static str,
-    /// Applies a value to the builder.
-    pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), Fault>,
+    /// Applies a value to the builder, or says what is wrong with it and what would be right.
+    pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), String>,
     /// The setting that the value goes to instead, if the option is one of ours that sets one.
     pub(crate) setting: Option<OwnSetting>,
 }
@@ -216,14 +216,6 @@ impl OptionRow {
         apply: |_, _| Ok(()),
         setting: None,
     };
-
-    /// Applies the option to the builder.
-    pub(crate) fn apply(&self, builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-        match self.setting {
-            None => (self.apply)(builder, given),
-            Some(setting) => super::set::apply(setting, builder, given.value),
-        }
-    }
 
     /// True for our own options.
     pub fn is_long(&self) -> bool {

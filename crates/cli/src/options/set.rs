@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Kind, OptionRow, OwnSetting, Repeat, Scope};
-use crate::builder::{Builder, Fault};
+use crate::builder::{Builder, Given};
 use crate::size;
 use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, OwnOption, Setting, Takes};
 
@@ -31,8 +31,18 @@ fn row<T>(setting: &'static Setting<T>, scope: Scope, sets: OwnSetting) -> Optio
     })
 }
 
+impl OptionRow {
+    /// Applies the option to the builder.
+    pub(crate) fn apply(&self, builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+        match self.setting {
+            None => (self.apply)(builder, given),
+            Some(sets) => apply(sets, builder, given.value),
+        }
+    }
+}
+
 /// Sets what the option says in every timespan or target.
-pub(super) fn apply(sets: OwnSetting, builder: &mut Builder, value: &str) -> Result<(), Fault> {
+fn apply(sets: OwnSetting, builder: &mut Builder, value: &str) -> Result<(), String> {
     let overrides = &mut builder.overrides;
     overrides.given.insert(match sets {
         OwnSetting::TimeSpan(setting) => set(setting, &mut overrides.settings, value)?,
@@ -42,27 +52,27 @@ pub(super) fn apply(sets: OwnSetting, builder: &mut Builder, value: &str) -> Res
 }
 
 /// Sets a setting to what the option says; gives the name of its element.
-fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str, Fault> {
+fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str, String> {
     match setting.takes() {
         Takes::Nothing => setting.set_flag(of),
         Takes::Count(range) => {
             let number = value.parse().ok().filter(|number| range.contains(number));
-            let wrong = || Fault(format!("'{value}' is not a whole number {}", bounds(*range.start(), *range.end())));
+            let wrong = || format!("'{value}' is not a whole number {}", bounds(*range.start(), *range.end()));
             setting.set_number(of, number.ok_or_else(wrong)?);
         }
         Takes::Size(range) => {
             let bytes = bytes(value)?;
             if !range.contains(&bytes) {
-                return Err(Fault(format!("'{value}' is not a size {} bytes", bounds(*range.start(), *range.end()))));
+                return Err(format!("'{value}' is not a size {} bytes", bounds(*range.start(), *range.end())));
             }
             setting.set_number(of, bytes);
         }
         Takes::Word(words) => {
             if !setting.set_word(of, value) {
-                return Err(Fault(format!("unknown value '{value}' (expected: {})", words.join(", "))));
+                return Err(format!("unknown value '{value}' (expected: {})", words.join(", ")));
             }
         }
-        Takes::Text => setting.set_text(of, value).map_err(Fault)?,
+        Takes::Text => setting.set_text(of, value)?,
     }
     Ok(setting.element)
 }
@@ -72,12 +82,12 @@ fn bounds(least: u64, most: u64) -> String {
 }
 
 /// There is no block of -b that could be the unit before the targets are known.
-fn bytes(text: &str) -> Result<u64, Fault> {
+fn bytes(text: &str) -> Result<u64, String> {
     if text.ends_with(['b', 'B']) {
-        return Err(Fault(format!(
+        return Err(format!(
             "'{text}' is a number of blocks, but targets may have different block sizes; use --max-ios to limit the \
              number of I/Os"
-        )));
+        ));
     }
-    size::parse(text, 1).map_err(|fault| Fault(fault.to_string()))
+    size::parse(text, 1).map_err(|fault| fault.to_string())
 }

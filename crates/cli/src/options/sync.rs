@@ -1,7 +1,7 @@
 //! `-y -e -X`: events, kernel tracing, and profiles from files.
 
 use super::row::{Group, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use std::path::PathBuf;
 
 const EVENT: OptionRow =
@@ -107,16 +107,16 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     if given.value.is_empty() {
-        return Err(Fault::new("the path of the XML profile is missing (expected: -X<file>, without a space)"));
+        return Err("the path of the XML profile is missing (expected: -X<file>, without a space)".to_owned());
     }
     builder.profile_path = Some(PathBuf::from(given.value));
     Ok(())
 }
 
 /// Of the lower-case forms only the first letter counts.
-fn tracing(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn tracing(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let word = given.value.trim_end();
     let tracing = builder.profile.tracing.get_or_insert_default();
     match word {
@@ -135,10 +135,11 @@ fn tracing(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
                 Some('s') => tracing.use_system_timer = true,
                 Some('p') => tracing.use_paged_memory = true,
                 _ => {
-                    return Err(Fault::new(
+                    return Err(
                         "expected q, c, s, p or one of PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, \
-                         MEMORY_HARD_FAULTS, NETWORK, REGISTRY",
-                    ));
+                         MEMORY_HARD_FAULTS, NETWORK, REGISTRY"
+                            .to_owned(),
+                    );
                 }
             }
             builder.warn_of_ignored(given, &word[1..]);

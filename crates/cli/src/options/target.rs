@@ -1,7 +1,7 @@
 //! `-b -B -c -f`: sizes, bounds and creation of targets.
 
 use super::row::{Group, Lead, OptionRow, Pass, Repeat};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use crate::size;
 use model::limits::BLOCK_SIZE_BYTES_MAX;
 use model::units::Bytes;
@@ -83,66 +83,60 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// A size; `what` names it in the message.
-pub(super) fn size_value(builder: &Builder, value: &str, what: &str) -> Result<Bytes, Fault> {
-    size::parse(value, builder.block_bytes()).map(Bytes).map_err(|fault| Fault(format!("invalid {what}: {fault}")))
+pub(super) fn size_value(builder: &Builder, value: &str, what: &str) -> Result<Bytes, String> {
+    size::parse(value, builder.block_bytes()).map(Bytes).map_err(|fault| format!("invalid {what}: {fault}"))
 }
 
-fn block_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn block_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let block = size_value(builder, given.value, "block size")?;
     if block.get() == 0 || block.get() > BLOCK_SIZE_BYTES_MAX {
-        return Err(Fault(format!(
-            "invalid block size: it must be 1 to {BLOCK_SIZE_BYTES_MAX} bytes, not {}",
-            block.get()
-        )));
+        return Err(format!("invalid block size: it must be 1 to {BLOCK_SIZE_BYTES_MAX} bytes, not {}", block.get()));
     }
     builder.settings().block_size = block;
     Ok(())
 }
 
-fn base(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn base(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     if builder.seen.base {
-        return Err(Fault::new("the base offset (-B) can only be given once"));
+        return Err("the base offset (-B) can only be given once".to_owned());
     }
-    let invalid =
-        |what: &str, fault| Fault(format!("invalid {what}: {fault}; the form is -B<base> or -B<base>:<length>"));
+    let invalid = |what: &str, fault| format!("invalid {what}: {fault}; the form is -B<base> or -B<base>:<length>");
     let text = given.value.trim_end();
     let block_bytes = builder.block_bytes();
     let (base, rest) = size::leading(text, block_bytes).map_err(|fault| invalid("base offset", fault))?;
     if let Some(length) = rest.strip_prefix(':') {
         let length = size::parse(length, block_bytes).map_err(|fault| invalid("length", fault))?;
-        let maximum = base.checked_add(length).ok_or_else(|| Fault::new("base plus length exceeds 64 bits"))?;
+        let maximum = base.checked_add(length).ok_or_else(|| "base plus length exceeds 64 bits".to_owned())?;
         set_maximum(builder, maximum)?;
     } else if !rest.is_empty() {
-        return Err(Fault(format!(
-            "unexpected '{rest}' after the base offset; the form is -B<base> or -B<base>:<length>"
-        )));
+        return Err(format!("unexpected '{rest}' after the base offset; the form is -B<base> or -B<base>:<length>"));
     }
     builder.seen.base = true;
     builder.settings().base_offset = Bytes(base);
     Ok(())
 }
 
-fn set_maximum(builder: &mut Builder, maximum: u64) -> Result<(), Fault> {
+fn set_maximum(builder: &mut Builder, maximum: u64) -> Result<(), String> {
     if builder.seen.maximum {
-        return Err(Fault::new("the maximum offset (-B<base>:<length> or -f<size>) can only be given once"));
+        return Err("the maximum offset (-B<base>:<length> or -f<size>) can only be given once".to_owned());
     }
     builder.seen.maximum = true;
     builder.settings().max_offset = Bytes(maximum);
     Ok(())
 }
 
-fn create_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn create_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     builder.settings().create_size = Some(size_value(builder, given.value, "size of the target")?);
     Ok(())
 }
 
-fn maximum(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn maximum(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let maximum = size_value(builder, given.value, "maximum offset")?;
     set_maximum(builder, maximum.get())
 }
 
-fn hints(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
-    let fault = || Fault::new("-f takes a size, or the hint letters r, s and t");
+fn hints(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+    let fault = || "-f takes a size, or the hint letters r, s and t".to_owned();
     let letters = given.value.trim_end();
     if letters.is_empty() {
         return Err(fault());

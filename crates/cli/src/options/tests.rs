@@ -1,7 +1,8 @@
 use super::*;
+use crate::argv::Command;
 use crate::builder::{Builder, Given};
-use crate::command::{Command, FakeEnv};
 use crate::help;
+use crate::request::FakeEnv;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 

@@ -1,7 +1,7 @@
 //! `-t -F -o -O -oc -g -i -j`: threads, queue depth and rates.
 
 use super::row::{Group, OptionRow, Scope, Since};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use model::limits::COMPLETION_DEPTH_MAX;
 use model::profile::Throughput;
 
@@ -125,13 +125,13 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// The last character decides the unit; what stands between the number and it does not count.
-fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
     let (number, is_iops) = match value.strip_suffix('i') {
         Some(number) => (number, true),
         None if value.ends_with(|c: char| c.is_ascii_digit()) => (value, false),
         None => {
-            return Err(Fault::new("invalid rate (expected: bytes per millisecond, or I/Os per second with suffix i)"));
+            return Err("invalid rate (expected: bytes per millisecond, or I/Os per second with suffix i)".to_owned());
         }
     };
     let rate = builder.bounded(&Given { value: number, ..*given }, "the rate", 1, u32::MAX)?;

@@ -1,7 +1,7 @@
 //! `-d -W -C -z`: durations and seed.
 
 use super::row::{Group, OptionRow, Pass, Scope};
-use crate::builder::{Builder, Fault, Given};
+use crate::builder::{Builder, Given};
 use crate::number;
 
 const TIMING: OptionRow =
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// A number of seconds; `DiskSpd` ignores text after it, and so would take minutes for seconds.
-fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, Fault> {
+fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, String> {
     let (digits, unit) = number::split_digits(given.value.trim());
     let seconds_of_unit: u64 = match unit {
         "s" => return builder.bounded(&Given { value: digits, ..*given }, what, 0, u32::MAX),
@@ -76,13 +76,13 @@ fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, 
     };
     let seconds = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds_of_unit));
     let option = given.argument.trim_end_matches(given.value);
-    Err(Fault(match seconds {
+    Err(match seconds {
         Some(seconds) => format!("{what} cannot have a unit; write {option}{seconds}"),
         None => format!("{what} cannot have a unit"),
-    }))
+    })
 }
 
-fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), Fault> {
+fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     builder.overrides.settings.random_seed = if given.value.trim_end().is_empty() {
         given.environment.milliseconds_since_boot()
     } else {

@@ -1,8 +1,8 @@
 //! From a preset and the user's words to a run.
 
 use super::{Load, Preset};
-use crate::command::{Environment, RunRequest};
 use crate::options::Scope;
+use crate::request::{Environment, RunRequest};
 use crate::words::{row_of, run_of, with_all};
 use model::preset::PresetRun;
 use model::profile::{Profile, Target, TimeSpan};
@@ -154,8 +154,8 @@ impl User<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::FakeEnv;
     use crate::preset::BUILTIN;
+    use crate::request::FakeEnv;
     use model::profile::ResultFormat;
     use model::validate::{Purpose, validate};
 

@@ -3,7 +3,7 @@
 use super::compare::{ChangeLimit, limit};
 use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points, sides};
 use model::limits::RUNS_MAX;
 use model::metric::Metric;

@@ -1,8 +1,8 @@
 //! Arguments of `diskspd check`.
 
 use super::{Arguments, Typed, with_load_last};
-use crate::command::Environment;
 use crate::file_name;
+use crate::request::Environment;
 use crate::words::run_of;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use model::check::Workload;

@@ -17,9 +17,11 @@ pub mod preset;
 mod refusal;
 pub mod repeat;
 pub mod report;
+pub mod run;
 pub mod sweep;
 
-use crate::command::{Command, Environment, ParseFailure};
+use crate::argv::Command;
+use crate::request::{Environment, ParseFailure};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args};
 use std::ffi::{OsStr, OsString};
@@ -73,6 +75,7 @@ macro_rules! subcommands {
 }
 
 subcommands! {
+    "run" => Run(run::RunJobCommand) from run::RunJobArguments,
     "check" => Check(check::CheckRequest) from check::CheckArguments,
     "preset" => Preset(preset::PresetCommand) from preset::PresetArguments,
     "sweep" => Sweep(sweep::SweepCommand) from sweep::SweepArguments,

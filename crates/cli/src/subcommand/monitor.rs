@@ -1,7 +1,7 @@
 //! Arguments of `diskspd monitor`.
 
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 use crate::{decimal, file_name, performance_counter};
 use model::performance_counter::CounterPattern;
 use std::ffi::{OsStr, OsString};

@@ -1,9 +1,9 @@
 //! Arguments of `diskspd preset`.
 
 use super::{Arguments, Typed, with_load_last};
-use crate::command::Environment;
 use crate::number;
 use crate::preset::PresetRequest;
+use crate::request::Environment;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::ffi::OsString;
 

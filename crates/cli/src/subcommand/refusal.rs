@@ -1,7 +1,7 @@
 //! Arguments of a subcommand that were not understood: clap's errors in the form of all other messages.
 
 use super::LOAD;
-use crate::command::ParseFailure;
+use crate::request::ParseFailure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::ffi::OsString;

@@ -2,8 +2,8 @@
 
 use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
 use super::{Arguments, Typed};
-use crate::command::Environment;
 use crate::number;
+use crate::request::Environment;
 use crate::sweep::{Variation, points};
 use crate::words::row_of;
 use model::limits::RUNS_MAX;

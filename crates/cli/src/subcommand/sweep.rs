@@ -2,7 +2,7 @@
 
 use super::ab::AbOptions;
 use super::{Arguments, Typed};
-use crate::command::Environment;
+use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Variation, points};
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -246,7 +246,7 @@ fn extent(variation: &Variation, options: &SweepOptions) -> Result<Extent, Strin
         return Err("--order abba needs --runs 2 or more".to_owned());
     }
     if is_open && options.order != Order::Given {
-        return Err("an open-ended range is always run in the given order; leave out --order".to_owned());
+        return Err("the values of an open-ended range are run in the given order: omit --order".to_owned());
     }
     if options.confirm_s.is_some() && options.probe_s.is_none() {
         return Err("--confirm can only be used with --probe; without --probe, set the run length with -d".to_owned());
@@ -370,7 +370,7 @@ mod tests {
             ("--vary o=1..4 --order aba -- a", "given, random, abba"),
             ("--vary o=1..4 --order abba -- a", "--runs 2 or more"),
             ("--vary o=1.. --vary t=1,2 -- a", "must be the only option that is varied"),
-            ("--vary o=1.. --order random -- a", "leave out --order"),
+            ("--vary o=1.. --order random -- a", "omit --order"),
             ("--vary o=1 --vary o=2 -- a", "-o is varied twice"),
             ("--vary t=1 --total-depth 8 -- a", "-t is varied twice"),
             ("--vary o=1 --confirm 9 -- a", "--confirm can only be used with --probe"),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::command::FakeEnv;
+use crate::request::FakeEnv;
 
 /// A line of arguments, read; `Err("help")` where it asks for help.
 pub(super) fn typed(name: &str, line: &str) -> Result<Subcommand, String> {

@@ -1,7 +1,7 @@
 //! The points of a sweep: every combination of values, as a command line of its own.
 
 use super::axis::Axis;
-use crate::command::{Environment, RunRequest};
+use crate::request::{Environment, RunRequest};
 use crate::words::{row_of, run_of, with_all};
 use model::limits::SWEEP_POINTS_MAX;
 use model::profile::ResultFormat;
@@ -148,13 +148,13 @@ impl Base {
             return Err("--plan is for a single run; leave it out".to_owned());
         }
         if let Some(option) = request.options.outputs.options().next() {
-            return Err(format!("omit {option}: every result is written to the directory"));
+            return Err(format!("omit {option}: the results are written to the directory"));
         }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
         }
         if request.profile.result_format == ResultFormat::Xml {
-            return Err("omit -Rxml: every result is written to the directory as JSON".to_owned());
+            return Err("omit -Rxml: the results are written to the directory, as JSON".to_owned());
         }
         let targets = request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
         // Options come before targets.
@@ -259,7 +259,7 @@ fn part(path: &str, number: u32, count: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::FakeEnv;
+    use crate::request::FakeEnv;
 
     fn planned(base: &str, variation: &Variation) -> Result<Vec<String>, String> {
         let base: Vec<String> = base.split_whitespace().map(str::to_owned).collect();

@@ -1,10 +1,10 @@
 //! What was asked for.
 
 use super::lines::{Line, Lines, between};
+use super::machine::cpu_list;
 use super::{Report, echo_target};
 use crate::{ReadError, number};
-use model::affinity::{AffinityEntry, push_cpu};
-use model::limits::{CPUS_PER_GROUP, GROUP_MAX};
+use model::affinity::push_cpu;
 use model::profile::{
     Affinity, BufferSeparation, EfficiencyOrder, GroupSpan, IoRing, IoRingBatch, TimeSpan, Traversal,
 };
@@ -126,52 +126,4 @@ fn affinity(line: Line<'_>, affinity: &mut Affinity) -> Result<(), ReadError> {
         }
     }
     Ok(())
-}
-
-/// `3 1-2`, `*`, `0/0-3,5 1/*`: masks in order.
-pub(super) fn cpu_list(text: &str) -> Result<Vec<AffinityEntry>, String> {
-    text.split_whitespace().map(entry).collect()
-}
-
-fn entry(text: &str) -> Result<AffinityEntry, String> {
-    let wrong = || format!("'{}' is not a list of CPUs", number::shown(text));
-    let (group, cpus) = text.split_once('/').unwrap_or(("0", text));
-    let group: u32 = number::whole(group)?;
-    if group > GROUP_MAX {
-        return Err(wrong());
-    }
-    let group = group as u16;
-    if cpus == "*" {
-        return Ok(AffinityEntry::whole_group(group));
-    }
-    let mut mask = 0;
-    for range in cpus.split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (number::whole(first)?, number::whole(last)?);
-        if last >= CPUS_PER_GROUP || first > last {
-            return Err(wrong());
-        }
-        mask |= (first..=last).fold(0u64, |mask, cpu| mask | 1 << cpu);
-    }
-    Ok(AffinityEntry { group, mask })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::affinity::{compact, list_text};
-
-    #[test]
-    fn lists_of_cpus_read_as_they_print() {
-        for (entries, several) in [
-            (compact([(0, 3), (0, 1), (0, 2)]), false),
-            (compact([(0, 0), (0, 2), (0, 63), (1, 0)]), true),
-            (vec![AffinityEntry::whole_group(1)], true),
-        ] {
-            assert_eq!(cpu_list(&list_text(&entries, several)), Ok(entries));
-        }
-        for text in ["64", "3-1", "65536/0", "a", "1-", "0/"] {
-            assert!(cpu_list(text).is_err(), "{text}");
-        }
-    }
 }

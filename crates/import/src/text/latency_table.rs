@@ -1,7 +1,7 @@
 //! Latency percentiles.
 
 use super::lines::{Line, Lines};
-use crate::xml::distribution;
+use crate::finish::distribution;
 use crate::{ReadError, number};
 use model::figures::{Directions, LatencyFigures, Percentile};
 use model::result::{Measured, TargetLatencies};

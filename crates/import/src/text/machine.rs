@@ -1,9 +1,9 @@
 //! The processors, put together from what is spread over a report: counts in the system block,
 //! places in the CPU table, caches by CPU lists.
 
-use super::echo::cpu_list;
-use crate::xml::CPUS_MAX;
-use model::limits::CPUS_PER_GROUP;
+use crate::{CPUS_MAX, number};
+use model::affinity::AffinityEntry;
+use model::limits::{CPUS_PER_GROUP, GROUP_MAX};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,4 +131,52 @@ fn caches(row: &CacheRow, topology: &Topology) -> Vec<Cache> {
     let mut caches: Vec<Cache> = members.into_values().map(|cpus| cache(cpus.into_iter().collect())).collect();
     caches.sort_by_key(|cache| cache.cpus.first().copied());
     caches
+}
+
+/// `3 1-2`, `*`, `0/0-3,5 1/*`: masks in order.
+pub(super) fn cpu_list(text: &str) -> Result<Vec<AffinityEntry>, String> {
+    text.split_whitespace().map(entry).collect()
+}
+
+fn entry(text: &str) -> Result<AffinityEntry, String> {
+    let wrong = || format!("'{}' is not a list of CPUs", number::shown(text));
+    let (group, cpus) = text.split_once('/').unwrap_or(("0", text));
+    let group: u32 = number::whole(group)?;
+    if group > GROUP_MAX {
+        return Err(wrong());
+    }
+    let group = group as u16;
+    if cpus == "*" {
+        return Ok(AffinityEntry::whole_group(group));
+    }
+    let mut mask = 0;
+    for range in cpus.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (number::whole(first)?, number::whole(last)?);
+        if last >= CPUS_PER_GROUP || first > last {
+            return Err(wrong());
+        }
+        mask |= (first..=last).fold(0u64, |mask, cpu| mask | 1 << cpu);
+    }
+    Ok(AffinityEntry { group, mask })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::affinity::{compact, list_text};
+
+    #[test]
+    fn lists_of_cpus_read_as_they_print() {
+        for (entries, several) in [
+            (compact([(0, 3), (0, 1), (0, 2)]), false),
+            (compact([(0, 0), (0, 2), (0, 63), (1, 0)]), true),
+            (vec![AffinityEntry::whole_group(1)], true),
+        ] {
+            assert_eq!(cpu_list(&list_text(&entries, several)), Ok(entries));
+        }
+        for text in ["64", "3-1", "65536/0", "a", "1-", "0/"] {
+            assert!(cpu_list(text).is_err(), "{text}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::latency_table::{Columns, Whose};
 use super::lines::{Line, Lines};
-use super::{Report, cpu_table, distribution_list, echo, io_table, latency_table, wait_table};
+use super::{Report, cpu_table, distribution_list, io_table, latency_table, machine, wait_table};
 use crate::distributions::Distributions;
 use crate::{ReadError, finish, number};
 use model::figures::Directions;
@@ -103,7 +103,7 @@ fn sentence(line: Line<'_>, lines: &mut Lines<'_>, parts: &mut Parts) -> Result<
             "thread count" => measured.thread_count = line.parse(value, number::whole)?,
             "request count" => measured.request_count = Some(line.parse(value, number::whole)?),
             "effective affinity (cpu)" | "effective affinity (group/cpu)" => {
-                measured.effective_affinity = Some(line.parse(value, echo::cpu_list)?);
+                measured.effective_affinity = Some(line.parse(value, machine::cpu_list)?);
             }
             _ => parts.title = Some(line.text.to_owned()),
         }
@@ -119,9 +119,9 @@ fn mixed_cores(lines: &mut Lines<'_>) -> Result<MixedCores, ReadError> {
     while let Some(line) = lines.peek().filter(|line| !line.content().is_empty()) {
         lines.take();
         if let Some(cpus) = line.content().strip_prefix("P-core cpus: ") {
-            mixed.performance = line.parse(cpus, echo::cpu_list)?;
+            mixed.performance = line.parse(cpus, machine::cpu_list)?;
         } else if let Some(cpus) = line.content().strip_prefix("E-core cpus: ") {
-            mixed.efficiency = line.parse(cpus, echo::cpu_list)?;
+            mixed.efficiency = line.parse(cpus, machine::cpu_list)?;
         }
     }
     Ok(mixed)

@@ -3,7 +3,7 @@
 use super::Report;
 use super::lines::{Line, Lines};
 use super::machine::CacheRow;
-use crate::xml::start_time;
+use crate::number::start_time;
 use crate::{ReadError, number};
 use model::topology::CacheKind;
 use model::units::UnixTime;

@@ -8,9 +8,6 @@ mod system;
 mod thread;
 mod time_span;
 
-pub(super) use statistics::distribution;
-pub(super) use system::{CPUS_MAX, start_time};
-
 use super::{ReadError, finish};
 use element::Element;
 use model::result::{RunResult, Tool};

@@ -1,6 +1,7 @@
 //! Latency percentiles and interval series.
 
 use super::element::Element;
+use crate::finish::distribution;
 use crate::{ReadError, number};
 use model::figures::{Directions, IntervalFigures, LatencyDistribution, LatencyFigures, Percentile};
 
@@ -45,23 +46,6 @@ pub(super) fn latency(
         write: distribution(ios.write, write, percentiles.write, values("WriteHistoBuckets")?),
         total: distribution(ios.total, total, percentiles.total, values("TotalHistoBuckets")?),
     })
-}
-
-/// A distribution, if anything of it is known. Its extremes are the first and the last percentile.
-pub(crate) fn distribution(
-    count: u64,
-    figures: Option<LatencyFigures>,
-    mut percentiles: Vec<Percentile>,
-    distinct_values: u64,
-) -> Option<LatencyDistribution> {
-    if figures.is_none() && percentiles.is_empty() {
-        return None;
-    }
-    percentiles.sort_by_key(|percentile| percentile.rank_ppb);
-    percentiles.dedup_by_key(|percentile| percentile.rank_ppb);
-    let at = |rank_ppb| percentiles.iter().find(|percentile| percentile.rank_ppb == rank_ppb).map(|p| p.value_ns);
-    let figures = LatencyFigures { min_ns: at(0), max_ns: at(1_000_000_000), ..figures.unwrap_or_default() };
-    Some(LatencyDistribution { count, figures, percentiles, distinct_values, buckets: Vec::new() })
 }
 
 /// Deviations and series of a row, or of all rows.

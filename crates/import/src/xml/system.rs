@@ -1,17 +1,14 @@
 //! The machine.
 
 use super::element::Element;
-use crate::ReadError;
-use jiff::civil::DateTime;
+use crate::number::start_time;
+use crate::{CPUS_MAX, ReadError};
 use model::facts::SystemFacts;
 use model::limits::{CPUS_PER_GROUP, GROUP_MAX};
 use model::result::{Implementation, RunResult, Tool};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
 use model::units::UnixTime;
 use std::collections::BTreeMap;
-
-/// More CPUs than any machine has; it bounds the work on a document that was made up.
-pub(crate) const CPUS_MAX: usize = 8192;
 
 pub(super) fn read(system: Option<Element<'_, '_>>, result: &mut RunResult) -> Result<(), ReadError> {
     result.started_at = UnixTime::UNKNOWN;
@@ -55,13 +52,6 @@ fn tool(tool: Element<'_, '_>) -> Tool {
         implementation: implementation
             .map(|element| Implementation { name: attribute(element, "Name"), version: attribute(element, "Version") }),
     }
-}
-
-/// `2025/03/14 09:26:53 UTC`
-pub(crate) fn start_time(text: &str) -> Option<UnixTime> {
-    let time = DateTime::strptime("%Y/%m/%d %H:%M:%S UTC", text.trim()).ok()?;
-    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(UnixTime(zoned.timestamp().as_nanosecond()))
 }
 
 /// The CPUs and where they are, from masks: of nested groups since 2.2, in attributes before.

@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::{events, linux, statistics, system, thread};
-use crate::{ReadError, finish, number};
+use crate::{CPUS_MAX, ReadError, finish, number};
 use model::affinity::AffinityEntry;
 use model::figures::Directions;
 use model::limits::CPUS_PER_GROUP;
@@ -107,7 +107,7 @@ fn read_cpus(element: Element<'_, '_>, measured: &mut Measured, topology: &mut T
         let id = group.checked_mul(CPUS_PER_GROUP).and_then(|first| first.checked_add(number));
         let id = id.ok_or_else(|| cpu.error(format!("CPU: unknown group {group}")))?;
         measured.cpus.push(usage(cpu, id)?);
-        if is_unknown && topology.cpus.len() < system::CPUS_MAX {
+        if is_unknown && topology.cpus.len() < CPUS_MAX {
             topology.cpus.push(Cpu {
                 id,
                 core: cpu.whole("Core")?.unwrap_or(id),

@@ -81,6 +81,8 @@ mod tests {
             block_bytes: 4096,
             pattern: Pattern::Sequential { area, start_bytes: 0 },
             write_percent,
+            discard_percent: 0,
+            write_zeroes_percent: 0,
             content: Content::Ramp,
             pace: Pace::Unlimited,
             mapped: None,

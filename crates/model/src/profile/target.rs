@@ -1,6 +1,7 @@
 //! One target of a profile, and the settings that each target has of its own.
 
 use super::Skew;
+use crate::operation::{Operation, Shares};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -46,8 +47,14 @@ pub struct Target {
     /// `-T`.
     #[serde(rename = "thread_stride_bytes")]
     pub thread_stride: Bytes,
-    /// `-w`, 0..=100.
+    /// `-w`, 0..=100: percent of the I/Os that are neither discards nor write-zeroes.
     pub write_percent: u32,
+    /// `--discard`: percent of all I/Os; `None` = not said (none).
+    #[serde(default)]
+    pub discard_percent: Option<u32>,
+    /// `--write-zeroes`: percent of all I/Os; `None` = not said (none).
+    #[serde(default)]
+    pub write_zeroes_percent: Option<u32>,
     /// `-i`, if given.
     pub burst_ios: Option<u32>,
     /// `-j`, if given.
@@ -110,6 +117,8 @@ impl Target {
             threads: 1,
             thread_stride: Bytes(0),
             write_percent: 0,
+            discard_percent: None,
+            write_zeroes_percent: None,
             burst_ios: None,
             think_time_ms: None,
             throughput: Throughput::Unlimited,
@@ -139,14 +148,23 @@ impl Target {
         }
     }
 
-    /// True if any I/O of this target writes.
+    /// How many I/Os do what.
+    pub fn shares(&self) -> Shares {
+        Shares {
+            discard_percent: self.discard_percent.unwrap_or(0),
+            write_zeroes_percent: self.write_zeroes_percent.unwrap_or(0),
+            write_percent: self.write_percent,
+        }
+    }
+
+    /// True if any I/O of this target changes what it holds.
     pub fn writes(&self) -> bool {
-        self.write_percent > 0
+        self.shares().changes_data()
     }
 
     /// True if any I/O of this target reads.
     pub fn reads(&self) -> bool {
-        self.write_percent < 100
+        self.shares().does(Operation::Read)
     }
 
     /// The size that `-c` asks for, if it creates anything.

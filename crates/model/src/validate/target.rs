@@ -1,6 +1,6 @@
 //! Checks of one target within its timespan.
 
-use super::{Report, distribution};
+use super::{Report, check_without_data, distribution};
 use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX};
 use crate::profile::{CacheMode, Target, Throughput, TimeSpan};
 use crate::units::Bytes;
@@ -26,6 +26,7 @@ pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Repo
     }
     check_skew(target, report);
     check_write_source(target, report);
+    check_without_data(span, target, report);
     check_memory_mapped(span, target, report);
     check_bypass(target, report);
     check_bounds(target, report);

@@ -119,7 +119,7 @@ fn with_path(preparation: &Preparation) -> String {
 fn before(preparation: &Preparation) -> String {
     match preparation {
         Preparation::Keep => "nothing, the target is used as it is".to_owned(),
-        Preparation::MadeBefore => "nothing; an earlier step creates the file".to_owned(),
+        Preparation::MadeBefore => "none: an earlier step creates the file".to_owned(),
         Preparation::Reuse { .. } => {
             "nothing, the file was created by diskspd and already has this size and content".to_owned()
         }

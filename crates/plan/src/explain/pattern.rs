@@ -2,6 +2,7 @@
 
 use crate::words;
 use hot::skew::{HOTTEST_PERCENT, Law, hottest};
+use model::operation::Operation;
 use model::plan::{Area, Content, Pace, Pattern, WorkerTarget};
 use model::profile::Skew;
 
@@ -79,8 +80,22 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
         Content::Ramp => "bytes 00..FF repeating",
         Content::Zero => "zeros",
         Content::RandomEach => "new random bytes each time",
-        Content::Source => "parts of the write source",
+        Content::Source => "segments of the write source buffer",
     };
+    let shares = target.shares();
+    if target.changes_without_data() {
+        // Of all I/Os, which -w is not.
+        let part = |operation: Operation| {
+            let percent = format!("{:.1}", 100.0 * shares.expected(operation));
+            let percent = percent.trim_end_matches(".0");
+            match operation {
+                Operation::Write => format!("{percent}% writes of {content}"),
+                _ => format!("{percent}% {}", operation.plural()),
+            }
+        };
+        let done = Operation::ALL.into_iter().filter(|&operation| shares.does(operation));
+        return words::list(&done.map(part).collect::<Vec<_>>());
+    }
     match target.write_percent {
         0 => "reads".to_owned(),
         100.. => format!("writes of {content}"),

@@ -36,10 +36,10 @@ fn the_command_of_the_readme() {
               'testfile.dat': 8 requests, blocks of 8KiB, 30% writes of bytes 00..FF repeating
                 random, multiples of 8KiB, in [0, 1GiB): 131072 positions
 
-          Memory: 4.33MiB at most; 8GiB are free, of which 90% may be used
+          Memory: 4.69MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 264KiB, each aligned to 16MiB
             latency buckets: 3.44MiB, of which only a few pages are used
-            intervals, time series and interval histograms: 518.03KiB
+            intervals, time series and interval histograms: 884.03KiB
             threads: 132KiB
         "#);
 }
@@ -68,7 +68,7 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
           Threads: 64
             on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
             threads 0-63 on CPUs 0-15 in turn: synchronous I/O (one request outstanding), 1 request each
-              'a': 1 request, blocks of 64KiB, writes of parts of the write source
+              'a': 1 request, blocks of 64KiB, writes of segments of the write source buffer
                 sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each further thread 1MiB higher than the one before
                 at most 1.22 I/Os per second per thread
 

@@ -79,7 +79,7 @@ fn usable(facts: &CheckFacts, target: &CheckedTarget, list: &mut Checklist) {
                 "only reads are possible; blockdev --setrw allows writes where the hardware does",
             ),
             None => {
-                list.pass(&subject, format!("a block device of {}", Bytes(device.size_bytes)));
+                list.pass(&subject, format!("a block device, {}", Bytes(device.size_bytes)));
             }
         },
     }

@@ -47,6 +47,8 @@ fn plan() -> TimeSpanPlan {
         block_bytes: BLOCK_BYTES,
         pattern: Pattern::Random { area: area(0, 1 << 30), ranges: Vec::new(), skew: None },
         write_percent: 0,
+        discard_percent: 0,
+        write_zeroes_percent: 0,
         content: Content::Ramp,
         pace: Pace::Unlimited,
         mapped: None,

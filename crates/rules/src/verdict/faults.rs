@@ -77,8 +77,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "percent",
         computed_from: "transfers shorter than the block size, if they exceed 2 % of all transfers on the target",
-        advice: "keep the target from shrinking, or limit the run to the target's current size (-f): IOPS counts \
-                 short I/Os as full ones",
+        advice: "short I/Os count as full ones in IOPS: keep the target from shrinking, or limit the run to its \
+                 current size (-f)",
         evaluate: |context| context.noted(|note| short_transfers(context, note)),
     },
 ];

@@ -14,10 +14,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "host-cache",
         severity: Severity::Warn,
         unit: "times faster",
-        computed_from: "with `--probe-host-cache`: before the run, the median latency of reading blocks again is \
-                        compared with that of other blocks, read alternately. WARN if it is lower by a quarter or more \
-                        and a sign test over the pairs is significant at the 0.1 % level; otherwise NOTE. Not for \
-                        targets that are only written to. [How](measurement.md#the-probe-of-host-caches)",
+        computed_from: "with `--probe-host-cache`: before the run, blocks just read are read again, in turn with \
+                        first reads of other blocks. WARN if the median latency of the second reads is lower by a \
+                        quarter or more and a sign test over the pairs is significant at the 0.1 % level; otherwise \
+                        NOTE. Not for targets that are only written to. [How](measurement.md#the-probe-of-host-caches)",
         advice: "use a target larger than the memory of the host, or switch off its cache (cache=none): a cache below \
                  the target keeps what was read",
         evaluate: |context| {
@@ -32,7 +32,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "in a virtual machine: total size of the ranges that direct reads may access on targets on \
                         disks. Reported if smaller than the memory of the machine, or if this run wrote some of this \
                         data before the measurement",
-        advice: "use --probe-host-cache to test this: the host may keep data of a virtual disk in its memory",
+        advice: "the host may cache the virtual disk in its memory: test it with --probe-host-cache",
         evaluate: |context| small_for_host(context).into_iter().collect(),
     },
 ];

@@ -15,7 +15,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         unit: "percent",
         computed_from: "share of all bytes transferred that were read from or written to targets on tmpfs or ramfs; \
                         reported if above 2 %",
-        advice: "use a target on storage: tmpfs is memory",
+        advice: "use a target on a storage device: tmpfs keeps its data in memory",
         evaluate: tmpfs_targets,
     },
     VerdictRule {
@@ -64,7 +64,7 @@ fn tmpfs_targets(context: &RuleContext<'_>) -> Vec<Observation> {
 }
 
 fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
-    if context.span.flush_after_writes.is_some() {
+    if context.span.flushes().is_some() {
         return Vec::new();
     }
     let mut bytes: BTreeMap<&str, u64> = BTreeMap::new();
@@ -86,7 +86,7 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
 }
 
 fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
-    if context.span.flush_after_writes.is_some() {
+    if context.span.flushes().is_some() {
         return Vec::new();
     }
     let mut written: BTreeMap<&str, (u64, Option<&str>)> = BTreeMap::new();

@@ -18,8 +18,8 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
                     such CPU, this process may use it, and all threads with targets on the disk are bound to other \
                     CPUs. Only for I/O that bypasses the page cache, and for devices to which `served-from-cache` \
                     applies. [Why](decisions/0014-placement.md)",
-    advice: "compare with a run whose thread is bound to that CPU (-a), and with one whose threads are unbound (-n): a \
-             completion handled on a different CPU than its thread's reaches the thread later",
+    advice: "compare with a run bound to that CPU (-a), and with an unbound one (-n): a completion handled on another CPU \
+             reaches the thread later",
     evaluate: |context| {
         disks(context).into_values().filter_map(|(disk, targets)| elsewhere(context, disk, &targets)).collect()
     },

@@ -1,9 +1,7 @@
 //! Walks a document by the rows and collects every fault.
 
-use super::catalogue;
 use super::fault::quoted;
 use super::value;
-use crate::setting::Setting;
 use crate::suggest::near;
 use model::limits::PROFILE_FAULTS_MAX;
 use roxmltree::Node;
@@ -24,6 +22,8 @@ pub(crate) enum Mode {
 /// A document being read.
 pub(crate) struct Reader {
     mode: Mode,
+    /// The elements that may hold one of this name, for hints.
+    holders_of: fn(&str) -> Vec<&'static str>,
     faults: Vec<Fault>,
 }
 
@@ -38,8 +38,8 @@ pub(crate) struct Fault {
 }
 
 impl Reader {
-    pub(crate) fn new(mode: Mode) -> Self {
-        Self { mode, faults: Vec::new() }
+    pub(crate) fn new(mode: Mode, holders_of: fn(&str) -> Vec<&'static str>) -> Self {
+        Self { mode, holders_of, faults: Vec::new() }
     }
 
     pub(crate) fn is_strict(&self) -> bool {
@@ -54,7 +54,7 @@ impl Reader {
 
     /// True if enough faults are collected. The rest take time to find, so that it is
     /// better not to look for them.
-    fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.faults.len() > PROFILE_FAULTS_MAX
     }
 
@@ -70,47 +70,6 @@ impl Reader {
         }
         let element = node.tag_name().name().to_owned();
         self.faults.push(Fault { offset: node.range().start, element, message: message.into() });
-    }
-
-    /// Reads all children of `parent` into `into`: in any order, each at most once. Where two contradict each other, the
-    /// later row counts.
-    pub(crate) fn children<T>(&mut self, parent: Node<'_, '_>, table: &'static [Setting<T>], into: &mut T) {
-        if self.is_strict() {
-            self.no_text(parent);
-        }
-        let mut found: Vec<Option<Node<'_, '_>>> = vec![None; table.len()];
-        for child in parent.children().filter(Node::is_element) {
-            if self.is_full() {
-                return;
-            }
-            match table.iter().position(|setting| is_named(child, setting.element)) {
-                None if self.is_strict() => self.unknown(child, parent, &names(table)),
-                None => {}
-                Some(index) => match found[index] {
-                    None => found[index] = Some(child),
-                    Some(first) if self.is_strict() => self.repeated(child, parent, first),
-                    Some(_) => {}
-                },
-            }
-        }
-        for (setting, node) in table.iter().zip(found) {
-            match node {
-                Some(node) => {
-                    self.attributes(node, setting.attributes());
-                    setting.read(self, node, into);
-                }
-                None if setting.is_required && self.is_strict() => {
-                    self.fault(parent, format!("the required element <{}> is missing", setting.element));
-                }
-                None => {}
-            }
-        }
-    }
-
-    fn repeated(&mut self, child: Node<'_, '_>, parent: Node<'_, '_>, first: Node<'_, '_>) {
-        let line = first.document().text_pos_at(first.range().start).row;
-        let holder = parent.tag_name().name();
-        self.fault(child, format!("given twice in this <{holder}>; the first is on line {line}"));
     }
 
     /// The items of a list: at least one of the elements in `allowed`, each with its attributes.
@@ -143,7 +102,7 @@ impl Reader {
         items
     }
 
-    fn unknown(&mut self, child: Node<'_, '_>, parent: Node<'_, '_>, allowed: &[&'static str]) {
+    pub(crate) fn unknown(&mut self, child: Node<'_, '_>, parent: Node<'_, '_>, allowed: &[&'static str]) {
         let name = child.tag_name().name();
         let holder = parent.tag_name().name();
         if child.tag_name().namespace().is_some() {
@@ -154,7 +113,7 @@ impl Reader {
         let is_near =
             |known: &&&'static str| !near(&lower, std::iter::once(known.to_ascii_lowercase().as_str())).is_empty();
         let nearest: Vec<&'static str> = allowed.iter().filter(is_near).copied().collect();
-        let elsewhere = catalogue::holders_of(name);
+        let elsewhere = (self.holders_of)(name);
         let hint = if !elsewhere.is_empty() {
             format!("it belongs inside {}; ", alternatives(&elsewhere))
         } else if !nearest.is_empty() {
@@ -187,7 +146,7 @@ impl Reader {
     }
 
     /// Refuses text between child elements.
-    fn no_text(&mut self, node: Node<'_, '_>) {
+    pub(crate) fn no_text(&mut self, node: Node<'_, '_>) {
         let texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
         if let Some(text) = texts.map(value::trimmed).find(|text| !text.is_empty()) {
             self.fault(node, format!("only elements are allowed here, not the text {}", quoted(text)));
@@ -290,11 +249,6 @@ pub(crate) fn is_named(node: Node<'_, '_>, name: &str) -> bool {
 /// The first child element of a name.
 pub(crate) fn child<'n, 'input>(node: Node<'n, 'input>, name: &str) -> Option<Node<'n, 'input>> {
     node.children().find(|child| child.is_element() && is_named(*child, name))
-}
-
-/// Elements of all rows.
-pub(crate) fn names<T>(table: &'static [Setting<T>]) -> Vec<&'static str> {
-    table.iter().map(|setting| setting.element).collect()
 }
 
 fn alternatives(names: &[&'static str]) -> String {

@@ -1,6 +1,6 @@
 //! Whether the limited figure depends on the rate at all.
 
-use super::search::{Observation, log_used};
+use super::{Observation, log_used};
 use crate::sample::{mean, student};
 use model::limit::NoiseRange;
 use statrs::distribution::ContinuousCDF;

@@ -2,8 +2,9 @@
 
 use super::monotone::isotonic;
 use super::noise;
+use super::{Observation, USED_MIN, used};
 use crate::sample::{mean, student};
-use model::limit::{LimitFound, LimitSample};
+use model::limit::LimitFound;
 use statrs::distribution::ContinuousCDF;
 
 /// Rates are this far apart at most before runs confirm the answer.
@@ -27,17 +28,6 @@ const SIGNIFICANCE: f64 = 0.02;
 const PROBES_MAX: u32 = 16;
 /// Runs of a search, at most.
 pub const RUNS_MAX: u32 = 48;
-
-/// A run of a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observation {
-    /// Index of its rate.
-    pub point: usize,
-    /// A confirming run: of the full length.
-    pub is_confirming: bool,
-    /// What it says.
-    pub sample: LimitSample,
-}
 
 /// What a search does next.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,23 +289,6 @@ impl<'a> Search<'a> {
 
 /// Runs vary at least this much.
 const SCATTER_MIN: f64 = 0.02;
-/// Less than this of a limit is as good as this: no I/O lay beyond it.
-const USED_MIN: f64 = 0.02;
-/// What a run that cannot keep its rate has used.
-const USED_SHORT: f64 = 10.0;
-/// No run is further off.
-const USED_MAX: f64 = 50.0;
-
-fn used(sample: &LimitSample) -> f64 {
-    let used = if sample.is_short { sample.used.max(USED_SHORT) } else { sample.used };
-    used.min(USED_MAX)
-}
-
-/// The logarithm of what a run used, within bounds.
-pub(super) fn log_used(sample: &LimitSample) -> f64 {
-    used(sample).max(USED_MIN).ln()
-}
-
 enum Place {
     /// Too little is known: this point says most.
     Probe(usize),

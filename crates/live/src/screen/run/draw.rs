@@ -20,7 +20,7 @@ const LATENCIES_HEIGHT: u16 = 7;
 
 const HELP: [&str; 12] = [
     "q, Ctrl+C  end the run; the report follows",
-    "m          devices below the targets, and CPUs",
+    "m          CPUs, and the devices below the targets",
     "t          results per target",
     "h          results per thread",
     "Tab        next view",

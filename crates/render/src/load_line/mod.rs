@@ -1,0 +1,255 @@
+//! The load on one line: `8 KiB random 70/30 read/write, QD 16 (2 threads x 8), O_DIRECT + O_DSYNC, 1 GiB file on ext4
+//! on vda (virtio, 256 GiB)`.
+//!
+//! A view of the profile and of what is known of its targets: what is unknown is left out.
+
+mod io;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use crate::sweep;
+use model::environment::TargetEnvironment;
+use model::facts::TargetFacts;
+use model::plan::TimeSpanPlan;
+use model::printable::printable;
+use model::profile::{RateProcess, Target, TimeSpan};
+use model::result::{Measured, RunResult};
+use model::sweep::Sweep;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Different loads of one timespan that are written out; the others are counted.
+const LOADS_MAX: usize = 8;
+
+/// Different places of targets with the same load that are written out; the others are counted.
+const PLACES_MAX: usize = 3;
+
+/// What is known of the targets of a timespan beside its profile.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownTargets<'a> {
+    /// What was there before the run.
+    pub facts: &'a BTreeMap<PathBuf, TargetFacts>,
+    /// What each target stands on.
+    pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    /// How they are used.
+    pub plan: Option<&'a TimeSpanPlan>,
+    /// What was measured: it knows their sizes.
+    pub measured: Option<&'a Measured>,
+    /// True if `DiskSpd` ran the profile on Windows.
+    pub is_windows: bool,
+}
+
+impl<'a> KnownTargets<'a> {
+    /// What a result knows of those of one of its timespans.
+    fn of_result(result: &'a RunResult, time_span: usize) -> Self {
+        Self {
+            facts: &result.targets.facts,
+            environments: &result.targets.environments,
+            plan: result.plan.as_ref().and_then(|plan| plan.time_spans.get(time_span)),
+            measured: result.time_spans.get(time_span).and_then(|span| span.measured.as_ref()),
+            is_windows: result.tool.implementation.is_none(),
+        }
+    }
+}
+
+/// The load of a whole result. Of timespans that differ, the first stands for all: each of their own sections begins
+/// with [`of_time_span`].
+pub fn of_result(result: &RunResult) -> String {
+    let spans = &result.profile.time_spans;
+    of_lines((0..spans.len()).map(|index| of_time_span(result, index)))
+}
+
+/// The load of timespans, of which each has its line.
+pub fn of_lines(lines: impl ExactSizeIterator<Item = String>) -> String {
+    let count = lines.len();
+    let mut lines = lines;
+    let Some(first) = lines.next() else { return "no load".to_owned() };
+    match count {
+        1 => first,
+        _ if lines.all(|line| line == first) => format!("{count} timespans, each: {first}"),
+        _ => format!("{count} timespans with different loads; the first: {first}"),
+    }
+}
+
+/// The load of a sweep, and the options that its points vary; the words that were typed, if the load was not kept.
+pub fn of_sweep(sweep: &Sweep) -> String {
+    if sweep.load.is_empty() {
+        return printable(&sweep.words.join(" ")).into_owned();
+    }
+    let varied: Vec<String> = sweep::names(sweep).iter().map(|name| sweep::dashed(name)).collect();
+    match varied.len() {
+        0 => sweep.load.clone(),
+        _ => printable(&format!("first point: {}; varied: {}", sweep.load, varied.join(", "))).into_owned(),
+    }
+}
+
+/// The loads of results that are compared: one line if they are the same, else one for each, with its name.
+pub fn of_sides<'a>(sides: impl Iterator<Item = (&'a str, Option<&'a RunResult>)>) -> Vec<String> {
+    let lines = sides.filter_map(|(name, result)| Some((name, of_result(result?))));
+    let lines: Vec<(&str, String)> = lines.collect();
+    match &lines[..] {
+        [] => Vec::new(),
+        [(_, first), others @ ..] if others.iter().all(|(_, line)| line == first) => vec![first.clone()],
+        _ => lines.iter().map(|(name, line)| printable(&format!("{name}: {line}")).into_owned()).collect(),
+    }
+}
+
+/// The load of one timespan of a result, by its index.
+pub fn of_time_span(result: &RunResult, index: usize) -> String {
+    let span = result.profile.time_spans.get(index);
+    span.map_or_else(|| "unknown load".to_owned(), |span| load_line(span, &KnownTargets::of_result(result, index)))
+}
+
+/// The load of a timespan.
+pub fn load_line(span: &TimeSpan, known: &KnownTargets<'_>) -> String {
+    let groups = groups(span, known);
+    let common: Vec<String> = of_all_threads(span).into_iter().chain(shared_depth(span, groups.len())).collect();
+    let line = match &groups[..] {
+        [] => "no target".to_owned(),
+        [only] => only.line(span, known, &common),
+        _ => {
+            let mut parts: Vec<String> = groups.iter().take(LOADS_MAX).map(|g| g.line(span, known, &[])).collect();
+            if groups.len() > LOADS_MAX {
+                parts.push(format!("and {}", counted((groups.len() - LOADS_MAX) as u64, "other load")));
+            }
+            if !common.is_empty() {
+                parts.push(format!("all: {}", common.join(", ")));
+            }
+            parts.join("; ")
+        }
+    };
+    printable(&line).into_owned()
+}
+
+/// Targets that differ in nothing but their paths.
+struct Group<'a> {
+    target: &'a Target,
+    /// Their places in the timespan.
+    indices: Vec<usize>,
+}
+
+fn groups<'a>(span: &'a TimeSpan, known: &KnownTargets<'_>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (index, target) in span.targets.iter().enumerate() {
+        let words = |target| (io::words(span, target, known.is_windows), own_depth(span, target));
+        match groups.iter_mut().find(|group| words(group.target) == words(target)) {
+            Some(group) => group.indices.push(index),
+            None => groups.push(Group { target, indices: vec![index] }),
+        }
+    }
+    groups
+}
+
+impl Group<'_> {
+    /// Its load, with what all loads of the timespan have in common, and where its targets are.
+    fn line(&self, span: &TimeSpan, known: &KnownTargets<'_>, common: &[String]) -> String {
+        let places = self.indices.iter().map(|index| place::of(span, *index, known));
+        let io = io::words(span, self.target, known.is_windows);
+        let places = place::joined(places, PLACES_MAX);
+        let own = [self.depth(span), Some(io.caches), io.content, io.limit, places].into_iter().flatten();
+        [io.access].into_iter().chain(common.iter().cloned()).chain(own).collect::<Vec<_>>().join(", ")
+    }
+
+    /// `QD 16 (2 threads x 8)`; nothing if its requests are those of all targets.
+    fn depth(&self, span: &TimeSpan) -> Option<String> {
+        if shares_requests(span) {
+            return None;
+        }
+        let Depth { threads, each } = own_depth(span, self.target);
+        let targets = self.indices.len() as u64;
+        let total = u64::from(threads).saturating_mul(each.into()).saturating_mul(targets);
+        let threads_in_words = counted(threads.into(), "thread");
+        let in_parts = match targets {
+            1 => format!("{threads_in_words} x {each}"),
+            _ if span.thread_count > 0 => format!("{threads_in_words} x {targets} targets x {each}"),
+            _ => format!("{targets} targets x {threads_in_words} x {each}"),
+        };
+        Some(format!("{}QD {total} ({in_parts})", at_most(span)))
+    }
+}
+
+/// Threads of one target, and the I/Os that each has outstanding on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Depth {
+    threads: u32,
+    each: u32,
+}
+
+fn own_depth(span: &TimeSpan, target: &Target) -> Depth {
+    let threads = match target.thread_targets.len() {
+        listed @ 1.. if span.thread_count > 0 => u32::try_from(listed).unwrap_or(u32::MAX),
+        _ => span.threads_on(target),
+    };
+    Depth { threads, each: if is_one_at_a_time(span) { target.outstanding.min(1) } else { target.outstanding } }
+}
+
+/// True if a thread does one I/O after the other, however many are to be outstanding.
+fn is_one_at_a_time(span: &TimeSpan) -> bool {
+    match span.engine {
+        Some(engine) => engine.is_one_at_a_time(),
+        None => span.io_ring.is_none() && span.targets.iter().all(|target| target.memory_mapped),
+    }
+}
+
+/// True if the requests of a thread serve several targets: those of a pool, or the only one that it has.
+fn shares_requests(span: &TimeSpan) -> bool {
+    span.is_pool_with_requests() || (span.thread_count > 0 && span.targets.len() > 1 && is_one_at_a_time(span))
+}
+
+/// In an open loop the depth is a bound.
+fn at_most(span: &TimeSpan) -> &'static str {
+    if span.rate_iops.is_some() { "at most " } else { "" }
+}
+
+/// The threads that all targets share.
+fn shared_depth(span: &TimeSpan, loads: usize) -> Option<String> {
+    if !shares_requests(span) {
+        return None;
+    }
+    let requests = if is_one_at_a_time(span) { 1 } else { span.request_count };
+    let total = u64::from(span.thread_count).saturating_mul(requests.into());
+    let over = match span.targets.len() {
+        1 => String::new(),
+        targets if loads == 1 => format!(" over {targets} targets"),
+        _ => " over all targets".to_owned(),
+    };
+    let weighted = if span.is_pool_with_requests() && has_weights(span) { " by weight" } else { "" };
+    let threads = counted(span.thread_count.into(), "thread");
+    Some(format!("{}QD {total} ({threads} x {requests}{over}{weighted})", at_most(span)))
+}
+
+fn has_weights(span: &TimeSpan) -> bool {
+    let mut targets = span.targets.iter();
+    let first = targets.next().map(|target| target.weight);
+    targets.any(|target| Some(target.weight) != first)
+        || span.targets.iter().any(|target| target.thread_targets.iter().any(|listed| listed.weight > 0))
+}
+
+/// What holds for the threads of all targets.
+fn of_all_threads(span: &TimeSpan) -> Vec<String> {
+    let rate = span.rate_iops.map(|rate| {
+        let process = match span.rate_process.unwrap_or_default() {
+            RateProcess::Constant => "",
+            RateProcess::Poisson => " (Poisson)",
+        };
+        format!("open loop at {rate} IOPS{process}")
+    });
+    let flush = span.flush_after_writes.map(|writes| match writes {
+        0 | 1 => "fdatasync after each write".to_owned(),
+        _ => format!("fdatasync after every {writes} writes of a thread"),
+    });
+    [rate, flush].into_iter().flatten().collect()
+}
+
+/// `1 thread`, `2 threads`
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A size without rounding: `8 KiB`, `1536 KiB`, `513 B`.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u32, &str); 5] = [(50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let whole = UNITS.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    whole.map_or_else(|| format!("{bytes} B"), |(shift, unit)| format!("{} {unit}", bytes >> shift))
+}
