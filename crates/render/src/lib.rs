@@ -32,6 +32,7 @@ mod part_table;
 pub mod plain_table;
 pub mod preset;
 pub mod repeat;
+mod size_table;
 mod slowest_table;
 pub mod sweep;
 pub mod system;
