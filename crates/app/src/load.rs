@@ -1,5 +1,6 @@
 //! Running a load: check everything, plan, run, report.
 
+use crate::closing_line;
 use crate::console_observer::ConsoleObserver;
 use crate::feature::Feature;
 use crate::live::{CheckedStream, LiveSinks};
@@ -237,6 +238,10 @@ impl Job<'_> {
         }
         if is_terminal {
             say_each("ERROR", errors);
+        }
+        // A preset whose loads are a table has its verdict below that.
+        if written.is_ok() && !self.measurement.request.options.is_brief {
+            closing_line::say(result);
         }
         written.map_or_else(|reason| fail(&reason), |()| status)
     }

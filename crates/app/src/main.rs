@@ -1,6 +1,7 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
 mod check;
+mod closing_line;
 mod compare;
 mod console_observer;
 mod devices;

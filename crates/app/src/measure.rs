@@ -15,6 +15,7 @@ use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
+use render::load_line::{self, KnownTargets, load_line};
 use run::Machine;
 use run::event::{Events, StopSources};
 use stats::{Input, RunContext};
@@ -110,6 +111,22 @@ impl<'a> Measurement<'a> {
             live::end(stream, &result);
         }
         (result, errors)
+    }
+
+    /// The load on a line, as far as it is known before it is run.
+    pub(crate) fn load_line(&self, plan: Option<&Plan>) -> String {
+        let spans = &self.request.profile.time_spans;
+        let line = |(index, span)| {
+            let known = KnownTargets {
+                facts: &self.facts.targets,
+                environments: self.environments(),
+                plan: plan.and_then(|plan| plan.time_spans.get(index)),
+                measured: None,
+                is_windows: false,
+            };
+            load_line(span, &known)
+        };
+        load_line::of_lines(spans.iter().enumerate().map(line))
     }
 
     /// Looks whether devices hold data where they will be read.

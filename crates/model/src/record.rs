@@ -321,6 +321,8 @@ pub struct SectionRecord {
     pub read: SectionCounts,
     /// Writes that completed in it.
     pub write: SectionCounts,
+    /// Their times from intended start to completion, reads and writes together; none in a closed loop.
+    pub response: SectionCounts,
 }
 
 /// I/Os of one section.

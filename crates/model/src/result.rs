@@ -300,6 +300,10 @@ pub struct OpenLoop {
     pub lateness_max_ns: u64,
     /// Times from intended start to completion; null = there were no such I/Os.
     pub response_time: Directions<Option<LatencyDistribution>>,
+    /// 95 % confidence intervals of the response times of all I/Os together, of their mean and percentiles only; null =
+    /// neither `-L` nor `-D`, or a file of an earlier version.
+    #[serde(default)]
+    pub response_time_confidence: Option<HalfWidths>,
 }
 
 /// Latencies of one target.

@@ -13,7 +13,9 @@ use std::io;
 pub(super) struct Page {
     /// The window title and the page heading.
     pub(super) title: String,
-    /// What was measured, when and where, on a line.
+    /// The load on a line; empty on pages without one.
+    pub(super) load: String,
+    /// When and where it was measured, on a line.
     pub(super) subtitle: String,
     pub(super) sections: Vec<Section>,
     /// Who wrote it.
@@ -22,10 +24,10 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(title: String, subtitle: String, sections: Vec<Section>) -> Self {
+    pub(super) fn new(title: String, load: String, subtitle: String, sections: Vec<Section>) -> Self {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
-        Self { title, subtitle, sections, program, swatches: palette::swatches() }
+        Self { title, load, subtitle, sections, program, swatches: palette::swatches() }
     }
 }
 
@@ -34,12 +36,19 @@ impl Page {
 pub(super) struct Section {
     /// May be empty.
     pub(super) heading: String,
+    /// Charts over time of sections with the same number have one crosshair and one zoom.
+    pub(super) time: usize,
     pub(super) blocks: Vec<Block>,
 }
 
 impl Section {
     pub(super) fn new(heading: &str, blocks: Vec<Block>) -> Self {
-        Self { heading: heading.to_owned(), blocks }
+        Self { heading: heading.to_owned(), time: 0, blocks }
+    }
+
+    /// The section with another time.
+    pub(super) fn of_time(self, time: usize) -> Self {
+        Self { time, ..self }
     }
 }
 
@@ -51,6 +60,8 @@ pub(super) enum Block {
     Answers { answers: Vec<Answer> },
     /// Whether the figures are what they claim to be.
     Verdict(Banner),
+    /// The load of a timespan, if there are several.
+    Load { line: String },
     /// The headline figures.
     Tiles { tiles: Vec<Tile> },
     /// Charts beside each other.
@@ -179,6 +190,8 @@ pub(super) fn charts(shown: &[Shown]) -> io::Result<Vec<Block>> {
 pub(super) struct Table {
     /// May be empty.
     pub(super) heading: String,
+    /// What a screen reader calls it if it has no heading.
+    pub(super) label: &'static str,
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<String>>,
     /// The text below it; may be empty.

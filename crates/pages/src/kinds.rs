@@ -26,6 +26,7 @@ pub(crate) fn sizes(measured: &Measured) -> Option<Table> {
         columns: columns.into_iter().chain(figure_columns()).collect(),
         rows,
         note: "Shares are of the I/Os of the same kind.".to_owned(),
+        ..Table::default()
     })
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn without_data(measured: &Measured) -> Option<Table> {
         columns: std::iter::once(Column::text("kind")).chain(figure_columns()).collect(),
         rows,
         note: "They are in no other table or chart; MiB/s is what was discarded or zeroed.".to_owned(),
+        ..Table::default()
     })
 }
 

@@ -31,6 +31,7 @@ use minijinja::value::Serde;
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::Sweep;
+use render::load_line;
 use std::io;
 use thiserror::Error;
 
@@ -129,6 +130,23 @@ fn rendered(page: Page) -> Result<String, minijinja::Error> {
     environment.get_template("report.html")?.render(Serde(page))
 }
 
+/// What stands below the title of a chart in a file of its own: the load, and where and when it was measured.
+fn about(subject: &Subject<'_>) -> Vec<String> {
+    let (mut lines, place) = match *subject {
+        Subject::Run { result, .. } => (vec![load_line::of_result(result)], Some(environment::subtitle(result))),
+        Subject::Recording { recording, .. } => (Vec::new(), Some(recording::subtitle(recording))),
+        Subject::Sweep { sweep, chosen: example, .. } | Subject::Repeat { sweep, example, .. } => {
+            (vec![load_line::of_sweep(sweep)], example.map(environment::subtitle))
+        }
+        Subject::Comparison { sides } => {
+            let place = sides.first().and_then(|side| side.results.first()).map(environment::subtitle);
+            (comparison::load(sides), place)
+        }
+    };
+    lines.extend(place);
+    lines
+}
+
 /// One chart; without a name the first that there is.
 pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> Result<Vec<u8>, NoChart> {
     let shown = match *subject {
@@ -159,8 +177,8 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
     };
     match (found, name) {
         (Some(chart), _) => Ok(match format {
-            ChartFormat::Svg => image::svg_alone(chart)?,
-            ChartFormat::Png => image::png(chart)?,
+            ChartFormat::Svg => image::svg_alone(chart, &about(subject))?,
+            ChartFormat::Png => image::png(chart, &about(subject))?,
         }),
         (None, Some(name)) if !charts.is_empty() => {
             Err(NoChart::Unknown { name: name.to_owned(), known: charts.iter().map(|chart| chart.name).collect() })

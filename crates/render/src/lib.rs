@@ -7,6 +7,7 @@
 pub mod ab;
 mod cache_table;
 pub mod check;
+mod closing_line;
 pub mod compare;
 pub mod confidence;
 mod cpu_table;
@@ -42,6 +43,7 @@ pub mod verdict_block;
 mod wait_table;
 mod xml;
 
+pub use closing_line::{ClosingLine, closing_line};
 pub use csv::csv;
 pub use open_metrics::open_metrics;
 pub use part_table::part;

@@ -123,7 +123,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             if is_accounted {
                 if is_measured && let Some(cells) = &row.open_loop {
-                    cells.respond(slot.operation, ended_ns.saturating_sub(slot.intended_ns));
+                    let response_ns = ended_ns.saturating_sub(slot.intended_ns);
+                    cells.respond(slot.operation, response_ns);
+                    if let Some(latencies) = &recorder.latencies {
+                        latencies.respond(response_ns);
+                    }
                 }
                 if let Some(allowance) = allowance {
                     allowance.finish(length);

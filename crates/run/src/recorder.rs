@@ -81,6 +81,14 @@ impl LatencyCells {
     }
 }
 
+impl LatencyCells {
+    /// Counts the response time of an I/O in an open loop.
+    #[inline]
+    pub(crate) fn respond(&self, response_ns: u64) {
+        self.sections.respond(response_ns);
+    }
+}
+
 impl LatencyTables<'_> {
     /// Counts the latency of an I/O that ended at `ended_ns`, and keeps it if it is one of the slowest.
     #[inline]
@@ -127,6 +135,7 @@ impl Recorder {
     pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>) -> Self {
         let waits_for_completions = worker.engine.kind != model::engine_kind::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
+        let is_open_loop = worker.targets.iter().any(|target| target.pace.is_open_loop());
         Self {
             thread: worker.thread,
             throttled: limited && waits_for_completions,
@@ -134,9 +143,10 @@ impl Recorder {
             measuring: Counter::default(),
             place: PlaceCells::default(),
             turns: SeqLock::default(),
-            latencies: layout
-                .sections()
-                .map(|_| LatencyCells { sections: SectionCells::new(), slowest: Slowest::new(SLOWEST_IOS) }),
+            latencies: layout.sections().map(|_| LatencyCells {
+                sections: SectionCells::new(is_open_loop),
+                slowest: Slowest::new(SLOWEST_IOS),
+            }),
             layout: Arc::clone(layout),
             completed: Counter::default(),
             in_flight: Counter::default(),

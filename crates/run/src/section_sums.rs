@@ -19,6 +19,8 @@ struct Section {
     is_joined: bool,
     /// By operation.
     sides: ByOperation<SectionCounts>,
+    /// Response times in an open loop.
+    response: SectionCounts,
 }
 
 impl SectionSums {
@@ -48,6 +50,9 @@ impl SectionSums {
         for (sum, side) in self.sections[first].sides.0.iter_mut().zip(part.sides.iter()) {
             add(sum, side);
         }
+        if let Some(response) = &part.response {
+            add(&mut self.sections[first].response, response);
+        }
     }
 
     /// The sections of `elapsed_ns` nanoseconds.
@@ -64,8 +69,9 @@ impl SectionSums {
                     before.end_ns = end_ns;
                     merge(&mut before.read, &read);
                     merge(&mut before.write, &write);
+                    merge(&mut before.response, &section.response);
                 }
-                None => records.push(SectionRecord { start_ns, end_ns, read, write }),
+                None => records.push(SectionRecord { start_ns, end_ns, read, write, response: section.response }),
             }
         }
         records
@@ -96,6 +102,7 @@ mod tests {
             first,
             last,
             sides: ByOperation([read, SidePart::default(), SidePart::default(), SidePart::default()]),
+            response: None,
         }
     }
 

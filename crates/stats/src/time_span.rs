@@ -123,7 +123,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         submissions: Some(submissions(record)),
         waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
-        load_loop: Some(load_loop::load_loop(span, plan, record)),
+        load_loop: Some(load_loop::load_loop(span, plan, record, &accuracy)),
         confidence: accuracy.confidence(),
         steadiness: accuracy.steadiness(&telling(plan, &record.threads)),
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),

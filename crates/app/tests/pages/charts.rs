@@ -11,6 +11,12 @@ fn one_chart_is_a_file_of_its_own() {
         place.diskspd("report r.json -o chart.svg").args(words).run().expect_status(0);
         let svg = String::from_utf8(place.content("chart.svg")).expect("text");
         let document = roxmltree::Document::parse(&svg).expect("it is XML");
+        let about = document.descendants().find(|node| node.has_tag_name("desc")).and_then(|node| node.text());
+        let about = about.expect("what was measured");
+        assert!(about.contains(" read, QD ") && about.contains(" UTC "), "{about}");
+        let shown: String =
+            document.descendants().filter(|node| node.has_tag_name("text")).filter_map(|n| n.text()).collect();
+        assert!(shown.contains(" read, QD "), "it is drawn, too: {shown}");
         let root = document.root_element();
         assert_eq!((root.tag_name().name(), root.attribute("width")), ("svg", Some("900")));
         let named = root.children().find(|node| node.has_tag_name("title")).and_then(|node| node.text());

@@ -154,6 +154,7 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
         lateness_mean_ns: ns("LatenessAvgMilliseconds")?,
         lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
         response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
+        response_time_confidence: open.child("HalfWidths").map(half_widths).transpose()?,
     }))))
 }
 

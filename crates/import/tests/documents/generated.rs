@@ -280,6 +280,10 @@ fn sections(waits: [u64; 8]) -> Vec<SectionRecord> {
         end_ns: (index + 1) * 100_000_000,
         read: counts(index),
         write: counts(index + 1),
+        response: SectionCounts {
+            tally: Tally { count: 15 + waits[2], sum_ns: 1_000_000 + u128::from(waits[3]), ..Tally::default() },
+            ..counts(index)
+        },
     };
     (0..waits[7] % 25).map(section).collect()
 }

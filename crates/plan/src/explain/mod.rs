@@ -11,7 +11,7 @@ use model::block_device::only_interrupt_cpu;
 use model::facts::{Facts, Fill};
 use model::limits::MEMORY_PERCENT_MAX;
 use model::operation::Operation;
-use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan};
+use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget};
 use model::units::Bytes;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -77,7 +77,11 @@ fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mu
 fn explain_expected(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {
     let targets = || plan.workers.iter().flat_map(|worker| &worker.targets);
     let Some(sums) = pattern::expected_in(targets(), plan.duration_ns) else { return Ok(()) };
-    if targets().all(|target| pattern::expected(target).is_none()) {
+    let is_plain = |target: &WorkerTarget| {
+        let done = Operation::ALL.into_iter().filter(|&operation| target.does(operation));
+        done.count() < 2 && target.sizes.is_none()
+    };
+    if targets().all(is_plain) {
         return Ok(());
     }
     writeln!(out, "\n  Expected in the measurement, unless the targets are too slow")?;

@@ -62,11 +62,11 @@ pub(super) fn sizes(target: &WorkerTarget) -> Vec<String> {
     Operation::ALL.into_iter().filter(|&operation| target.does(operation)).map(of).collect()
 }
 
-/// What the bytes are expected to be, if there are several kinds of I/Os or sizes.
+/// What the bytes are expected to be, where `-w` alone does not say it.
 pub(super) fn expected(target: &WorkerTarget) -> Option<String> {
     let shares = target.shares();
     let done: Vec<Operation> = Operation::ALL.into_iter().filter(|&operation| shares.does(operation)).collect();
-    if done.len() < 2 && target.sizes.is_none() {
+    if target.sizes.is_none() && !target.changes_without_data() {
         return None;
     }
     let bytes = |operation: Operation| shares.expected(operation) * target.mean_bytes(operation);

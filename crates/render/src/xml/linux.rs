@@ -178,7 +178,10 @@ fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
         ("LatenessAvgMilliseconds", &ms(open.lateness_mean_ns)),
         ("LatenessMaxMilliseconds", &ms(open.lateness_max_ns as f64)),
     ];
-    xml.inside("OpenLoop", &attributes, |xml| latency(xml, "ResponseTime", &[], &open.response_time))
+    xml.inside("OpenLoop", &attributes, |xml| {
+        latency(xml, "ResponseTime", &[], &open.response_time)?;
+        open.response_time_confidence.as_ref().map_or(Ok(()), |intervals| half_widths(xml, "Total", intervals))
+    })
 }
 
 /// Flushes and what they took.
