@@ -27,9 +27,14 @@ const ROWS: [Row; 12] = [
     Row { name: "null engine, 30 % writes", options: "--engine=null -r -o32 -w30 --overwrite", bound: 190 },
     Row { name: "null engine, 50 % random (-rs50)", options: "--engine=null -rs50 -o32", bound: 193 },
     Row { name: "null engine, 90 % on 10 % (-rd)", options: "--engine=null -r -rdpct90/10:10/90 -o32", bound: 224 },
-    Row { name: "null engine, zipf (--skew)", options: "--engine=null -r --skew=zipf:1.1 -o32", bound: 205 },
     Row { name: "null engine, interlocked (-si)", options: "--engine=null -si -o32", bound: 158 },
     Row { name: "null engine, rate limited (-g)", options: "--engine=null -r -o32 -g4000000i", bound: 292 },
+    // 60 more than one size.
+    Row {
+        name: "null engine, three sizes (--sizes)",
+        options: "--engine=null -r -o32 --sizes=4K/60:8K/30:64K/10",
+        bound: 209,
+    },
     Row { name: "null engine, two targets", options: "--engine=null -r -o32 {second}", bound: 149 },
 ];
 

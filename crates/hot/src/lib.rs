@@ -11,6 +11,7 @@ pub mod mix;
 pub mod pace;
 pub mod rng;
 pub mod scatter;
+pub mod sizes;
 pub mod skew;
 pub mod slots;
 pub mod slowest;

@@ -4,6 +4,7 @@
 //! was *said*, contradictions included; the module `validate` finds those, and the plan holds what
 //! will be *done*.
 
+mod sizes;
 mod skew;
 mod target;
 
@@ -13,6 +14,7 @@ use crate::limits::TARGETS_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+pub use sizes::{SizeMix, SizeShare};
 pub use skew::{Skew, SkewLaw};
 pub use target::{
     BypassIo, CacheMode, Distribution, DistributionRange, FlushMode, IoPriority, Target, ThreadTarget, Throughput,

@@ -2,7 +2,7 @@
 
 use crate::setting::{Codec, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
-use model::profile::{RateProcess, Skew, Target, TimeSpan};
+use model::profile::{RateProcess, SizeMix, Skew, Target, TimeSpan};
 
 type Row = Setting<TimeSpan>;
 
@@ -228,6 +228,60 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
 /// `Linux` in a target: what `DiskSpd` does not have.
 pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
     Setting::own(
+        "Sizes",
+        "sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.sizes = Some(sizes)),
+        }),
+        "--sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of I/Os and their percentages, as in 4K/60:8K/30:64K/10",
+            long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only defines the unit b. The size is drawn before the offset: random offsets are multiples of -r<align> or, without it, of the drawn size; sequential I/Os follow each other without gaps. -g in bytes counts the drawn bytes. Results have figures for each size. Cannot be used with -s<stride>, -p, -T or -rdabs.",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--sizes=4K/60:8K/30:64K/10",
+        },
+    )
+    .examples(&["4K/60:8K/30:64K/10", "1b/50:3b/50"]),
+    Setting::own(
+        "ReadSizes",
+        "read_sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.read_sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.read_sizes = Some(sizes)),
+        }),
+        "--read-sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of reads, in place of --sizes or -b",
+            long: "As --sizes, for reads alone. Other I/Os have the sizes of --write-sizes or --sizes, or else the block size (-b).",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--read-sizes=8K/90:128K/10",
+        },
+    )
+    .examples(&["8K/100", "8K/90:128K/10"]),
+    Setting::own(
+        "WriteSizes",
+        "write_sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.write_sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.write_sizes = Some(sizes)),
+        }),
+        "--write-sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of writes, in place of --sizes or -b",
+            long: "As --sizes, for writes alone. Other I/Os have the sizes of --read-sizes or --sizes, or else the block size (-b).",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--write-sizes=16K/80:1M/20",
+        },
+    )
+    .examples(&["16K/100", "16K/80:1M/20"]),
+    Setting::own(
         "Discard",
         "discard_percent",
         number!(discard_percent, 0..=100),
@@ -280,7 +334,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
                scattered over the target, in the same places for every thread and every run with the same seed (-z); \
                with ,contiguous the hottest is the first, the second hottest the next, and so on. The report gives the \
                share of the I/Os on the hottest 1, 10 and 20 % of the positions, by the law and as drawn. Needs -r or \
-               -rs. Cannot be used with -rd.",
+               -rs. Cannot be used with -rd or --sizes.",
             kernel: "offsets that follow the law",
             seen_in: "strace: offsets of `pread64`; the report",
             example: "--skew=zipf:1.1",

@@ -149,6 +149,11 @@ fn a_skew_needs_random_io_without_another_distribution() {
     let full = Distribution::Percent(vec![DistributionRange { io_percent: 100, length: 100 }]);
     let both = findings(|_, t| (t.skew, t.random_percent, t.distribution) = (skew(), 100, Some(full)));
     assert_one(&both.errors, &["--skew", "-rd"]);
+    let sizes = findings(|_, t| {
+        (t.skew, t.random_percent) = (skew(), 100);
+        t.sizes = SizeMix::parse("4K/50:8K/50").ok();
+    });
+    assert_one(&sizes.errors, &["--skew", "--sizes"]);
     let too_much = Skew { parameter: crate::units::Millionths(5_000_000), ..skew().unwrap() };
     assert_one(&findings(|_, t| (t.skew, t.random_percent) = (Some(too_much), 100)).errors, &["--skew=zipf:5"]);
 }
