@@ -367,7 +367,7 @@ fn skews(measured: &Measured) -> Option<Table> {
     let row = |(skew, share): (&SkewFigures, &HottestShare)| {
         vec![
             text_of_path(&skew.path),
-            format!("{} ({})", skew.skew, skew.skew.placement()),
+            format!("{}:{} ({})", skew.skew.law.option(), skew.skew.parameter, skew.skew.placement()),
             format!("{} %", share.positions_percent),
             grouped(share.positions as f64),
             percent(share.law_percent),
