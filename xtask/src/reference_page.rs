@@ -35,6 +35,29 @@ pub(crate) fn settings_table() -> String {
     table
 }
 
+/// The end of `docs/jobs.md`: the keys of all tables.
+pub(crate) fn job_tables() -> String {
+    let mut text = String::new();
+    for table in settings::job::key_tables() {
+        let header = if table.header.is_empty() { "the file itself".to_owned() } else { format!("`{}`", table.header) };
+        let _ = writeln!(text, "\n## Keys of {header}\n\n| Key | Option | In XML | Meaning |\n|---|---|---|---|");
+        for key in table.keys {
+            let option = if key.option.is_empty() { String::new() } else { format!("`{}`", key.option) };
+            let size = key.is_size.then(|| "size".to_owned());
+            let inner = (!key.inner.is_empty()).then(|| format!("with {}", code_list(&key.inner)));
+            let doc = Some(escaped(key.doc)).filter(|doc| !doc.is_empty() && *doc != key.option);
+            let meaning: Vec<String> = [doc, size, inner].into_iter().flatten().collect();
+            let cells = [format!("`{}`", key.name), option, format!("`{}`", key.element), meaning.join("; ")];
+            let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        }
+    }
+    text
+}
+
+fn code_list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn option(page: &mut String, row: &OptionRow) {
     let _ = writeln!(page, "\n### `{}`\n\n{}", row.synopsis(), escaped(row.long));
     if !row.on_linux.is_empty() {

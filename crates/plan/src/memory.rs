@@ -35,7 +35,8 @@ pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFact
     }
 }
 
-/// A thread's tables of its section (the last is that of response times), their queue and its slowest I/Os: four words each.
+/// A thread's tables of its section (the last is that of response times), their queue and its slowest I/Os: four words
+/// each.
 const SECTION_BYTES: u64 =
     8 * ((Operation::TRANSFERS.len() + 1) * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
 
@@ -189,7 +190,7 @@ mod tests {
             (measured.series_bytes(), measured.section_bytes())
         };
         assert_eq!(measured(60, false), (600 * 48, 0));
-        assert_eq!(measured(60, true), (600 * 48, (165 << 10) + (256 << 10) + 3200));
+        assert_eq!(measured(60, true), (600 * 48, (165 << 10) + (320 << 10) + 3200));
         assert_eq!(measured(86_400, false), (262_144 * 48, 0));
     }
 

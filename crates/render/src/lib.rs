@@ -30,6 +30,7 @@ mod numbers;
 mod open_metrics;
 mod operation_table;
 mod part_table;
+pub mod placement;
 pub mod plain_table;
 pub mod preset;
 pub mod repeat;

@@ -98,12 +98,8 @@ mod tests {
     fn part(first: u64, last: u64, bucket: u32) -> SectionPart {
         let tally = Tally { count: 2, sum_ns: 10, min_ns: 5, max_ns: 5, ..Tally::default() };
         let read = SidePart { tally, bytes: 512, buckets: vec![(bucket, 2)] };
-        SectionPart {
-            first,
-            last,
-            sides: ByOperation([read, SidePart::default(), SidePart::default(), SidePart::default()]),
-            response: None,
-        }
+        let sides = ByOperation([read, SidePart::default(), SidePart::default(), SidePart::default()]);
+        SectionPart { first, last, sides, response: None }
     }
 
     /// Start, end and buckets of the reads of a section.

@@ -90,7 +90,8 @@ impl SectionCells {
     /// Touches the memory of the latencies from 1 µs to 1 s, as [`buckets::Buckets::touch`].
     pub(crate) fn touch(&self) {
         let used = buckets::coarse(buckets::index(1_000))..buckets::coarse(buckets::index(1_000_000_000));
-        for side in self.all_sides() {
+        let transfers = Operation::TRANSFERS.map(|operation| &self.sides[operation]);
+        for side in transfers.into_iter().chain(&self.response) {
             for cell in &side.histogram[used.clone()] {
                 cell.store(cell.load(Relaxed), Relaxed);
             }

@@ -58,13 +58,13 @@ fn every_attribute_and_text_that_is_written_is_read() {
     for _ in 0..DOCUMENTS {
         let text = xml(&generated::result().new_tree(&mut runner).expect("nothing is rejected").current());
         let whole = import::read(text.as_bytes());
-        let mut tries: BTreeMap<String, u32> = BTreeMap::new();
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for (name, place) in parts(&Document::parse(&text).expect("it is well-formed")) {
-            let tried = tries.entry(name.clone()).or_default();
-            if read.contains(&name) || *tried == TRIES {
+            let count = counts.entry(name.clone()).or_default();
+            if read.contains(&name) || *count == TRIES {
                 continue;
             }
-            *tried += 1;
+            *count += 1;
             let other = format!("{}x{}", &text[..place.start], &text[place.end..]);
             let is_read = import::read(other.as_bytes()) != whole;
             let names = if is_read { &mut read } else { &mut unread };
