@@ -128,7 +128,7 @@ fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &P
     for (length, block) in [(1024, 7), (BLOCK as u32, 8)] {
         engine.set_length(3, Operation::Read, length);
         engine.stage_prepared(3, Operation::Read, place(block));
-        assert_eq!(finish(engine)[0].result, length as i32);
+        assert_eq!(finish(engine)[0].result, length.cast_signed());
     }
     engine.set_length(3, Operation::Write, 512);
     engine.stage_prepared(3, Operation::Write, place(15));

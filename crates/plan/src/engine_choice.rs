@@ -179,12 +179,13 @@ mod tests {
         }
     }
 
+    fn discarding(span: &TimeSpan) -> Thread<'_> {
+        Thread { without_data: Some("--discard"), ..thread(span, 8) }
+    }
+
     #[test]
     fn what_transfers_no_data_needs_an_engine_that_can() {
         let span = TimeSpan::default();
-        fn discarding(span: &TimeSpan) -> Thread<'_> {
-            Thread { without_data: Some("--discard"), ..thread(span, 8) }
-        }
         assert_eq!(kind(discarding(&span), &IoUring::Available), Some(EngineKind::IoUring));
         let refused = choose(discarding(&span), &unavailable());
         assert!(matches!(refused, Err(NoEngine::Unavailable(message)) if message.starts_with("--discard needs")));

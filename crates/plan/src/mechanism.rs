@@ -85,7 +85,9 @@ pub(crate) fn may_change_without_data(
         refused.push(format!("{option} cannot be used on '{name}': {reason}"));
     }
     let may = refused.is_empty();
-    refused.into_iter().for_each(|message| findings.refuse_file(RefusalKind::Impossible, message));
+    for message in refused {
+        findings.refuse_file(RefusalKind::Impossible, message);
+    }
     may
 }
 

@@ -11,7 +11,7 @@ use crate::target::Planned;
 use model::engine_kind::EngineKind;
 use model::limits::OUTSTANDING_MAX;
 use model::operation::Operation;
-use model::plan::{Assignment, Content, Expected, MappedPlan, WorkerPlan, WorkerTarget};
+use model::plan::{Assignment, Content, Expected, MappedPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 
 /// Which targets each thread serves, and as which of the target's threads.
@@ -100,21 +100,10 @@ pub(crate) fn plan(
                 continue;
             }
         };
-        let release = &files.facts().system.kernel_release;
-        let discards_device = own().find(|(settings, plan)| {
-            settings.shares().does(Operation::Discard) && matches!(plan.expect, Expected::Block { .. })
-        });
-        if let (EngineKind::IoUring, Some((settings, _))) = (engine.kind, discards_device)
-            && !has_ring_discards(release)
+        if engine.kind == EngineKind::IoUring
+            && let Some(message) = own().find_map(|(settings, plan)| no_ring_discards(settings, plan, files))
         {
-            findings.refuse_file(
-                RefusalKind::Impossible,
-                format!(
-                    "--discard on the block device '{}' through io_uring needs Linux 6.12 or later (this is \
-                     {release}); use --engine=sync",
-                    settings.path.display()
-                ),
-            );
+            findings.refuse_file(RefusalKind::Impossible, message);
             continue;
         }
         let targets = assigned
@@ -205,6 +194,19 @@ fn worker_target(
         large_pages: target.large_pages,
         effective_distribution: planned.layout.effective_distribution.clone(),
     }
+}
+
+/// Why a target cannot be discarded through `io_uring`, if it cannot.
+fn no_ring_discards(settings: &model::profile::Target, plan: &TargetPlan, files: &Files) -> Option<String> {
+    let release = &files.facts().system.kernel_release;
+    let is_discarded = settings.shares().does(Operation::Discard) && matches!(plan.expect, Expected::Block { .. });
+    (is_discarded && !has_ring_discards(release)).then(|| {
+        format!(
+            "--discard on the block device '{}' through io_uring needs Linux 6.12 or later (this is {release}); use \
+             --engine=sync",
+            settings.path.display()
+        )
+    })
 }
 
 /// True if a kernel of this release takes discards of block devices on rings.

@@ -6,7 +6,7 @@ use crate::row::Row;
 use crate::shape::{AnySizes, Shape};
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
-use engine::{Done, Engine, Found};
+use engine::{Done, Engine, Found, SlotId};
 use hot::clock::Clock;
 use hot::counters;
 use hot::slots::Slot;
@@ -133,16 +133,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                     allowance.finish(length);
                 }
             }
-            match assigner {
-                Assigner::Weighted { free, .. } if !S::IS_PLAIN => free.give(done.slot),
-                Assigner::Fixed { ready } if !S::IS_PLAIN && !work.is_ready => {
-                    work.free.give(done.slot);
-                    work.is_ready = true;
-                    ready.push(slot.work);
-                }
-                _ if S::IS_SINGLE => {}
-                _ => work.free.give(done.slot),
-            }
+            give_back::<S>(assigner, work, slot.work, done.slot);
         });
         self.now_ns = latest_ns;
         failed
@@ -241,6 +232,21 @@ impl Alike<'_> {
             });
         }
         failed
+    }
+}
+
+/// Frees a request of the target with this index.
+#[inline]
+fn give_back<S: Shape>(assigner: &mut Assigner, work: &mut Work, index: u32, request: SlotId) {
+    match assigner {
+        Assigner::Weighted { free, .. } if !S::IS_PLAIN => free.give(request),
+        Assigner::Fixed { ready } if !S::IS_PLAIN && !work.is_ready => {
+            work.free.give(request);
+            work.is_ready = true;
+            ready.push(index);
+        }
+        _ if S::IS_SINGLE => {}
+        _ => work.free.give(request),
     }
 }
 

@@ -38,12 +38,12 @@ fn sizes(target: &Target) -> String {
         return size(target.block_size.get());
     }
     let all = target.io_sizes();
-    let shared = target.sizes.as_ref().filter(|_| target.read_sizes.is_none() && target.write_sizes.is_none());
-    match (shared, all.as_slice()) {
+    let of_all = target.sizes.as_ref().filter(|_| target.read_sizes.is_none() && target.write_sizes.is_none());
+    match (of_all, all.as_slice()) {
         (Some(mix), _) if mix.shares().len() <= RANGES_MAX => {
             let block_bytes = target.block_size.get();
-            let shares = mix.shares().iter();
-            let each = shares.map(|share| format!("{} ({} %)", size(share.bytes(block_bytes)), share.percent));
+            let each =
+                mix.shares().iter().map(|share| format!("{} ({} %)", size(share.bytes(block_bytes)), share.percent));
             each.collect::<Vec<_>>().join(", ")
         }
         (_, [first, .., last]) => format!("{} sizes from {} to {},", all.len(), size(*first), size(*last)),
