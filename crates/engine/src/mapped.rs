@@ -83,6 +83,15 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         }
     }
 
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        // A copy that leaves its buffer or the mapping is refused when it is made.
+        let op = self.prepared.get_mut(slot, operation);
+        op.length = length;
+        if !self.is_mapped(self.prepared.get(slot, operation).file) {
+            self.inner.set_length(slot, operation, length);
+        }
+    }
+
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
         if self.is_mapped(self.prepared.get(slot, operation).file) {
             self.operations.stage(Waiting { slot, operation, offset });

@@ -39,6 +39,11 @@ impl Engine for NullEngine {
     }
 
     #[inline]
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        *self.prepared.get_mut(slot, operation) = i32::try_from(length).unwrap_or(i32::MAX);
+    }
+
+    #[inline]
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, _: u64) {
         let result = *self.prepared.get(slot, operation);
         self.done.push(Done { slot, result, begun_ns: 0, ended_ns: 0 });

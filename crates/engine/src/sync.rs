@@ -34,6 +34,8 @@ struct Call {
     /// Dangling if no data is transferred.
     address: NonNull<u8>,
     length: usize,
+    /// What the address has room for.
+    length_max: usize,
 }
 
 impl Call {
@@ -44,6 +46,7 @@ impl Call {
         is_block_device: false,
         address: NonNull::dangling(),
         length: 0,
+        length_max: 0,
     };
 }
 
@@ -73,8 +76,16 @@ impl<C: Clock> Engine for SyncEngine<C> {
             is_block_device: self.block_devices[op.file as usize],
             address: if op.operation.transfers_data() { self.regions.address(op) } else { NonNull::dangling() },
             length: op.length as usize,
+            length_max: op.length as usize,
         };
         self.prepared.set(slot, op.operation, call);
+    }
+
+    #[inline]
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        let call = self.prepared.get_mut(slot, operation);
+        assert!(length as usize <= call.length_max, "an I/O extends beyond its buffer");
+        call.length = length as usize;
     }
 
     #[inline]

@@ -45,6 +45,8 @@ pub struct UringEngine {
     block_devices: Vec<bool>,
     regions: ManuallyDrop<Regions>,
     prepared: Prepared<squeue::Entry>,
+    /// What their buffers have room for.
+    longest: Prepared<u32>,
     /// The kernel knows each region by its index.
     registered: bool,
     /// Entries of the submission queue that the kernel has not taken.
@@ -93,6 +95,7 @@ impl UringEngine {
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(regions),
             prepared: Prepared::new(slots, &opcode::Nop::new().build()),
+            longest: Prepared::new(slots, &0),
             registered: settings.register_buffers && buffers.is_none(),
             staged: 0,
             outstanding: 0,
@@ -257,6 +260,19 @@ fn set_offset(entry: &mut squeue::Entry, offset: u64) {
     unsafe { ptr::from_mut(entry).cast::<u64>().add(OFFSET_WORD).write(offset) };
 }
 
+/// Another length for an entry: `len`, which is 4 bytes at byte 24, or `addr`, 8 bytes at byte 16, of `fallocate`.
+#[inline]
+fn set_length(entry: &mut squeue::Entry, operation: Operation, length: u32) {
+    let entry = ptr::from_mut(entry);
+    if operation.transfers_data() {
+        // SAFETY: as in `set_offset`.
+        unsafe { entry.cast::<u32>().add(6).write(length) };
+    } else {
+        // SAFETY: as in `set_offset`.
+        unsafe { entry.cast::<u64>().add(2).write(u64::from(length)) };
+    }
+}
+
 /// Registers all regions, each under its own index.
 fn register(ring: &IoUring, regions: &Regions) -> io::Result<()> {
     if regions.iter().count() > usize::from(u16::MAX) {
@@ -293,6 +309,7 @@ impl Engine for UringEngine {
     const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
+        self.longest.set(slot, op.operation, op.length);
         let file = Fixed(op.file);
         if !op.operation.transfers_data() {
             let entry = self.without_data(op);
@@ -307,6 +324,12 @@ impl Engine for UringEngine {
             (false, _) => opcode::Write::new(file, address, length).ioprio(op.priority).build(),
         };
         self.prepared.set(slot, op.operation, entry.user_data(u64::from(slot)));
+    }
+
+    #[inline]
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        assert!(length <= *self.longest.get(slot, operation), "an I/O extends beyond its buffer");
+        set_length(self.prepared.get_mut(slot, operation), operation, length);
     }
 
     #[inline]
@@ -490,5 +513,18 @@ mod tests {
         let words = |entry: &squeue::Entry| unsafe { ptr::from_ref(entry).cast::<[u64; 8]>().read() };
         assert_eq!(words(&entry), words(&build(0x1122_3344_5566_7788)));
         assert_ne!(words(&entry), words(&build(1)));
+    }
+
+    #[test]
+    fn a_length_goes_where_the_library_puts_it() {
+        // SAFETY: an entry is 64 bytes of plain integers, aligned to 8.
+        let words = |entry: &squeue::Entry| unsafe { ptr::from_ref(entry).cast::<[u64; 8]>().read() };
+        let read = |length| opcode::ReadFixed::new(Fixed(3), ptr::null_mut(), length, 5).offset(9).build();
+        let zero = |length| opcode::Fallocate::new(Fixed(3), length).mode(libc::FALLOC_FL_ZERO_RANGE).offset(9).build();
+        let (mut reading, mut zeroing) = (read(1), zero(1));
+        set_length(&mut reading, Operation::Read, 0x1122_3344);
+        set_length(&mut zeroing, Operation::WriteZeroes, 0x1122_3344);
+        assert_eq!(words(&reading), words(&read(0x1122_3344)));
+        assert_eq!(words(&zeroing), words(&zero(0x1122_3344)));
     }
 }

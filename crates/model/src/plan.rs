@@ -308,8 +308,11 @@ pub struct WorkerTarget {
     pub slots: u32,
     /// Share in [`Assignment::Weighted`].
     pub weight: u32,
-    /// Bytes per I/O.
+    /// Bytes per I/O; with several sizes, the largest.
     pub block_bytes: u64,
+    /// Several sizes (`--sizes`); `None` = all I/Os have `block_bytes`.
+    #[serde(default)]
+    pub sizes: Option<SizesPlan>,
     /// Where I/Os fall.
     pub pattern: Pattern,
     /// Percent of writes, 0..=100, of the I/Os that are neither discards nor write-zeroes.
@@ -334,7 +337,61 @@ pub struct WorkerTarget {
     pub effective_distribution: Option<EffectiveDistribution>,
 }
 
+/// I/Os of several sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizesPlan {
+    /// All sizes, ascending.
+    pub sizes: Vec<SizePlan>,
+    /// Throughput limit (`-g`), which counts the bytes that were drawn; `None` = none, or in I/Os.
+    pub bytes_per_ms: Option<u32>,
+}
+
+/// One of several sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizePlan {
+    /// The size in bytes.
+    pub bytes: u64,
+    /// Percent of the reads that have it.
+    pub read_percent: u32,
+    /// Percent of the writes that have it.
+    pub write_percent: u32,
+    /// Percent of the discards and write-zeroes that have it.
+    pub other_percent: u32,
+    /// Distance between random offsets in bytes.
+    pub alignment_bytes: u64,
+    /// Number of random offsets, at least 1.
+    pub positions: u64,
+    /// Weighted ranges of random offsets; empty = uniform.
+    pub ranges: Vec<WeightedRange>,
+}
+
+impl SizePlan {
+    /// Percent of the I/Os of a kind that have this size.
+    pub const fn percent_of(&self, operation: Operation) -> u32 {
+        match operation {
+            Operation::Read => self.read_percent,
+            Operation::Write => self.write_percent,
+            Operation::Discard | Operation::WriteZeroes => self.other_percent,
+        }
+    }
+}
+
+impl SizesPlan {
+    /// The mean size in bytes of I/Os of a kind.
+    pub fn mean_bytes(&self, operation: Operation) -> f64 {
+        let part = |size: &SizePlan| size.bytes as f64 * f64::from(size.percent_of(operation)) / 100.0;
+        self.sizes.iter().map(part).sum()
+    }
+}
+
 impl WorkerTarget {
+    /// The mean size in bytes of I/Os of a kind.
+    pub fn mean_bytes(&self, operation: Operation) -> f64 {
+        self.sizes.as_ref().map_or(self.block_bytes as f64, |sizes| sizes.mean_bytes(operation))
+    }
+
     /// How many I/Os do what.
     pub const fn shares(&self) -> Shares {
         let Self { discard_percent, write_zeroes_percent, write_percent, .. } = *self;

@@ -4,6 +4,7 @@
 //! was *said*, contradictions included; the module `validate` finds those, and the plan holds what
 //! will be *done*.
 
+mod sizes;
 mod target;
 
 use crate::affinity::AffinityEntry;
@@ -12,6 +13,7 @@ use crate::limits::TARGETS_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+pub use sizes::{SizeMix, SizeShare};
 pub use target::{
     BypassIo, CacheMode, Distribution, DistributionRange, FlushMode, IoPriority, Target, ThreadTarget, Throughput,
     WriteSource,

@@ -78,6 +78,8 @@ pub struct RowRecord {
     pub write: DirectionRecord,
     /// I/Os that transfer no data, completed while measuring, of each kind that the plan has.
     pub others: Vec<OperationRecord>,
+    /// I/Os of each size, of each kind that the plan has; empty if all have one size.
+    pub sizes: Vec<SizeRecord>,
     /// Non-empty intervals (`-D`), ascending.
     pub intervals: Vec<IntervalRecord>,
     /// Intended starts and response times; `None` in a closed loop.
@@ -91,6 +93,19 @@ pub struct OperationRecord {
     pub operation: Operation,
     /// How many, and their latencies; their bytes are those that were discarded or zeroed.
     pub record: DirectionRecord,
+}
+
+/// I/Os of one kind and size of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SizeRecord {
+    /// What they do.
+    pub operation: Operation,
+    /// Their size.
+    pub size_bytes: u64,
+    /// How many, and their latencies.
+    pub tally: Tally,
+    /// Coarse buckets that are not empty, ascending: index (`hot::buckets::coarse`) and count. Empty without `-L`.
+    pub buckets: Vec<(u32, u64)>,
 }
 
 /// Outcome of the intended I/Os of one row (`--rate`).

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::expectation::Expectation;
 use crate::facts::SystemFacts;
 use crate::figures::{
-    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, OperationFigures, Summary,
+    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, OperationFigures, SizeFigures, Summary,
 };
 use crate::finding::Finding;
 use crate::kernel_counters::KernelCountersAround;
@@ -239,6 +239,9 @@ pub struct Measured {
     /// `--write-zeroes`.
     #[serde(default)]
     pub operations: Vec<OperationFigures>,
+    /// I/Os by kind and size; empty without `--sizes`.
+    #[serde(default)]
+    pub sizes: Vec<SizeFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]

@@ -4,6 +4,7 @@ use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Ton
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
+use super::kinds;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use model::confidence::Interval;
@@ -108,7 +109,7 @@ pub(super) fn time_span(
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
     let tables =
         [devices(span_result), percentiles(measured), stalls(measured), slowest(measured), kernel_messages(measured)];
-    let tables = tables.into_iter().flatten();
+    let tables = tables.into_iter().chain([kinds::sizes(measured), kinds::without_data(measured)]).flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {
         sections.push(Section::new("Tables", tables));

@@ -103,6 +103,11 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
             memory.intervals = memory.intervals.saturating_add(intervals);
+            if let Some(sizes) = &target.sizes {
+                let tables = operations(target) * sizes.sizes.len() as u64;
+                let bytes = tables * 8 * hot::buckets::COARSE_COUNT as u64;
+                memory.intervals = memory.intervals.saturating_add(if measured.latency { bytes } else { 0 });
+            }
             // Service times with -L, response times in an open loop.
             let tables = u64::from(measured.latency) + u64::from(target.pace.is_open_loop());
             memory.latency_buckets += tables * operations(target) * hot::buckets::TABLE_BYTES;

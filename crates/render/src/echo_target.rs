@@ -86,6 +86,13 @@ pub(crate) fn lines(
         }
     }
     writeln!(out, "      block size: {}", target.block_size)?;
+    for (label, sizes) in
+        [("sizes", &target.sizes), ("sizes of reads", &target.read_sizes), ("sizes of writes", &target.write_sizes)]
+    {
+        if let Some(sizes) = sizes {
+            writeln!(out, "      {label}: {sizes}")?;
+        }
+    }
     pattern(out, target)?;
     depth(out, span, target)?;
     for (label, bytes) in [
@@ -176,7 +183,9 @@ fn content(out: &mut dyn Write, target: &Target) -> io::Result<()> {
 }
 
 fn pattern(out: &mut dyn Write, target: &Target) -> io::Result<()> {
-    let alignment = target.effective_alignment();
+    let is_drawn =
+        target.sizes_option().is_some() && (target.random_percent == 0 || target.stated_alignment() == Bytes(0));
+    let alignment = if is_drawn { "drawn size".to_owned() } else { target.effective_alignment().to_string() };
     match target.random_percent {
         0 if target.interlocked => writeln!(out, "      using interlocked sequential I/O (stride: {alignment})"),
         0 => writeln!(out, "      using sequential I/O (stride: {alignment})"),

@@ -34,6 +34,7 @@ pub mod placement;
 pub mod plain_table;
 pub mod preset;
 pub mod repeat;
+mod size_table;
 mod slowest_table;
 pub mod sweep;
 pub mod system;

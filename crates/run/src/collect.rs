@@ -3,7 +3,7 @@
 use crate::interval_cursor::Phase;
 use crate::recorder::Recorder;
 use crate::row::Row;
-use crate::shape::Shape;
+use crate::shape::{AnySizes, Shape};
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
 use engine::{Done, Engine, Found};
@@ -99,18 +99,24 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
             // Blocks are far below 2 GiB, so no error looks like a length.
-            if done.result.cast_unsigned() != work.block && !is_whole(slot.operation, done.result) {
+            let length = work.length::<S>(slot);
+            if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {
                     failed = failed.or(Some(done));
                     return;
                 }
                 if counts {
-                    row.record_short(slot.operation, work.block, done.result.cast_unsigned());
+                    row.record_short(slot.operation, length, done.result.cast_unsigned());
                 }
             }
             if counts {
                 let latency_ns = ended_ns.saturating_sub(begun_ns);
                 counters::record(row.tally(slot.operation), latency_ns);
+                if S::HAS_SIZES
+                    && let Some(sizes) = &row.sizes
+                {
+                    sizes.record(slot, length, latency_ns, is_measured);
+                }
                 if is_measured && let Some(latencies) = &recorder.latencies {
                     latencies.tables(row, slot.operation).record(slot, latency_ns, ended_ns);
                 }
@@ -124,7 +130,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                     }
                 }
                 if let Some(allowance) = allowance {
-                    allowance.finish(work.block);
+                    allowance.finish(length);
                 }
             }
             match assigner {
@@ -149,7 +155,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             work: slot.work as usize,
             operation: slot.operation,
             offset: slot.offset,
-            length: u64::from(self.work[slot.work as usize].block),
+            length: u64::from(self.work[slot.work as usize].length::<AnySizes>(slot)),
             errno: -done.result,
         }
     }

@@ -297,7 +297,9 @@ fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
                 }
                 Pattern::Interlocked { .. } => 0,
             };
-            (work.block_bytes | area.base_bytes | area.alignment_bytes | start).is_multiple_of(256)
+            let sizes = work.sizes.iter().flat_map(|sizes| &sizes.sizes);
+            let sizes = sizes.fold(0, |bits, size| bits | size.bytes | size.alignment_bytes);
+            (work.block_bytes | sizes | area.base_bytes | area.alignment_bytes | start).is_multiple_of(256)
         }
         _ => false,
     }

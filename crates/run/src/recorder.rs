@@ -99,14 +99,14 @@ impl LatencyTables<'_> {
             fine.record_at(bucket);
         }
         if self.slowest.wants(latency_ns) {
-            let Slot { work, operation, offset, .. } = *slot;
-            let tag = u64::from(work) << TAG_BITS | operation.index() as u64;
+            let Slot { work, operation, size, offset, .. } = *slot;
+            let tag = u64::from(work) << (2 * TAG_BITS) | u64::from(size) << TAG_BITS | operation.index() as u64;
             self.slowest.keep(hot::slowest::SlowIo { latency_ns, ended_ns, offset, tag });
         }
     }
 }
 
-/// Bits of the tag of a slow I/O that say what it did; those above are the number of its row.
+/// Bits of the tag of a slow I/O that say what it did, and then its size; those above are the number of its row.
 const TAG_BITS: u32 = 8;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 
@@ -279,7 +279,8 @@ impl Recorder {
             let [read, write] = Operation::TRANSFERS.map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
             let others = row.other_records();
-            RowRecord { thread, target, read, write, others, intervals, open_loop }
+            let sizes = row.size_records();
+            RowRecord { thread, target, read, write, others, sizes, intervals, open_loop }
         };
         self.rows.iter().map(record).collect()
     }
@@ -317,7 +318,7 @@ impl Recorder {
         let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
         let of = |kept: hot::slowest::SlowIo| {
             // The tag that `LatencyCells::record` made.
-            let row = self.rows.get((kept.tag >> TAG_BITS) as usize)?;
+            let row = self.rows.get((kept.tag >> (2 * TAG_BITS)) as usize)?;
             let operation = Operation::ALL.get((kept.tag & TAG_MASK) as usize)?;
             Some(SlowIo {
                 ended_at_ns: kept.ended_ns.saturating_sub(measure_ns),
@@ -327,7 +328,7 @@ impl Recorder {
                 is_write: *operation == Operation::Write,
                 operation: Some(*operation),
                 offset_bytes: kept.offset,
-                size_bytes: row.block_bytes(),
+                size_bytes: row.size_bytes((kept.tag >> TAG_BITS & TAG_MASK) as usize),
             })
         };
         kept.into_iter().filter_map(of).collect()

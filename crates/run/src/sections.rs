@@ -17,7 +17,7 @@ use sys::mapping::{untouched_cells, untouched_table};
 /// Reads or writes of a section: what is known beside the buckets.
 const SIDE_WORDS: usize = TALLY_CELLS + 2;
 
-const _: () = assert!(2 + (Operation::COUNT + 1) * (SIDE_WORDS + COARSE_COUNT) <= SECTION_QUEUE_WORDS);
+const _: () = assert!(2 + (Operation::TRANSFERS.len() + 1) * (SIDE_WORDS + COARSE_COUNT) <= SECTION_QUEUE_WORDS);
 
 /// A bucket in one word: its number above, its count below.
 const COUNT_BITS: u32 = 48;
@@ -113,8 +113,9 @@ impl SectionCells {
         }
     }
 
+    /// What others are told of: nothing over time is about I/Os that transfer no data.
     fn all_sides(&self) -> impl Iterator<Item = &SideCells> {
-        self.sides.iter().chain(&self.response)
+        Operation::TRANSFERS.map(|operation| &self.sides[operation]).into_iter().chain(&self.response)
     }
 
     /// Adds moments and bytes of I/Os whose latencies were recorded.
@@ -163,7 +164,7 @@ impl SectionCells {
             let buckets = (0..size).map(|_| bucket(words.next())).collect();
             SidePart { tally: tally(counters::values(&cells)), bytes, buckets }
         };
-        let sides = ByOperation::new(|_| side());
+        let sides = ByOperation::new(|operation| if operation.transfers_data() { side() } else { SidePart::default() });
         let response = self.response.is_some().then(side);
         words.finish();
         Some(SectionPart { first, last, sides, response })

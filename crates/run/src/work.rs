@@ -2,19 +2,25 @@
 
 use crate::allowance::writes_media;
 use crate::open_loop::Saturation;
+use crate::shape::Shape;
 use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
 use hot::rng::Rng;
-use hot::slots::FreeSlots;
+use hot::sizes::{Places, SizeTable, SizedStream, Walk};
+use hot::slots::{FreeSlots, Slot};
 use hot::stream::{Grid, OffsetStream, Range};
 use hot::weighted::Weighted;
 use model::operation::{ByOperation, Operation};
-use model::plan::{Area, Assignment, Content, Pace, Pattern, WeightedRange, WorkerPlan, WorkerTarget};
+use model::plan::{
+    Area, Assignment, Content, Pace, Pattern, SizePlan, SizesPlan, WeightedRange, WorkerPlan, WorkerTarget,
+};
 use model::profile::IoPriority;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use sys::thread::io_priority;
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /// One target of one worker.
 #[derive(Debug)]
@@ -23,7 +29,10 @@ pub(crate) struct Work {
     pub(crate) mix: Mix,
     pub(crate) pacer: Pacer,
     pub(crate) saturation: Saturation,
+    /// Bytes of an I/O; the most with several sizes.
     pub(crate) block: u32,
+    /// `None` = all I/Os have one size.
+    pub(crate) sizes: Option<Sizes>,
     /// The engine's number of the open target.
     pub(crate) file: u32,
     /// Its requests are numbered from here: 0 where requests belong to no target.
@@ -42,6 +51,13 @@ pub(crate) struct Work {
     prepared: ByOperation<bool>,
     /// That is so for all that its requests may do.
     is_all_prepared: bool,
+}
+
+/// I/Os of several sizes: what is drawn in place of offsets from `Work::stream`.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    pub(crate) table: SizeTable,
+    pub(crate) stream: SizedStream,
 }
 
 /// Where a target's buffers lie: one region, read half first, then one write block per request
@@ -67,6 +83,15 @@ pub(crate) struct Source {
 }
 
 impl Work {
+    /// How much the operation of a request transfers that began last.
+    #[inline]
+    pub(crate) fn length<S: Shape>(&self, slot: &Slot) -> u32 {
+        match &self.sizes {
+            Some(sizes) if S::HAS_SIZES => sizes.table.bytes(slot.size),
+            _ => self.block,
+        }
+    }
+
     /// True if the requests' operations of this kind are the same each time but for the offset.
     #[inline]
     pub(crate) fn is_prepared(&self, operation: Operation) -> bool {
@@ -153,10 +178,11 @@ pub(crate) fn new(
     Work {
         stream: stream(plan, counters, rng),
         mix: Mix::new(plan.shares(), rng),
-        pacer: pacer(plan.pace, rng),
+        pacer: pacer(plan, rng),
         saturation: Saturation::default(),
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
         block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
+        sizes: plan.sizes.as_ref().map(|sizes| self::sizes(plan, sizes, counters)),
         file,
         first_slot: own_slots.start,
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
@@ -179,8 +205,39 @@ pub(crate) const fn priority(priority: IoPriority) -> u16 {
     }
 }
 
-fn pacer(pace: Pace, rng: &mut Rng) -> Pacer {
-    match pace {
+fn bytes_of(sizes: &SizesPlan) -> Vec<u32> {
+    sizes.sizes.iter().map(|size| u32::try_from(size.bytes).unwrap_or(u32::MAX)).collect()
+}
+
+fn sizes(plan: &WorkerTarget, sizes: &SizesPlan, counters: &[Arc<AtomicU64>]) -> Sizes {
+    let weights = |operation| sizes.sizes.iter().map(|size| u64::from(size.percent_of(operation))).collect();
+    let places = |size: &SizePlan| Places {
+        bytes: size.bytes,
+        alignment: size.alignment_bytes.max(1),
+        positions: size.positions,
+        ranges: ranges(&size.ranges),
+    };
+    let places: Vec<Places> = sizes.sizes.iter().map(places).collect();
+    let (area, walk) = match &plan.pattern {
+        // A profile with requests of their own positions is refused.
+        Pattern::Sequential { area, .. } | Pattern::Parallel { area, .. } => (area, Walk::Sequential),
+        Pattern::Interlocked { area, counter } => (area, Walk::Interlocked(Arc::clone(&counters[*counter]))),
+        Pattern::Random { area, .. } => (area, Walk::Random),
+        Pattern::Mixed { area, random_percent, .. } => (area, Walk::Mixed(*random_percent)),
+    };
+    Sizes {
+        table: SizeTable::new(&bytes_of(sizes), weights),
+        stream: SizedStream::new(area.base_bytes, area.size_bytes, &places, walk),
+    }
+}
+
+fn pacer(plan: &WorkerTarget, rng: &mut Rng) -> Pacer {
+    if let Some((sizes, bytes_per_ms)) = plan.sizes.as_ref().and_then(|sizes| Some((sizes, sizes.bytes_per_ms?)))
+        && !plan.pace.is_open_loop()
+    {
+        return Pacer::bytes(&bytes_of(sizes), NS_PER_MS, u64::from(bytes_per_ms));
+    }
+    match plan.pace {
         Pace::Unlimited => Pacer::Unlimited,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             Pacer::throughput(interval_numerator, interval_denominator)

@@ -52,6 +52,7 @@ fn target(index: usize, slots: u32) -> WorkerTarget {
         slots,
         weight: 1,
         block_bytes: BLOCK,
+        sizes: None,
         pattern: Pattern::Random { area, ranges: Vec::new() },
         write_percent: 30,
         discard_percent: 0,

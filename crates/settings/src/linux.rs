@@ -1,8 +1,8 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
-use crate::setting::{OwnOption, Setting, flag, number, words};
+use crate::setting::{Codec, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
-use model::profile::{RateProcess, Target, TimeSpan};
+use model::profile::{RateProcess, SizeMix, Target, TimeSpan};
 
 type Row = Setting<TimeSpan>;
 
@@ -227,6 +227,60 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
 
 /// `Linux` in a target: what `DiskSpd` does not have.
 pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
+    Setting::own(
+        "Sizes",
+        "sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.sizes = Some(sizes)),
+        }),
+        "--sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of I/Os and their percentages, as in 4K/60:8K/30:64K/10",
+            long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only defines the unit b. The size is drawn before the offset: random offsets are multiples of -r<align> or, without it, of the drawn size; sequential I/Os follow each other without gaps. -g in bytes counts the drawn bytes. Results have figures for each size. Cannot be used with -s<stride>, -p, -T or -rdabs.",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--sizes=4K/60:8K/30:64K/10",
+        },
+    )
+    .examples(&["4K/60:8K/30:64K/10", "1b/50:3b/50"]),
+    Setting::own(
+        "ReadSizes",
+        "read_sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.read_sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.read_sizes = Some(sizes)),
+        }),
+        "--read-sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of reads, in place of --sizes or -b",
+            long: "As --sizes, for reads alone. Other I/Os have the sizes of --write-sizes or --sizes, or else the block size (-b).",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--read-sizes=8K/90:128K/10",
+        },
+    )
+    .examples(&["8K/100", "8K/90:128K/10"]),
+    Setting::own(
+        "WriteSizes",
+        "write_sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.write_sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.write_sizes = Some(sizes)),
+        }),
+        "--write-sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of writes, in place of --sizes or -b",
+            long: "As --sizes, for writes alone. Other I/Os have the sizes of --read-sizes or --sizes, or else the block size (-b).",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--write-sizes=16K/80:1M/20",
+        },
+    )
+    .examples(&["16K/100", "16K/80:1M/20"]),
     Setting::own(
         "Discard",
         "discard_percent",

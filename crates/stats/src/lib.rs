@@ -35,6 +35,7 @@ pub mod repeats;
 mod sample;
 #[cfg(test)]
 mod simulation;
+mod sizes;
 mod steadiness;
 pub mod steady_state;
 pub mod sweep;

@@ -6,7 +6,7 @@ use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
 use crate::{
-    affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations,
+    affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations, sizes,
 };
 use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
@@ -132,6 +132,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         slowest,
         flushes: flushes::figures(plan, record),
         operations: operations::figures(record, measures_latency),
+        sizes: sizes::figures(record, measures_latency),
     }
 }
 

@@ -50,6 +50,7 @@ fn served(target: usize) -> WorkerTarget {
         slots: 1,
         weight: 1,
         block_bytes: 4096,
+        sizes: None,
         pattern: Pattern::Sequential { area, start_bytes: 0 },
         write_percent: 50,
         discard_percent: 0,

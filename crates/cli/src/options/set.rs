@@ -72,6 +72,7 @@ fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str,
                 return Err(format!("unknown value '{value}' (expected: {})", words.join(", ")));
             }
         }
+        Takes::Text => setting.set_text(of, value)?,
     }
     Ok(setting.element)
 }

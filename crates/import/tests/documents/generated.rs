@@ -224,6 +224,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
             .map(|_| others(ios, with_moments, span.measures_latency))
             .into_iter()
             .collect(),
+        sizes: Vec::new(),
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
         open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
     };

@@ -84,6 +84,7 @@ mod tests {
             slots: 1,
             weight: 1,
             block_bytes: 4096,
+            sizes: None,
             pattern: Pattern::Sequential { area, start_bytes: 0 },
             write_percent,
             discard_percent: 0,

@@ -45,6 +45,7 @@ fn plan() -> TimeSpanPlan {
         slots: 8,
         weight: 1,
         block_bytes: BLOCK_BYTES,
+        sizes: None,
         pattern: Pattern::Random { area: area(0, 1 << 30), ranges: Vec::new() },
         write_percent: 0,
         discard_percent: 0,
