@@ -15,7 +15,7 @@ const TRIES: u32 = 2;
 
 /// What follows from something else in the document: counts from masks, places of CPUs from the topology, ends of
 /// intervals from their length.
-const UNREAD: [&str; 12] = [
+const UNREAD: [&str; 13] = [
     "/Results/System/ProcessorTopology Heterogeneous",
     "/Results/System/ProcessorTopology/Core Core",
     "/Results/System/ProcessorTopology/Group ActiveProcessors",
@@ -28,6 +28,7 @@ const UNREAD: [&str; 12] = [
     "/Results/TimeSpan/Iops/Bucket SampleMillisecond",
     // There is no other.
     "/Results/TimeSpan/Linux/Confidence Percent",
+    "/Results/TimeSpan/Linux/OpenLoop/HalfWidths Direction",
     "/Results/TimeSpan/ProcCount",
     "/Results/TimeSpan/Thread/Target/Iops/Bucket SampleMillisecond",
 ];

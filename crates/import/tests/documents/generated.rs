@@ -12,7 +12,7 @@ use model::packed_counts::PackedCounts;
 use model::plan::{
     EffectiveDistribution, EffectiveRange, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan,
 };
-use model::profile::{IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
+use model::profile::{FlushCall, IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
 use model::record::{
     CellCounts, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome, Record, RowRecord,
     SectionCounts, SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord, TimesRecord,
@@ -199,6 +199,7 @@ fn plan(span: &Span, cpus: &[(u16, u32)]) -> TimeSpanPlan {
         intervals: span.interval_ms.map(|ms| Intervals { width_ns: u64::from(ms) * 1_000_000, count: 4 }),
         targets: (0..span.targets).map(target).collect(),
         flush_after_writes: flush_after_writes(span),
+        flush_call: if span.has_ring { FlushCall::Fsync } else { FlushCall::Fdatasync },
         effective_affinity: Some(compact(cpus.iter().copied().take(span.threads as usize + 1))),
         buffer_separation_bytes: 16 << 20,
         ..TimeSpanPlan::default()
