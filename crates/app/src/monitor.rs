@@ -50,7 +50,8 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     let watch =
         Watch::begin(root, choice).ok_or_else(|| fail("no block devices in /proc/diskstats or /sys/class/block"))?;
     let form = form(request).map_err(|reason| invalid(&[reason]))?;
-    if form.is_some() && request.lines.is_none() && request.output.is_none() && std::io::stderr().is_terminal() {
+    let is_unasked = form.is_some() && request.lines.is_none() && request.output.is_none();
+    if is_unasked && !std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
         say("stdout is not a terminal: writing comma-separated values (--csv); --jsonl writes lines of JSON");
     }
     let columns = match form {
