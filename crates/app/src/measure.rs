@@ -10,6 +10,7 @@ use model::cache_probe::CacheProbe;
 use model::environment::{TargetEnvironment, device_names};
 use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
 use model::note::Note;
+use model::placement::Placement;
 use model::plan::{Plan, Preparation};
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
@@ -22,6 +23,9 @@ use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Most targets whose bytes are looked for on the devices.
+const PLACEMENTS_MAX: usize = 1000;
 
 /// A request and what the machine is like.
 pub(crate) struct Measurement<'a> {
@@ -181,6 +185,14 @@ impl<'a> Measurement<'a> {
         })
     }
 
+    /// Where the bytes of the targets that are files lie now.
+    pub(crate) fn placements(&self) -> BTreeMap<PathBuf, Placement> {
+        let environments = self.environments().iter().take(PLACEMENTS_MAX);
+        let placed = environments
+            .filter_map(|(path, environment)| Some((path.clone(), host::placement(&self.machine, path, environment)?)));
+        placed.collect()
+    }
+
     /// The result; `errors`: why nothing was run.
     pub(crate) fn summarise(&self, plan: Option<&Plan>, record: &Record, errors: Vec<String>) -> RunResult {
         let options = &self.request.options;
@@ -193,6 +205,7 @@ impl<'a> Measurement<'a> {
                 facts: self.facts.targets.clone(),
                 environments: plan.map(|_| self.environments().clone()).unwrap_or_default(),
                 cache_probes: self.cache_probes.clone(),
+                placements: if plan.is_some() { self.placements() } else { BTreeMap::new() },
             },
             warnings: self.warnings.clone(),
             errors,

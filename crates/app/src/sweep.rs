@@ -288,7 +288,7 @@ fn announce(
     }
     let bytes = to_be_made.iter().map(|(_, size)| size).sum::<u64>();
     let writes = design.points.iter().flat_map(|point| &point.profile.time_spans).flat_map(|span| &span.targets);
-    let shares: Vec<u32> = writes.map(|target| target.write_percent).collect();
+    let shares: Vec<u32> = writes.map(|target| target.shares().changing_percent()).collect();
     let load = match (shares.iter().min(), shares.iter().max()) {
         (_, None | Some(0)) => "the load writes nothing".to_owned(),
         (Some(least), Some(most)) if least == most => format!("{most} % of the I/Os are writes"),

@@ -87,6 +87,16 @@ impl Axis {
         (self.from, self.to)
     }
 
+    /// The name of the scale in attributes of a page.
+    pub(crate) const fn scale_name(&self) -> &'static str {
+        match self.scale {
+            Scale::Linear => "linear",
+            Scale::Log => "log",
+            Scale::Named(_) => "named",
+            Scale::Powers => "powers",
+        }
+    }
+
     /// True if it has marks of its own.
     pub(crate) fn is_named(&self) -> bool {
         matches!(self.scale, Scale::Named(_))

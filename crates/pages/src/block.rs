@@ -36,12 +36,19 @@ impl Page {
 pub(super) struct Section {
     /// May be empty.
     pub(super) heading: String,
+    /// Charts over time of sections with the same number have one crosshair and one zoom.
+    pub(super) time: usize,
     pub(super) blocks: Vec<Block>,
 }
 
 impl Section {
     pub(super) fn new(heading: &str, blocks: Vec<Block>) -> Self {
-        Self { heading: heading.to_owned(), blocks }
+        Self { heading: heading.to_owned(), time: 0, blocks }
+    }
+
+    /// The section with another time.
+    pub(super) fn of_time(self, time: usize) -> Self {
+        Self { time, ..self }
     }
 }
 
@@ -183,6 +190,8 @@ pub(super) fn charts(shown: &[Shown]) -> io::Result<Vec<Block>> {
 pub(super) struct Table {
     /// May be empty.
     pub(super) heading: String,
+    /// What a screen reader calls it if it has no heading.
+    pub(super) label: &'static str,
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<String>>,
     /// The text below it; may be empty.

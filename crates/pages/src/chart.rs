@@ -14,9 +14,26 @@ pub(crate) struct Chart {
     pub(crate) caption: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
+    /// A second vertical axis, on the right.
+    pub(crate) right: Option<RightAxis>,
     pub(crate) series: Vec<Series>,
     /// Places on the x axis that matter.
     pub(crate) markers: Vec<Marker>,
+}
+
+impl Chart {
+    /// The vertical axis of a series, by its index.
+    pub(crate) fn axis_of(&self, series: usize) -> &Axis {
+        self.right.as_ref().filter(|right| series >= right.first_series).map_or(&self.y, |right| &right.axis)
+    }
+}
+
+/// An axis with a scale of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct RightAxis {
+    pub(crate) axis: Axis,
+    /// Index of the first series on it; those before are on the left one.
+    pub(crate) first_series: usize,
 }
 
 /// Marks that belong together, under one name.
@@ -41,10 +58,26 @@ pub(crate) enum Marks {
     Area(Points),
     /// Dots.
     Dots(Points),
+    /// Dots, each with a line from where it began; those that overlap are seen through each other.
+    Events(Vec<Event>),
     /// Rectangles.
     Cells(Vec<Cell>),
     /// Horizontal intervals around dots.
     Intervals(Vec<Interval>),
+}
+
+impl Marks {
+    /// The name of their form in attributes of a page.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Line(_) | Self::DottedLine(_) => "line",
+            Self::Area(_) => "area",
+            Self::Dots(_) => "dots",
+            Self::Events(_) => "events",
+            Self::Cells(_) => "cells",
+            Self::Intervals(_) => "intervals",
+        }
+    }
 }
 
 /// A rectangle.
@@ -61,6 +94,16 @@ pub(crate) struct Cell {
     /// What is written in it; may be empty.
     pub(crate) label: String,
     /// The text shown for it.
+    pub(crate) text: String,
+}
+
+/// Something that took time.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) began: f64,
+    pub(crate) ended: f64,
+    pub(crate) y: f64,
+    /// The text shown for it after the time.
     pub(crate) text: String,
 }
 

@@ -136,5 +136,5 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         Column::number("95 % interval"),
         Column::text("verdict"),
     ];
-    Table { columns, rows: found.iter().map(row).collect(), ..Table::default() }
+    Table { columns, rows: found.iter().map(row).collect(), label: "Differences", ..Table::default() }
 }

@@ -64,6 +64,8 @@ pub(super) struct Drawing<'a> {
     size: Size,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
+    /// Of the right axis.
+    right_ticks: Vec<Tick>,
     pub(super) plane: Plane,
 }
 
@@ -81,7 +83,9 @@ impl<'a> Drawing<'a> {
         let left_px = 16.0 + longest(y_ticks.iter().map(|tick| tick.text.as_str()));
         let has_name = |series: &&Series| is_named_at_end(series) || is_named_on_top(series);
         let names = chart.series.iter().filter(has_name).map(|series| series.name.as_str());
-        let right_px = (longest(names) + 16.0).max(24.0);
+        let right = chart.right.as_ref();
+        let right_ticks = right.map(|right| right.axis.ticks((height_px / line_px) as usize)).unwrap_or_default();
+        let right_px = (longest(names) + 16.0).max(24.0) + right_ticks_px(&right_ticks);
         let characters = ((width_px - 16.0) / CHARACTER_PX) as usize;
         let about: Vec<String> = about.iter().flat_map(|line| broken(line, characters)).collect();
         let top_px = title_px(size, about.len()) + 28.0 + LINE_PX * chart.markers.len() as f64;
@@ -94,7 +98,7 @@ impl<'a> Drawing<'a> {
             top: units(top_px),
             bottom: units(height_px - bottom_px),
         };
-        Self { chart, about, size, x_ticks, y_ticks, plane }
+        Self { chart, about, size, x_ticks, y_ticks, right_ticks, plane }
     }
 
     /// All of it, from the back to the front.
@@ -132,7 +136,7 @@ impl<'a> Drawing<'a> {
             Layer::AcrossAxis => self.across_axis(&mut context),
             Layer::UpAxis => self.up_axis(&mut context, area),
             Layer::Series(index) => {
-                self.chart.series.get(index).map_or(Ok(()), |series| self.series(&mut context, series))
+                self.chart.series.get(index).map_or(Ok(()), |series| self.series(&mut context, index, series))
             }
             Layer::Names => self.names(&context, area),
             Layer::Title => {
@@ -179,29 +183,55 @@ impl<'a> Drawing<'a> {
             self.chart.y.label.clone(),
             (self.units(8.0), self.units(title_px(self.size, self.about.len()) + 4.0)),
             style,
-        ))
+        ))?;
+        self.right_axis(area)
     }
 
-    fn series<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, series: &Series) -> Outcome<DB> {
+    /// Marks beside the plane: the lines across it are those of the left axis.
+    fn right_axis<DB: DrawingBackend>(&self, area: &Area<DB>) -> Outcome<DB> {
+        let Some(right) = &self.chart.right else { return Ok(()) };
+        let Plane { right: edge, top, bottom, .. } = self.plane;
+        let (from, to) = right.axis.ends();
+        for tick in &self.right_ticks {
+            let y = bottom + (f64::from(top - bottom) * (tick.place - from) / (to - from)).round() as i32;
+            let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(tick.text.clone(), (edge + self.units(6.0), y), style))?;
+        }
+        let style = self.text(Role::Muted).pos(Pos::new(HPos::Right, VPos::Top));
+        let at =
+            (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size, self.about.len()) + 4.0));
+        area.draw(&Text::new(right.axis.label.clone(), at, style))
+    }
+
+    fn series<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, index: usize, series: &Series) -> Outcome<DB> {
         let colour = ink(series.role);
         let line = colour.stroke_width(self.line_width(1.8));
         let dot = |radius_px: f64| move |at| Circle::new(at, self.units(radius_px), colour.filled());
         match &series.marks {
-            Marks::Line(values) => self.lines(context, values, line),
+            Marks::Line(values) => self.lines(context, index, values, line),
             Marks::DottedLine(values) => {
-                self.lines(context, values, line)?;
-                context.draw_series(self.placed(values).into_iter().flatten().map(dot(3.2))).map(drop)
+                self.lines(context, index, values, line)?;
+                context.draw_series(self.placed(index, values).into_iter().flatten().map(dot(3.2))).map(drop)
             }
             Marks::Dots(values) => {
-                context.draw_series(self.placed(values).into_iter().flatten().map(dot(2.4))).map(drop)
+                context.draw_series(self.placed(index, values).into_iter().flatten().map(dot(2.4))).map(drop)
+            }
+            Marks::Events(events) => {
+                let place = |x: f64, y: f64| (self.chart.x.place_inside(x), self.up(index, y));
+                let tail = colour.mix(0.5).stroke_width(self.line_width(1.2));
+                let tails = events.iter().map(|event| vec![place(event.began, event.y), place(event.ended, event.y)]);
+                context.draw_series(tails.map(|ends| PathElement::new(ends, tail)))?;
+                let radius = self.units(3.2);
+                let dots = events.iter().map(|event| place(event.ended, event.y));
+                context.draw_series(dots.map(|at| Circle::new(at, radius, colour.mix(0.5).filled()))).map(drop)
             }
             Marks::Area(values) => {
-                for run in self.placed(values) {
+                for run in self.placed(index, values) {
                     let floor = self.chart.y.ends().0;
                     let outline = run.iter().copied().chain(run.iter().rev().map(|(x, _)| (*x, floor)));
                     context.draw_series([Polygon::new(outline.collect::<Vec<_>>(), colour.mix(0.22).filled())])?;
                 }
-                self.lines(context, values, line)
+                self.lines(context, index, values, line)
             }
             Marks::Cells(cells) => {
                 context.draw_series(cells.iter().map(|cell| self.cell(cell, colour)))?;
@@ -212,22 +242,32 @@ impl<'a> Drawing<'a> {
     }
 
     /// Runs of values that have a place; those beyond the axis at its ends.
-    fn placed(&self, values: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
-        let known = |(x, y): &(f64, f64)| !self.chart.x.place(*x).is_nan() && !self.chart.y.place(*y).is_nan();
-        let place = |(x, y): &(f64, f64)| (self.chart.x.place_inside(*x), self.chart.y.place_inside(*y));
+    fn placed(&self, series: usize, values: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+        let axis = self.chart.axis_of(series);
+        let known = |(x, y): &(f64, f64)| !self.chart.x.place(*x).is_nan() && !axis.place(*y).is_nan();
+        let place = |(x, y): &(f64, f64)| (self.chart.x.place_inside(*x), self.up(series, *y));
         let runs = values.chunk_by(|a, b| known(a) && known(b));
         runs.map(|run| run.iter().filter(|at| known(at)).map(place).collect::<Vec<_>>())
             .filter(|run| !run.is_empty())
             .collect()
     }
 
+    /// The place of a value of a series on the left axis, which all are drawn on.
+    fn up(&self, series: usize, y: f64) -> f64 {
+        let (from, to) = self.chart.y.ends();
+        let axis = self.chart.axis_of(series);
+        let (axis_from, axis_to) = axis.ends();
+        from + (to - from) * (axis.place_inside(y) - axis_from) / (axis_to - axis_from)
+    }
+
     fn lines<DB: DrawingBackend>(
         &self,
         context: &mut Context<'_, DB>,
+        series: usize,
         values: &[(f64, f64)],
         style: ShapeStyle,
     ) -> Outcome<DB> {
-        context.draw_series(self.placed(values).into_iter().map(|run| PathElement::new(run, style))).map(drop)
+        context.draw_series(self.placed(series, values).into_iter().map(|run| PathElement::new(run, style))).map(drop)
     }
 
     fn cell(&self, cell: &Cell, colour: RGBColor) -> Rectangle<(f64, f64)> {
@@ -271,15 +311,15 @@ impl<'a> Drawing<'a> {
             self.marker(context, area, index, marker)?;
         }
         let mut names: Vec<(i32, &Series)> = Vec::new();
-        for series in &self.chart.series {
+        for (index, series) in self.chart.series.iter().enumerate() {
             match &series.marks {
                 Marks::Line(values) | Marks::DottedLine(values) if is_named_at_end(series) => {
-                    let runs = self.placed(values);
+                    let runs = self.placed(index, values);
                     let Some(end) = runs.last().and_then(|run| run.last()) else { continue };
                     names.push((context.backend_coord(end).1, series));
                 }
                 Marks::Area(values) => {
-                    let runs = self.placed(values);
+                    let runs = self.placed(index, values);
                     let peak = runs.iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
                     let Some((x, y)) = peak.map(|peak| context.backend_coord(peak)) else { continue };
                     let style = self.text(series.role).pos(Pos::new(HPos::Left, VPos::Bottom));
@@ -294,7 +334,8 @@ impl<'a> Drawing<'a> {
         names.sort_by_key(|(y, _)| *y);
         for (y, series) in self.apart(names) {
             let style = self.text(series.role).pos(Pos::new(HPos::Left, VPos::Center));
-            area.draw(&Text::new(series.name.clone(), (self.plane.right + self.units(6.0), y), style))?;
+            let x = self.plane.right + self.units(6.0 + right_ticks_px(&self.right_ticks));
+            area.draw(&Text::new(series.name.clone(), (x, y), style))?;
         }
         Ok(())
     }
@@ -350,12 +391,12 @@ impl<'a> Drawing<'a> {
     }
 
     /// Where a value of the chart is, in units of the back end.
-    pub(super) fn position(&self, (x, y): (f64, f64)) -> Option<(i32, i32)> {
+    pub(super) fn position(&self, series: usize, (x, y): (f64, f64)) -> Option<(i32, i32)> {
         let share = |axis: &Axis, value: f64| {
             let (from, to) = axis.ends();
             (!axis.place(value).is_nan()).then(|| (axis.place_inside(value) - from) / (to - from))
         };
-        let (across, up) = (share(&self.chart.x, x)?, share(&self.chart.y, y)?);
+        let (across, up) = (share(&self.chart.x, x)?, share(self.chart.axis_of(series), y)?);
         let Plane { left, right, top, bottom } = self.plane;
         let between = |from: i32, to: i32, share: f64| from + (f64::from(to - from) * share).round() as i32;
         Some((between(left, right, across), between(bottom, top, up)))
@@ -382,12 +423,17 @@ fn broken(line: &str, characters: usize) -> Vec<String> {
     lines
 }
 
+/// Room for the marks of the right axis.
+fn right_ticks_px(ticks: &[Tick]) -> f64 {
+    if ticks.is_empty() { 0.0 } else { longest(ticks.iter().map(|tick| tick.text.as_str())) + 8.0 }
+}
+
 fn is_named_at_end(series: &Series) -> bool {
     !series.name.is_empty() && matches!(series.marks, Marks::Line(_) | Marks::DottedLine(_))
 }
 
 fn is_named_on_top(series: &Series) -> bool {
-    !series.name.is_empty() && matches!(series.marks, Marks::Cells(_) | Marks::Dots(_))
+    !series.name.is_empty() && matches!(series.marks, Marks::Cells(_) | Marks::Dots(_) | Marks::Events(_))
 }
 
 fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {

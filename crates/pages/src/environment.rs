@@ -104,6 +104,8 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
     };
     facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
     facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk))));
+    let placement = result.targets.placements.get(path);
+    facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(placement.words().as_bytes()))));
     facts
 }
 

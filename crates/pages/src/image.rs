@@ -1,9 +1,8 @@
 //! A chart as SVG, for a page or on its own, and as PNG.
 
-use super::chart::{Chart, Marks, Series};
+use super::chart::{Chart, Marks};
 use super::draw::{Drawing, Layer, Plane, Size};
 use super::palette::Role;
-use super::quantity::Quantity;
 use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use plotters::prelude::*;
 use render::document::{PNG_KEYWORD, SVG_MARK};
@@ -49,12 +48,18 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
     let drawing = Drawing::new(chart, room.size());
     let (width, height) = drawing.extent();
     let Plane { left, right, top, bottom } = drawing.plane;
-    let (x_from, x_to) = chart.x.ends();
     let mut svg = String::new();
-    let zoom = if chart.x.quantity == Quantity::TimeS { " data-zoom" } else { "" };
     push(&mut svg, format_args!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\""));
     escape(&mut svg, &chart.title);
-    push(&mut svg, format_args!("\" data-plane=\"{left} {top} {right} {bottom}\" data-x=\"{x_from} {x_to}\"{zoom}>\n"));
+    push(&mut svg, format_args!("\" data-plane=\"{left} {top} {right} {bottom}\""));
+    for (name, axis) in [("x", &chart.x), ("y", &chart.y)] {
+        let ((from, to), scale, unit) = (axis.ends(), axis.scale_name(), axis.quantity.name());
+        push(&mut svg, format_args!(" data-{name}=\"{from} {to}\" data-{name}-scale=\"{scale}\""));
+        push(&mut svg, format_args!(" data-{name}-unit=\"{unit}\" data-{name}-label=\""));
+        escape(&mut svg, &axis.label);
+        svg.push('"');
+    }
+    svg.push_str(if chart.right.is_some() { " data-right>\n" } else { ">\n" });
     for layer in drawing.layers() {
         let class = match layer {
             Layer::AcrossAxis => "across",
@@ -65,7 +70,7 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
         };
         push(&mut svg, format_args!("<g class=\"{class}\""));
         if let Layer::Series(index) = layer {
-            attributes(&mut svg, chart, &drawing, &chart.series[index]);
+            attributes(&mut svg, chart, &drawing, index);
         }
         svg.push_str(">\n");
         svg.push_str(&drawn(&drawing, &[layer], None)?);
@@ -154,13 +159,16 @@ fn failed(error: impl Debug) -> io::Error {
 }
 
 /// The values of a series for those who look closely, and for tests: where each is, and what it says.
-fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, series: &Series) {
+fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, index: usize) {
+    let series = &chart.series[index];
+    let quantity = chart.axis_of(index).quantity;
     svg.push_str(" data-series=\"");
     escape(svg, &series.name);
-    push(svg, format_args!("\" data-role=\"{}\"", series.role.variable()));
+    let (role, marks) = (series.role.variable(), series.marks.name());
+    push(svg, format_args!("\" data-role=\"{role}\" data-marks=\"{marks}\" data-unit=\"{}\"", quantity.name()));
     let (mut xs, mut ys, mut places, mut texts) = (String::new(), String::new(), String::new(), String::new());
     let mut add = |at: (f64, f64), value: f64, text: &str| {
-        let Some((x, y)) = drawing.position(at) else { return };
+        let Some((x, y)) = drawing.position(index, at) else { return };
         let separator = if xs.is_empty() { "" } else { " " };
         push(&mut xs, format_args!("{separator}{}", rounded(at.0)));
         push(&mut ys, format_args!("{separator}{}", rounded(value)));
@@ -170,7 +178,13 @@ fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, series: &S
     match &series.marks {
         Marks::Line(values) | Marks::DottedLine(values) | Marks::Area(values) | Marks::Dots(values) => {
             for &(x, y) in values {
-                add((x, y), y, &format!("{}: {}", chart.x.quantity.value(x), chart.y.quantity.value(y)));
+                add((x, y), y, &format!("{}: {}", chart.x.quantity.value(x), quantity.value(y)));
+            }
+        }
+        Marks::Events(events) => {
+            for event in events {
+                let text = format!("{}: {}", chart.x.quantity.value(event.ended), event.text);
+                add((event.ended, event.y), event.y, &text);
             }
         }
         Marks::Cells(cells) => {
@@ -184,6 +198,10 @@ fn attributes(svg: &mut String, chart: &Chart, drawing: &Drawing<'_>, series: &S
                 add((interval.at, interval.y), interval.at, &interval.text);
             }
         }
+    }
+    if let Marks::Events(events) = &series.marks {
+        let began: Vec<String> = events.iter().map(|event| rounded(event.began).to_string()).collect();
+        push(svg, format_args!(" data-began=\"{}\"", began.join(" ")));
     }
     push(svg, format_args!(" data-x=\"{xs}\" data-y=\"{ys}\" data-places=\"{places}\" data-texts=\""));
     escape(svg, &texts);

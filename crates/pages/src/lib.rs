@@ -13,6 +13,7 @@ mod draw;
 mod environment;
 mod foreign_text;
 mod image;
+mod kinds;
 mod palette;
 mod quantity;
 mod recording;

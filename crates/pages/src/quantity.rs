@@ -22,6 +22,20 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
+    /// Its name in attributes of a page.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::MibPerS => "mib",
+            Self::LatencyNs => "latency",
+            Self::TimeS => "time",
+            Self::Count => "count",
+            Self::Percent => "percent",
+            Self::Change => "change",
+            Self::Nines => "nines",
+        }
+    }
+
     /// A value, as exact as it is worth reading.
     pub(crate) fn value(self, value: f64) -> String {
         match self {

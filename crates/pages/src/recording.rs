@@ -137,6 +137,7 @@ fn table(recording: &Recording) -> Table {
             Quantity::TimeS.value(length_ns as f64 / 1e9),
             recording.intervals.len()
         ),
+        label: "Devices",
         ..Table::default()
     }
 }

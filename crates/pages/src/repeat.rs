@@ -78,6 +78,7 @@ fn table(found: &Repeats) -> Table {
     Table {
         columns: [Column::text("")].into_iter().chain(names).collect(),
         rows: figures.into_iter().filter_map(|(figure, spread)| Some(row(figure, spread?))).collect(),
+        label: "Figures of the runs",
         ..Table::default()
     }
 }

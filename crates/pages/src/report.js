@@ -1,190 +1,515 @@
-// What a browser adds to the charts: values under the pointer, series on and off, and a closer look at a time.
-// Every chart is complete without it.
+// What a browser adds to a page, which is complete without it: one crosshair and one zoom over all charts of the same
+// time, series on and off, tables in another order, and copies of commands and figures.
 "use strict";
 (() => {
-  const svgNamespace = document.querySelector("svg")?.namespaceURI;
-  if (!svgNamespace) return;
-  const make = (name, attributes, parent) => {
-    const element = document.createElementNS(svgNamespace, name);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const make = (parent, name, attributes = {}, text = "") => {
+    const isShape = parent instanceof SVGElement;
+    const element = isShape ? document.createElementNS(parent.namespaceURI, name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = text;
     parent.append(element);
     return element;
   };
-  const numbers = (text) => text.split(/[ ,]+/).filter((part) => part !== "").map(Number);
-  let clips = 0;
+  const numbers = (text = "") => text.split(/[ ,]+/).filter((part) => part !== "").map(Number);
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-  for (const svg of document.querySelectorAll("figure svg")) {
-    const figure = svg.closest("figure");
-    const [left, top, right, bottom] = numbers(svg.dataset.plane);
-    const [xFrom, xTo] = numbers(svg.dataset.x);
-    let view = { from: left, to: right };
-    const across = (x) => left + ((x - view.from) * (right - left)) / (view.to - view.from);
-    const back = (x) => view.from + ((x - left) * (view.to - view.from)) / (right - left);
-    const series = [...svg.querySelectorAll("g.series")].map((group) => {
-      const places = numbers(group.dataset.places);
-      const texts = group.dataset.texts.split("|");
-      const points = texts[0] === "" ? [] : texts.map((text, i) => ({ x: places[2 * i], y: places[2 * i + 1], text }));
-      return { group, name: group.dataset.series, role: group.dataset.role, points, shown: true };
-    });
+  // What is told to those who do not see it.
+  const said = make(document.querySelector("main"), "p", { class: "said", role: "status" });
 
-    // Series on and off.
-    const keys = document.createElement("div");
-    keys.className = "keys";
-    const named = series.filter((one) => one.name !== "");
-    if (named.length > 1) {
-      for (const one of named) {
-        const button = document.createElement("button");
-        const dot = document.createElement("i");
-        dot.style.background = `var(--${one.role})`;
-        button.append(dot, one.name);
-        button.setAttribute("aria-pressed", "true");
-        button.onclick = () => {
-          one.shown = !one.shown;
-          one.group.style.display = one.shown ? "" : "none";
-          button.setAttribute("aria-pressed", String(one.shown));
-        };
-        keys.append(button);
+  // Figures on axes, as the program writes them.
+  const trimmed = (value, decimals) => String(Number(value.toFixed(decimals)));
+  const decimalsOf = (step) => (step >= 1 ? 0 : Math.min(9, -Math.floor(Math.log10(step))));
+  const latency = (ns) => {
+    const [unit, divisor] = Object.entries({ ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }).findLast(([, d]) => d === 1 || ns >= 0.9995 * d);
+    const value = ns / divisor;
+    return `${trimmed(value, clamp(2 - Math.floor(Math.log10(value || 1)), 0, 9))} ${unit}`;
+  };
+  const thousands = (value) => {
+    const [unit, divisor] = Object.entries({ k: 1e3, M: 1e6, G: 1e9 }).findLast(([, d]) => value >= d) ?? ["", 1];
+    return trimmed(value / divisor, 2) + unit;
+  };
+  const tick = (unit, value, step) => {
+    if (unit === "latency") return latency(value);
+    if (unit === "time") return `${trimmed(value, decimalsOf(step))} s`;
+    if (unit === "percent" || unit === "change") return `${trimmed(value, decimalsOf(step))} %`;
+    return step >= 1000 ? thousands(value) : trimmed(value, decimalsOf(step));
+  };
+  const linearTicks = (from, to, wanted) => {
+    const rough = (to - from) / wanted;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((digit) => digit * power).find((nice) => nice >= rough * 0.999);
+    const count = Math.floor(to / step + 1e-9) - Math.ceil(from / step - 1e-9) + 1;
+    return Array.from({ length: count }, (_, k) => ({ value: (Math.ceil(from / step - 1e-9) + k) * step, step }));
+  };
+  const ticks = ({ scale, unit }, [from, to], wanted) => {
+    let found = [];
+    if (scale === "linear") {
+      found = linearTicks(from, to, wanted).map(({ value, step }) => ({ place: value, text: tick(unit, value, step) }));
+    } else if (to - from < 1) {
+      const values = linearTicks(10 ** from, 10 ** to, wanted);
+      found = values.map(({ value, step }) => ({ place: Math.log10(value), text: tick(unit, value, step) }));
+    } else {
+      const digits = (to - from) * 3 <= wanted + 1 ? [1, 2, 5] : [1];
+      for (let power = Math.floor(from); power <= to; power++) {
+        found.push(...digits.map((digit) => digit * 10 ** power).map((v) => ({ place: Math.log10(v), text: tick(unit, v, v) })));
       }
     }
-    if (named.length > 1 || "zoom" in svg.dataset) svg.after(keys);
+    return found.filter(({ place }) => place >= from && place <= to);
+  };
 
-    // Values under the pointer.
-    const hover = document.createElement("div");
-    hover.className = "hover";
-    hover.hidden = true;
-    figure.append(hover);
-    const cross = make("line", { class: "cross", y1: top, y2: bottom, visibility: "hidden" }, svg);
-    const place = (event) => {
+  // A chart: its series, where they are drawn, and which part of both axes is in view. Places are values, or their
+  // logarithms where the axis is logarithmic.
+  const chartOf = (svg, index) => {
+    const [left, top, right, bottom] = numbers(svg.dataset.plane);
+    const axisOf = (ends, scale, unit) => ({ ends: numbers(ends), scale, unit });
+    const x = axisOf(svg.dataset.x, svg.dataset.xScale, svg.dataset.xUnit);
+    const y = axisOf(svg.dataset.y, svg.dataset.yScale, svg.dataset.yUnit);
+    const view = { x: x.ends, y: y.ends };
+    const across = (place) => left + ((place - view.x[0]) / (view.x[1] - view.x[0])) * (right - left);
+    const up = (place) => bottom - ((place - view.y[0]) / (view.y[1] - view.y[0])) * (bottom - top);
+    const xPlace = (at) => view.x[0] + ((at - left) / (right - left)) * (view.x[1] - view.x[0]);
+    const yPlace = (at) => view.y[0] + ((bottom - at) / (bottom - top)) * (view.y[1] - view.y[0]);
+    const placeOn = (axis, value) => (axis.scale === "log" || axis.scale === "powers" ? Math.log10(value) : value);
+
+    const names = all("g.names text", svg);
+    const hasRight = svg.dataset.right !== undefined;
+    const series = all("g.series", svg).map((group) => {
+      const { series: name, marks, texts } = group.dataset;
+      const began = numbers(group.dataset.began);
+      const [xs, ys, drawn] = [numbers(group.dataset.x), numbers(group.dataset.y), numbers(group.dataset.places)];
+      const isFlat = marks === "cells" || marks === "intervals";
+      const points = xs.map((value, i) => ({
+        x: placeOn(x, value),
+        // The value of a cell is how many it holds, not where it is, and that on the right axis has another scale.
+        y: isFlat || hasRight ? yPlace(drawn[2 * i + 1]) : placeOn(y, ys[i]),
+        value: [value, ys[i]],
+        text: texts.split("|")[i],
+      }));
+      const label = name === "" ? undefined : names.find((text) => text.textContent.trim() === name);
+      // Vertices and dots are as many as points, and more exact there than in the drawing.
+      let next = { polyline: 0, circle: 0 };
+      const shapes = all("polyline, polygon, rect, circle", group).map((shape) => {
+        const number = (key) => Number(shape.getAttribute(key));
+        const kind = shape.tagName;
+        if (kind === "rect") {
+          const [fromX, fromY] = [number("x"), number("y")];
+          return { shape, kind, at: [fromX, fromY, fromX + number("width"), fromY + number("height")].map((v, i) => (i % 2 ? yPlace(v) : xPlace(v))) };
+        }
+        const raw = kind === "circle" ? [number("cx"), number("cy")] : numbers(shape.getAttribute("points"));
+        const at = [];
+        for (let i = 0; i < raw.length; i += 2) {
+          const exact = kind === "polygon" || isFlat ? undefined : points[next[kind]];
+          // The line of an event goes from its beginning to its end.
+          const isBegin = marks === "events" && kind === "polyline" && i === 0;
+          at.push((isBegin ? began[next[kind]] : exact?.x) ?? xPlace(raw[i]), exact?.y ?? yPlace(raw[i + 1]));
+          if (!isBegin && exact) next[kind]++;
+        }
+        return { shape, kind, at };
+      });
+      return { group, name, marks, isFlat, points, label, shapes, isShown: true, labelAt: label && yPlace(Number(label.getAttribute("y"))) };
+    });
+
+    const layers = Object.fromEntries(["across", "up"].map((name) => {
+      const layer = svg.querySelector(`g.${name}`);
+      return [name, { layer, nodes: [...layer.childNodes] }];
+    }));
+    const isZoomable = svg.dataset.xUnit === "time";
+    const clip = make(make(svg, "clipPath", { id: `clip${index}` }), "rect", { x: left, y: top - 40, width: right - left, height: bottom - top + 80 });
+    const cross = make(svg, "line", { class: "cross", y1: top, y2: bottom, visibility: "hidden" });
+
+    const isInView = ({ x }) => x >= view.x[0] && x <= view.x[1];
+    const fitUp = (isWhole) => {
+      const shown = series.filter((one) => one.isShown);
+      if (y.scale === "named" || hasRight || (isWhole && shown.length === series.length)) return y.ends;
+      const places = shown.flatMap((one) =>
+        one.marks === "cells"
+          ? one.shapes.filter(({ at }) => at[2] > view.x[0] && at[0] < view.x[1]).flatMap(({ at }) => [at[1], at[3]])
+          : one.points.filter(isInView).map((point) => point.y));
+      const [low, high] = [Math.min(...places), Math.max(...places)];
+      if (!Number.isFinite(low) || !Number.isFinite(high)) return y.ends;
+      if (y.scale === "linear") return y.ends[0] === 0 ? [0, high > 0 ? high * 1.06 : 1] : y.ends;
+      const room = Math.max(0.06 * (high - low), 0.05);
+      return [low - room, high + room];
+    };
+    const redrawAxis = ({ layer, nodes }, axis, isWhole, seen, at, end) => {
+      if (isWhole) return layer.replaceChildren(...nodes);
+      const isUp = layer === layers.up.layer;
+      const elements = nodes.filter((node) => node.nodeType === Node.ELEMENT_NODE);
+      const texts = elements.filter((node) => node.tagName === "text");
+      // The label of the vertical axis comes last, that of the horizontal one first.
+      const label = isUp ? texts.at(-1) : texts[0];
+      const [text, mark] = [texts.find((node) => node !== label), elements.find((node) => node.tagName !== "text")];
+      const wanted = isUp ? (bottom - top) / 450 : (right - left) / 800;
+      const drawn = ticks(axis, seen, wanted).flatMap(({ place, text: words }) => {
+        const tickText = text.cloneNode();
+        tickText.setAttribute(isUp ? "y" : "x", at(place));
+        tickText.textContent = words;
+        if (!isUp) return [tickText];
+        const line = mark.cloneNode();
+        for (const key of ["y1", "y2"]) line.setAttribute(key, at(place));
+        return [line, tickText];
+      });
+      layer.replaceChildren(...(isUp ? [] : [mark]), ...drawn, label);
+    };
+    const redraw = (seenX) => {
+      view.x = seenX ?? x.ends;
+      view.y = fitUp(!seenX);
+      const [isWholeX, isWholeY] = [view.x === x.ends, view.y === y.ends];
+      for (const { group, shapes, isShown } of series) {
+        group.style.display = isShown ? "" : "none";
+        if (!isWholeX) group.setAttribute("clip-path", `url(#${clip.parentNode.id})`);
+        for (const { shape, kind, at } of shapes) {
+          if (kind === "rect") {
+            shape.setAttribute("x", across(at[0]));
+            shape.setAttribute("width", across(at[2]) - across(at[0]));
+            shape.setAttribute("y", up(at[1]));
+            shape.setAttribute("height", Math.max(0, up(at[3]) - up(at[1])));
+          } else if (kind === "circle") {
+            shape.setAttribute("cx", across(at[0]));
+            shape.setAttribute("cy", up(at[1]));
+          } else {
+            shape.setAttribute("points", at.map((place, i) => (i % 2 ? up(place) : across(place)).toFixed(1)).join(" "));
+          }
+        }
+      }
+      redrawAxis(layers.across, x, isWholeX, view.x, across);
+      redrawAxis(layers.up, y, isWholeY, view.y, up);
+      redrawNames();
+    };
+    // Names stand where their lines leave the view, and not over each other.
+    const redrawNames = () => {
+      const height = 140;
+      const placed = [];
+      for (const { label, marks, points, isShown, labelAt } of series) {
+        if (!label) continue;
+        label.style.display = isShown ? "" : "none";
+        if (marks === "area") label.setAttribute("y", up(labelAt));
+        if (marks !== "line" || !isShown) continue;
+        const last = points.findLast((point) => point.x <= view.x[1]) ?? points.at(-1);
+        if (last) placed.push({ label, y: clamp(up(last.y), top, bottom) });
+      }
+      placed.sort((a, b) => a.y - b.y);
+      placed.forEach((one, i) => { if (i > 0) one.y = Math.max(one.y, placed[i - 1].y + height); });
+      let ceiling = bottom;
+      for (const one of placed.reverse()) {
+        one.label.setAttribute("y", Math.min(one.y, ceiling));
+        ceiling = Math.min(one.y, ceiling) - height;
+      }
+    };
+
+    const plot = svg.parentElement;
+    plot.tabIndex = 0;
+    plot.setAttribute("role", "group");
+    plot.setAttribute("aria-label", `${svg.getAttribute("aria-label")}: arrow keys read values${isZoomable ? ", + and - zoom, 0 shows the whole time" : ""}`);
+    const tip = make(plot, "div", { class: "tip" });
+    tip.hidden = true;
+    const nearest = (one, place, height) => {
+      const distance = (point) => Math.abs(across(point.x) - across(place)) + (one.isFlat && height !== null ? Math.abs(up(point.y) - up(height)) : 0);
+      const seen = one.points.filter(isInView);
+      return seen.reduce((best, point) => (best === null || distance(point) < distance(best) ? point : best), null);
+    };
+    // What is known at a place of the horizontal axis; `height` is that of the pointer, null if it is elsewhere.
+    const read = (place, height) => {
+      const found = [];
+      for (const one of series) {
+        if (one.marks === "events") {
+          // What ended at about this time, the longest first.
+          const near = one.isShown ? one.points.filter((point) => isInView(point) && Math.abs(across(point.x) - across(place)) <= 60) : [];
+          near.sort((a, b) => b.y - a.y);
+          found.push(...near.slice(0, 6).map((point) => ({ one, point, far: 0 })));
+          continue;
+        }
+        // Of a grid only what is pointed at is of interest.
+        const point = one.isShown && (!one.isFlat || height !== null) ? nearest(one, place, height) : null;
+        if (point) found.push({ one, point, far: Math.abs(across(point.x) - across(place)) });
+      }
+      const least = Math.min(...found.map(({ far }) => far));
+      return found.filter(({ far }) => far <= least + 60);
+    };
+    const mark = (place, height) => {
+      const found = read(place, height);
+      // Without a crosshair of others, it stands at a value.
+      const at = across(isZoomable || found.length === 0 ? place : found[0].point.x);
+      const isSeen = at >= left - 1 && at <= right + 1;
+      cross.setAttribute("x1", at);
+      cross.setAttribute("x2", at);
+      cross.setAttribute("visibility", isSeen ? "visible" : "hidden");
+      tip.hidden = !isSeen || found.length === 0;
+      tip.replaceChildren();
+      let head = "";
+      for (const { one, point } of found) {
+        const [where, what] = one.isFlat ? ["", point.text] : point.text.split(/: (.*)/s);
+        if (where !== head) make(tip, "div", { class: "where" }, (head = where));
+        const line = make(tip, "div");
+        if (one.name !== "") make(line, "b", {}, `${one.name} `);
+        line.append(what);
+      }
+      if (tip.hidden) return;
+      const scale = plot.clientWidth / svg.viewBox.baseVal.width;
+      const x = at * scale;
+      tip.style.top = `${top * scale}px`;
+      tip.style.left = `${x + 10 + tip.offsetWidth < plot.clientWidth ? x + 10 : Math.max(0, x - 10 - tip.offsetWidth)}px`;
+    };
+    const unmark = () => {
+      tip.hidden = true;
+      cross.setAttribute("visibility", "hidden");
+    };
+    const placeOf = (event) => {
       const box = svg.getBoundingClientRect();
       const scale = svg.viewBox.baseVal.width / box.width;
       return { x: (event.clientX - box.left) * scale, y: (event.clientY - box.top) * scale };
     };
-    const isCells = (one) => one.group.querySelector("rect") !== null;
-    const show = (event) => {
-      const at = place(event);
-      if (at.x < left || at.x > right || at.y < top || at.y > bottom) return hide();
-      const found = [];
-      for (const one of series) {
-        if (!one.shown) continue;
-        let best = null;
-        for (const point of one.points) {
-          const x = across(point.x);
-          if (x < left - 1 || x > right + 1) continue;
-          const distance = Math.abs(x - at.x) + (isCells(one) ? Math.abs(point.y - at.y) : Math.abs(point.y - at.y) / 1e4);
-          if (best === null || distance < best.distance) best = { point, distance, one };
-        }
-        if (best) found.push(best);
-      }
-      if (found.length === 0) return hide();
-      const nearest = Math.min(...found.map((one) => one.distance));
-      const near = found.filter((one) => one.distance <= nearest + 150);
-      cross.setAttribute("x1", across(near[0].point.x));
-      cross.setAttribute("x2", across(near[0].point.x));
-      cross.setAttribute("visibility", "visible");
-      hover.replaceChildren(...near.map(({ one, point }) => {
-        const line = document.createElement("div");
-        const name = document.createElement("b");
-        name.textContent = one.name === "" ? "" : `${one.name} `;
-        line.append(name, point.text);
-        return line;
-      }));
-      hover.hidden = false;
-      const frame = figure.getBoundingClientRect();
-      const x = event.clientX - frame.left;
-      hover.style.top = `${event.clientY - frame.top + 18}px`;
-      hover.style.left = `${Math.max(4, Math.min(x + 14, frame.width - hover.offsetWidth - 8))}px`;
-    };
-    const hide = () => {
-      hover.hidden = true;
-      cross.setAttribute("visibility", "hidden");
-    };
-    svg.addEventListener("pointermove", show);
-    svg.addEventListener("pointerdown", show);
-    svg.addEventListener("pointerleave", hide);
-    if (!("zoom" in svg.dataset)) continue;
+    const isInside = (at) => at.x >= left && at.x <= right && at.y >= top && at.y <= bottom;
+    return { svg, plot, figure: svg.closest("figure"), x, y, view, series, plane: { left, top, right, bottom }, isZoomable, redraw, read, mark, unmark, placeOf, isInside, xPlace, yPlace, tip };
+  };
+  const charts = all("figure svg").map(chartOf);
 
-    // A closer look: drag over a part of the time.
-    const clip = `clip${clips++}`;
-    make("rect", { x: left, y: top - 40, width: right - left, height: bottom - top + 80 }, make("clipPath", { id: clip }, svg));
-    const shapes = series.flatMap((one) => {
-      one.group.setAttribute("clip-path", `url(#${clip})`);
-      return [...one.group.querySelectorAll("polyline, polygon, rect, circle")].map((shape) => ({
-        shape,
-        points: shape.hasAttribute("points") ? numbers(shape.getAttribute("points")) : null,
-        x: Number(shape.getAttribute("x") ?? shape.getAttribute("cx")),
-        width: Number(shape.getAttribute("width")),
-      }));
-    });
-    const axis = svg.querySelector("g.across");
-    const marks = [...axis.childNodes];
-    const size = svg.querySelector("g.across text")?.getAttribute("font-size") ?? "120";
-    const unzoom = document.createElement("button");
-    unzoom.textContent = "whole time";
-    const redraw = () => {
-      for (const { shape, points, x, width } of shapes) {
-        if (points) {
-          shape.setAttribute("points", points.map((value, i) => (i % 2 === 0 ? across(value) : value)).join(" "));
-        } else if (shape.tagName === "rect") {
-          shape.setAttribute("x", across(x));
-          shape.setAttribute("width", across(x + width) - across(x));
-        } else {
-          shape.setAttribute("cx", across(x));
-        }
-      }
-      const isWhole = view.from === left && view.to === right;
-      axis.replaceChildren(...(isWhole ? marks : []));
-      if (isWhole) {
-        unzoom.remove();
-      } else {
-        keys.append(unzoom);
-        ticks();
-      }
-    };
-    const ticks = () => {
-      const value = (x) => xFrom + ((x - left) * (xTo - xFrom)) / (right - left);
-      const [from, to] = [value(view.from), value(view.to)];
-      const rough = (to - from) / 6;
-      const power = 10 ** Math.floor(Math.log10(rough));
-      const step = [1, 2, 5, 10].map((digit) => digit * power).find((nice) => nice >= rough);
-      const decimals = Math.max(0, -Math.floor(Math.log10(step)));
-      for (let k = Math.ceil(from / step); k * step <= to; k++) {
-        const x = left + ((k * step - from) * (right - left)) / (to - from);
-        const text = make("text", { x, y: bottom + 60, dy: "0.76em", "text-anchor": "middle", "font-size": size }, axis);
-        text.style.fill = "var(--muted)";
-        text.textContent = `${(k * step).toFixed(decimals)} s`;
-      }
-    };
-    unzoom.onclick = () => {
-      view = { from: left, to: right };
-      redraw();
-    };
+  // Charts of the same time have one crosshair and one zoom.
+  const groups = new Map();
+  for (const chart of charts) {
+    const time = chart.isZoomable ? chart.svg.closest("section").dataset.time : undefined;
+    const key = time ?? chart;
+    if (!groups.has(key)) groups.set(key, { charts: [], at: null, seen: null, isTime: time !== undefined });
+    groups.get(key).charts.push(chart);
+    chart.together = groups.get(key);
+  }
+  const markAll = (together, place, from, height) => {
+    together.at = place;
+    for (const chart of together.charts) chart.mark(place, chart === from ? height : null);
+  };
+  const unmarkAll = (together) => {
+    together.at = null;
+    together.charts.forEach((chart) => chart.unmark());
+  };
+  const zoomAll = (together, seen) => {
+    const [from, to] = wholeOf(together);
+    if (seen) {
+      const width = clamp(seen[1] - seen[0], (to - from) / 100, to - from);
+      const start = clamp((seen[0] + seen[1] - width) / 2, from, to - width);
+      seen = width >= (to - from) * 0.999 ? null : [start, start + width];
+    }
+    together.seen = seen;
+    for (const chart of together.charts) {
+      chart.redraw(seen);
+      chart.unmark();
+    }
+    const digits = seen ? decimalsOf((seen[1] - seen[0]) / 100) : 0;
+    const words = seen ? `${trimmed(seen[0], digits)} s to ${trimmed(seen[1], digits)} s` : "";
+    together.bar.classList.toggle("zoomed", seen !== null);
+    together.part.textContent = words;
+    together.whole.disabled = seen === null;
+    said.textContent = seen ? `All charts show ${words}.` : "All charts show the whole time.";
+  };
+  const wholeOf = (together) => [Math.min(...together.charts.map(({ x }) => x.ends[0])), Math.max(...together.charts.map(({ x }) => x.ends[1]))];
+  for (const together of groups.values()) {
+    if (!together.isTime) continue;
+    const bar = document.createElement("div");
+    bar.className = "zoom";
+    together.charts[0].figure.parentElement.before(bar);
+    together.bar = bar;
+    together.part = make(bar, "b");
+    together.whole = make(bar, "button", { type: "button" }, "Show the whole time");
+    together.whole.disabled = true;
+    together.whole.onclick = () => zoomAll(together, null);
+    make(bar, "span", { class: "hint" }, "Drag across a chart to zoom all charts of this time. Keys in a chart: arrows, +, -, 0.");
+  }
+
+  for (const chart of charts) {
+    const { svg, plot, plane, together } = chart;
     let drag = null;
+    const move = (event) => {
+      const at = chart.placeOf(event);
+      if (drag) {
+        const x = clamp(at.x, plane.left, plane.right);
+        drag.box.setAttribute("x", Math.min(x, drag.from));
+        drag.box.setAttribute("width", Math.abs(x - drag.from));
+      }
+      if (chart.isInside(at)) markAll(together, chart.xPlace(at.x), chart, chart.yPlace(at.y));
+      else unmarkAll(together);
+    };
+    svg.addEventListener("pointermove", move);
     svg.addEventListener("pointerdown", (event) => {
-      const { x, y } = place(event);
-      if (event.button !== 0 || event.pointerType === "touch" || x < left || x > right || y < top || y > bottom) return;
-      drag = { from: x, box: make("rect", { class: "drag", x, y: top, width: 0, height: bottom - top }, svg) };
+      move(event);
+      const at = chart.placeOf(event);
+      if (!together.isTime || event.button !== 0 || !chart.isInside(at)) return;
+      drag = { from: at.x, box: make(svg, "rect", { class: "drag", x: at.x, y: plane.top, width: 0, height: plane.bottom - plane.top }) };
       svg.setPointerCapture(event.pointerId);
-    });
-    svg.addEventListener("pointermove", (event) => {
-      if (!drag) return;
-      const x = Math.min(Math.max(place(event).x, left), right);
-      drag.box.setAttribute("x", Math.min(x, drag.from));
-      drag.box.setAttribute("width", Math.abs(x - drag.from));
     });
     const release = (event) => {
       if (!drag) return;
-      const x = Math.min(Math.max(place(event).x, left), right);
-      const [from, to] = [Math.min(x, drag.from), Math.max(x, drag.from)];
+      const to = clamp(chart.placeOf(event).x, plane.left, plane.right);
+      const ends = [Math.min(to, drag.from), Math.max(to, drag.from)];
       drag.box.remove();
       drag = null;
-      // A click, or a part too small to see anything in.
-      if (event.type === "pointercancel" || to - from < 100 || back(to) - back(from) < (right - left) / 500) return;
-      view = { from: back(from), to: back(to) };
-      hide();
-      redraw();
+      // A click is no zoom.
+      if (event.type === "pointerup" && ends[1] - ends[0] >= 80) zoomAll(together, ends.map(chart.xPlace));
     };
     svg.addEventListener("pointerup", release);
     svg.addEventListener("pointercancel", release);
-    svg.addEventListener("dblclick", unzoom.onclick);
+    svg.addEventListener("pointerleave", () => unmarkAll(together));
+    if (together.isTime) svg.addEventListener("dblclick", () => zoomAll(together, null));
+    plot.addEventListener("blur", () => unmarkAll(together));
+    plot.addEventListener("keydown", (event) => {
+      const { key } = event;
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const [from, to] = chart.view.x;
+      const middle = together.at ?? (from + to) / 2;
+      const zooms = { "+": 0.5, "=": 0.5, "-": 2 };
+      if (together.isTime && key in zooms) {
+        zoomAll(together, [middle - ((to - from) / 2) * zooms[key], middle + ((to - from) / 2) * zooms[key]]);
+        markAll(together, middle, chart, null);
+      } else if (together.isTime && (key === "0" || key === "Escape")) {
+        zoomAll(together, null);
+      } else if (["ArrowLeft", "ArrowRight", "Home", "End"].includes(key)) {
+        step(chart, key);
+      } else {
+        return;
+      }
+      event.preventDefault();
+    });
   }
+  // The crosshair goes to the next value of the series with most of them; of a grid, from cell to cell.
+  const step = (chart, key) => {
+    const { together } = chart;
+    const shown = chart.series.filter((one) => one.isShown && one.points.length > 0);
+    if (shown.length === 0) return;
+    const longest = shown.reduce((a, b) => (b.points.length > a.points.length ? b : a));
+    const points = longest.isFlat ? longest.points : [...longest.points].sort((a, b) => a.x - b.x);
+    const last = points.length - 1;
+    const known = chart.point === undefined ? -1 : points.indexOf(chart.point);
+    const now = known >= 0 && (longest.isFlat || chart.point.x === together.at) ? known : points.findLastIndex(({ x }) => x <= (together.at ?? chart.view.x[0]));
+    const index = { Home: 0, End: last, ArrowLeft: now - 1, ArrowRight: now + 1 }[key];
+    chart.point = points[clamp(index, 0, last)];
+    const { x, y } = chart.point;
+    if (together.seen && (x < together.seen[0] || x > together.seen[1])) {
+      const half = (together.seen[1] - together.seen[0]) / 2;
+      zoomAll(together, [x - half, x + half]);
+    }
+    markAll(together, x, chart, y);
+    said.textContent = chart.tip.innerText.replaceAll("\n", ", ");
+  };
+
+  const csv = (rows) => {
+    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    return rows.map((row) => row.map((text) => cell(String(text))).join(",") + "\n").join("");
+  };
+  const copy = async (button, text) => {
+    const words = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Without a clipboard of its own a page can only ask for what is selected.
+      const area = make(document.body, "textarea");
+      area.value = text;
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+      button.focus();
+    }
+    button.textContent = said.textContent = "copied";
+    setTimeout(() => (button.textContent = words), 1500);
+  };
+  const copyButton = (words, of) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = words;
+    button.onclick = () => copy(button, of());
+    return button;
+  };
+
+  // Below each chart: its series, on and off, and its values.
+  const chartValues = ({ svg, series }) => {
+    const { xLabel, yLabel, xUnit } = svg.dataset;
+    if (series.some((one) => one.isFlat)) {
+      return csv([["place", yLabel || "value"], ...series.flatMap((one) => one.points.map(({ text, value }) => [text, value[1]]))]);
+    }
+    const rows = new Map();
+    series.forEach((one, column) => {
+      for (const { value: [x, y] } of one.points) {
+        if (!rows.has(x)) rows.set(x, Array(series.length).fill(""));
+        rows.get(x)[column] = y;
+      }
+    });
+    const sorted = [...rows].sort(([a], [b]) => a - b).map(([x, values]) => [x, ...values]);
+    const units = { latency: "ns", mib: "MiB/s", iops: "IOPS", percent: "%" };
+    const named = series.map(({ name, group }) => {
+      const unit = units[group.dataset.unit];
+      return unit && !name.includes(unit) ? `${name} (${unit})`.trim() : name || yLabel;
+    });
+    return csv([[xUnit === "time" ? "time (s)" : xLabel || xUnit, ...named], ...sorted]);
+  };
+  for (const figure of all("figure")) {
+    const drawn = charts.filter((chart) => chart.figure === figure);
+    const keys = make(figure, "div", { class: "keys" });
+    const named = drawn[0].series.filter((one) => one.name !== "");
+    for (const { name, group } of named.length > 1 ? named : []) {
+      const button = make(keys, "button", { type: "button", "aria-pressed": "true" });
+      make(button, "i").style.background = `var(--${group.dataset.role})`;
+      button.append(name);
+      button.onclick = () => {
+        const isShown = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(isShown));
+        for (const chart of drawn) {
+          for (const one of chart.series.filter((one) => one.name === name)) one.isShown = isShown;
+          chart.redraw(chart.together.seen);
+        }
+      };
+    }
+    const button = copyButton("copy as CSV", () => chartValues(drawn[0]));
+    button.setAttribute("aria-label", `copy as CSV: ${drawn[0].svg.getAttribute("aria-label")}`);
+    keys.append(button);
+  }
+
+  // Tables: by any column, up, down, and as they were.
+  const amount = (text) => {
+    const found = /^[-+]?[\d,]*\.?\d+/.exec(text.trim());
+    if (!found) return null;
+    const units = { ns: 1e-9, µs: 1e-6, ms: 1e-3, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
+    const unit = text.trim().slice(found[0].length).trim().split(/[ /*]/)[0];
+    return Number(found[0].replaceAll(",", "")) * (units[unit] ?? 1);
+  };
+  const compared = (a, b) => {
+    const [x, y] = [amount(a), amount(b)];
+    if (x !== null && y !== null) return x - y;
+    return (x === null) - (y === null) || a.localeCompare(b);
+  };
+  for (const box of all(".table")) {
+    const table = box.querySelector("table");
+    const [heads, body] = [all("thead tr > *", table), table.tBodies[0]];
+    const rows = [...body.rows];
+    const texts = (row) => [...row.cells].map((cell) => cell.innerText.trim());
+    const button = copyButton("copy as CSV", () => csv([heads.map((head) => head.innerText.trim()), ...[...body.rows].map(texts)]));
+    button.setAttribute("aria-label", `copy as CSV: ${table.getAttribute("aria-label")}`);
+    box.after(button);
+    if (rows.length < 4) continue;
+    heads.forEach((head, column) => {
+      if (head.textContent === "") return;
+      const sort = document.createElement("button");
+      sort.type = "button";
+      sort.append(...head.childNodes);
+      head.append(sort);
+      sort.onclick = () => {
+        const next = { ascending: "descending", descending: undefined }[head.getAttribute("aria-sort")];
+        const order = head.hasAttribute("aria-sort") ? next : "ascending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        if (order) head.setAttribute("aria-sort", order);
+        const sign = order === "descending" ? -1 : 1;
+        const sorted = [...rows].sort((a, b) => sign * compared(a.cells[column]?.innerText ?? "", b.cells[column]?.innerText ?? ""));
+        body.append(...(order ? sorted : rows));
+      };
+    });
+  }
+  for (const command of all(".command")) command.after(copyButton("copy command", () => command.textContent));
+
+  // What scrolls can be reached with keys.
+  const reach = () => {
+    for (const box of all(".table")) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  reach();
+  addEventListener("resize", reach);
 })();

@@ -4,6 +4,7 @@ use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Ton
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
+use super::kinds;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use model::confidence::Interval;
@@ -18,8 +19,11 @@ use render::confidence::{of_bytes, of_iops, of_mean_latency};
 use render::load_line;
 use render::verdict_block::{SOUND, requirements_summary};
 use stats::NAMED_PERCENTILES;
+use stats::overview::Stall;
 use std::io;
 
+/// Rows of the table of stalls.
+const STALL_ROWS: usize = 20;
 /// Rows of the table of slowest I/Os.
 const SLOWEST_ROWS: usize = 20;
 
@@ -32,12 +36,12 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) 
     let several = result.time_spans.len() > 1;
     sections.extend(preset(result));
     for (index, span_result) in result.time_spans.iter().enumerate() {
-        let mut of_span =
-            time_span(result.profile.time_spans.get(index), span_result, &heading(result, index, several))?;
+        let heading = heading(result, index, several);
+        let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
         if let Some(first) = of_span.first_mut().filter(|_| several) {
             first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
         }
-        sections.extend(of_span);
+        sections.extend(of_span.into_iter().map(|section| section.of_time(index)));
     }
     // Only the first timespan's beginning is known.
     let first = result.time_spans.first().and_then(|span_result| span_result.measured.as_ref());
@@ -103,8 +107,9 @@ pub(super) fn time_span(
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
-    let tables = [devices(span_result), percentiles(measured), slowest(measured), kernel_messages(measured)];
-    let tables = tables.into_iter().flatten();
+    let tables =
+        [devices(span_result), percentiles(measured), stalls(measured), slowest(measured), kernel_messages(measured)];
+    let tables = tables.into_iter().chain([kinds::sizes(measured), kinds::without_data(measured)]).flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {
         sections.push(Section::new("Tables", tables));
@@ -273,6 +278,7 @@ fn totals(measured: &Measured) -> Table {
             if measured.thread_count == 1 { "thread" } else { "threads" },
             if measured.is_partial { "; it ended early" } else { "" }
         ),
+        label: "Figures",
         ..Table::default()
     }
 }
@@ -308,6 +314,7 @@ fn percentiles(measured: &Measured) -> Option<Table> {
         heading: "Percentiles of latency".to_owned(),
         columns: [Column::text("percentile")].into_iter().chain(names).collect(),
         rows,
+        label: "",
         note: if is_any_weak {
             "* unreliable: fewer than ten I/Os lie beyond this percentile. 3-nines is the 99.9th percentile.".to_owned()
         } else {
@@ -341,10 +348,70 @@ fn devices(span_result: &TimeSpanResult) -> Option<Table> {
     let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
     (!rows.is_empty()).then(|| Table {
         heading: "I/O at each level".to_owned(),
+        label: "",
         columns: columns.into_iter().chain(numbers).collect(),
         rows,
         note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat).".to_owned(),
     })
+}
+
+/// The slowest I/Os by what they waited for together.
+fn stalls(measured: &Measured) -> Option<Table> {
+    let found = stats::overview::stalls(&measured.slowest);
+    let together: Vec<&Stall> = found.iter().filter(|stall| stall.ios() > 1).collect();
+    let row = |stall: &&Stall| {
+        let counted = |count: usize| if count == 0 { "-".to_owned() } else { count.to_string() };
+        let threads: Vec<String> = stall.threads.iter().map(u32::to_string).collect();
+        let paths = measured.rows.iter().filter(|row| stall.targets.contains(&row.target));
+        let mut paths: Vec<String> = paths.map(|row| text_of_path(&row.path)).collect();
+        paths.sort();
+        paths.dedup();
+        vec![
+            format!("{:.3} s", stall.began_at_ns as f64 / 1e9),
+            latency(stall.longest_ns as f64),
+            counted(stall.reads),
+            counted(stall.writes),
+            threads.join(", "),
+            paths.join(", "),
+        ]
+    };
+    let columns = vec![
+        Column::number("began at"),
+        Column::number("longest latency"),
+        Column::number("reads"),
+        Column::number("writes"),
+        Column::text("threads"),
+        Column::text("files"),
+    ];
+    let alone = found.len() - together.len();
+    (!together.is_empty()).then(|| Table {
+        heading: stalled(&together),
+        label: "",
+        columns,
+        rows: together.iter().take(STALL_ROWS).map(row).collect(),
+        note: format!(
+            "Of the {} slowest I/Os, those that were outstanding at the same moment are one stall.{}{}",
+            measured.slowest.len(),
+            if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
+            if alone > 0 { format!(" {alone} waited alone.") } else { String::new() },
+        ),
+    })
+}
+
+/// `8 I/Os, one stall of 746 ms at 0.078 s, thread 0`
+fn stalled(stalls: &[&Stall]) -> String {
+    let ios: usize = stalls.iter().map(|stall| stall.ios()).sum();
+    let Some(longest) = stalls.first() else { return String::new() };
+    let length = latency(longest.longest_ns as f64);
+    let at = format!("at {:.3} s", longest.began_at_ns as f64 / 1e9);
+    let threads = match (longest.threads.len(), longest.threads.first()) {
+        (1, Some(thread)) => format!("thread {thread}"),
+        (count, _) => format!("{count} threads"),
+    };
+    match stalls.len() {
+        1 => format!("{ios} slow I/Os, one stall of {length} {at}, {threads}"),
+        count => format!("{ios} slow I/Os in {count} stalls, the longest of {length} {at}, {threads}"),
+    }
 }
 
 fn slowest(measured: &Measured) -> Option<Table> {
@@ -353,7 +420,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
         vec![
             format!("{:.3} s", io.ended_at_ns as f64 / 1e9),
             latency(io.latency_ns as f64),
-            if io.is_write { "write" } else { "read" }.to_owned(),
+            io.operation().name().to_owned(),
             io.thread.to_string(),
             io.offset_bytes.to_string(),
             io.size_bytes.to_string(),
@@ -373,6 +440,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         heading: format!("The {} slowest I/Os", rows.len()),
         columns,
+        label: "",
         rows,
         note: String::new(),
     })
@@ -388,6 +456,7 @@ fn kernel_messages(measured: &Measured) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         heading: "Kernel messages during the slowest I/Os".to_owned(),
         columns: vec![Column::number("at"), Column::text("message")],
+        label: "",
         rows,
         note: String::new(),
     })

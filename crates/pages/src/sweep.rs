@@ -33,7 +33,8 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
         let settings = Setting::typed_all(&sweep.points[point].settings);
         for (index, span_result) in result.time_spans.iter().enumerate() {
             let heading = format!("The run with {}", text(settings.as_bytes()));
-            sections.extend(time_span(result.profile.time_spans.get(index), span_result, &heading)?);
+            let of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+            sections.extend(of_span.into_iter().map(|section| section.of_time(index)));
         }
         sections.push(environment(result));
     }
@@ -293,7 +294,7 @@ fn table(sweep: &Sweep) -> Table {
         settings.chain(figures.into_iter().map(Column::number)).chain(["front", "verdict"].map(Column::text)).collect();
     let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.point == *point);
     let rows = (0..sweep.points.len()).filter(tried).map(|point| row(sweep, point)).collect();
-    Table { columns, rows, ..Table::default() }
+    Table { columns, rows, label: "Points", ..Table::default() }
 }
 
 fn row(sweep: &Sweep, point: usize) -> Vec<String> {

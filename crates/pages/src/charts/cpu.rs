@@ -39,6 +39,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         x: Axis::named("CPU", Quantity::Count, (0.4, measured.cpus.len() as f64 + 0.6), names.collect()),
         y: Axis::linear("of the measured time", Quantity::Percent, 0.0, 100.0),
         series: vec![series("user", Role::User, user), series("kernel", Role::Kernel, kernel)],
+        right: None,
         markers: Vec::new(),
     })
 }

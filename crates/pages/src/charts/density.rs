@@ -32,6 +32,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         x: Axis::log("", Quantity::LatencyNs, values(&series).map(|(x, _)| x)),
         y: Axis::from_zero("share of I/Os", Quantity::Percent, values(&series).map(|(_, y)| y)),
         series,
+        right: None,
         markers: Vec::new(),
     })
 }

@@ -55,6 +55,7 @@ fn chart<const N: usize>(
         x: depth_axis(least, most),
         y,
         series: lines,
+        right: None,
         markers,
     })
 }

@@ -116,6 +116,7 @@ fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> Shown {
         x: span.axis(),
         y: Axis::from_zero(kind.unit, kind.quantity, values(&series).map(|(_, y)| y)),
         series,
+        right: None,
         markers: Vec::new(),
     })
 }

@@ -41,6 +41,7 @@ pub(crate) fn differences(found: &[Difference]) -> Option<Chart> {
         x: across,
         y: Axis::named("", Quantity::Count, (0.4, rows + 0.6), names.collect()),
         series: vec![Series { name: String::new(), role: Role::Total, marks: Marks::Intervals(intervals) }],
+        right: None,
         markers: vec![Marker { x: 0.0, bounds: (0.0, 0.0), role: Role::Muted, label: "no change".to_owned() }],
     })
 }

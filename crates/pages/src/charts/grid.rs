@@ -101,6 +101,7 @@ fn chart(
             role: Role::Heat,
             marks: Marks::Cells(known.iter().map(cell).collect()),
         }],
+        right: None,
         markers: Vec::new(),
     })
 }

@@ -26,11 +26,12 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     Ok(Chart {
         name: "heat",
         title: TITLE.to_owned(),
-        caption: "Reads and writes together. The darker a cell, the more of the I/Os at that time had that latency."
+        caption: "Reads and writes together. The stronger the colour of a cell, the more of the I/Os at that time had that latency."
             .to_owned(),
         x: Axis::linear("", Quantity::TimeS, 0.0, end_s),
         y: Axis::log("latency", Quantity::LatencyNs, heat.latencies_ns.iter().copied()),
         series: vec![Series { name: String::new(), role: Role::Heat, marks: Marks::Cells(cells) }],
+        right: None,
         markers: Vec::new(),
     })
 }

@@ -10,6 +10,8 @@ use model::result::Measured;
 use stats::Part;
 use stats::overview::percentiles_over_time;
 
+const TITLE: &str = "Latency over time";
+
 /// Parts of a line: each needs enough I/Os for its percentiles.
 const PARTS_MAX: usize = 150;
 /// Parts that a course has at least, if the result has them.
@@ -27,13 +29,26 @@ pub(super) fn charts(measured: &Measured) -> Vec<Shown> {
     let parts = percentiles_over_time(measured, PARTS_MIN..=PARTS_MAX, &RANKS.map(|(_, rank_ppb, _)| rank_ppb));
     if parts.len() < 2 {
         return vec![Err(Absent::because(
-            "Latency over time",
+            TITLE,
             "the result has no latencies over time; JSON results of runs with -L or -D have them",
         ))];
     }
     let read = chart("read-latency", "Read latency over time", &parts, |of| &of.read, |of| &of.read);
     let write = chart("write-latency", "Write latency over time", &parts, |of| &of.write, |of| &of.write);
-    [read, write].into_iter().flatten().map(Ok).collect()
+    let mut charts: Vec<Chart> = [read, write].into_iter().flatten().collect();
+    if charts.is_empty() {
+        return vec![Err(Absent::because(TITLE, "each interval has too few I/Os for percentiles"))];
+    }
+    // Side by side, the same height is the same latency.
+    let y = Axis::log(
+        "latency",
+        Quantity::LatencyNs,
+        charts.iter().flat_map(|chart| values(&chart.series)).map(|(_, y)| y),
+    );
+    for chart in &mut charts {
+        chart.y = y.clone();
+    }
+    charts.into_iter().map(Ok).collect()
 }
 
 fn chart(
@@ -59,6 +74,9 @@ fn chart(
         (known * 2 > values.len()).then(|| Series { name: name.to_owned(), role, marks: Marks::Line(values) })
     };
     let series: Vec<Series> = RANKS.into_iter().filter_map(line).collect();
+    if series.is_empty() {
+        return None;
+    }
     let width_s = parts.first().map_or(0.0, |part| s(part.end_ns - part.start_ns));
     let missing = RANKS.len() - series.len();
     let weak = if missing == 0 { "" } else { " Percentiles with fewer than ten I/Os beyond them are left out." };
@@ -69,6 +87,7 @@ fn chart(
         x: Axis::linear("", Quantity::TimeS, 0.0, parts.last().map_or(0.0, |part| s(part.end_ns))),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,
+        right: None,
         markers: Vec::new(),
     })
 }

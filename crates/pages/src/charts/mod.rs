@@ -82,7 +82,7 @@ fn values(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
         .iter()
         .flat_map(|series| match &series.marks {
             Marks::Line(values) | Marks::DottedLine(values) | Marks::Area(values) | Marks::Dots(values) => &values[..],
-            Marks::Cells(_) | Marks::Intervals(_) => &[],
+            Marks::Events(_) | Marks::Cells(_) | Marks::Intervals(_) => &[],
         })
         .copied()
 }

@@ -56,6 +56,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         x: Axis::named("percentile", Quantity::Nines, (0.0, last), marks.collect()),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,
+        right: None,
         markers: Vec::new(),
     })
 }

@@ -44,6 +44,7 @@ fn of_series(
         x: time(&moments),
         y: Axis::from_zero(unit, quantity, values(&series).map(|(_, y)| y)),
         series,
+        right: None,
         markers: Vec::new(),
     })
 }
@@ -86,6 +87,7 @@ fn of_intervals(span: Option<&TimeSpan>, measured: &Measured) -> Option<Chart> {
         x: Axis::linear("", Quantity::TimeS, 0.0, intervals.len() as f64 * width_s),
         y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
         series,
+        right: None,
         markers: Vec::new(),
     })
 }

@@ -38,6 +38,7 @@ pub(crate) fn runs(runs: &[&Headline], found: &Repeats) -> Chart {
         x: Axis::named("run", Quantity::Count, across, marks.collect()),
         y: Axis::from_zero("IOPS", Quantity::Iops, runs.iter().map(|run| run.iops)),
         series,
+        right: None,
         markers: Vec::new(),
     }
 }

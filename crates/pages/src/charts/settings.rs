@@ -29,6 +29,7 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
             x: Axis::named("", Quantity::Count, (0.5, tried.len() as f64 + 0.5), marks.clone()),
             y: y(&series),
             series,
+            right: None,
             markers: Vec::new(),
         })
     };

@@ -1,10 +1,11 @@
 //! When the slowest I/Os completed.
 
-use super::{Absent, Shown, values};
+use super::{Absent, Shown};
 use crate::axis::Axis;
-use crate::chart::{Chart, Marks, Series};
+use crate::chart::{Chart, Event, Marks, Series};
 use crate::palette::Role;
-use crate::quantity::Quantity;
+use crate::quantity::{Quantity, latency};
+use model::operation::Operation;
 use model::record::SlowIo;
 use model::result::Measured;
 
@@ -17,21 +18,41 @@ pub(super) fn chart(measured: &Measured) -> Shown {
             "the result has no list of individual I/Os; JSON results of runs with -L or -D have one",
         ));
     }
-    let dots = |name: &str, role, is_write: bool| {
-        let ios = measured.slowest.iter().filter(|io| io.is_write == is_write);
-        let values: Vec<(f64, f64)> =
-            ios.map(|io: &SlowIo| (io.ended_at_ns as f64 / 1e9, io.latency_ns as f64)).collect();
-        (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::Dots(values) })
+    let events = |name: &str, role, operations: &[Operation]| {
+        let ios = measured.slowest.iter().filter(|io| operations.contains(&io.operation()));
+        let events: Vec<Event> = ios.map(event).collect();
+        (!events.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::Events(events) })
     };
-    let series: Vec<Series> =
-        [dots("reads", Role::Read, false), dots("writes", Role::Write, true)].into_iter().flatten().collect();
+    let series: Vec<Series> = [
+        events("reads", Role::Read, &[Operation::Read]),
+        events("writes", Role::Write, &[Operation::Write]),
+        events("discards and write-zeroes", Role::Total, &Operation::WITHOUT_DATA),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     Ok(Chart {
         name: "slowest",
         title: TITLE.to_owned(),
-        caption: format!("The {} slowest I/Os, plotted at their completion times.", measured.slowest.len()),
+        caption: format!(
+            "The {} slowest I/Os: each dot is a completion, and its line the time the I/O took.",
+            measured.slowest.len()
+        ),
         x: Axis::linear("", Quantity::TimeS, 0.0, measured.elapsed_ns as f64 / 1e9),
-        y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
+        y: Axis::log("latency", Quantity::LatencyNs, measured.slowest.iter().map(|io| io.latency_ns as f64)),
         series,
+        right: None,
         markers: Vec::new(),
     })
+}
+
+fn event(io: &SlowIo) -> Event {
+    let ended = io.ended_at_ns as f64 / 1e9;
+    Event {
+        // It may have begun before the measurement.
+        began: (ended - io.latency_ns as f64 / 1e9).max(0.0),
+        ended,
+        y: io.latency_ns as f64,
+        text: format!("{}, thread {}, offset {}", latency(io.latency_ns as f64), io.thread, io.offset_bytes),
+    }
 }
