@@ -68,7 +68,7 @@ impl<'a> MachineRunner<'a> {
         let request = self.with(profile);
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
         let plan = measurement.plan(&self.choices).ok();
-        measurement.load_line(plan.as_ref())
+        render::load_line::of_lines(measurement.load_lines(plan.as_ref()).into_iter())
     }
 
     /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and

@@ -16,7 +16,7 @@ use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
-use render::load_line::{self, KnownTargets, load_line};
+use render::load_line::{KnownTargets, load_line};
 use run::Machine;
 use run::event::{Events, StopSources};
 use stats::{Input, RunContext};
@@ -90,6 +90,7 @@ impl<'a> Measurement<'a> {
             command_line: &self.command_line,
             labels: &options.labels,
             profile,
+            loads: self.load_lines(Some(plan)),
             devices: device_names(environments),
             interrupt: &signals.interrupted,
         };
@@ -117,8 +118,8 @@ impl<'a> Measurement<'a> {
         (result, errors)
     }
 
-    /// The load on a line, as far as it is known before it is run.
-    pub(crate) fn load_line(&self, plan: Option<&Plan>) -> String {
+    /// The load of each timespan on a line, as far as it is known before it is run.
+    pub(crate) fn load_lines(&self, plan: Option<&Plan>) -> Vec<String> {
         let spans = &self.request.profile.time_spans;
         let line = |(index, span)| {
             let known = KnownTargets {
@@ -130,7 +131,7 @@ impl<'a> Measurement<'a> {
             };
             load_line(span, &known)
         };
-        load_line::of_lines(spans.iter().enumerate().map(line))
+        spans.iter().enumerate().map(line).collect()
     }
 
     /// Looks whether devices hold data where they will be read.

@@ -6,7 +6,7 @@ mod sinks;
 
 use crate::feature::Feature;
 use crate::interrupt::{self, Signals};
-use crate::output::{can_draw, say_each};
+use crate::output::{can_draw, say, say_each};
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::status::{Ended, Status, fail};
 use cli::subcommand::monitor::{DevicesAsked, LineForm, WatchRequest};
@@ -18,6 +18,7 @@ use live::watch_lines::{self, Column};
 use model::performance_counter::{CounterPattern, TOTAL_INSTANCE};
 use render::document::DocumentKind;
 use sinks::MonitorSinks;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -49,6 +50,10 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     let watch =
         Watch::begin(root, choice).ok_or_else(|| fail("no block devices in /proc/diskstats or /sys/class/block"))?;
     let form = form(request).map_err(|reason| invalid(&[reason]))?;
+    let is_unasked = form.is_some() && request.lines.is_none() && request.output.is_none();
+    if is_unasked && !std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
+        say("stdout is not a terminal: writing comma-separated values (--csv); --jsonl writes lines of JSON");
+    }
     let columns = match form {
         Some(LineForm::Csv) => columns(request, &watch).map_err(|reason| invalid(&[reason]))?,
         _ => Vec::new(),

@@ -42,6 +42,24 @@ fn sum(intervals: &[Value], device: &str, of: impl Fn(&Value) -> Option<u64>) ->
 }
 
 #[test]
+fn a_pipe_on_a_terminal_is_told_of() {
+    let place = workplace!();
+    let script = or_skip!(tool("script"));
+    let told = |words: &str| {
+        let line = format!("{} monitor all -n1 -i 100ms {words} | cat > out.txt", place.program().display());
+        let run = place.tool(&script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm").run();
+        (run.code(), run.stdout.clone())
+    };
+    let (code, said) = told("");
+    if code != Some(0) {
+        skip!("no terminal can be made here, or there are no block devices: {said}");
+    }
+    assert!(said.contains("stdout is not a terminal: writing comma-separated values (--csv)"), "{said}");
+    assert!(String::from_utf8(place.content("out.txt")).expect("text").starts_with("\"(PDH-CSV 4.0)"));
+    assert_eq!(told("--csv").1, "", "nothing that was asked for");
+}
+
+#[test]
 fn csv_has_typeperfs_form() {
     let place = workplace!();
     or_skip!(has_devices());

@@ -20,7 +20,7 @@ impl RunPicture {
         Err(io::Error::other(Feature::Screens.refusal()))
     }
 
-    pub(crate) fn begin_time_span(&mut self, _: u64, _: Vec<String>) {
+    pub(crate) fn begin_time_span(&mut self, _: u64, _: Vec<String>, _: String) {
         match *self {}
     }
 

@@ -19,8 +19,8 @@ const COUNTS_WAITING_MAX: usize = 4;
 
 /// What happened.
 pub(super) enum LiveEvent {
-    /// A timespan begins; its targets by their paths.
-    TimeSpan { number: u64, targets: Vec<String> },
+    /// A timespan begins; its targets by their paths, and its load on a line.
+    TimeSpan { number: u64, targets: Vec<String>, load: String },
     /// What was counted in its phase so far.
     Counts(LiveCounts),
     /// The load is about to start: from now on the screen may be taken over.
@@ -82,6 +82,7 @@ struct LiveState {
     time_span: u64,
     /// Of the timespan, by their paths.
     targets: Vec<String>,
+    load: String,
     /// Intervals so far.
     intervals: u64,
     settings: ScreenSettings,
@@ -91,7 +92,7 @@ struct LiveState {
 impl LiveState {
     fn new(sinks: LiveSinks, settings: ScreenSettings) -> Self {
         let (follower, targets) = (Follower::default(), Vec::new());
-        Self { sinks, follower, time_span: 0, targets, intervals: 0, settings, picture: None }
+        Self { sinks, follower, time_span: 0, targets, load: String::new(), intervals: 0, settings, picture: None }
     }
 
     /// Forwards events until the run has ended.
@@ -116,10 +117,10 @@ impl LiveState {
 
     fn handle(&mut self, event: LiveEvent) {
         match event {
-            LiveEvent::TimeSpan { number, targets } => {
+            LiveEvent::TimeSpan { number, targets, load } => {
                 self.follower = Follower::new(targets.len());
-                self.show(|picture| picture.begin_time_span(number, targets.clone()));
-                (self.time_span, self.targets) = (number, targets);
+                self.show(|picture| picture.begin_time_span(number, targets.clone(), load.clone()));
+                (self.time_span, self.targets, self.load) = (number, targets, load);
             }
             LiveEvent::Started if self.sinks.screen && self.picture.is_none() => self.take_screen(),
             LiveEvent::Status(status) => self.show(|picture| picture.status(status)),
@@ -139,7 +140,7 @@ impl LiveState {
         let ScreenSettings { command_line, time_spans, devices, interrupt } = &self.settings;
         match RunPicture::begin(command_line, *time_spans, devices.clone(), Arc::clone(interrupt)) {
             Ok(mut picture) => {
-                picture.begin_time_span(self.time_span, self.targets.clone());
+                picture.begin_time_span(self.time_span, self.targets.clone(), self.load.clone());
                 self.picture = Some(picture);
             }
             Err(error) => self.lose_screen(&error),

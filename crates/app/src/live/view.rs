@@ -24,6 +24,8 @@ pub(crate) struct Naming<'a> {
     pub(crate) command_line: &'a str,
     pub(crate) labels: &'a [(String, String)],
     pub(crate) profile: &'a Profile,
+    /// The load of each timespan on a line.
+    pub(crate) loads: Vec<String>,
     /// The devices below its targets, by the kernel's names.
     pub(crate) devices: BTreeSet<String>,
     /// Set when somebody wants it to end.
@@ -33,6 +35,8 @@ pub(crate) struct Naming<'a> {
 pub(crate) struct LiveView<'a> {
     inner: ConsoleObserver,
     plan: &'a Plan,
+    /// Of each timespan.
+    loads: Vec<String>,
     interval_ns: u64,
     /// `None` if nobody looks.
     live_thread: Option<LiveThread>,
@@ -51,7 +55,7 @@ impl<'a> LiveView<'a> {
             say(&format!("WARNING: the run cannot be shown live: {error}"));
             None
         });
-        Self { inner, plan, interval_ns, live_thread, screen }
+        Self { inner, plan, loads: naming.loads.clone(), interval_ns, live_thread, screen }
     }
 
     /// The run is over: nothing is shown any more but the result.
@@ -91,8 +95,9 @@ impl Observer for LiveView<'_> {
     fn observe(&mut self, event: &Event<'_>) {
         match event {
             Event::TimeSpan { number } => {
-                let targets = paths(self.plan, number.saturating_sub(1));
-                self.tell(LiveEvent::TimeSpan { number: *number as u64, targets });
+                let index = number.saturating_sub(1);
+                let (targets, load) = (paths(self.plan, index), self.loads.get(index).cloned().unwrap_or_default());
+                self.tell(LiveEvent::TimeSpan { number: *number as u64, targets, load });
             }
             Event::Counts(counts) => self.tell(LiveEvent::Counts((*counts).clone())),
             _ if self.screen => self.show(event),

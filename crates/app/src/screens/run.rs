@@ -41,8 +41,8 @@ impl RunPicture {
     }
 
     /// A timespan begins.
-    pub(crate) fn begin_time_span(&mut self, number: u64, targets: Vec<String>) {
-        self.state().begin(number, targets);
+    pub(crate) fn begin_time_span(&mut self, number: u64, targets: Vec<String>, load: String) {
+        self.state().begin(number, targets, load);
     }
 
     /// Something goes on that has no figures.

@@ -29,6 +29,20 @@ impl Look {
     }
 }
 
+/// Lines of a chart at most: more would tell nothing more.
+const CHART_LINES_MAX: u16 = 8;
+
+/// The height of four charts in so many lines: at least one for each, and the same for all.
+pub(crate) fn charts_height(lines: u16) -> u16 {
+    4 * (lines / 4).clamp(1, CHART_LINES_MAX)
+}
+
+/// An area divided into as many parts below each other.
+pub(crate) fn equal_parts(area: Rect, count: usize) -> impl Iterator<Item = Rect> {
+    let height = area.height / u16::try_from(count).unwrap_or(u16::MAX).max(1);
+    (0..).take(count).map(move |index: u16| Rect { y: area.y + index * height, height, ..area })
+}
+
 /// A line with a name, what it is now, its course, and the most of what is seen of that.
 pub(crate) fn draw_chart(
     frame: &mut Frame<'_>,
@@ -40,11 +54,12 @@ pub(crate) fn draw_chart(
 ) {
     let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
     let [left, middle, right] = Layout::horizontal(parts).areas(line);
-    let now = now.map_or_else(|| "-".to_owned(), in_words);
+    let known = |value: Option<f64>| value.filter(|value| !value.is_nan()).map_or_else(|| "-".to_owned(), in_words);
+    let now = known(now);
     frame.render_widget(Paragraph::new(format!("{name:<10} {now:>8}")), left);
     draw_trend(frame, values.clone(), middle, look);
-    let max = values.rev().take(usize::from(middle.width)).fold(0.0, f64::max);
-    frame.render_widget(Paragraph::new(Span::styled(format!(" max {:>8}", in_words(max)), look.quiet)), right);
+    let max = known(values.rev().take(usize::from(middle.width)).reduce(f64::max));
+    frame.render_widget(Paragraph::new(Span::styled(format!(" max {max:>8}"), look.quiet)), right);
 }
 
 /// A box with a title above all else, as wide as it is asked to be if there is room.

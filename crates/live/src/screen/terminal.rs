@@ -91,6 +91,11 @@ pub enum Key {
 }
 
 impl Key {
+    /// True if it ends what is shown, on every screen; where text is typed, letters are text.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Interrupt | Self::Character('q' | 'Q'))
+    }
+
     fn of(event: &event::Event) -> Option<Self> {
         let event::Event::Key(key) = event else { return None };
         if key.kind == KeyEventKind::Release {

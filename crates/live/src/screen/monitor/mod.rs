@@ -59,7 +59,7 @@ impl MonitorScreen {
             host,
             live: Seen::default(),
             frozen: None,
-            sort: Column::Device,
+            sort: Column::Busy,
             is_reversed: false,
             filter: String::new(),
             is_typing_filter: false,
@@ -85,7 +85,7 @@ impl MonitorScreen {
 
     /// Executes the action of a key.
     pub fn press(&mut self, key: Key) -> After {
-        if key == Key::Interrupt {
+        if key == Key::Interrupt || (key.is_end() && !self.is_typing_filter) {
             return After::Quit;
         }
         if self.is_typing_filter {
@@ -97,7 +97,6 @@ impl MonitorScreen {
             return After::Continue;
         }
         match key {
-            Key::Character('q' | 'Q') => return After::Quit,
             Key::Character('p' | ' ') => self.pause(),
             Key::Character('s') | Key::Right | Key::Tab => self.sort = self.sort.next(),
             Key::Left => self.sort = self.sort.before(),
@@ -168,7 +167,13 @@ impl MonitorScreen {
         if self.sort != Column::Device {
             // The most first; equal ones stay in the order of their names.
             let value = |row: &Row<'_>| row.rates.and_then(|rates| self.sort.value(rates)).unwrap_or(-1.0);
-            rows.sort_by(|one, other| value(other).total_cmp(&value(one)));
+            let ios = |row: &Row<'_>| row.rates.map_or(0.0, |rates| rates.read.per_s + rates.write.per_s);
+            // The kernel counts busy time in ticks: a device with some I/O may have none.
+            let by_ios = |one: &Row<'_>, other: &Row<'_>| match self.sort {
+                Column::Busy => ios(other).total_cmp(&ios(one)),
+                _ => Ordering::Equal,
+            };
+            rows.sort_by(|one, other| value(other).total_cmp(&value(one)).then_with(|| by_ios(one, other)));
         }
         if self.is_reversed {
             rows.reverse();
@@ -209,9 +214,10 @@ mod tests_support {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    /// A screen that has seen a minute of four devices.
+    /// A screen that has seen a minute of four devices, in the order of their names.
     pub(super) fn filled() -> MonitorScreen {
         let mut screen = MonitorScreen::new("db-server".to_owned());
+        screen.sort = Column::Device;
         for number in 1..=60u32 {
             let wave = f64::from((number + 5) % 12) * 100.0;
             feed(&mut screen, number.into(), &[("sda", wave), ("nvme0n1", 250_000.0), ("dm-0", 3.0), ("sdb", 0.0)]);
@@ -243,6 +249,7 @@ mod tests {
 
     fn screen(devices: &[(&str, f64)]) -> MonitorScreen {
         let mut screen = MonitorScreen::new("host".to_owned());
+        screen.sort = Column::Device;
         feed(&mut screen, 1, devices);
         screen
     }
@@ -270,6 +277,13 @@ mod tests {
         assert_eq!(names(&screen), ["sda10", "nvme0n1", "sda2"]);
         screen.press(Key::Left);
         assert_eq!(screen.sort, Column::Device);
+    }
+
+    #[test]
+    fn busy_devices_come_first() {
+        let mut screen = MonitorScreen::new("host".to_owned());
+        feed(&mut screen, 1, &[("sda", 0.0), ("sdb", 20.0), ("sdc", 500.0), ("sdd", 0.0)]);
+        assert_eq!(names(&screen), ["sdc", "sdb", "sda", "sdd"], "those that are alike by their names");
     }
 
     #[test]
@@ -319,8 +333,11 @@ mod tests {
 
     #[test]
     fn it_ends_on_request() {
-        for key in [Key::Character('q'), Key::Interrupt] {
+        for key in [Key::Character('q'), Key::Character('Q'), Key::Interrupt] {
             assert_eq!(screen(&[]).press(key), After::Quit);
+            let mut helped = screen(&[]);
+            helped.press(Key::Character('?'));
+            assert_eq!(helped.press(key), After::Quit, "from the help, too");
         }
         let mut typing = screen(&[]);
         type_in(&mut typing, "/q");

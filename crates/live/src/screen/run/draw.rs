@@ -1,7 +1,7 @@
 //! The picture: phase and time, charts, latencies, what is below, messages, and the keys.
 
 use super::{Below, RunScreen};
-use crate::screen::look::{Look, draw_bars, draw_chart, draw_help};
+use crate::screen::look::{Look, charts_height, draw_bars, draw_chart, draw_help, equal_parts};
 use crate::screen::monitor::Column;
 use crate::screen::words;
 use model::live::{LiveLoad, LiveSide};
@@ -11,9 +11,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// Height of the charts, and of a screen on which they have room.
+/// The least height of the charts, and of a screen on which they have room.
 const CHARTS_HEIGHT: u16 = 4;
 const HEIGHT_WITH_CHARTS: u16 = 18;
+
+/// Height of a screen on which there is room for the load.
+const HEIGHT_WITH_LOAD: u16 = 16;
 
 /// Height of the table of latencies: its heading, and three lines for each stretch of time.
 const LATENCIES_HEIGHT: u16 = 7;
@@ -27,7 +30,7 @@ const HELP: [&str; 12] = [
     "↑ ↓        scroll them",
     "",
     "last       the last interval",
-    "so far     the measurement so far",
+    "so far     the warm-up, or the measurement, so far",
     "p50 ...    percentiles, from buckets 0.8 % wide",
     "busy%      share of the time with a request in flight",
     "           (100 % does not mean that it is saturated)",
@@ -36,12 +39,16 @@ const HELP: [&str; 12] = [
 /// Draws it all into a frame of any size.
 pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     let look = Look::new(has_colours);
-    let charts = if frame.area().height >= HEIGHT_WITH_CHARTS { CHARTS_HEIGHT } else { 0 };
+    let height = frame.area().height;
+    let load = u16::from(height >= HEIGHT_WITH_LOAD && !screen.load.is_empty());
     let messages = screen.messages.len().min(2) as u16;
-    let heights = [1, charts, LATENCIES_HEIGHT].map(Constraint::Length);
-    let [first, second, third] = heights;
-    let parts = [first, second, third, Constraint::Min(0), Constraint::Length(messages), Constraint::Length(1)];
-    let [top, charts, latencies, below, messages, bottom] = Layout::vertical(parts).areas(frame.area());
+    let below_wanted = u16::try_from(below_height(screen)).unwrap_or(u16::MAX);
+    let others = [1, load, LATENCIES_HEIGHT, below_wanted, messages, 1].into_iter().fold(0, u16::saturating_add);
+    let charts = if height >= HEIGHT_WITH_CHARTS { charts_height(height.saturating_sub(others)) } else { 0 };
+    let [first, second, third, fourth] = [1, load, charts, LATENCIES_HEIGHT].map(Constraint::Length);
+    let parts = [first, second, third, fourth, Constraint::Min(0), Constraint::Length(messages), Constraint::Length(1)];
+    let [top, load, charts, latencies, below, messages, bottom] = Layout::vertical(parts).areas(frame.area());
+    frame.render_widget(Paragraph::new(Line::styled(screen.load.as_str(), look.heading)), load);
     frame.render_widget(Paragraph::new(title(screen, &look)), top);
     draw_charts(frame, screen, charts, &look);
     frame.render_widget(Paragraph::new(latency_lines(screen, &look)), latencies);
@@ -91,8 +98,18 @@ const CHARTS: [Chart; CHARTS_HEIGHT as usize] = [
     ("p99 ms", 3, |ns| words::milliseconds(ns / 1e6)),
 ];
 
+/// Lines of what is below, if all of it is shown.
+fn below_height(screen: &RunScreen) -> usize {
+    let figures = screen.last.as_ref().map(|last| &last.interval);
+    match screen.below {
+        Below::Machine => 2 + screen.machine.devices.len(),
+        Below::Targets => 1 + screen.targets.len(),
+        Below::Threads => 1 + figures.map_or(0, |figures| figures.threads.len()),
+    }
+}
+
 fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
-    for ((name, at, in_words), line) in CHARTS.into_iter().zip(area.rows()) {
+    for ((name, at, in_words), line) in CHARTS.into_iter().zip(equal_parts(area, CHARTS.len())) {
         let values = screen.history.iter().map(|values| values[at]);
         draw_chart(frame, (name, in_words), values.clone().next_back(), values, line, look);
     }
@@ -248,7 +265,10 @@ mod tests {
 
     fn filled() -> RunScreen {
         let mut screen = RunScreen::new("diskspd -b4K -o32 -t2 -w30 -r -Sh /data/one.dat /data/two.dat".to_owned(), 2);
-        screen.begin(1, vec!["/data/one.dat".to_owned(), "/data/two.dat".to_owned()]);
+        let line = "4 KiB random 70/30 read/write, QD 128 (2 targets x 2 threads x 32), O_DIRECT + O_DSYNC, 2 files of 1 GiB \
+                    each on ext4 on sda (sata, 1 TiB)";
+        let targets = vec!["/data/one.dat".to_owned(), "/data/two.dat".to_owned()];
+        screen.begin(1, targets, line.to_owned());
         for second in 1..=7 {
             let iops = 10_000.0 + 1_000.0 * second as f64;
             let figures = LiveFigures {
@@ -285,6 +305,39 @@ mod tests {
         screen.press(Key::Character('h'));
         screen.press(Key::PageDown);
         insta::assert_snapshot!("threads", picture(&screen, 80, 24));
+    }
+
+    #[test]
+    fn all_of_a_high_screen_is_used() {
+        let lines = |height: u16| {
+            let mut screen = filled();
+            screen.press(Key::Character('t'));
+            picture(&screen, 100, height).lines().filter(|line| line.contains('█')).count()
+        };
+        assert!(lines(24) < lines(40) && lines(40) < lines(60), "{} {} {}", lines(24), lines(40), lines(60));
+    }
+
+    #[test]
+    fn what_is_not_known_in_the_warm_up_is_not_told() {
+        let mut screen = filled();
+        let mut interval = screen.last.clone().expect("it has seen some");
+        interval.phase = LivePhase::WarmUp;
+        interval.interval.total.total.latency = None;
+        screen.history.clear();
+        screen.take(interval, MachineLook::default());
+        let picture = picture(&screen, 100, 30);
+        let line = |name: &str| picture.lines().find(|line| line.contains(name)).expect(name).to_owned();
+        assert_eq!(line("p99 ms ").matches(" -").count(), 2, "neither now nor at most: {picture}");
+    }
+
+    #[test]
+    fn busy_devices_come_first() {
+        let mut screen = filled();
+        let devices = testing::interval(1, &[("sda", 5.0), ("sdb", 500.0), ("sdc", 5.0)]).devices;
+        let machine = MachineLook { devices: devices.into_iter().collect(), cpus_busy_percent: Vec::new() };
+        screen.take(screen.last.clone().expect("an interval"), machine);
+        let names: Vec<&str> = screen.machine.devices.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["sdb", "sda", "sdc"]);
     }
 
     #[test]

@@ -54,10 +54,12 @@ pub struct RunScreen {
     /// Number of the timespan, from 1, and how many there are.
     time_span: (u64, u64),
     targets: Vec<String>,
+    /// What is measured, on a line.
+    load: String,
     /// What goes on outside of intervals: files being made, threads being started.
     status: String,
     last: Option<LiveInterval>,
-    /// I/Os per second, bytes per second, mean and 99th percentile of latencies in nanoseconds.
+    /// I/Os per second, bytes per second, mean and 99th percentile of latencies in nanoseconds; NaN = unknown.
     history: VecDeque<[f64; 4]>,
     machine: MachineLook,
     messages: VecDeque<String>,
@@ -85,9 +87,10 @@ impl RunScreen {
     }
 
     /// A timespan begins.
-    pub fn begin(&mut self, number: u64, targets: Vec<String>) {
+    pub fn begin(&mut self, number: u64, targets: Vec<String>, load: String) {
         self.time_span.0 = number;
         self.targets = targets;
+        self.load = load;
         self.last = None;
     }
 
@@ -110,23 +113,26 @@ impl RunScreen {
             self.history.pop_front();
         }
         let side = &interval.interval.total.total;
-        let p99_ns = side.latency.map_or(0.0, |latency| latency.p99_ns as f64);
-        self.history.push_back([side.iops, side.bytes_per_s, side.latency_mean_ns.unwrap_or(0.0), p99_ns]);
+        let p99_ns = side.latency.map_or(f64::NAN, |latency| latency.p99_ns as f64);
+        self.history.push_back([side.iops, side.bytes_per_s, side.latency_mean_ns.unwrap_or(f64::NAN), p99_ns]);
         interval.phase.name().clone_into(&mut self.status);
         self.last = Some(interval);
         self.machine = machine;
+        let busy = |(_, rates): &(String, DeviceRates)| rates.busy_percent;
+        // Stable: those that are alike stay in the order of their names.
+        self.machine.devices.sort_by(|one, other| busy(other).total_cmp(&busy(one)));
     }
 
     /// Does what a key asks for.
     pub fn press(&mut self, key: Key) -> After {
+        if key.is_end() {
+            self.is_ending = true;
+            return After::End;
+        }
         if std::mem::take(&mut self.shows_help) {
             return After::Continue;
         }
         match key {
-            Key::Interrupt | Key::Character('q') => {
-                self.is_ending = true;
-                return After::End;
-            }
             Key::Character('m') => self.show(Below::Machine),
             Key::Character('t') => self.show(Below::Targets),
             Key::Character('h') => self.show(Below::Threads),
@@ -163,8 +169,13 @@ mod tests {
         screen.press(Key::Down);
         assert_eq!((screen.below, screen.offset), (Below::Targets, 1));
         screen.press(Key::Character('?'));
-        assert_eq!(screen.press(Key::Character('q')), After::Continue, "any key leaves the help");
-        assert_eq!(screen.press(Key::Interrupt), After::End);
+        assert_eq!(screen.press(Key::Character('t')), After::Continue, "any key leaves the help");
+        assert_eq!(screen.below, Below::Targets, "and does nothing else");
+        for end in [Key::Interrupt, Key::Character('q'), Key::Character('Q')] {
+            screen.press(Key::Character('?'));
+            assert_eq!(screen.press(end), After::End, "from the help, too");
+            screen.shows_help = false;
+        }
     }
 
     #[test]
