@@ -5,6 +5,7 @@ use crate::output::say_at_once;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Zoned;
 use model::plan::{Pattern, TimeSpanPlan, WorkerPlan};
+use model::preset::PresetRun;
 use model::printable::printable;
 use model::units::mib;
 use run::observer::{Event, Live, Observer, Phase};
@@ -16,6 +17,9 @@ pub(crate) struct ConsoleObserver {
     verbose: bool,
     /// What the live line begins with; lines that stay are for single runs.
     part: Option<String>,
+    /// The preset that is run, and how far it has come.
+    preset: Option<PresetRun>,
+    progress: Option<String>,
     terminal: bool,
     bar: Option<ProgressBar>,
     dots: bool,
@@ -31,12 +35,19 @@ impl ConsoleObserver {
         Self {
             verbose,
             part: None,
+            preset: None,
+            progress: None,
             terminal: io::stderr().is_terminal(),
             bar: None,
             dots: false,
             held: None,
             dropped: 0,
         }
+    }
+
+    /// With the loads of a preset counted at the beginning of the live line.
+    pub(crate) fn of_preset(self, preset: Option<PresetRun>) -> Self {
+        Self { preset, ..self }
     }
 
     /// Of one run of many, which `part` tells from the others.
@@ -124,7 +135,7 @@ impl ConsoleObserver {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             bar.with_style(style("{msg}"))
         });
-        bar.set_message(match &self.part {
+        bar.set_message(match self.part.as_ref().or(self.progress.as_ref()) {
             Some(part) => format!("{}: {line}", printable(part)),
             None => line,
         });
@@ -172,7 +183,10 @@ impl ConsoleObserver {
 impl Observer for ConsoleObserver {
     fn observe(&mut self, event: &Event<'_>) {
         match event {
-            Event::TimeSpan { number } => self.verbose(&format!("Generating requests for timespan {number}.")),
+            Event::TimeSpan { number } => {
+                self.progress = self.preset.as_ref().and_then(|preset| preset.progress(*number));
+                self.verbose(&format!("Generating requests for timespan {number}."));
+            }
             Event::Reusing { .. } if self.part.is_some() => {}
             Event::Reusing { path } => self.verbose(&format!("reusing {}", path.display())),
             Event::Deleted { path } => self.say(&format!("deleted {}", path.display())),

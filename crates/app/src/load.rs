@@ -215,7 +215,8 @@ impl Job<'_> {
             Ok(sinks) => sinks,
             Err(reason) => return fail(&reason),
         };
-        let observer = ConsoleObserver::new(request.profile.verbose);
+        let preset = request.options.preset.as_deref().cloned();
+        let observer = ConsoleObserver::new(request.profile.verbose).of_preset(preset);
         let (result, errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks);
         let judge = || judged(&result, &request.options);
         let status = match () {

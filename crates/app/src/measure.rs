@@ -212,7 +212,8 @@ impl<'a> Measurement<'a> {
         };
         let (profile, system) = (&self.request.profile, &self.facts.system);
         let result = stats::summarise(Input { context, profile, system, plan, record });
-        rules::judged(result, options.criteria.stated.as_ref(), &options.criteria.requirements)
+        let bands = options.judging_bands(result.time_spans.len());
+        rules::judged(result, options.criteria.stated.as_ref(), &options.criteria.requirements, &bands)
     }
 }
 

@@ -5,11 +5,13 @@ use crate::output::{say, say_each};
 use crate::profile_file;
 use crate::status::Status;
 use crate::system_env::{Invocation, SystemEnv};
-use cli::preset::{self, BUILTIN, Builtin, Preset, PresetRequest};
+use cli::preset::{self, BUILTIN, Builtin, Checked, Preset, PresetRequest};
 use cli::subcommand::preset::{PresetCommand, Shown};
+use cli::{Command, Subcommand};
 use host::Root;
 use model::limits::PROFILE_BYTES_MAX;
 use model::profile::ResultFormat;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -95,12 +97,37 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 }
 
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
-    let run = preset::run_request(&preset_of(request)?, request, cpus(), &SystemEnv)?;
+    let preset = preset_of(request)?;
+    let run = preset::run_request(&preset, request, cpus(), &SystemEnv)?;
     if Builtin::find(&request.name).is_none()
         && let Err(reasons) = load::check_outputs(&run.options, Path::new(&request.name), "the preset of this run")
     {
         say_each("ERROR", &reasons);
         return Ok(Status::Refused);
     }
-    Ok(load::run(invocation, &run))
+    let checked = match preset.check {
+        Some(Checked::Sql) if !run.options.plan_only => check(&request.words)?,
+        _ => Status::Done,
+    };
+    let status = load::run(invocation, &run);
+    // A failed check is no better than a load that fails.
+    Ok(if status == Status::Done { checked } else { status })
+}
+
+/// Checks the targets for SQL Server before the loads.
+fn check(words: &[String]) -> Result<Status, String> {
+    let words: Vec<OsString> = ["check", "--for", "sql", "--"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str))
+        .map(OsString::from)
+        .collect();
+    match cli::parse(&words, &SystemEnv) {
+        Ok(Command::Subcommand(Subcommand::Check(request))) => {
+            let status = crate::check::run(&request);
+            crate::output::print(b"\n").map_err(|error| format!("cannot write to stdout: {error}"))?;
+            Ok(status)
+        }
+        Ok(_) => Err("the targets cannot be checked".to_owned()),
+        Err(failure) => Err(failure.messages.join("; ")),
+    }
 }

@@ -36,7 +36,14 @@ fn a_mix_does_its_sizes_in_the_shares_of_their_weights() {
 fn the_two_ways_to_write_durably_are_told_apart() {
     let place = workplace!();
     let run = place.diskspd("preset run sql-log -b4K -c8M -d1 -W0 --json r.json a.dat").run();
-    run.expect_status(0).expect_stdout(&["load", "fdatasync/s", "4 KiB, O_DSYNC (-b4K)", "ideal (up to 10 ms)"]);
+    run.expect_status(0).expect_stdout(&[
+        "load",
+        "fdatasync/s",
+        "4 KiB, O_DSYNC (-b4K)",
+        "commit ms",
+        "commit is",
+        " ms on ",
+    ]);
     assert!(!run.stdout.contains("Command Line:"), "the table stands for the reports:\n{}", run.stdout);
     let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
     let flushes = |span: usize| &document["time_spans"][span]["measured"]["flushes"];
@@ -52,13 +59,84 @@ fn the_two_ways_to_write_durably_are_told_apart() {
 #[test]
 fn the_table_of_desktop_benchmarks_has_four_lines() {
     let place = workplace!();
-    let run = place.diskspd("preset run desktop -c8M -d1 -W0 a.dat").run();
-    run.expect_status(0);
+    let toml = place.diskspd("preset show desktop --toml").run();
+    assert!(toml.stdout.contains("repeats = 5"), "{toml}");
+    place.file("twice.toml", toml.stdout.replace("repeats = 5", "repeats = 2").as_bytes());
+    let run = place.diskspd("preset run twice.toml -c8M -d1 -W0 --json r.json a.dat").run();
+    run.expect_status(0).expect_stdout(&["MB: 10^6 bytes", "read MB/s", "read best", "write IOPS", "write us"]);
+    let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    assert_eq!(result["time_spans"].as_array().map(Vec::len), Some(16), "each load runs twice");
     for name in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
         let line = run.stdout.lines().map(str::trim).find(|line| line.starts_with(name)).expect("a line for each");
         let figures: Vec<f64> = line[name.len()..].split_whitespace().map(|cell| cell.parse().expect("MB/s")).collect();
-        assert!(figures.len() == 2 && figures.iter().all(|&figure| figure > 0.0), "{line}");
+        assert!(figures.len() == 8 && figures.iter().all(|&figure| figure > 0.0), "{line}");
+        assert!(figures[1] >= figures[0] && figures[5] >= figures[4], "the best is no worse than the median: {line}");
     }
+}
+
+/// A preset of two loads that judges.
+fn judging(log: &str) -> String {
+    format!(
+        r#"
+        form = "diskspd-preset/1"
+        title = "Judged"
+        judge = true
+        options = "-d1 -W0 -L -b4K -o1 -t1"
+        [[load]]
+        name = "data"
+        bands = "data"
+        options = "-r -w0"
+        [[load]]
+        name = "log"
+        bands = "log"
+        options = "-s -w100 {log}"
+        [[load]]
+        name = "scan"
+        options = "-s -w0"
+        "#
+    )
+}
+
+#[test]
+fn a_preset_that_judges_passes_or_fails_by_its_bands() {
+    let place = workplace!();
+    place.file("mine.toml", judging("").as_bytes());
+    let run = place.diskspd("preset run mine.toml -c8M --json r.json a.dat").run();
+    run.expect_status(0).expect_stdout(&["PASS ideal (up to 10 ms)", "mean latency or commit is", "Judged: 2 PASS"]);
+    let result: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    let requirements = |span: usize| result["time_spans"][span]["requirements"].as_array().expect("a list").clone();
+    assert_eq!((requirements(0).len(), requirements(1).len(), requirements(2).len()), (1, 1, 0), "{result:#}");
+    assert_eq!(requirements(1)[0]["name"], "latency-band");
+    assert_eq!(requirements(1)[0]["severity"], "pass");
+}
+
+#[test]
+fn the_suite_for_sql_server_checks_first() {
+    let place = workplace!();
+    let shown = place.diskspd("preset show sql").run();
+    shown.expect_status(0).expect_stdout(&["# log: 4 KiB, O_DSYNC", "# tempdb"]);
+    place.file("short.toml", judging("").replace("judge = true", "judge = true\ncheck = \"sql\"").as_bytes());
+    let run = place.diskspd("preset run short.toml -c8M a.dat").run();
+    let table = run.stdout.find("Judged").expect("the table");
+    let check = run.stdout.find("space").expect("the check");
+    assert!(check < table, "{run}");
+    // Of the suite itself only the plan: it takes minutes.
+    place.diskspd("preset run sql --plan -c64M a.dat").run().expect_status(0).expect_stdout(&["Timespan 15:"]);
+}
+
+// Shows switches: --bands=<sql|sql-log>
+#[test]
+fn a_plain_run_is_judged_in_bands() {
+    let place = workplace!();
+    let run = place.diskspd("-c1M -d1 -W0 -b4K -o1 -r --bands sql a.dat").run();
+    run.expect_status(0).expect_stdout(&["PASS    mean latency up to 20 ms: mean latency was ", "ideal (up to 10 ms)"]);
+    // How long a commit takes is up to the device.
+    let log = place.diskspd("-d1 -W0 -b4K -o1 -s -w100 --fdatasync-every=1 --bands=sql-log a.dat").run();
+    assert!(log.stdout.contains("commit was ") && matches!(log.code(), Some(0 | 4)), "{log}");
+    assert_eq!(log.code() == Some(4), log.stdout.contains("  FAIL    commit up to"), "{log}");
+    let reads = place.diskspd("-d1 -W0 -b4K -o1 --bands=sql-log a.dat").run();
+    reads.expect_status(6).expect_stdout(&["UNKNOWN commit up to", "commit was not measured"]);
+    place.diskspd("-b4K --bands=oracle a.dat").run().expect_status(3).expect_stderr(&["(expected: sql, sql-log)"]);
 }
 
 #[test]

@@ -4,12 +4,16 @@ mod request;
 
 pub use request::{CommandLine, PresetRequest, command_lines, profile, run_request};
 
+use model::latency_band::BandKind;
 use model::preset::PresetTable;
 use serde::Deserialize;
 use settings::suggest::near;
 
 /// Marks a file as a preset of this form.
 pub(crate) const FORM: &str = "diskspd-preset/1";
+
+/// More runs of a load take longer than anybody waits.
+const REPEATS_MAX: u32 = 100;
 
 /// A preset as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -28,9 +32,21 @@ pub struct Preset {
     /// How the loads are shown.
     #[serde(default)]
     pub table: PresetTable,
-    /// True if mean latencies are judged in the bands of SQL Server's guides.
+    /// True if mean latencies are judged in the bands of SQL Server's guides: `bands = "data"`.
     #[serde(default)]
     pub latency_bands: bool,
+    /// The bands of latencies of loads that name none.
+    #[serde(default)]
+    bands: Option<BandKind>,
+    /// True if a load above its last band fails.
+    #[serde(default)]
+    pub(crate) judge: bool,
+    /// What the targets are checked for before the loads: `sql`.
+    #[serde(default)]
+    pub check: Option<Checked>,
+    /// How often each load is run, one run after another.
+    #[serde(default = "one")]
+    pub(crate) repeats: u32,
     /// Options that all loads share, as on a command line.
     #[serde(default)]
     pub(crate) options: String,
@@ -45,12 +61,23 @@ pub struct Preset {
 pub struct Load {
     /// Its name.
     pub name: String,
+    /// Which of its latencies is judged: `data` or `log`.
+    #[serde(default)]
+    bands: Option<BandKind>,
     /// Options, which win over those that all share.
     #[serde(default)]
     pub(crate) options: String,
     /// Parts that run at the same time over the same target; none = the load is of one piece.
     #[serde(default)]
     pub(crate) mix: Vec<Part>,
+}
+
+/// What is checked before the loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checked {
+    /// `diskspd check --for sql`.
+    Sql,
 }
 
 /// A part of a mixed load.
@@ -78,10 +105,18 @@ impl Preset {
         if preset.loads.is_empty() {
             return Err("the preset defines no [[load]]".to_owned());
         }
+        if !(1..=REPEATS_MAX).contains(&preset.repeats) {
+            return Err(format!("repeats must be 1 to {REPEATS_MAX}, not {}", preset.repeats));
+        }
         if let Some(load) = preset.loads.iter().find(|load| load.mix.iter().any(|part| part.weight == 0)) {
             return Err(format!("load '{}': the weight must be above 0", load.name));
         }
         Ok(preset)
+    }
+
+    /// The bands in which a load is judged.
+    pub(crate) fn bands(&self, load: &Load) -> Option<BandKind> {
+        load.bands.or(self.bands).or_else(|| self.latency_bands.then_some(BandKind::Data))
     }
 }
 
@@ -103,7 +138,7 @@ macro_rules! builtin {
 /// All, in the order of `diskspd preset list`.
 pub const BUILTIN: &[Builtin] = builtin![
     "oltp" "olap" "data-warehouse" "tempdb"
-    "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
+    "sql" "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
     "sql-checkdb" "sql-backup" "sql-restore"
     "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"
     "desktop"

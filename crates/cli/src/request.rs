@@ -2,6 +2,7 @@
 
 use crate::outputs::Outputs;
 use model::expectation::Stated;
+use model::latency_band::BandKind;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
@@ -81,6 +82,12 @@ pub struct LoadRequest {
 }
 
 impl RunOptions {
+    /// The bands by which each of so many timespans passes or fails.
+    pub fn judging_bands(&self, time_spans: usize) -> Vec<Option<BandKind>> {
+        let of_preset = |index| self.preset.as_ref().filter(|preset| preset.is_judged)?.band(index);
+        (0..time_spans).map(|index| self.criteria.bands.or_else(|| of_preset(index))).collect()
+    }
+
     /// The requirements, as typed.
     pub(crate) fn requirements_typed(&self) -> Vec<String> {
         self.criteria.requirements.iter().map(|requirement| requirement.typed.clone()).collect()
@@ -203,6 +210,8 @@ pub struct Criteria {
     pub stated: Option<Stated>,
     /// `--require`: what every timespan must keep.
     pub requirements: Vec<Requirement>,
+    /// `--bands`: the bands in which every timespan is judged.
+    pub bands: Option<BandKind>,
 }
 
 /// A command line that was not understood.

@@ -29,6 +29,7 @@ pub mod kernel_counters;
 pub mod kernel_events;
 pub mod kernel_log;
 pub mod label;
+pub mod latency_band;
 pub mod limit;
 pub mod limits;
 pub mod live;

@@ -14,15 +14,21 @@ pub mod verdict;
 pub use rule::{Observation, Rule, RuleSet};
 
 use model::expectation::Stated;
+use model::latency_band::BandKind;
 use model::requirement::Requirement;
 use model::result::RunResult;
 
 /// A result with what the rules find in it; `stated` is what the storage is said to do (`--expect`).
-pub fn judged(mut result: RunResult, stated: Option<&Stated>, requirements: &[Requirement]) -> RunResult {
+pub fn judged(
+    mut result: RunResult,
+    stated: Option<&Stated>,
+    requirements: &[Requirement],
+    bands: &[Option<BandKind>],
+) -> RunResult {
     verdict::judge(&mut result);
     if let Some(stated) = stated {
         expect::judge(&mut result, stated);
     }
-    require::judge(&mut result, requirements);
+    require::judge(&mut result, requirements, bands);
     result
 }

@@ -2,17 +2,29 @@
 
 use crate::rule::{self, Observation, Rule, RuleSet};
 use model::finding::{Finding, Severity, Source};
+use model::latency_band::{BandKind, LatencyBand, LatencyBands};
 use model::requirement::Requirement;
 use model::result::{RunResult, TimeSpanResult};
 
-const RULES: &[RequirementRule] = &[RequirementRule {
-    name: "requirement",
-    severity: Severity::Fail,
-    unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
-    computed_from: "the metric for reads and writes together, over the whole timespan",
-    advice: "the verdict may name a cause other than the storage",
-    evaluate: |context| context.requirements.iter().map(|requirement| observed(context, requirement)).collect(),
-}];
+const RULES: &[RequirementRule] = &[
+    RequirementRule {
+        name: "requirement",
+        severity: Severity::Fail,
+        unit: "the unit of the metric: I/Os per second, MiB/s, nanoseconds or percent",
+        computed_from: "the metric for reads and writes together, over the whole timespan",
+        advice: "the verdict may name a cause other than the storage",
+        evaluate: |context| context.requirements.iter().map(|requirement| observed(context, requirement)).collect(),
+    },
+    RequirementRule {
+        name: "latency-band",
+        severity: Severity::Fail,
+        unit: "nanoseconds",
+        computed_from: "--bands and presets that judge: the mean latency of data files (10 and 20 ms), or of commits to the log (1 \
+                    and 5 ms on flash, 5 and 10 ms on devices that the kernel reports as rotational), above the last band",
+        advice: "the verdict may name a cause other than the storage",
+        evaluate: |context| context.band.iter().map(|(kind, bands)| in_band(context, *kind, *bands)).collect(),
+    },
+];
 
 /// A rule about requirements.
 pub type RequirementRule = Rule<RequirementRules>;
@@ -31,6 +43,8 @@ impl RuleSet for RequirementRules {
 #[derive(Debug)]
 pub struct RequirementContext<'a> {
     requirements: &'a [Requirement],
+    /// What is judged in bands, and their limits.
+    band: Option<(BandKind, LatencyBands)>,
     span_result: &'a TimeSpanResult,
 }
 
@@ -39,16 +53,34 @@ pub fn rules() -> impl Iterator<Item = &'static RequirementRule> {
     RULES.iter()
 }
 
-/// Puts into every timespan what became of each requirement, in the order given.
-pub fn judge(result: &mut RunResult, requirements: &[Requirement]) {
-    for span_result in &mut result.time_spans {
-        let findings = of(span_result, requirements);
-        span_result.requirements = findings;
+/// Puts into every timespan what became of each requirement, in the order given, and of the bands of each timespan.
+pub fn judge(result: &mut RunResult, requirements: &[Requirement], bands: &[Option<BandKind>]) {
+    let is_rotational = stats::latency_band::is_rotational(result);
+    for (index, span_result) in result.time_spans.iter_mut().enumerate() {
+        let kind = bands.get(index).copied().flatten();
+        let band = kind.map(|kind| (kind, kind.bands(is_rotational)));
+        span_result.requirements = of(span_result, requirements, band);
     }
 }
 
-fn of(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<Finding> {
-    rule::evaluate(rules(), &RequirementContext { requirements, span_result })
+fn of(
+    span_result: &TimeSpanResult,
+    requirements: &[Requirement],
+    band: Option<(BandKind, LatencyBands)>,
+) -> Vec<Finding> {
+    rule::evaluate(rules(), &RequirementContext { requirements, band, span_result })
+}
+
+fn in_band(context: &RequirementContext<'_>, kind: BandKind, bands: LatencyBands) -> Observation {
+    let subject = format!("{} up to {} ms{}", kind.figure(), bands.impact_ms, bands.medium);
+    let observation = if let Some(latency_ns) = stats::latency_band::latency_ns(context.span_result, kind) {
+        let figure = format!("{} was {:.3} ms: {}", kind.figure(), latency_ns / 1e6, bands.words(latency_ns));
+        let is_met = bands.of(latency_ns) != LatencyBand::Impacted;
+        Observation::new(figure, latency_ns).with_severity(if is_met { Severity::Pass } else { Severity::Fail })
+    } else {
+        Observation::without_value(format!("{} was not measured", kind.figure())).with_severity(Severity::Unknown)
+    };
+    observation.of(&subject)
 }
 
 fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Observation {
@@ -99,7 +131,7 @@ mod tests {
 
     fn lines(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<String> {
         let line = |finding: Finding| format!("{} {}: {}", finding.severity, finding.subject, finding.figure);
-        of(span_result, requirements).into_iter().map(line).collect()
+        of(span_result, requirements, None).into_iter().map(line).collect()
     }
 
     #[test]
@@ -132,8 +164,44 @@ mod tests {
     #[test]
     fn values_are_in_the_unit_of_the_metric() {
         let requirements = [requirement("mean<5ms", Metric::Mean, Operator::Less, 5e6)];
-        let findings = of(&ran(), &requirements);
+        let findings = of(&ran(), &requirements, None);
         assert_eq!((findings[0].value, findings[0].name.as_str()), (Some(2e6), "requirement"));
         assert_eq!((findings[0].source, findings[0].advice.as_str()), (Source::Requirement, ""));
+    }
+
+    #[test]
+    fn a_latency_above_the_last_band_fails() {
+        let judged = |kind: BandKind, is_rotational| {
+            let band = Some((kind, kind.bands(is_rotational)));
+            let mut result = ran();
+            if let Some(measured) = &mut result.measured {
+                measured.total.write.latency = Some(LatencyFigures { mean_ns: 7e6, ..LatencyFigures::default() });
+            }
+            let found = of(&result, &[], band);
+            (found[0].severity, found[0].subject.clone(), found[0].figure.clone())
+        };
+        let expected = |severity, subject: &str, figure: &str| (severity, subject.to_owned(), figure.to_owned());
+        assert_eq!(
+            judged(BandKind::Log, false),
+            expected(
+                Severity::Fail,
+                "commit up to 5 ms on flash",
+                "commit was 7.000 ms: impacted (above 5 ms on flash)"
+            )
+        );
+        assert_eq!(
+            judged(BandKind::Log, true),
+            expected(
+                Severity::Pass,
+                "commit up to 10 ms on a disk",
+                "commit was 7.000 ms: some impact (5 to 10 ms on a disk)"
+            )
+        );
+        let unknown = of(&TimeSpanResult::default(), &[], Some((BandKind::Data, BandKind::Data.bands(false))));
+        assert_eq!(
+            (unknown[0].severity, unknown[0].figure.as_str()),
+            (Severity::Unknown, "mean latency was not measured")
+        );
+        assert_eq!(of(&ran(), &[], None), []);
     }
 }

@@ -30,6 +30,7 @@ pub mod metric_buckets;
 mod operations;
 pub mod overview;
 mod part;
+pub mod preset_rows;
 mod rate;
 pub mod repeats;
 mod sample;

@@ -4,6 +4,7 @@
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
 use crate::builder::{Builder, Given};
 use crate::{expect, requirement};
+use model::latency_band::BandKind;
 
 /// What our own options share.
 pub(super) const OWN: OptionRow = OptionRow {
@@ -145,6 +146,28 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
                 builder.overrides.measure_latency();
             }
             builder.options.criteria.requirements.push(requirement);
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--bands",
+        value: "=<sql|sql-log>",
+        kind: Kind::Value,
+        short: "judge latencies in the bands of SQL Server's guides; exit with status 4 above the last",
+        long: "sql judges the mean latency as guides do for data files: up to 10 ms ideal, up to 20 ms some impact, above \
+               impacted. sql-log judges commits, which are durable writes, or writes with their part of the flushes \
+               (--fdatasync-every): up to 1 ms ideal and up to 5 ms some impact on flash, up to 5 and 10 ms on devices \
+               that the kernel reports as rotational. Results list the band with PASS or FAIL after the verdict, as with \
+               --require. Turns on latency measurement, as -L does.",
+        example: "--bands=sql",
+        apply: |builder, given| {
+            builder.options.criteria.bands = Some(match given.value {
+                "sql" => BandKind::Data,
+                "sql-log" => BandKind::Log,
+                other => return Err(format!("unknown bands '{other}' (expected: sql, sql-log)")),
+            });
+            builder.overrides.measure_latency();
             Ok(())
         },
         ..OWN

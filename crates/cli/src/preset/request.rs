@@ -4,6 +4,7 @@ use super::{Load, Preset};
 use crate::options::Scope;
 use crate::request::{Environment, RunRequest};
 use crate::words::{row_of, run_of, with_all};
+use model::latency_band::BandKind;
 use model::preset::PresetRun;
 use model::profile::{Profile, Target, TimeSpan};
 use std::path::PathBuf;
@@ -56,17 +57,22 @@ pub fn run_request(
     let mut spans = Vec::new();
     for load in &preset.loads {
         let span = user.span(preset, load, environment).map_err(|reason| format!("load '{}': {reason}", load.name))?;
-        spans.push(span);
+        spans.extend(std::iter::repeat_n(span, preset.repeats as usize));
     }
     let asks_for_report = options.iter().filter_map(|word| row_of(word)).any(|row| row.name == "-R");
     let mut run = RunRequest { profile: Profile { time_spans: spans, ..own.profile }, ..own };
     run.options.is_brief = preset.loads.len() > 1 && !asks_for_report;
+    let runs = || preset.loads.iter().flat_map(|load| std::iter::repeat_n(load, preset.repeats as usize));
+    let bands: Vec<Option<BandKind>> = runs().map(|load| preset.bands(load)).collect();
     run.options.preset = Some(Box::new(PresetRun {
         name: request.name.clone(),
         title: preset.title.clone(),
-        loads: preset.loads.iter().map(|load| user.name(load)).collect(),
+        loads: runs().map(|load| user.name(load)).collect(),
         table: preset.table,
-        has_latency_bands: preset.latency_bands,
+        has_latency_bands: bands.iter().any(Option::is_some),
+        bands,
+        is_judged: preset.judge,
+        repeats: preset.repeats,
     }));
     Ok(run)
 }
@@ -176,7 +182,7 @@ mod tests {
                 .unwrap_or_else(|reason| panic!("{}: {reason}", builtin.name));
             let findings = validate(&run.profile, Purpose::Run);
             assert_eq!((findings.errors, run.warnings), (vec![], vec![]), "{}", builtin.name);
-            assert_eq!(run.profile.time_spans.len(), preset.loads.len(), "{}", builtin.name);
+            assert_eq!(run.profile.time_spans.len(), preset.loads.len() * preset.repeats as usize, "{}", builtin.name);
             let xml = profile(&preset, &request(builtin.name, &[]), 4, &FakeEnv).unwrap();
             let written = crate::write_profile(&xml, ResultFormat::Xml);
             let read = crate::read_profile(written.as_bytes(), "x").unwrap();

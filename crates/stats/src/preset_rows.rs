@@ -1,0 +1,76 @@
+//! Figures of loads that a preset runs several times.
+
+use crate::headline;
+use model::headline::Headline;
+use model::preset::PresetRun;
+use model::result::RunResult;
+
+/// The runs of one load.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunsOfLoad {
+    /// How many were measured.
+    pub runs: usize,
+    /// Median throughput in bytes per second.
+    pub median_bytes_per_s: f64,
+    /// The highest throughput in bytes per second.
+    pub best_bytes_per_s: f64,
+    /// Median of the I/Os per second.
+    pub median_iops: f64,
+    /// Median of the mean latencies in nanoseconds; `None` if they were not measured.
+    pub median_latency_ns: Option<f64>,
+}
+
+/// Loads of one name in the order of the preset, each with its runs that read and its runs that write.
+pub fn reads_and_writes<'a>(preset: &'a PresetRun, result: &RunResult) -> Vec<(&'a str, [Option<RunsOfLoad>; 2])> {
+    let mut rows: Vec<(&str, [Vec<Headline>; 2])> = Vec::new();
+    for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
+        let Some(headline) = headline(span_result) else { continue };
+        let at = rows.iter().position(|(row, _)| row == name).unwrap_or_else(|| {
+            rows.push((name, [Vec::new(), Vec::new()]));
+            rows.len() - 1
+        });
+        rows[at].1[usize::from(headline.write_share > 0.5)].push(headline);
+    }
+    rows.into_iter().map(|(name, runs)| (name, runs.map(|runs| of_runs(&runs)))).collect()
+}
+
+fn of_runs(runs: &[Headline]) -> Option<RunsOfLoad> {
+    let values = |of: fn(&Headline) -> Option<f64>| runs.iter().filter_map(of).collect::<Vec<f64>>();
+    let rates = values(|run| Some(run.bytes_per_s));
+    Some(RunsOfLoad {
+        runs: runs.len(),
+        best_bytes_per_s: rates.iter().copied().fold(0.0, f64::max),
+        median_bytes_per_s: median(rates)?,
+        median_iops: median(values(|run| Some(run.iops)))?,
+        median_latency_ns: median(values(|run| run.mean_ns)),
+    })
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = *values.get(middle)?;
+    // Of an even number it is between the two in the middle.
+    let lower = if values.len().is_multiple_of(2) { values[middle - 1] } else { upper };
+    Some(f64::midpoint(lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_and_best_of_the_runs_of_a_load() {
+        let run = |bytes_per_s, iops, mean_ns| Headline { bytes_per_s, iops, mean_ns, ..Headline::default() };
+        let runs = [run(5e6, 50.0, Some(3e6)), run(9e6, 90.0, None), run(1e6, 10.0, Some(1e6))];
+        let expected = RunsOfLoad {
+            runs: 3,
+            median_bytes_per_s: 5e6,
+            best_bytes_per_s: 9e6,
+            median_iops: 50.0,
+            median_latency_ns: Some(2e6),
+        };
+        assert_eq!(of_runs(&runs), Some(expected));
+        assert_eq!(of_runs(&[]), None);
+    }
+}
