@@ -32,8 +32,8 @@ pub(super) struct Size {
     pub(super) units_per_px: f64,
     /// What the back end divides the size of a font by.
     pub(super) font_divisor: f64,
-    /// True if the chart's title is above it.
-    pub(super) is_titled: bool,
+    /// Lines of text above the chart.
+    pub(super) heading_lines: usize,
 }
 
 /// Where the marks of a chart are, in units of the back end.
@@ -55,6 +55,8 @@ const TEXT_PX: f64 = 12.0;
 const CHARACTER_PX: f64 = 6.6;
 /// Distance of lines of text.
 const LINE_PX: f64 = 14.0;
+/// Distance of lines of the heading.
+const HEADING_LINE_PX: f64 = 16.0;
 
 /// A chart at one size.
 pub(super) struct Drawing<'a> {
@@ -64,11 +66,14 @@ pub(super) struct Drawing<'a> {
     y_ticks: Vec<Tick>,
     /// Of the right axis.
     right_ticks: Vec<Tick>,
+    /// The chart's title, and what else is written above it.
+    heading: Vec<String>,
     pub(super) plane: Plane,
 }
 
 impl<'a> Drawing<'a> {
-    pub(super) fn new(chart: &'a Chart, size: Size) -> Self {
+    pub(super) fn new(chart: &'a Chart, size: Size, heading: Vec<String>) -> Self {
+        let size = Size { heading_lines: heading.len(), ..size };
         let Size { width_px, height_px, units_per_px, .. } = size;
         let (width_px, height_px) = (f64::from(width_px), f64::from(height_px));
         let line_px = if chart.y.is_named() { 18.0 } else { 45.0 };
@@ -89,13 +94,13 @@ impl<'a> Drawing<'a> {
             top: units(top_px),
             bottom: units(height_px - bottom_px),
         };
-        Self { chart, size, x_ticks, y_ticks, right_ticks, plane }
+        Self { chart, size, x_ticks, y_ticks, right_ticks, heading, plane }
     }
 
     /// All of it, from the back to the front.
     pub(super) fn layers(&self) -> Vec<Layer> {
         let series = (0..self.chart.series.len()).map(Layer::Series);
-        let title = self.size.is_titled.then_some(Layer::Title);
+        let title = (!self.heading.is_empty()).then_some(Layer::Title);
         [Layer::UpAxis, Layer::AcrossAxis].into_iter().chain(series).chain([Layer::Names]).chain(title).collect()
     }
 
@@ -130,10 +135,12 @@ impl<'a> Drawing<'a> {
                 self.chart.series.get(index).map_or(Ok(()), |series| self.series(&mut context, index, series))
             }
             Layer::Names => self.names(&context, area),
-            Layer::Title => {
-                let style = self.text(Role::Ink).pos(Pos::new(HPos::Left, VPos::Top));
-                area.draw(&Text::new(self.chart.title.clone(), (self.units(8.0), self.units(8.0)), style))
-            }
+            Layer::Title => self.heading.iter().enumerate().try_for_each(|(index, line)| {
+                let role = if index == 0 { Role::Ink } else { Role::Muted };
+                let style = self.text(role).pos(Pos::new(HPos::Left, VPos::Top));
+                let y = self.units(8.0 + HEADING_LINE_PX * index as f64);
+                area.draw(&Text::new(line.clone(), (self.units(8.0), y), style))
+            }),
         }
     }
 
@@ -152,11 +159,18 @@ impl<'a> Drawing<'a> {
     }
 
     fn up_axis<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, area: &Area<DB>) -> Outcome<DB> {
+        // Lines across would run through what is written in cells.
+        let is_written = |series: &Series| matches!(&series.marks, Marks::Cells(cells) if cells.iter().any(|cell| !cell.label.is_empty()));
+        let lines = if self.chart.series.iter().any(is_written) {
+            TRANSPARENT.into()
+        } else {
+            ink(Role::Grid).stroke_width(self.line_width(1.0))
+        };
         context
             .configure_mesh()
             .disable_x_mesh()
             .disable_x_axis()
-            .bold_line_style(ink(Role::Grid).stroke_width(self.line_width(1.0)))
+            .bold_line_style(lines)
             .light_line_style(TRANSPARENT)
             .axis_style(TRANSPARENT)
             .set_all_tick_mark_size(self.units(4.0))
@@ -188,12 +202,7 @@ impl<'a> Drawing<'a> {
         area.draw(&Text::new(right.axis.label.clone(), at, style))
     }
 
-    fn series<DB: DrawingBackend>(
-        &self,
-        context: &mut Context<'_, DB>,
-        index: usize,
-        series: &Series,
-    ) -> Outcome<DB> {
+    fn series<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, index: usize, series: &Series) -> Outcome<DB> {
         let colour = ink(series.role);
         let line = colour.stroke_width(self.line_width(1.8));
         let dot = |radius_px: f64| move |at| Circle::new(at, self.units(radius_px), colour.filled());
@@ -393,14 +402,14 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Room for a title.
+/// Room for a title and the lines below it.
 fn title_px(size: Size) -> f64 {
-    if size.is_titled { 26.0 } else { 0.0 }
+    if size.heading_lines == 0 { 0.0 } else { 10.0 + HEADING_LINE_PX * size.heading_lines as f64 }
 }
 
 /// Room for the marks of the right axis.
 fn right_ticks_px(ticks: &[Tick]) -> f64 {
-    if ticks.is_empty() { 0.0 } else { longest(ticks.iter().map(|tick| tick.text.as_str())) + 8.0 }
+    if ticks.is_empty() { 0.0 } else { longest(ticks.iter().map(|tick| tick.text.as_str())) + 14.0 }
 }
 
 fn is_named_at_end(series: &Series) -> bool {
@@ -413,6 +422,22 @@ fn is_named_on_top(series: &Series) -> bool {
 
 fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
     texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64 * CHARACTER_PX
+}
+
+/// Words in lines that fit a chart of this width.
+pub(super) fn wrapped(text: &str, width_px: u32) -> Vec<String> {
+    let characters_max = ((f64::from(width_px) - 16.0) / CHARACTER_PX) as usize;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= characters_max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn ink(role: Role) -> RGBColor {

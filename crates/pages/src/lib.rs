@@ -30,6 +30,7 @@ use minijinja::value::Serde;
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::Sweep;
+use render::load_line;
 use std::io;
 use thiserror::Error;
 
@@ -143,9 +144,9 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
             let headlines: Vec<_> = sweep.measured().collect();
             stats::repeats::repeats(&headlines).map(|found| Ok(charts::runs(&headlines, &found))).into_iter().collect()
         }
-        Subject::Comparison { sides: [first, second, ..] } => {
+        Subject::Comparison { sides: sides @ [first, second, ..] } => {
             let found = stats::compare::compare(&first.results, &second.results);
-            charts::differences(&found).map(Ok).into_iter().collect()
+            charts::differences(&found).map(Ok).into_iter().chain(comparison::overlaid(sides)).collect()
         }
         Subject::Comparison { .. } => Vec::new(),
     };
@@ -158,14 +159,34 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
     };
     match (found, name) {
         (Some(chart), _) => Ok(match format {
-            ChartFormat::Svg => image::svg_alone(chart)?,
-            ChartFormat::Png => image::png(chart)?,
+            ChartFormat::Svg => image::svg_alone(chart, &about(subject))?,
+            ChartFormat::Png => image::png(chart, &about(subject))?,
         }),
         (None, Some(name)) if !charts.is_empty() => {
             Err(NoChart::Unknown { name: name.to_owned(), known: charts.iter().map(|chart| chart.name).collect() })
         }
         (None, _) => {
             Err(NoChart::Nothing(reasons.first().cloned().unwrap_or_else(|| "nothing was measured".to_owned())))
+        }
+    }
+}
+
+/// What was measured, and where and when: for a chart that is passed around alone.
+fn about(subject: &Subject<'_>) -> Vec<String> {
+    let of_result = |result: &RunResult| vec![load_line::of_result(result), environment::subtitle(result)];
+    let of_sweep = |subcommand, sweep: &Sweep, result: Option<&RunResult>| {
+        let from = result.map_or_else(|| foreign_text::text(sweep.program.as_bytes()), environment::subtitle);
+        vec![sweep::command_line(subcommand, sweep), from]
+    };
+    match *subject {
+        Subject::Run { result, .. } => of_result(result),
+        Subject::Recording { recording, .. } => vec![recording::subtitle(recording)],
+        Subject::Sweep { sweep, chosen, .. } => of_sweep("sweep", sweep, chosen),
+        Subject::Repeat { sweep, example, .. } => of_sweep("repeat", sweep, example),
+        Subject::Comparison { sides } => {
+            let names = sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(" / ");
+            let first = sides.first().and_then(|side| side.results.first());
+            std::iter::once(names).chain(first.map(of_result).unwrap_or_default()).collect()
         }
     }
 }

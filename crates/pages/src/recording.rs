@@ -16,14 +16,18 @@ use std::io;
 /// Devices that have charts; a machine may have hundreds.
 const DEVICES_MAX: usize = 12;
 
-/// Everything about a recording.
-pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
+/// Machine and time, on a line.
+pub(super) fn subtitle(recording: &Recording) -> String {
     let begin = &recording.begin;
     let started = utc(UnixTime(begin.started_at_unix_ns.into()));
-    let subtitle = format!("{} · {started} · diskspd monitor", text(begin.host.as_bytes()));
+    format!("{} · {started} · diskspd monitor", text(begin.host.as_bytes()))
+}
+
+/// Everything about a recording.
+pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
     let mut sections = vec![Section::new("", overview(recording))];
     sections.extend(of_devices(recording, whole(recording), "")?);
-    Ok(Page::new(name.to_owned(), subtitle, sections))
+    Ok(Page::new(name.to_owned(), subtitle(recording), sections))
 }
 
 /// The charts of the device that did most.
@@ -133,6 +137,7 @@ fn table(recording: &Recording) -> Table {
             Quantity::TimeS.value(length_ns as f64 / 1e9),
             recording.intervals.len()
         ),
-        label: "Devices", ..Table::default()
+        label: "Devices",
+        ..Table::default()
     }
 }

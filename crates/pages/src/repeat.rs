@@ -77,7 +77,8 @@ fn table(found: &Repeats) -> Table {
     Table {
         columns: [Column::text("")].into_iter().chain(names).collect(),
         rows: figures.into_iter().filter_map(|(figure, spread)| Some(row(figure, spread?))).collect(),
-        label: "Figures of the runs", ..Table::default()
+        label: "Figures of the runs",
+        ..Table::default()
     }
 }
 

@@ -76,7 +76,8 @@ pub(super) fn time_span(
     first.push(Block::Table(totals(measured)));
     let mut sections = vec![Section::new(heading, first)];
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
-    let tables = [devices(span_result), percentiles(measured), stalls(measured), slowest(measured), kernel_messages(measured)];
+    let tables =
+        [devices(span_result), percentiles(measured), stalls(measured), slowest(measured), kernel_messages(measured)];
     let tables = tables.into_iter().flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {

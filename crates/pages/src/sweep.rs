@@ -1,7 +1,7 @@
 //! The page of a sweep: which setting to use, and why.
 
 use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
-use super::charts::{Shown, grids, latency_over_depth, over_settings, throughput_over_depth};
+use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle};
 use super::foreign_text::{quoted, text};
 use super::quantity::{Quantity, grouped, latency, significant};
@@ -15,9 +15,6 @@ use model::sweep::{
 use model::units::mib;
 use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
-
-/// Series of depths that have charts; more would hide the answer.
-const SERIES_MAX: usize = 8;
 
 /// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
 pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io::Result<Page> {
@@ -45,10 +42,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
 /// The charts of the points.
 pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
     let mut found = Vec::new();
-    for series in sweep.depths.iter().take(SERIES_MAX) {
-        found.extend(throughput_over_depth(sweep, series).map(Ok));
-        found.extend(latency_over_depth(sweep, series).map(Ok));
-    }
+    found.extend(over_depth(sweep).into_iter().map(Ok));
     found.extend(grids(sweep).into_iter().map(Ok));
     if found.is_empty() {
         found.extend(over_settings(sweep).into_iter().map(Ok));
@@ -57,9 +51,14 @@ pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
 }
 
 /// What was typed.
-pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
+pub(super) fn command_line(subcommand: &str, sweep: &Sweep) -> String {
     let words: Vec<String> = sweep.words.iter().map(|word| quoted(&text(word.as_bytes()))).collect();
-    let words = format!("diskspd {subcommand} {}", words.join(" "));
+    format!("diskspd {subcommand} {}", words.join(" "))
+}
+
+/// What to type to repeat it.
+pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
+    let words = command_line(subcommand, sweep);
     let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
     Section::new("Command line", vec![Block::Command { words, hint }])
 }

@@ -15,13 +15,19 @@ fn one_chart_is_a_file_of_its_own() {
         assert_eq!((root.tag_name().name(), root.attribute("width")), ("svg", Some("900")));
         let named = root.children().find(|node| node.has_tag_name("title")).and_then(|node| node.text());
         assert_eq!(named, Some(title));
-        assert!(root.descendants().any(|node| node.tag_name().name() == "text"), "axes have words");
+        let words: Vec<&str> =
+            root.descendants().filter(|node| node.is_text()).filter_map(|node| node.text()).collect();
+        let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        // What was measured is in the picture and, whole, in its description.
+        for part in ["4 KiB random", "QD 2", "1 MiB file", "UTC", "diskspd for Linux"] {
+            assert_eq!(words.matches(part).count(), 2, "{part}: {words}");
+        }
     }
     place.diskspd("report r.json -o chart.png --chart distribution").run().expect_status(0);
     let png = place.content("chart.png");
     assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes"));
-    assert_eq!((number(16), number(20)), (1800, 840), "twice as fine as the SVG");
+    assert_eq!((number(16), number(20)), (1800, 920), "twice as fine as the SVG");
     assert!(png.len() > 5_000, "there is something in it");
 }
 

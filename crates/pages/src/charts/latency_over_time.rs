@@ -40,7 +40,11 @@ pub(super) fn charts(measured: &Measured) -> Vec<Shown> {
         return vec![Err(Absent::because(TITLE, "each interval has too few I/Os for percentiles"))];
     }
     // Side by side, the same height is the same latency.
-    let y = Axis::log("latency", Quantity::LatencyNs, charts.iter().flat_map(|chart| values(&chart.series)).map(|(_, y)| y));
+    let y = Axis::log(
+        "latency",
+        Quantity::LatencyNs,
+        charts.iter().flat_map(|chart| values(&chart.series)).map(|(_, y)| y),
+    );
     for chart in &mut charts {
         chart.y = y.clone();
     }
