@@ -8,16 +8,17 @@ mod readers;
 
 pub use machine::machine;
 pub use readers::{
-    command_line, decoded_result, page, planned, preset, profile, recording, result, size, subcommand, sweep,
+    command_line, decoded_result, job, page, planned, preset, profile, recording, result, size, subcommand, sweep,
 };
 
 /// A reader that is tried.
 pub type Target = fn(&[u8]);
 
 /// All, by the names of their corpora and of the programs in `targets`.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("command_line", command_line),
     ("decoded_result", decoded_result),
+    ("job", job),
     ("machine", machine),
     ("page", page),
     ("planned", planned),

@@ -137,6 +137,20 @@ pub fn preset(bytes: &[u8]) {
     let _ = cli::preset::run_request(&preset, &request, 4, &Place);
 }
 
+/// Job files. One that is read is written, and what is written says the same.
+pub fn job(bytes: &[u8]) {
+    match cli::read_job(bytes, "fuzzed.toml") {
+        Ok(job) => {
+            let _ = validate(&job.profile, Purpose::Run);
+            let text = cli::write_job(&job.profile, &[]);
+            let again = cli::read_job(text.as_bytes(), "written.toml").expect("what is written can be read");
+            let xml = |profile| cli::write_profile(profile, job.profile.result_format);
+            assert_eq!(xml(&again.profile), xml(&job.profile));
+        }
+        Err(faults) => assert!(!faults.is_empty(), "a refusal has a reason"),
+    }
+}
+
 /// Results of DiskSpd and of this program, as XML or text.
 pub fn decoded_result(bytes: &[u8]) {
     if let Ok(result) = import::read(bytes) {

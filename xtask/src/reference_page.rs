@@ -20,17 +20,42 @@ pub(crate) fn options_page() -> String {
     page
 }
 
-/// The end of `docs/switches.md`: options that set one field of a timespan.
+/// The end of `docs/switches.md`: options that set one field of a timespan or target.
 pub(crate) fn settings_table() -> String {
-    let mut table = "\n## Settings of a timespan that DiskSpd does not have\n\n\
+    let mut table = "\n## Settings of a timespan or target that DiskSpd does not have\n\n\
                      | Switch | On Linux | Seen in |\n|---|---|---|\n"
         .to_owned();
-    for setting in settings::LINUX_IN_TIME_SPAN {
-        let Some(help) = setting.own else { continue };
-        let cells = [format!("`{}{}`", setting.option, help.value), help.kernel.to_owned(), help.seen_in.to_owned()];
+    let of_time_spans = settings::LINUX_IN_TIME_SPAN.iter().map(|setting| (setting.option, setting.own));
+    let of_targets = settings::LINUX_IN_TARGET.iter().map(|setting| (setting.option, setting.own));
+    for (option, help) in of_time_spans.chain(of_targets) {
+        let Some(help) = help else { continue };
+        let cells = [format!("`{option}{}`", help.value), help.kernel.to_owned(), help.seen_in.to_owned()];
         let _ = writeln!(table, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
     }
     table
+}
+
+/// The end of `docs/jobs.md`: the keys of all tables.
+pub(crate) fn job_tables() -> String {
+    let mut text = String::new();
+    for table in settings::job::key_tables() {
+        let header = if table.header.is_empty() { "the file itself".to_owned() } else { format!("`{}`", table.header) };
+        let _ = writeln!(text, "\n## Keys of {header}\n\n| Key | Option | In XML | Meaning |\n|---|---|---|---|");
+        for key in table.keys {
+            let option = if key.option.is_empty() { String::new() } else { format!("`{}`", key.option) };
+            let size = key.is_size.then(|| "size".to_owned());
+            let inner = (!key.inner.is_empty()).then(|| format!("with {}", code_list(&key.inner)));
+            let doc = Some(escaped(key.doc)).filter(|doc| !doc.is_empty() && *doc != key.option);
+            let meaning: Vec<String> = [doc, size, inner].into_iter().flatten().collect();
+            let cells = [format!("`{}`", key.name), option, format!("`{}`", key.element), meaning.join("; ")];
+            let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        }
+    }
+    text
+}
+
+fn code_list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn option(page: &mut String, row: &OptionRow) {

@@ -1,5 +1,6 @@
 //! `diskspd compare`: saved results side by side.
 
+use crate::kept_results;
 use crate::output::{print, say, say_each};
 use crate::saved_results::{read, read_all};
 use crate::status::{Status, fail, printed};
@@ -11,8 +12,12 @@ use stats::compare::{ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd compare`.
-pub(crate) fn run(command: &CompareCommand) -> Status {
-    match command {
+pub(crate) fn run(mut command: CompareCommand) -> Status {
+    if let Err(reason) = command.paths_mut().into_iter().try_for_each(kept_results::resolve) {
+        say(&format!("ERROR: {reason}"));
+        return Status::Refused;
+    }
+    match &command {
         CompareCommand::Compare { first, second, limits, anyway } => compare(first, second, limits, *anyway),
         CompareCommand::Scaling { one, many, drives } => scaling(one, many, *drives),
     }

@@ -1,16 +1,21 @@
-//! `diskspd devices`: the block devices of this machine, as a table or as JSON; and the list of scratch
-//! disks.
+//! `diskspd devices`: the block devices of this machine, as a table or as JSON; what lies under a path; and the list of
+//! scratch disks.
 
-use crate::output::print;
+use crate::output::{print, say_each};
 use crate::scratch;
 use crate::show;
 use crate::status::{Status, fail, printed};
 use cli::subcommand::devices::DevicesRequest;
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
+use model::placement::Placement;
 use model::printable::printable_json;
+use model::targets_found::TargetsFound;
 use model::units::Bytes;
 use render::plain_table::PlainTable;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// What is printed where nothing is known.
 const UNKNOWN: &str = "-";
@@ -20,12 +25,42 @@ pub(crate) fn run(request: &DevicesRequest) -> Status {
     if !request.mark_scratch.is_empty() {
         return scratch::mark(&request.mark_scratch);
     }
+    if !request.paths.is_empty() {
+        return under(&request.paths, request.json);
+    }
     let mut devices = host::devices(&Root::machine());
     devices.retain(|device| request.all || device.size_bytes != Some(0));
     if request.json { print_json(&devices) } else { show::text(&table(&devices)) }
 }
 
-fn print_json(devices: &[DeviceRow]) -> Status {
+/// What lies under each path.
+fn under(paths: &[PathBuf], as_json: bool) -> Status {
+    let root = Root::machine();
+    // Nothing lies under a name that was mistyped.
+    let missing = paths.iter().filter_map(|path| {
+        let error = path.metadata().err()?;
+        Some(format!("'{}': {error}", path.display()))
+    });
+    let missing: Vec<String> = missing.collect();
+    if !missing.is_empty() {
+        say_each("ERROR", &missing);
+        return Status::Failed;
+    }
+    let environments = host::target_environment(&root, paths);
+    let placements = environments
+        .iter()
+        .filter_map(|(path, environment)| Some((path.clone(), host::placement(&root, path, environment)?)));
+    let placements: BTreeMap<PathBuf, Placement> = placements.collect();
+    if as_json {
+        return print_json(&TargetsFound { environments, placements, ..TargetsFound::default() });
+    }
+    let texts = paths
+        .iter()
+        .filter_map(|path| Some(render::placement::text(path, environments.get(path)?, placements.get(path))));
+    show::text(&texts.collect::<Vec<_>>().join("\n"))
+}
+
+fn print_json(devices: &impl Serialize) -> Status {
     match serde_json::to_vec_pretty(devices) {
         Ok(text) => printed(print(&[&printable_json(&text), &b"\n"[..]].concat()), Status::Done),
         Err(error) => fail(&format!("cannot output the list of devices as JSON: {error}")),

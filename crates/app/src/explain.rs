@@ -9,6 +9,7 @@ use model::finding::Severity;
 use model::suggest::near;
 use render::plain_table::PlainTable;
 use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Columns of a line.
@@ -24,7 +25,7 @@ struct Explanation {
     reported_by: &'static str,
     severity: Severity,
     /// Labels and texts; empty texts are left out.
-    texts: Vec<(&'static str, &'static str)>,
+    texts: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 /// Runs `diskspd explain`.
@@ -52,26 +53,44 @@ pub(crate) fn run(request: &ExplainRequest) -> Status {
 
 fn explanations() -> Vec<Explanation> {
     fn of<S: RuleSet<Documentation = &'static str>>(rule: &Rule<S>, reported_by: &'static str) -> Explanation {
-        let texts = vec![("Computed from", rule.computed_from), ("Value", rule.unit), ("What to do", rule.advice)];
+        let texts = [("Computed from", rule.computed_from), ("Value", rule.unit), ("What to do", rule.advice)];
+        let texts = texts.map(|(label, text)| (label, text.into())).into();
         Explanation { name: rule.name, reported_by, severity: rule.severity, texts }
     }
-    let verdict = verdict::rules().map(|rule| of(rule, "verdict"));
+    let verdict = verdict::rules().map(|rule| {
+        let mut explanation = of(rule, "verdict");
+        explanation.texts.extend(suppressions(rule.name).map(|(label, text)| (label, text.into())));
+        explanation
+    });
     let expect = expect::rules().map(|rule| of(rule, "--expect"));
     let require = require::rules().map(|rule| of(rule, "--require"));
     let runs = runs::RULES.iter().map(|rule| of(rule, "repeat, sweep"));
     // Every check: SQL Server asks for some more than others do.
     let check = check::rules(Workload::Sql).map(|rule| {
         let documentation = rule.computed_from;
-        let texts = vec![
+        let texts = [
             ("Looks at", documentation.looks_at),
             ("Warns if", documentation.warns_if),
             ("Fails if", documentation.fails_if),
             ("Value", rule.unit),
             ("What to do", rule.advice),
         ];
+        let texts = texts.map(|(label, text)| (label, text.into())).into();
         Explanation { name: rule.name, reported_by: "check", severity: rule.severity, texts }
     });
     verdict.chain(expect).chain(require).chain(runs).chain(check).collect()
+}
+
+/// The findings that are not reported beside one, and those beside which it is not reported itself.
+fn suppressions(name: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let line = |others: &str, cause: &verdict::Cause| match cause.condition.words {
+        "" => format!("{others}: {}", cause.because),
+        condition => format!("{others}, {condition}: {}", cause.because),
+    };
+    let own = verdict::CAUSES.iter().filter(move |cause| cause.name == name);
+    let others = verdict::CAUSES.iter().filter(move |cause| cause.explains.contains(&name));
+    let suppresses = own.map(move |cause| ("Suppresses", line(&cause.explains.join(", "), cause)));
+    suppresses.chain(others.map(move |cause| ("Suppressed by", line(cause.name, cause))))
 }
 
 fn list(known: &[Explanation]) -> String {

@@ -1,7 +1,9 @@
 //! Running a load: check everything, plan, run, report.
 
+use crate::closing_line;
 use crate::console_observer::ConsoleObserver;
 use crate::feature::Feature;
+use crate::kept_results::KeptResults;
 use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{can_draw, print, say, say_each};
@@ -31,6 +33,7 @@ const OVERWRITE_VARIABLE: &str = "DISKSPD_OVERWRITE";
 struct Job<'a> {
     measurement: Measurement<'a>,
     destinations: Destinations,
+    kept: Option<KeptResults>,
     stream: Option<CheckedStream>,
 }
 
@@ -38,17 +41,18 @@ struct Job<'a> {
 struct Checked {
     warnings: Vec<String>,
     destinations: Destinations,
+    kept: Option<KeptResults>,
     stream: Option<CheckedStream>,
 }
 
 /// Runs what a command line asks for.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let system = host::system(&Root::machine());
-    let Some(Checked { warnings, destinations, stream }) = check(request, &system) else {
+    let Some(Checked { warnings, destinations, kept, stream }) = check(request, &system) else {
         return Status::Refused;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
-    let mut job = Job { measurement, destinations, stream };
+    let mut job = Job { measurement, destinations, kept, stream };
     let too_large = plan::check_size(&request.profile, &job.measurement.facts.system);
     if !too_large.is_empty() {
         return job.refused(&too_large);
@@ -66,6 +70,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     if request.options.plan_only {
         let mut text = Vec::new();
         let result = plan::explain(&plan, &job.measurement.facts, &mut text);
+        text.extend(render::placement::of_targets(&job.measurement.placements()).into_bytes());
         return printed(result.and_then(|()| print(&text)), Status::Done);
     }
     job.execute(&plan, &events)
@@ -79,6 +84,7 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
     let destinations = destinations(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = stream(&request.options, &protected).map_err(|reason| errors.push(reason)).ok();
+    let kept = KeptResults::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
     if request.options.live.screen && !request.options.plan_only {
         errors.extend(no_screen());
     }
@@ -88,6 +94,7 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
     destinations.zip(stream).filter(|_| errors.is_empty()).map(|(destinations, stream)| Checked {
         warnings,
         destinations,
+        kept,
         stream,
     })
 }
@@ -238,6 +245,17 @@ impl Job<'_> {
         if is_terminal {
             say_each("ERROR", errors);
         }
+        let written = written.and_then(|()| self.keep(result));
+        // A preset whose loads are a table has its verdict below that.
+        if written.is_ok() && !self.measurement.request.options.is_brief {
+            closing_line::say(result);
+        }
         written.map_or_else(|reason| fail(&reason), |()| status)
+    }
+
+    /// Keeps a result that has figures in the user's directory of results, if there is one.
+    fn keep(&self, result: &RunResult) -> Result<(), String> {
+        let Some(kept) = self.kept.as_ref().filter(|_| has_figures(result)) else { return Ok(()) };
+        kept.keep(result).map(|path| say(&format!("result kept in '{}'", path.display())))
     }
 }

@@ -63,6 +63,14 @@ impl<'a> MachineRunner<'a> {
         Self { signals, system, request: request.clone(), choices: choices(request), part }
     }
 
+    /// The load of a profile on a line; without what is known of its targets if it cannot be planned.
+    pub(crate) fn load_line(&self, profile: &Profile) -> String {
+        let request = self.with(profile);
+        let mut measurement = Measurement::new(&request, String::new(), self.system.clone());
+        let plan = measurement.plan(&self.choices).ok();
+        measurement.load_line(plan.as_ref())
+    }
+
     /// Checks a profile as it would be run now, and touches nothing: the files that it would make, and
     /// their sizes.
     pub(crate) fn check(&self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {

@@ -1,6 +1,7 @@
 //! The command `diskspd`: arguments in, exit status out, everything else in the other crates.
 
 mod check;
+mod closing_line;
 mod compare;
 mod console_observer;
 mod devices;
@@ -8,6 +9,7 @@ mod events;
 mod explain;
 mod feature;
 mod interrupt;
+mod kept_results;
 mod live;
 mod load;
 mod machine_runner;
@@ -30,7 +32,7 @@ mod sweep;
 mod system_env;
 
 use crate::sweep::folder::Kind;
-use cli::{Command, Loaded, Subcommand};
+use cli::{Command, LoadRequest, Loaded, Subcommand};
 use status::Status;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -38,6 +40,15 @@ use system_env::{Invocation, SystemEnv};
 
 fn main() -> ExitCode {
     ExitCode::from(run().code())
+}
+
+/// Runs or shows the profile of a file.
+fn loaded(invocation: &Invocation, request: LoadRequest) -> Status {
+    match profile_file::load(request) {
+        Ok(Loaded::Show(request)) => show::profile(invocation, &request),
+        Ok(Loaded::Run(request)) => load::run(invocation, &request),
+        Err(status) => status,
+    }
 }
 
 fn run() -> Status {
@@ -61,19 +72,19 @@ fn run() -> Status {
         Command::ShowProfile(request) => show::profile(&invocation, &request),
         Command::Run(request) => load::run(&invocation, &request),
         Command::SignalEvents { names, warnings } => events::set(&names, &warnings),
-        Command::LoadProfile(request) => match profile_file::load(request) {
-            Ok(Loaded::Show(request)) => show::profile(&invocation, &request),
-            Ok(Loaded::Run(request)) => load::run(&invocation, &request),
-            Err(status) => status,
-        },
+        Command::LoadProfile(request) => loaded(&invocation, request),
         Command::Subcommand(subcommand) => match subcommand {
+            Subcommand::Run(command) => match cli::parse_job(&command.path, &command.words, &SystemEnv) {
+                Ok(request) => loaded(&invocation, request),
+                Err(failure) => status::refuse(&failure),
+            },
             Subcommand::Check(request) => check::run(&request),
             Subcommand::Preset(command) => preset::run(&invocation, &command),
             Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
             Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
             Subcommand::Ab(command) => sweep::run(&invocation, command, Kind::Ab),
-            Subcommand::Compare(command) => compare::run(&command),
-            Subcommand::Report(command) => report::run(&command),
+            Subcommand::Compare(command) => compare::run(command),
+            Subcommand::Report(command) => report::run(command),
             Subcommand::Monitor(request) => monitor::run(&request),
             Subcommand::Devices(request) => devices::run(&request),
             Subcommand::Explain(request) => explain::run(&request),

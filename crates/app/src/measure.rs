@@ -10,17 +10,22 @@ use model::cache_probe::CacheProbe;
 use model::environment::{TargetEnvironment, device_names};
 use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
 use model::note::Note;
+use model::placement::Placement;
 use model::plan::{Plan, Preparation};
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
 use plan::{Choices, Refusal};
+use render::load_line::{self, KnownTargets, load_line};
 use run::Machine;
 use run::event::{Events, StopSources};
 use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Most targets whose bytes are looked for on the devices.
+const PLACEMENTS_MAX: usize = 1000;
 
 /// A request and what the machine is like.
 pub(crate) struct Measurement<'a> {
@@ -112,6 +117,22 @@ impl<'a> Measurement<'a> {
         (result, errors)
     }
 
+    /// The load on a line, as far as it is known before it is run.
+    pub(crate) fn load_line(&self, plan: Option<&Plan>) -> String {
+        let spans = &self.request.profile.time_spans;
+        let line = |(index, span)| {
+            let known = KnownTargets {
+                facts: &self.facts.targets,
+                environments: self.environments(),
+                plan: plan.and_then(|plan| plan.time_spans.get(index)),
+                measured: None,
+                is_windows: false,
+            };
+            load_line(span, &known)
+        };
+        load_line::of_lines(spans.iter().enumerate().map(line))
+    }
+
     /// Looks whether devices hold data where they will be read.
     fn sample_devices(&mut self, plan: &Plan) {
         for span in &plan.time_spans {
@@ -163,6 +184,14 @@ impl<'a> Measurement<'a> {
         })
     }
 
+    /// Where the bytes of the targets that are files lie now.
+    pub(crate) fn placements(&self) -> BTreeMap<PathBuf, Placement> {
+        let environments = self.environments().iter().take(PLACEMENTS_MAX);
+        let placed = environments
+            .filter_map(|(path, environment)| Some((path.clone(), host::placement(&self.machine, path, environment)?)));
+        placed.collect()
+    }
+
     /// The result; `errors`: why nothing was run.
     pub(crate) fn summarise(&self, plan: Option<&Plan>, record: &Record, errors: Vec<String>) -> RunResult {
         let options = &self.request.options;
@@ -175,6 +204,7 @@ impl<'a> Measurement<'a> {
                 facts: self.facts.targets.clone(),
                 environments: plan.map(|_| self.environments().clone()).unwrap_or_default(),
                 cache_probes: self.cache_probes.clone(),
+                placements: if plan.is_some() { self.placements() } else { BTreeMap::new() },
             },
             warnings: self.warnings.clone(),
             errors,

@@ -4,7 +4,7 @@ mod file;
 mod place;
 mod private;
 
-pub(crate) use file::{LineFile, OutputFile, Protected, Replace};
+pub(crate) use file::{LineFile, OutputFile, Protected, Replace, write_new};
 
 use crate::output::say;
 use cli::{Form, Outputs};

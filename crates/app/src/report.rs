@@ -1,6 +1,7 @@
 //! `diskspd report`: results that were saved, in any form.
 
-use crate::output::print;
+use crate::kept_results;
+use crate::output::{print, say};
 use crate::outputs::{Protected, document, has_figures, kind_of, write_document};
 use crate::picture;
 use crate::saved_results::{output_file, read};
@@ -14,8 +15,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Runs `diskspd report`.
-pub(crate) fn run(command: &ReportCommand) -> Status {
-    match command {
+pub(crate) fn run(mut command: ReportCommand) -> Status {
+    if let Err(reason) = command.paths_mut().into_iter().try_for_each(kept_results::resolve) {
+        say(&format!("ERROR: {reason}"));
+        return Status::Refused;
+    }
+    match &command {
         ReportCommand::Print { files } => {
             each(files, |result| document(Form::Text, result).map_err(|error| unwritten(&error)))
         }

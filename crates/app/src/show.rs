@@ -92,6 +92,9 @@ pub(crate) fn profile(invocation: &Invocation, request: &ShowRequest) -> Status 
     if !findings.errors.is_empty() {
         return Status::Refused;
     }
+    if let Some(requirements) = &request.job {
+        return self::text(&cli::write_job(&request.profile, requirements));
+    }
     let mut text = Vec::new();
     let result = match request.format {
         ResultFormat::Xml => {

@@ -143,6 +143,7 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     if design.extent == Extent::UntilSteady {
         design.not_as_snia = not_as_snia(&request.options, &first.request.profile);
     }
+    sweep.load = runner.load_line(&first.request.profile);
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);
@@ -280,13 +281,14 @@ fn announce(
         (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
         (Extent::Whole, _) => format!("{points} points: {time}"),
     };
+    say(&format!("load: {}", render::load_line::of_sweep(sweep)));
     say(&format!("{runs_and_time} plus file creation"));
     if !sweep.visits.is_empty() {
         say(&format!("{} runs are already done", sweep.visits.iter().filter(|v| v.headline().is_some()).count()));
     }
     let bytes = to_be_made.iter().map(|(_, size)| size).sum::<u64>();
     let writes = design.points.iter().flat_map(|point| &point.profile.time_spans).flat_map(|span| &span.targets);
-    let shares: Vec<u32> = writes.map(|target| target.write_percent).collect();
+    let shares: Vec<u32> = writes.map(|target| target.shares().changing_percent()).collect();
     let load = match (shares.iter().min(), shares.iter().max()) {
         (_, None | Some(0)) => "the load writes nothing".to_owned(),
         (Some(least), Some(most)) if least == most => format!("{most} % of the I/Os are writes"),

@@ -194,6 +194,42 @@ fn a_terminal_shows_how_the_run_goes() {
     assert!(report.contains("Total IO") && !report.contains("s left"), "{report}");
 }
 
+#[test]
+fn a_run_on_a_terminal_ends_with_a_line_of_its_figures() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let script = or_skip!(tool("script"));
+    let ended = |words: &str, colours: &[(&str, &str)]| {
+        let line = format!("stty cols 300; {} {words} > report.txt", place.program().display());
+        let mut run = place.tool(&script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm");
+        for (name, value) in colours {
+            run = run.env(name, value);
+        }
+        let run = run.run();
+        if run.code() != Some(0) {
+            return Err(format!("no terminal can be made here: {}", run.stderr.trim()));
+        }
+        let lines: Vec<String> = run.stdout.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
+        // What comes before the line's own begin took the live line off the screen.
+        let last = lines.last().expect("a line").rsplit('\r').find(|part| !part.is_empty()).expect("text").to_owned();
+        Ok((last, String::from_utf8(place.content("report.txt")).expect("text")))
+    };
+    let (line, report) = or_skip!(ended("-d1 -W0 -b4K -r -o2 -L a.dat", &[]));
+    assert!(report.contains("Total IO") && !report.contains(" IOPS, "), "{report}");
+    let plain: String = line.split('\x1b').map(|part| part.split_once('m').map_or(part, |(_, text)| text)).collect();
+    let total: Vec<&str> = report.lines().find(|line| line.starts_with("total:")).expect("a row").split('|').collect();
+    let (iops, mean): (f64, &str) = (total[3].trim().parse().expect("a number"), total[4].trim());
+    let (said, rest) = plain.split_once(" IOPS, ").expect("a rate");
+    // The report's figure is rounded, too.
+    assert!((said.trim().parse::<f64>().expect("a number") - iops).abs() <= 1.0, "{plain}");
+    assert!(rest.starts_with(&format!("{} MiB/s, mean {mean} ms, p99 ", total[2].trim())), "{plain}");
+    assert!(plain.contains("  4 KiB random read, QD 2 (1 thread x 2), page cache, 1 MiB file on "), "{plain}");
+    assert!(["  sound  ", "  WARN ", "  INVALID "].iter().any(|verdict| plain.contains(verdict)), "{plain}");
+    assert!(line.contains("\x1b[1m") && line.contains("\x1b[2m4 KiB"), "{line:?}");
+    let (line, _) = or_skip!(ended("-d1 -W0 -b4K a.dat", &[("NO_COLOR", "1")]));
+    assert!(line.contains(" MiB/s  ") && !line.contains("\x1b[1m"), "without latencies and colours: {line:?}");
+}
+
 // Shows faults: SIGINT, SIGTERM, SIGHUP
 #[test]
 fn ctrl_c_while_measuring_reports_what_was_measured() {

@@ -53,3 +53,19 @@ fn a_finding_of_a_run_is_explained_and_one_that_does_not_exist_is_refused() {
     ]);
     assert_eq!(refused.stdout, "");
 }
+
+#[test]
+fn findings_that_suppress_others_are_explained_in_both_directions() {
+    let place = workplace!();
+    place.diskspd("explain steal").run().expect_status(0).expect_stdout(&[
+        "\n  Suppresses    device-depth: a thread whose CPU the hypervisor has taken submits no I/O\n",
+        "\n  Suppresses    cpu-contention, depth-limited, starts-not-made, if its value is larger: the",
+    ]);
+    let explained = place.diskspd("explain cpu-contention").run();
+    explained.expect_status(0).expect_stdout(&[
+        "\n  Suppresses    cpu-bound, if its value is more than half of the other value: ",
+        "\n  Suppressed by steal, if its value is larger: the threads waited for CPUs that the hypervisor",
+    ]);
+    let alone = place.diskspd("explain device-faults").run();
+    assert!(!alone.stdout.contains("Suppressed by"), "{alone}");
+}

@@ -397,7 +397,7 @@ fn dots_come_after_every_so_many_ios() {
     assert_eq!(run.stderr.trim_matches(|c| c == '.' || c == '\n'), "", "{run}");
 }
 
-// Shows switches: -Rp[text|xml]
+// Shows switches: -Rp[text|xml|toml]
 // Shows switches: --plan
 #[test]
 fn showing_a_profile_or_a_plan_touches_nothing() {
@@ -405,7 +405,7 @@ fn showing_a_profile_or_a_plan_touches_nothing() {
     let before = (Snapshot::of(place.path("a.dat")), Snapshot::of(place.path("b.dat")));
     let entries = std::fs::read_dir(place.folder()).expect("our folder").count();
     let harm = "-c2M -w100 -Zr -b4K -t2 -r --recreate --overwrite";
-    for words in ["-Rp", "-Rptext", "-Rpxml", "--plan", "--plan -Su"] {
+    for words in ["-Rp", "-Rptext", "-Rpxml", "-Rptoml", "--plan", "--plan -Su"] {
         let run = place.diskspd(words).args(harm).args("a.dat b.dat new.dat").arg(place.path("deep/new.dat")).run();
         run.expect_status(0).expect_stdout(&["a.dat", "new.dat"]);
     }

@@ -12,6 +12,7 @@ use crate::subcommand::{self, Subcommand};
 use crate::targets;
 use model::profile::{Profile, ResultFormat, Target};
 use scan::{Line, ShortOption};
+use settings::job;
 use settings::suggest::near;
 use settings::xml::unsayable_paths;
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Command {
     /// `-?`, `/?`: the usage text on stdout, exit status 0.
     Usage,
@@ -66,14 +68,39 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
         scan::Scanned::Answer(command) => return Ok(command),
         scan::Scanned::Line(line) => line,
     };
+    read_line(&line, args.len(), None, environment)
+}
+
+/// Reads the options and targets beside a job file: those that may stand beside `-X`.
+pub fn parse_job(
+    path: &Path,
+    args: &[impl AsRef<OsStr>],
+    environment: &dyn Environment,
+) -> Result<LoadRequest, ParseFailure> {
+    let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
+    let no_run = || ParseFailure::because("this command line does not start a run");
+    let scan::Scanned::Line(line) = scan::scan(&args, environment)? else { return Err(no_run()) };
+    match read_line(&line, args.len(), Some(path), environment)? {
+        Command::LoadProfile(request) => Ok(LoadRequest { is_job: true, ..request }),
+        _ => Err(no_run()),
+    }
+}
+
+fn read_line(
+    line: &Line,
+    count: usize,
+    job: Option<&Path>,
+    environment: &dyn Environment,
+) -> Result<Command, ParseFailure> {
     let mut builder = Builder {
         warnings: line.warnings.clone(),
         options: line.options.clone(),
         overrides: line.overrides.clone(),
+        profile_path: job.map(Path::to_path_buf),
         ..Builder::default()
     };
     // Earlier warnings help to understand the error.
-    interpret(&line, &mut builder, args.len(), environment).map_err(|failure| {
+    interpret(line, &mut builder, count, environment).map_err(|failure| {
         let warnings = builder.warnings.iter().map(|warning| format!("WARNING: {warning}"));
         ParseFailure { messages: warnings.chain(failure.messages).collect(), ..failure }
     })
@@ -95,7 +122,7 @@ fn interpret(
     argument_count: usize,
     environment: &dyn Environment,
 ) -> Result<Command, ParseFailure> {
-    check_company_of_profile(&line.short)?;
+    check_company_of_profile(&line.short, builder.profile_path.is_some())?;
     apply(Pass::One, &line.short, builder, environment)?;
     if let Some(format) = builder.system_information {
         if argument_count > 1 {
@@ -109,6 +136,8 @@ fn interpret(
             path,
             overrides: std::mem::take(&mut builder.overrides),
             show: builder.show,
+            show_job: builder.show_job,
+            is_job: false,
             targets: line.targets.iter().map(PathBuf::from).collect(),
             options: std::mem::take(&mut builder.options),
             warnings: std::mem::take(&mut builder.warnings),
@@ -137,14 +166,16 @@ fn check_outputs(builder: &mut Builder) -> Result<(), ParseFailure> {
     Ok(())
 }
 
-/// Refuses options that cannot be combined with `-X`, before or after it.
-fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
+/// Refuses options that cannot be combined with `-X`, before or after it, or with a job file.
+fn check_company_of_profile(typed: &[ShortOption], is_job: bool) -> Result<(), ParseFailure> {
     let is_profile = |option: &&ShortOption| option.row().is_some_and(|row| row.name == "-X");
     match typed.iter().filter(is_profile).count() {
-        0 => return Ok(()),
-        1 => {}
+        0 if !is_job => return Ok(()),
+        1 if is_job => return Err(ParseFailure::because("a job file cannot be combined with an XML profile (-X)")),
+        0 | 1 => {}
         _ => return Err(ParseFailure::because("only one XML profile (-X) can be given")),
     }
+    let source = if is_job { "a job file" } else { "an XML profile (-X)" };
     for option in typed {
         let Some((row, _)) = &option.found else { return Err(unknown(&option.argument)) };
         if !row.with_profile {
@@ -153,8 +184,7 @@ fn check_company_of_profile(typed: &[ShortOption]) -> Result<(), ParseFailure> {
                 .map(|row| row.name)
                 .collect();
             return Err(ParseFailure::because(format!(
-                "'{}' cannot be combined with an XML profile (-X); only {} and options that begin with -- may be used \
-                 with it",
+                "'{}' cannot be combined with {source}; only {} and options that begin with -- may be used with it",
                 option.argument,
                 company.join(" ")
             )));
@@ -261,10 +291,13 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
     }
     let profile = profile(line, builder);
     if builder.show {
-        if profile.result_format == ResultFormat::Xml {
+        if builder.show_job {
+            builder.warnings.extend(job::unsayable_paths(&profile));
+        } else if profile.result_format == ResultFormat::Xml {
             builder.warnings.extend(unsayable_paths(&profile));
         }
         return Ok(Command::ShowProfile(ShowRequest {
+            job: builder.show_job.then(|| builder.options.requirements_typed()),
             format: profile.result_format,
             profile,
             warnings: std::mem::take(&mut builder.warnings),

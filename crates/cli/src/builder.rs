@@ -35,6 +35,8 @@ pub(crate) struct Builder {
     pub(crate) usage: bool,
     /// `-Rp`.
     pub(crate) show: bool,
+    /// `-Rptoml`: as a job file.
+    pub(crate) show_job: bool,
     /// `-Rs`.
     pub(crate) system_information: Option<ResultFormat>,
     /// `-X`.

@@ -31,10 +31,12 @@ mod targets;
 mod templates;
 mod words;
 
-pub use argv::{Command, parse};
+pub use argv::{Command, parse, parse_job};
+pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
 pub use request::{
     Criteria, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
 };
+pub use settings::job::{FORM as JOB_FORM, Job, is_job, write_job};
 pub use settings::xml::{XmlFault, read_profile, write_profile};
 pub use subcommand::Subcommand;

@@ -1,8 +1,10 @@
 //! Combines a profile from a file with the command line that names it.
 
 use crate::request::{Environment, Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest};
-use crate::{targets, templates};
+use crate::{preset, requirement, targets, templates};
 use model::profile::{Profile, ResultFormat};
+use model::requirement::Requirement;
+use settings::job::{self, Job, JobFault};
 use settings::xml::unsayable_paths;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +12,34 @@ use std::path::Path;
 /// For a path that is only valid on another machine.
 const TEMPLATE_HINT: &str = "use the template *1 in the profile, and give the target on the command line";
 
+/// Reads a job file; `name` is for messages.
+///
+/// # Errors
+///
+/// Everything that is wrong with it.
+pub fn read_job(bytes: &[u8], name: &str) -> Result<Job<Requirement>, Vec<JobFault>> {
+    job::read_job(bytes, name, requirement::parse).map_err(|mut faults| {
+        // Both are TOML files that name a load.
+        for fault in faults.iter_mut().filter(|fault| fault.message.contains(preset::FORM)) {
+            fault.message.push_str("; a preset is run with diskspd preset run");
+        }
+        faults
+    })
+}
+
 impl LoadRequest {
+    /// With the requirements of a job file before those of the command line.
+    #[must_use]
+    pub fn with_requirements(mut self, mut requirements: Vec<Requirement>) -> Self {
+        if requirements.iter().any(|requirement| requirement.metric.needs_latency()) {
+            self.overrides.measure_latency();
+        }
+        let all = &mut self.options.criteria.requirements;
+        requirements.append(all);
+        *all = requirements;
+        self
+    }
+
     /// Puts targets and overrides into the profile that was read from [`Self::path`].
     ///
     /// # Errors
@@ -33,12 +62,20 @@ impl LoadRequest {
         self.overrides.apply(&mut profile);
         if self.show {
             let format = profile.result_format;
-            if format == ResultFormat::Xml {
+            if self.show_job {
+                self.warnings.extend(job::unsayable_paths(&profile));
+            } else if format == ResultFormat::Xml {
                 self.warnings.extend(unsayable_paths(&profile));
             }
-            return Ok(Loaded::Show(ShowRequest { profile, format, warnings: self.warnings }));
+            return Ok(Loaded::Show(ShowRequest {
+                job: self.show_job.then(|| self.options.requirements_typed()),
+                profile,
+                format,
+                warnings: self.warnings,
+            }));
         }
-        let (options, warnings) = (self.options, self.warnings);
+        let (mut options, warnings) = (self.options, self.warnings);
+        options.source_name = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         Ok(Loaded::Run(RunRequest { profile, events: Events::default(), options, warnings }))
     }
 

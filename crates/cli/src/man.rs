@@ -7,8 +7,13 @@ use crate::subcommand;
 use roff::{Roff, bold, italic, roman};
 
 /// What it reads of its environment.
-const VARIABLES: [(&str, &str); 3] = [
+const VARIABLES: [(&str, &str); 4] = [
     ("DISKSPD_OVERWRITE", "1 does the same as --overwrite, for scripts that cannot be changed."),
+    (
+        "DISKSPD_RESULTS",
+        "Directory in which every run keeps its result as JSON, under a name with its date and labels. report and compare \
+         find them there as last, last~1 and so on.",
+    ),
     ("NO_COLOR", "If set to any text, output has no colours."),
     ("TERM", "If set to dumb, the live progress line is not shown."),
 ];

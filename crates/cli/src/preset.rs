@@ -9,7 +9,7 @@ use serde::Deserialize;
 use settings::suggest::near;
 
 /// Marks a file as a preset of this form.
-const FORM: &str = "diskspd-preset/1";
+pub(crate) const FORM: &str = "diskspd-preset/1";
 
 /// A preset as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

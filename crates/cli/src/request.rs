@@ -4,9 +4,9 @@ use crate::outputs::Outputs;
 use model::expectation::Stated;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
-use model::profile::{Profile, ResultFormat, TimeSpan};
+use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use model::requirement::Requirement;
-use settings::{LINUX_IN_TIME_SPAN, TIME_SPAN};
+use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, TIME_SPAN};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -38,8 +38,10 @@ impl Environment for FakeEnv {
 pub struct ShowRequest {
     /// What to show.
     pub profile: Profile,
-    /// In which form.
+    /// In which form, unless it is a job file.
     pub format: ResultFormat,
+    /// `-Rptoml`: the requirements of the job, as typed.
+    pub job: Option<Vec<String>>,
     /// What the user should know: sentences without a prefix.
     pub warnings: Vec<String>,
 }
@@ -57,7 +59,7 @@ pub struct RunRequest {
     pub warnings: Vec<String>,
 }
 
-/// `-X` with what may stand beside it.
+/// `-X` or `diskspd run`, with what may stand beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadRequest {
     /// The profile to read.
@@ -66,12 +68,23 @@ pub struct LoadRequest {
     pub overrides: Overrides,
     /// `-Rp`: show the profile instead of running it.
     pub show: bool,
+    /// `-Rptoml`: show it as a job file.
+    pub show_job: bool,
+    /// True if it was named to `diskspd run`, not with `-X`.
+    pub is_job: bool,
     /// Substitutes for `*1`, `*2` ...
     pub targets: Vec<PathBuf>,
     /// Our own options.
     pub options: RunOptions,
     /// What the user should know: sentences without a prefix.
     pub warnings: Vec<String>,
+}
+
+impl RunOptions {
+    /// The requirements, as typed.
+    pub(crate) fn requirements_typed(&self) -> Vec<String> {
+        self.criteria.requirements.iter().map(|requirement| requirement.typed.clone()).collect()
+    }
 }
 
 /// What a profile from a file is wanted for.
@@ -96,6 +109,8 @@ pub struct Overrides {
     pub experiment_flags: Option<u32>,
     /// What options set in every timespan.
     pub settings: TimeSpan,
+    /// What options set in every target.
+    pub target_settings: Target,
     /// The elements of the settings that were given.
     pub given: BTreeSet<&'static str>,
 }
@@ -107,7 +122,7 @@ impl Overrides {
         self.given.insert("MeasureLatency");
     }
 
-    /// Applies the given options to the profile and all its timespans.
+    /// Applies the given options to the profile and all its timespans and targets.
     pub fn apply(&self, profile: &mut Profile) {
         profile.verbose |= self.verbose;
         profile.verbose_stats |= self.verbose_stats;
@@ -121,6 +136,11 @@ impl Overrides {
             let rows = TIME_SPAN.iter().chain(LINUX_IN_TIME_SPAN);
             for setting in rows.filter(|setting| self.given.contains(setting.element)) {
                 setting.copy(&self.settings, span);
+            }
+            for target in &mut span.targets {
+                for setting in LINUX_IN_TARGET.iter().filter(|setting| self.given.contains(setting.element)) {
+                    setting.copy(&self.target_settings, target);
+                }
             }
         }
     }
@@ -168,6 +188,8 @@ pub struct RunOptions {
     pub live: Box<LiveOptions>,
     /// `--label`: name and value, in the order given, each name once.
     pub labels: Vec<(String, String)>,
+    /// What the file is called that the profile was read from, without its suffix.
+    pub source_name: Option<String>,
     /// The preset that the profile was made from, if it was one.
     pub preset: Option<Box<PresetRun>>,
     /// The table of the preset's loads goes to stdout, instead of the whole report.

@@ -58,6 +58,8 @@ pub struct AioEngine {
     regions: ManuallyDrop<Regions>,
     /// The kernel reads the blocks of operations while it takes them.
     prepared: Prepared<ControlBlock>,
+    /// What their buffers have room for.
+    longest: Prepared<u32>,
     staged: Vec<*const ControlBlock>,
     events: Box<[Event]>,
     done: Vec<Done>,
@@ -81,6 +83,7 @@ impl AioEngine {
             files: ManuallyDrop::new(files),
             regions: ManuallyDrop::new(Regions::new(regions)),
             prepared: Prepared::new(slots as u32, &ControlBlock::default()),
+            longest: Prepared::new(slots as u32, &0),
             staged: Vec::with_capacity(slots),
             events: vec![Event::default(); slots].into_boxed_slice(),
             done: Vec::with_capacity(slots),
@@ -171,12 +174,15 @@ impl Engine for AioEngine {
     const TAKES_MANY: bool = true;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
+        let opcode = match op.operation {
+            Operation::Read => OPCODE_READ,
+            Operation::Write => OPCODE_WRITE,
+            // It has no others: what is not prepared comes back with an error.
+            Operation::Discard | Operation::WriteZeroes => return,
+        };
         let block = ControlBlock {
             data: u64::from(slot),
-            opcode: match op.operation {
-                Operation::Read => OPCODE_READ,
-                Operation::Write => OPCODE_WRITE,
-            },
+            opcode,
             priority: op.priority.cast_signed(),
             flags: if op.priority == 0 { 0 } else { FLAG_PRIORITY },
             file: self.files[op.file as usize].as_raw_fd().cast_unsigned(),
@@ -184,7 +190,14 @@ impl Engine for AioEngine {
             bytes: u64::from(op.length),
             ..ControlBlock::default()
         };
+        self.longest.set(slot, op.operation, op.length);
         self.prepared.set(slot, op.operation, block);
+    }
+
+    #[inline]
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        assert!(length <= *self.longest.get(slot, operation), "an I/O extends beyond its buffer");
+        self.prepared.get_mut(slot, operation).bytes = u64::from(length);
     }
 
     #[inline]

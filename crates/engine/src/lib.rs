@@ -125,6 +125,13 @@ pub trait Engine {
     /// never more operations than requests. One that was never prepared does nothing, or fails.
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64);
 
+    /// Changes how much the operation of this kind that was prepared last transfers, if it is not under way.
+    ///
+    /// # Panics
+    ///
+    /// If that is more than was prepared.
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32);
+
     /// Stages several operations that were prepared: request, what it does, and offset of each.
     #[inline]
     fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, Operation, u64)>) {

@@ -83,6 +83,15 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         }
     }
 
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        // A copy that leaves its buffer or the mapping is refused when it is made.
+        let op = self.prepared.get_mut(slot, operation);
+        op.length = length;
+        if !self.is_mapped(self.prepared.get(slot, operation).file) {
+            self.inner.set_length(slot, operation, length);
+        }
+    }
+
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
         if self.is_mapped(self.prepared.get(slot, operation).file) {
             self.operations.stage(Waiting { slot, operation, offset });
@@ -155,6 +164,8 @@ fn transfer(targets: &[Option<MappedTarget>], regions: &mut [Option<Region>], op
             target.memory.read(op.offset, buffer, at, length, target.non_temporal)
         }
         (Operation::Read, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        // They would go past the mapping.
+        (Operation::Discard | Operation::WriteZeroes, _) => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
     };
     match copied {
         Ok(()) => i32::try_from(op.length).unwrap_or(i32::MAX),

@@ -31,9 +31,16 @@ impl Engine for NullEngine {
     const TAKES_MANY: bool = false;
 
     fn prepare(&mut self, slot: SlotId, op: &Op) {
-        // The same check that real engines make.
-        let _ = self.regions.address(op);
+        if op.operation.transfers_data() {
+            // The same check that real engines make.
+            let _ = self.regions.address(op);
+        }
         self.prepared.set(slot, op.operation, i32::try_from(op.length).unwrap_or(i32::MAX));
+    }
+
+    #[inline]
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        *self.prepared.get_mut(slot, operation) = i32::try_from(length).unwrap_or(i32::MAX);
     }
 
     #[inline]

@@ -4,9 +4,11 @@
 use crate::buffers::{Region, Regions};
 use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
+use crate::target;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
+use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -16,6 +18,7 @@ use std::slice;
 /// `pread` and `pwrite`, one staged operation after the other.
 #[derive(Debug)]
 pub struct SyncEngine<C> {
+    block_devices: Vec<bool>,
     files: Vec<OwnedFd>,
     regions: Regions,
     prepared: Prepared<Call>,
@@ -27,19 +30,31 @@ pub struct SyncEngine<C> {
 struct Call {
     operation: Operation,
     file: RawFd,
+    is_block_device: bool,
+    /// Dangling if no data is transferred.
     address: NonNull<u8>,
     length: usize,
+    /// What the address has room for.
+    length_max: usize,
 }
 
 impl Call {
     /// Is refused by the kernel.
-    const NONE: Self = Self { operation: Operation::Read, file: RawFd::MAX, address: NonNull::dangling(), length: 0 };
+    const NONE: Self = Self {
+        operation: Operation::Read,
+        file: RawFd::MAX,
+        is_block_device: false,
+        address: NonNull::dangling(),
+        length: 0,
+        length_max: 0,
+    };
 }
 
 impl<C: Clock> SyncEngine<C> {
     /// An engine for `slots` requests over these targets and buffers.
     pub fn new(clock: C, slots: u32, files: Vec<OwnedFd>, regions: Vec<Region>) -> Self {
         Self {
+            block_devices: target::block_devices(&files),
             files,
             regions: Regions::new(regions),
             prepared: Prepared::new(slots, &Call::NONE),
@@ -58,10 +73,19 @@ impl<C: Clock> Engine for SyncEngine<C> {
         let call = Call {
             operation: op.operation,
             file: self.files[op.file as usize].as_raw_fd(),
-            address: self.regions.address(op),
+            is_block_device: self.block_devices[op.file as usize],
+            address: if op.operation.transfers_data() { self.regions.address(op) } else { NonNull::dangling() },
             length: op.length as usize,
+            length_max: op.length as usize,
         };
         self.prepared.set(slot, op.operation, call);
+    }
+
+    #[inline]
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        let call = self.prepared.get_mut(slot, operation);
+        assert!(length as usize <= call.length_max, "an I/O extends beyond its buffer");
+        call.length = length as usize;
     }
 
     #[inline]
@@ -113,7 +137,7 @@ impl<C: Clock> Engine for SyncEngine<C> {
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "the kernel transfers no more than 2^31 - 4096 bytes at once")]
 fn transfer(call: &Call, offset: u64) -> i32 {
-    let Call { operation, file, address, length } = *call;
+    let Call { operation, file, address, length, .. } = *call;
     // SAFETY: the engine keeps the file open.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
     loop {
@@ -131,6 +155,7 @@ fn transfer(call: &Call, offset: u64) -> i32 {
                 let buffer = unsafe { slice::from_raw_parts(address.as_ptr(), length) };
                 rustix::io::pwrite(file, buffer, offset)
             }
+            Operation::Discard | Operation::WriteZeroes => change_without_data(call, file, offset),
         };
         match result {
             Ok(bytes) => return bytes as i32,
@@ -138,4 +163,22 @@ fn transfer(call: &Call, offset: u64) -> i32 {
             Err(error) => return -error.raw_os_error(),
         }
     }
+}
+
+/// Discards or zeroes the range of the call; all of it counts as done, or nothing.
+#[inline(never)]
+fn change_without_data(call: &Call, file: BorrowedFd<'_>, offset: u64) -> Result<usize, Errno> {
+    let length = call.length as u64;
+    let change = match call.operation {
+        Operation::Discard if call.is_block_device => {
+            let discarded = sys::block::discard(file, offset, length);
+            return match discarded {
+                Ok(()) => Ok(call.length),
+                Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            };
+        }
+        Operation::Discard => FallocateFlags::PUNCH_HOLE,
+        _ => FallocateFlags::ZERO_RANGE,
+    };
+    fallocate(file, change | FallocateFlags::KEEP_SIZE, offset, length).map(|()| call.length)
 }

@@ -31,6 +31,14 @@ pub enum Opened {
     Other,
 }
 
+/// Which of these are block devices, for operations that the kernel does there in another way.
+pub(crate) fn block_devices(files: &[OwnedFd]) -> Vec<bool> {
+    let is_block = |file: &OwnedFd| {
+        rustix::fs::fstat(file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice)
+    };
+    files.iter().map(is_block).collect()
+}
+
 /// Opens a target as planned. Nothing is created, truncated or waited for.
 ///
 /// # Errors

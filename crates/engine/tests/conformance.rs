@@ -124,6 +124,15 @@ fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &P
     let bytes = std::fs::read(path).expect("the file is there");
     let first = |block: u32| bytes[place(block) as usize + 17];
     assert!((4..16).all(|block| first(block) == first(block % 4)), "{:?}", (0..16).map(first).collect::<Vec<_>>());
+    // Another length, which the next start may have again.
+    for (length, block) in [(1024, 7), (BLOCK as u32, 8)] {
+        engine.set_length(3, Operation::Read, length);
+        engine.stage_prepared(3, Operation::Read, place(block));
+        assert_eq!(finish(engine)[0].result, length as i32);
+    }
+    engine.set_length(3, Operation::Write, 512);
+    engine.stage_prepared(3, Operation::Write, place(15));
+    assert_eq!(finish(engine)[0].result, 512);
     // New content goes out with the next write of what was prepared.
     let write = Op { operation: Operation::Write, ..read(2, 0) };
     assert!(engine.fill(&write, |part, _| part.fill(0x5A)));

@@ -147,6 +147,11 @@ pub(crate) fn completion_polling(root: &Root, device: u64) -> Option<bool> {
     in_queue(device, "io_poll").find_map(|file| root.switch(file))
 }
 
+/// The largest discard that a device takes, in bytes; 0 = it takes none.
+pub(crate) fn discard_bytes_max(root: &Root, device: u64) -> Option<u64> {
+    in_queue(device, "discard_max_bytes").find_map(|file| root.number(file))
+}
+
 /// Where a property of a disk's queue is told, of the disk itself or of the one that a partition is on.
 fn in_queue(device: u64, property: &str) -> impl Iterator<Item = String> {
     let directory = block_directory(device);

@@ -2,7 +2,7 @@
 //!
 //! [`system()`] reads CPUs, caches, memory and kernel features, [`targets()`] looks at the files and
 //! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
-//! [`target_environment`] what its targets stand on, [`devices()`] all block devices, and
+//! [`target_environment`] what its targets stand on, [`placement()`] where the bytes of a file lie, [`devices()`] all block devices, and
 //! [`io_counters()`], [`dirty_parts()`], [`cpu_counters()`] and [`machine_counters()`] what the kernel
 //! counted, [`HealthWatch`] what went wrong with devices meanwhile; [`device_state`], [`file_system_state`]
 //! and [`processor_state`] what `diskspd check` asks about. [`sampled_zeros`] reads some of a device before
@@ -39,6 +39,7 @@ mod nvlist;
 mod openers;
 mod origin;
 mod overlay;
+mod placement;
 mod processor;
 mod resolve;
 mod root;
@@ -67,6 +68,7 @@ pub use memory::{dirty_parts, huge_page_bytes};
 pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
 pub use openers::users_of_files;
+pub use placement::{BtrfsChunks, FileExtent, PlacementSource, placement, placement_from};
 pub use processor::cpu_counters;
 pub use root::Root;
 pub use state::{device_state, file_system_state, housekeeping, processor_state};

@@ -90,12 +90,14 @@ fn character(device: u64) -> CharacterDevice {
 
 fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
     let completion_polling = file_system::completion_polling(root, device);
+    let discard_bytes_max = file_system::discard_bytes_max(root, device);
     let read_by_ioctl = |file: File| -> io::Result<BlockFacts> {
         Ok(BlockFacts {
             device,
             size_bytes: sys::block::size_bytes(&file)?,
             logical_block_bytes: sys::block::logical_block_bytes(&file)?,
             completion_polling,
+            discard_bytes_max,
             ..BlockFacts::default()
         })
     };
@@ -107,6 +109,7 @@ fn block(root: &Root, path: &Path, device: u64) -> BlockFacts {
             size_bytes: units.saturating_mul(512),
             logical_block_bytes: file_system::logical_block_bytes(root, device).unwrap_or(0),
             completion_polling,
+            discard_bytes_max,
             not_readable: Some(error.to_string()),
             ..BlockFacts::default()
         }

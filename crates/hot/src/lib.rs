@@ -10,6 +10,7 @@ pub mod fill;
 pub mod mix;
 pub mod pace;
 pub mod rng;
+pub mod sizes;
 pub mod slots;
 pub mod slowest;
 pub mod stream;

@@ -12,6 +12,8 @@ pub enum Pacer {
     Unlimited,
     /// Evenly spaced starts.
     Throughput(Schedule),
+    /// Starts as far apart as the bytes before them say.
+    Bytes(ByteSchedule),
     /// Starts at random, independent times.
     Poisson(Arrivals),
     /// Bursts with pauses.
@@ -26,6 +28,14 @@ pub struct Schedule {
     denominator: u64,
     due_ns: u64,
     carried: u64,
+}
+
+/// Starts of I/Os of several sizes at a limited throughput.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteSchedule {
+    schedule: Schedule,
+    /// By size.
+    steps: Box<[Step]>,
 }
 
 /// A distance in time: whole nanoseconds, and a rest in parts of the schedule's denominator.
@@ -72,6 +82,20 @@ impl Pacer {
         Self::Throughput(Schedule { first: step(first), interval: step(interval), denominator, due_ns: 0, carried: 0 })
     }
 
+    /// The first start with the start signal, each other one no earlier than all bytes before it take at `numerator` /
+    /// `denominator` nanoseconds each; `sizes` are those that I/Os may have.
+    pub fn bytes(sizes: &[u32], numerator: u64, denominator: u64) -> Self {
+        let denominator = denominator.max(1);
+        let step = |&bytes: &u32| {
+            let ns = u128::from(bytes) * u128::from(numerator);
+            let (whole, remainder) = (ns / u128::from(denominator), ns % u128::from(denominator));
+            Step { whole_ns: u64::try_from(whole).unwrap_or(u64::MAX), remainder: remainder as u64 }
+        };
+        let none = Step { whole_ns: 0, remainder: 0 };
+        let schedule = Schedule { first: none, interval: none, denominator, due_ns: 0, carried: 0 };
+        Self::Bytes(ByteSchedule { schedule, steps: sizes.iter().map(step).collect() })
+    }
+
     /// Starts of a Poisson process with a mean gap of `numerator` / `denominator` nanoseconds.
     pub fn poisson(numerator: u64, denominator: u64, rng: Rng) -> Self {
         let mean_ns = numerator as f64 / denominator.max(1) as f64;
@@ -93,6 +117,10 @@ impl Pacer {
                 schedule.carried = 0;
                 schedule.advance(schedule.first);
             }
+            Self::Bytes(bytes) => {
+                bytes.schedule.due_ns = now_ns;
+                bytes.schedule.carried = 0;
+            }
             Self::Poisson(arrivals) => {
                 arrivals.due_ns = now_ns;
                 arrivals.fraction_ns = 0.0;
@@ -108,8 +136,18 @@ impl Pacer {
         match self {
             Self::Unlimited => 0,
             Self::Throughput(schedule) => schedule.due_ns,
+            Self::Bytes(bytes) => bytes.schedule.due_ns,
             Self::Poisson(arrivals) => arrivals.due_ns,
             Self::Burst(bursts) => bursts.resume_ns,
+        }
+    }
+
+    /// An I/O of the size with this index was issued at `now_ns`.
+    #[inline]
+    pub fn charge_size(&mut self, now_ns: u64, size: u8) {
+        match self {
+            Self::Bytes(bytes) => bytes.schedule.advance(bytes.steps[usize::from(size)]),
+            _ => self.charge(now_ns),
         }
     }
 
@@ -117,7 +155,7 @@ impl Pacer {
     #[inline]
     pub fn charge(&mut self, now_ns: u64) {
         match self {
-            Self::Unlimited => {}
+            Self::Unlimited | Self::Bytes(_) => {}
             Self::Throughput(schedule) => schedule.advance(schedule.interval),
             Self::Poisson(arrivals) => arrivals.advance(),
             Self::Burst(bursts) => {
@@ -134,7 +172,7 @@ impl Pacer {
     /// which depend on completions, have none.
     pub fn pass(&mut self, end_ns: u64) -> u64 {
         match self {
-            Self::Unlimited | Self::Burst(_) => 0,
+            Self::Unlimited | Self::Bytes(_) | Self::Burst(_) => 0,
             Self::Throughput(schedule) => schedule.pass(end_ns),
             Self::Poisson(arrivals) => {
                 let mut passed = 0;
@@ -197,6 +235,21 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_of_several_sizes_are_paced_exactly() {
+        // 3 bytes per ns / 7: 2^32 - 1 and 512 bytes by turns.
+        let mut pacer = Pacer::bytes(&[512, u32::MAX], 7, 3);
+        pacer.start(1000);
+        let mut bytes = 0_u128;
+        for turn in 0..10_001_u64 {
+            assert_eq!(u128::from(pacer.due_ns()), 1000 + bytes * 7 / 3, "turn {turn}");
+            let size = (turn % 2) as u8;
+            pacer.charge_size(0, size);
+            bytes += if size == 0 { 512 } else { u128::from(u32::MAX) };
+        }
+        assert!(pacer.is_limited());
+    }
 
     #[test]
     fn a_rate_never_drifts() {

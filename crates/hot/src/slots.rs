@@ -10,6 +10,8 @@ pub struct Slot {
     pub work: u32,
     /// What it does.
     pub operation: Operation,
+    /// Index of its size, where there are several.
+    pub size: u8,
     /// Where in the target, in bytes.
     pub offset: u64,
     /// When it began.

@@ -60,19 +60,19 @@ enum Kind {
 
 /// Weighted ranges of positions.
 #[derive(Debug)]
-struct Ranges {
+pub(crate) struct Ranges {
     table: Weighted,
     ranges: Box<[Range]>,
 }
 
 impl Ranges {
-    fn new(ranges: &[Range]) -> Option<Self> {
+    pub(crate) fn new(ranges: &[Range]) -> Option<Self> {
         let weights: Vec<u64> = ranges.iter().map(|range| u64::from(range.weight)).collect();
         Some(Self { table: Weighted::new(&weights)?, ranges: ranges.into() })
     }
 
     #[inline]
-    fn draw(&self, rng: &mut Rng, alignment: u64) -> u64 {
+    pub(crate) fn draw(&self, rng: &mut Rng, alignment: u64) -> u64 {
         let range = &self.ranges[self.table.draw(rng)];
         range.start + rng.below(range.positions) * alignment
     }

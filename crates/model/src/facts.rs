@@ -385,6 +385,9 @@ pub struct BlockFacts {
     /// Whether completions can be polled for, as `queue/io_poll` in /sys says; `None` if it does not.
     #[serde(default)]
     pub completion_polling: Option<bool>,
+    /// The largest discard that it takes, in bytes; 0 = it takes none; `None` = unknown.
+    #[serde(default)]
+    pub discard_bytes_max: Option<u64>,
     /// Why it cannot be opened for reading, if it cannot.
     pub not_readable: Option<String>,
     /// Looked at only if the profile writes to it.

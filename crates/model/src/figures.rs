@@ -1,5 +1,7 @@
 //! Figures: rates and latencies of reads, writes and both.
 
+use crate::operation::Operation;
+use crate::profile::FlushCall;
 use serde::{Deserialize, Serialize};
 
 /// One value for reads, one for writes, one for both.
@@ -96,10 +98,45 @@ pub struct Percentile {
     pub value_ns: u64,
 }
 
+/// I/Os of one kind that transfer no data, all threads and targets together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OperationFigures {
+    /// What they do.
+    pub operation: Operation,
+    /// Volumes and rates; bytes are those that were discarded or zeroed.
+    pub figures: Figures,
+    /// Their latencies; null without `-L`, or without such I/Os.
+    pub latency: Option<LatencyDistribution>,
+}
+
+/// I/Os of one kind and size, all threads and targets together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizeFigures {
+    /// What they do.
+    pub operation: Operation,
+    /// Their size in bytes.
+    pub size_bytes: u64,
+    /// Percent of the I/Os of this kind that have the size.
+    pub drawn_percent: f64,
+    /// Volumes and rates, with the latency if it was measured.
+    pub figures: Figures,
+    /// Median in nanoseconds, at most 0.8 % (below 1 µs, 8 ns) above the exact one; null without `-L` or such I/Os.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile.
+    pub p999_ns: Option<u64>,
+}
+
 /// Flushes, which are neither reads nor writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlushFigures {
+    /// The system call.
+    #[serde(default)]
+    pub call: FlushCall,
     /// A thread flushes after this many writes.
     pub after_writes: u32,
     /// Flushes of all threads that ended during the measurement.
@@ -124,8 +161,8 @@ pub struct Summary {
     pub bytes_per_s: f64,
     /// Mean latency in nanoseconds; `None` if it was not measured. Percentiles need `-L`.
     pub mean_ns: Option<f64>,
-    /// Mean number of I/Os outstanding: I/Os per second times mean latency (Little's law); null if latencies were not
-    /// measured.
+    /// Mean number of I/Os outstanding: I/Os per second times mean latency (Little's law); that of the total includes
+    /// discards and write-zeroes. Null if latencies were not measured.
     #[serde(default)]
     pub outstanding: Option<f64>,
     /// Median latency.

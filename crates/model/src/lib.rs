@@ -40,6 +40,7 @@ pub mod operation;
 pub mod packed_counts;
 pub mod path;
 pub mod performance_counter;
+pub mod placement;
 pub mod plan;
 pub mod preset;
 pub mod printable;

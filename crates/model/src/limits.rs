@@ -44,7 +44,10 @@ pub const SECTIONS_MAX: u64 = 200_000;
 pub const SECTIONS_WITHOUT_INTERVALS: u64 = 20;
 
 /// Words of a thread's queue of closed sections: the largest section fits in, and some dozen usual ones.
-pub const SECTION_QUEUE_WORDS: usize = 16_384;
+pub const SECTION_QUEUE_WORDS: usize = 40_960;
+
+/// Most sizes of a mix of sizes (`--sizes`).
+pub const SIZES_MAX: usize = 16;
 
 /// The slowest I/Os of a measurement that are kept, of each thread and of all.
 pub const SLOWEST_IOS: usize = 100;

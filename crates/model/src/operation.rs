@@ -13,6 +13,10 @@ pub enum Operation {
     Read,
     /// Transfers data to it.
     Write,
+    /// Gives up what is there (`--discard`): a hole in a file, a discard on a block device.
+    Discard,
+    /// Replaces what is there by zeros, without transferring them (`--write-zeroes`).
+    WriteZeroes,
 }
 
 impl Operation {
@@ -20,7 +24,13 @@ impl Operation {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, in the order of [`ByOperation`] and of reports.
-    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::WriteZeroes];
+
+    /// Those that `DiskSpd` has too: its tables, and everything over time, are about these.
+    pub const TRANSFERS: [Self; 2] = [Self::Read, Self::Write];
+
+    /// The others.
+    pub const WITHOUT_DATA: [Self; 2] = [Self::Discard, Self::WriteZeroes];
 
     /// Its place in [`ALL`](Self::ALL).
     #[inline]
@@ -34,11 +44,89 @@ impl Operation {
         !matches!(self, Self::Read)
     }
 
+    /// True if data goes between a buffer and the target.
+    #[inline]
+    pub const fn transfers_data(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Discard => "discard",
+            Self::WriteZeroes => "write zeroes",
+        }
+    }
+
+    /// Several of them: "reads".
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+            Self::Discard => "discards",
+            Self::WriteZeroes => "write-zeroes",
+        }
+    }
+
     /// The gerund for sentences: "reading 4096 bytes".
     pub const fn gerund(self) -> &'static str {
         match self {
             Self::Read => "reading",
             Self::Write => "writing",
+            Self::Discard => "discarding",
+            Self::WriteZeroes => "zeroing",
+        }
+    }
+}
+
+/// How many I/Os do what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// Percent of all I/Os.
+    pub discard_percent: u32,
+    /// Percent of all I/Os.
+    pub write_zeroes_percent: u32,
+    /// Percent of the others, which read or write.
+    pub write_percent: u32,
+}
+
+impl Shares {
+    /// Percent of the I/Os that read or write.
+    pub const fn transfer_percent(self) -> u32 {
+        100_u32.saturating_sub(self.discard_percent.saturating_add(self.write_zeroes_percent))
+    }
+
+    /// True if any I/O may do this.
+    pub const fn does(self, operation: Operation) -> bool {
+        match operation {
+            Operation::Read => self.transfer_percent() > 0 && self.write_percent < 100,
+            Operation::Write => self.transfer_percent() > 0 && self.write_percent > 0,
+            Operation::Discard => self.discard_percent > 0,
+            Operation::WriteZeroes => self.write_zeroes_percent > 0,
+        }
+    }
+
+    /// True if any I/O changes what the target holds.
+    pub fn changes_data(self) -> bool {
+        Operation::ALL.into_iter().any(|operation| operation.changes_data() && self.does(operation))
+    }
+
+    /// Percent of the I/Os that change what the target holds, to the next whole number.
+    pub fn changing_percent(self) -> u32 {
+        (100.0 * (1.0 - self.expected(Operation::Read))).ceil() as u32
+    }
+
+    /// The expected share of an operation in all I/Os, from 0 to 1.
+    pub fn expected(self, operation: Operation) -> f64 {
+        let transfers = f64::from(self.transfer_percent()) / 100.0;
+        let writes = f64::from(self.write_percent.min(100)) / 100.0;
+        match operation {
+            Operation::Read => transfers * (1.0 - writes),
+            Operation::Write => transfers * writes,
+            Operation::Discard => f64::from(self.discard_percent) / 100.0,
+            Operation::WriteZeroes => f64::from(self.write_zeroes_percent) / 100.0,
         }
     }
 }
@@ -87,5 +175,15 @@ mod tests {
         }
         names[Operation::Write] = "changed";
         assert_eq!((names[Operation::Read], names[Operation::Write]), ("reading", "changed"));
+    }
+
+    #[test]
+    fn the_share_of_writes_is_of_what_discards_and_zeroes_leave() {
+        let shares = Shares { discard_percent: 10, write_zeroes_percent: 30, write_percent: 50 };
+        assert_eq!(ByOperation::new(|operation| shares.expected(operation)), ByOperation([0.3, 0.3, 0.1, 0.3]));
+        let without = Shares { discard_percent: 100, ..shares };
+        assert_eq!(ByOperation::new(|operation| without.does(operation)), ByOperation([false, false, true, true]));
+        let reads = Shares::default();
+        assert!(!reads.changes_data() && Shares { discard_percent: 1, ..reads }.changes_data());
     }
 }

@@ -11,8 +11,8 @@ use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::engine_kind::EngineKind;
 use crate::facts::{FileStamp, Fill};
 use crate::note::Note;
-use crate::operation::Operation;
-use crate::profile::{EndAfter, FlushMode, IoPriority};
+use crate::operation::{Operation, Shares};
+use crate::profile::{EndAfter, FlushCall, FlushMode, IoPriority};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -56,9 +56,12 @@ pub struct TimeSpanPlan {
     /// Ends the timespan before its time.
     #[serde(default)]
     pub end_after: EndAfter,
-    /// Number of writes after which a thread flushes (`--fdatasync-every`).
+    /// Number of writes after which a thread flushes (`--fdatasync-every`, `--fsync-every`).
     #[serde(default)]
     pub flush_after_writes: Option<u32>,
+    /// How it flushes.
+    #[serde(default)]
+    pub flush_call: FlushCall,
     /// Print a dot per this many I/Os of a thread; 0 = off.
     pub progress_ios: u32,
     /// In the profile's order.
@@ -305,12 +308,21 @@ pub struct WorkerTarget {
     pub slots: u32,
     /// Share in [`Assignment::Weighted`].
     pub weight: u32,
-    /// Bytes per I/O.
+    /// Bytes per I/O; with several sizes, the largest.
     pub block_bytes: u64,
+    /// Several sizes (`--sizes`); `None` = all I/Os have `block_bytes`.
+    #[serde(default)]
+    pub sizes: Option<SizesPlan>,
     /// Where I/Os fall.
     pub pattern: Pattern,
-    /// Percent of writes, 0..=100.
+    /// Percent of writes, 0..=100, of the I/Os that are neither discards nor write-zeroes.
     pub write_percent: u32,
+    /// Percent of discards, of all I/Os (`--discard`).
+    #[serde(default)]
+    pub discard_percent: u32,
+    /// Percent of write-zeroes, of all I/Os (`--write-zeroes`).
+    #[serde(default)]
+    pub write_zeroes_percent: u32,
     /// What writes contain.
     pub content: Content,
     /// When I/Os may be issued.
@@ -325,13 +337,75 @@ pub struct WorkerTarget {
     pub effective_distribution: Option<EffectiveDistribution>,
 }
 
+/// I/Os of several sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizesPlan {
+    /// All sizes, ascending.
+    pub sizes: Vec<SizePlan>,
+    /// Throughput limit (`-g`), which counts the bytes that were drawn; `None` = none, or in I/Os.
+    pub bytes_per_ms: Option<u32>,
+}
+
+/// One of several sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizePlan {
+    /// The size in bytes.
+    pub bytes: u64,
+    /// Percent of the reads that have it.
+    pub read_percent: u32,
+    /// Percent of the writes that have it.
+    pub write_percent: u32,
+    /// Percent of the discards and write-zeroes that have it.
+    pub other_percent: u32,
+    /// Distance between random offsets in bytes.
+    pub alignment_bytes: u64,
+    /// Number of random offsets, at least 1.
+    pub positions: u64,
+    /// Weighted ranges of random offsets; empty = uniform.
+    pub ranges: Vec<WeightedRange>,
+}
+
+impl SizePlan {
+    /// Percent of the I/Os of a kind that have this size.
+    pub const fn percent_of(&self, operation: Operation) -> u32 {
+        match operation {
+            Operation::Read => self.read_percent,
+            Operation::Write => self.write_percent,
+            Operation::Discard | Operation::WriteZeroes => self.other_percent,
+        }
+    }
+}
+
+impl SizesPlan {
+    /// The mean size in bytes of I/Os of a kind.
+    pub fn mean_bytes(&self, operation: Operation) -> f64 {
+        let part = |size: &SizePlan| size.bytes as f64 * f64::from(size.percent_of(operation)) / 100.0;
+        self.sizes.iter().map(part).sum()
+    }
+}
+
 impl WorkerTarget {
+    /// The mean size in bytes of I/Os of a kind.
+    pub fn mean_bytes(&self, operation: Operation) -> f64 {
+        self.sizes.as_ref().map_or(self.block_bytes as f64, |sizes| sizes.mean_bytes(operation))
+    }
+
+    /// How many I/Os do what.
+    pub const fn shares(&self) -> Shares {
+        let Self { discard_percent, write_zeroes_percent, write_percent, .. } = *self;
+        Shares { discard_percent, write_zeroes_percent, write_percent }
+    }
+
     /// True if any I/O may do this.
     pub const fn does(&self, operation: Operation) -> bool {
-        match operation {
-            Operation::Read => self.write_percent < 100,
-            Operation::Write => self.write_percent > 0,
-        }
+        self.shares().does(operation)
+    }
+
+    /// True if any I/O changes what the target holds without transferring data.
+    pub const fn changes_without_data(&self) -> bool {
+        self.does(Operation::Discard) || self.does(Operation::WriteZeroes)
     }
 }
 

@@ -4,6 +4,7 @@
 //! was *said*, contradictions included; the module `validate` finds those, and the plan holds what
 //! will be *done*.
 
+mod sizes;
 mod target;
 
 use crate::affinity::AffinityEntry;
@@ -12,6 +13,7 @@ use crate::limits::TARGETS_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+pub use sizes::{SizeMix, SizeShare};
 pub use target::{
     BypassIo, CacheMode, Distribution, DistributionRange, FlushMode, IoPriority, Target, ThreadTarget, Throughput,
     WriteSource,
@@ -146,6 +148,9 @@ pub struct TimeSpan {
     /// `--fdatasync-every`: a thread flushes after this many writes; `None` = never.
     #[serde(default)]
     pub flush_after_writes: Option<u32>,
+    /// `--fsync-every`: the same with fsync.
+    #[serde(default)]
+    pub fsync_after_writes: Option<u32>,
     /// `-L`.
     pub measure_latency: bool,
     /// `-D`.
@@ -182,6 +187,7 @@ impl Default for TimeSpan {
             rate_iops: None,
             rate_process: None,
             flush_after_writes: None,
+            fsync_after_writes: None,
             measure_latency: false,
             calculate_iops_std_dev: false,
             interval_ms: 1000,
@@ -191,7 +197,43 @@ impl Default for TimeSpan {
     }
 }
 
+/// The system call that makes what was written durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FlushCall {
+    /// Data, and what is needed to read it.
+    #[default]
+    Fdatasync,
+    /// Data and all metadata of the file.
+    Fsync,
+}
+
+impl FlushCall {
+    /// The name of the call.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "fdatasync",
+            Self::Fsync => "fsync",
+        }
+    }
+
+    /// The option that asks for it.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "--fdatasync-every",
+            Self::Fsync => "--fsync-every",
+        }
+    }
+}
+
 impl TimeSpan {
+    /// After how many writes a thread flushes, and how; `None` = never.
+    pub fn flushes(&self) -> Option<(u32, FlushCall)> {
+        let call = |writes: Option<u32>, call| Some((writes?, call));
+        call(self.flush_after_writes, FlushCall::Fdatasync).or_else(|| call(self.fsync_after_writes, FlushCall::Fsync))
+    }
+
     /// What results of versions before 2.3 do not say, because those knew nothing else; the rest is as by default.
     pub fn of_results() -> Self {
         Self {

@@ -5,6 +5,7 @@
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_log::KernelMessage;
 use crate::note::Note;
+use crate::operation::Operation;
 use crate::packed_counts::PackedCounts;
 use crate::units::UnixTime;
 use serde::{Deserialize, Serialize};
@@ -75,10 +76,36 @@ pub struct RowRecord {
     pub read: DirectionRecord,
     /// Writes completed while measuring.
     pub write: DirectionRecord,
+    /// I/Os that transfer no data, completed while measuring, of each kind that the plan has.
+    pub others: Vec<OperationRecord>,
+    /// I/Os of each size, of each kind that the plan has; empty if all have one size.
+    pub sizes: Vec<SizeRecord>,
     /// Non-empty intervals (`-D`), ascending.
     pub intervals: Vec<IntervalRecord>,
     /// Intended starts and response times; `None` in a closed loop.
     pub open_loop: Option<OpenLoopRecord>,
+}
+
+/// I/Os of one kind of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OperationRecord {
+    /// What they do.
+    pub operation: Operation,
+    /// How many, and their latencies; their bytes are those that were discarded or zeroed.
+    pub record: DirectionRecord,
+}
+
+/// I/Os of one kind and size of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SizeRecord {
+    /// What they do.
+    pub operation: Operation,
+    /// Their size.
+    pub size_bytes: u64,
+    /// How many, and their latencies.
+    pub tally: Tally,
+    /// Coarse buckets that are not empty, ascending: index (`hot::buckets::coarse`) and count. Empty without `-L`.
+    pub buckets: Vec<(u32, u64)>,
 }
 
 /// Outcome of the intended I/Os of one row (`--rate`).
@@ -143,7 +170,7 @@ pub struct ThreadRecord {
     pub cpu_wait: Option<CpuWait>,
     /// Some I/Os timed in two ways (`-L`); `None` where an I/O has one time only.
     pub stamp_samples: Option<StampSamples>,
-    /// Its flushes (`--fdatasync-every`).
+    /// Its flushes (`--fdatasync-every`, `--fsync-every`).
     pub flushes: Option<TimesRecord>,
     /// Its slowest I/Os (`-L` or `-D`), in no order.
     pub slowest: Vec<SlowIo>,
@@ -294,6 +321,8 @@ pub struct SectionRecord {
     pub read: SectionCounts,
     /// Writes that completed in it.
     pub write: SectionCounts,
+    /// Their times from intended start to completion, reads and writes together; none in a closed loop.
+    pub response: SectionCounts,
 }
 
 /// I/Os of one section.
@@ -321,10 +350,20 @@ pub struct SlowIo {
     pub target: usize,
     /// True for a write.
     pub is_write: bool,
+    /// What it did; null in results of versions that knew reads and writes only.
+    #[serde(default)]
+    pub operation: Option<Operation>,
     /// Its offset in the target.
     pub offset_bytes: u64,
     /// How much was asked for.
     pub size_bytes: u64,
+}
+
+impl SlowIo {
+    /// What it did.
+    pub fn operation(&self) -> Operation {
+        self.operation.unwrap_or(if self.is_write { Operation::Write } else { Operation::Read })
+    }
 }
 
 #[cfg(test)]

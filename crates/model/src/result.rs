@@ -10,7 +10,9 @@ use crate::engine_kind::EngineKind;
 use crate::environment::Environment;
 use crate::expectation::Expectation;
 use crate::facts::SystemFacts;
-use crate::figures::{Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, Summary};
+use crate::figures::{
+    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, OperationFigures, SizeFigures, Summary,
+};
 use crate::finding::Finding;
 use crate::kernel_counters::KernelCountersAround;
 use crate::kernel_events::KernelEvents;
@@ -233,6 +235,13 @@ pub struct Measured {
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,
+    /// I/Os that transfer no data, which `DiskSpd`'s tables do not have; empty without `--discard` and
+    /// `--write-zeroes`.
+    #[serde(default)]
+    pub operations: Vec<OperationFigures>,
+    /// I/Os by kind and size; empty without `--sizes`.
+    #[serde(default)]
+    pub sizes: Vec<SizeFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]
@@ -291,6 +300,10 @@ pub struct OpenLoop {
     pub lateness_max_ns: u64,
     /// Times from intended start to completion; null = there were no such I/Os.
     pub response_time: Directions<Option<LatencyDistribution>>,
+    /// 95 % confidence intervals of the response times of all I/Os together, of their mean and percentiles only; null =
+    /// neither `-L` nor `-D`, or a file of an earlier version.
+    #[serde(default)]
+    pub response_time_confidence: Option<HalfWidths>,
 }
 
 /// Latencies of one target.

@@ -183,6 +183,9 @@ pub struct Sweep {
     pub program: String,
     /// The arguments after `diskspd sweep`, without those for output files.
     pub words: Vec<String>,
+    /// The load of the first point on a line; empty in files of older versions.
+    #[serde(default)]
+    pub load: String,
     /// All points.
     pub points: Vec<Point>,
     /// All runs, in the order in which they were made.

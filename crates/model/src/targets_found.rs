@@ -3,6 +3,7 @@
 use crate::cache_probe::CacheProbe;
 use crate::environment::TargetEnvironment;
 use crate::facts::TargetFacts;
+use crate::placement::Placement;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub struct TargetsFound {
     pub environments: BTreeMap<PathBuf, TargetEnvironment>,
     /// What reads before the run told of caches below each target (`--probe-host-cache`).
     pub cache_probes: BTreeMap<PathBuf, CacheProbe>,
+    /// Where the bytes of each file lay after the run, if the file system tells.
+    pub placements: BTreeMap<PathBuf, Placement>,
 }
 
 /// A target path and what stood there.
@@ -35,17 +38,21 @@ pub(crate) struct TargetFound<'a> {
     /// probed.
     #[serde(default)]
     cache_probe: Option<CacheProbe>,
+    /// Where the bytes of the file lay after the run; null = it is no file, or the file system does not tell.
+    #[serde(default)]
+    placement: Option<Cow<'a, Placement>>,
 }
 
 impl Serialize for TargetsFound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { facts, environments, cache_probes } = self;
+        let Self { facts, environments, cache_probes, placements } = self;
         let paths: BTreeSet<&PathBuf> = facts.keys().chain(environments.keys()).chain(cache_probes.keys()).collect();
         serializer.collect_seq(paths.into_iter().map(|path| TargetFound {
             path: path.clone(),
             facts: facts.get(path).map(Cow::Borrowed),
             environment: environments.get(path).map(Cow::Borrowed),
             cache_probe: cache_probes.get(path).copied(),
+            placement: placements.get(path).map(Cow::Borrowed),
         }))
     }
 }
@@ -53,9 +60,10 @@ impl Serialize for TargetsFound {
 impl<'de> Deserialize<'de> for TargetsFound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut found = Self::default();
-        for TargetFound { path, facts, environment, cache_probe } in Vec::deserialize(deserializer)? {
+        for TargetFound { path, facts, environment, cache_probe, placement } in Vec::deserialize(deserializer)? {
             found.facts.extend(facts.map(|facts| (path.clone(), facts.into_owned())));
             found.environments.extend(environment.map(|environment| (path.clone(), environment.into_owned())));
+            found.placements.extend(placement.map(|placement| (path.clone(), placement.into_owned())));
             found.cache_probes.extend(cache_probe.map(|probe| (path, probe)));
         }
         Ok(found)

@@ -8,6 +8,7 @@ mod distribution;
 mod target;
 
 use crate::limits::{COMPLETION_DEPTH_MAX, OUTSTANDING_MAX};
+use crate::operation::Operation;
 use crate::profile::{BypassIo, Profile, Target, Throughput, TimeSpan};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -109,23 +110,47 @@ fn check_affinity(span: &TimeSpan, report: &mut Report<'_>) {
     }
 }
 
-/// `--fdatasync-every` needs writes that `fdatasync` makes durable, and turns that end.
+/// Flushes need writes that they make durable, and turns that end.
 fn check_flushes(span: &TimeSpan, report: &mut Report<'_>) {
-    let Some(writes) = span.flush_after_writes else { return };
+    let Some((writes, call)) = span.flushes() else { return };
+    let option = call.option();
+    if span.flush_after_writes.is_some() && span.fsync_after_writes.is_some() {
+        report.error("--fdatasync-every and --fsync-every cannot be used together; give one of them");
+    }
     if writes == 0 {
-        report.error("the number of writes between flushes (--fdatasync-every) must be at least 1");
+        report.error(format!("the number of writes between flushes ({option}) must be at least 1"));
     }
     if !span.targets.iter().any(Target::writes) {
-        report.error("--fdatasync-every needs writes, but the load is read-only (-w0)");
+        report.error(format!("{option} needs writes, but the load is read-only (-w0)"));
     }
     if span.io_ring.is_some() {
-        report.error(
-            "--fdatasync-every cannot be used with -u: within a -u batch, a flush cannot be made to wait for the \
-             writes before it",
-        );
+        report.error(format!(
+            "{option} cannot be used with -u: within a -u batch, a flush cannot be made to wait for the writes before it"
+        ));
     }
     if span.targets.iter().any(|target| target.memory_mapped && target.writes()) {
-        report.error("--fdatasync-every cannot be used with memory mapped writes (-Sm): flush them with -N");
+        report.error(format!("{option} cannot be used with memory mapped writes (-Sm): flush them with -N"));
+    }
+}
+
+/// Discards and write-zeroes go to the file system or device, not through memory, and nobody polls for their end.
+fn check_without_data(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    let shares = target.shares();
+    let sum = shares.discard_percent.saturating_add(shares.write_zeroes_percent);
+    if sum > 100 {
+        report.error(format!(
+            "--discard={} and --write-zeroes={} are {sum}% of all I/Os together; at most 100% are possible",
+            shares.discard_percent, shares.write_zeroes_percent
+        ));
+    }
+    let options = [("--discard", Operation::Discard), ("--write-zeroes", Operation::WriteZeroes)];
+    for (option, _) in options.into_iter().filter(|(_, operation)| shares.does(*operation)) {
+        if target.memory_mapped {
+            report.error(format!("{option} cannot be used with memory mapped I/O (-Sm): leave out -Sm"));
+        }
+        if span.completion_polling {
+            report.error(format!("{option} cannot be used with --iopoll: the kernel polls for reads and writes only"));
+        }
     }
 }
 

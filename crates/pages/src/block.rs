@@ -13,7 +13,9 @@ use std::io;
 pub(super) struct Page {
     /// The window title and the page heading.
     pub(super) title: String,
-    /// What was measured, when and where, on a line.
+    /// The load on a line; empty on pages without one.
+    pub(super) load: String,
+    /// When and where it was measured, on a line.
     pub(super) subtitle: String,
     pub(super) sections: Vec<Section>,
     /// Who wrote it.
@@ -22,10 +24,10 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(title: String, subtitle: String, sections: Vec<Section>) -> Self {
+    pub(super) fn new(title: String, load: String, subtitle: String, sections: Vec<Section>) -> Self {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
-        Self { title, subtitle, sections, program, swatches: palette::swatches() }
+        Self { title, load, subtitle, sections, program, swatches: palette::swatches() }
     }
 }
 
@@ -58,6 +60,8 @@ pub(super) enum Block {
     Answers { answers: Vec<Answer> },
     /// Whether the figures are what they claim to be.
     Verdict(Banner),
+    /// The load of a timespan, if there are several.
+    Load { line: String },
     /// The headline figures.
     Tiles { tiles: Vec<Tile> },
     /// Charts beside each other.

@@ -7,6 +7,7 @@ use super::foreign_text::text;
 use super::repeat::{name, shown};
 use model::result::RunResult;
 use render::compare::{cautions, system_differences, word};
+use render::load_line;
 use stats::compare::{ComparisonVerdict, Difference, compare};
 use std::io;
 
@@ -22,7 +23,7 @@ pub struct Side {
 /// Each side beside the first.
 pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
     let Some((first, others)) = sides.split_first() else {
-        return Ok(Page::new("Nothing to compare".to_owned(), String::new(), Vec::new()));
+        return Ok(Page::new("Nothing to compare".to_owned(), String::new(), String::new(), Vec::new()));
     };
     let mut sections = Vec::new();
     for other in others {
@@ -41,7 +42,12 @@ pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
     }
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let subtitle = first.results.first().map(subtitle).unwrap_or_default();
-    Ok(Page::new(names.join(" / "), subtitle, sections))
+    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle, sections))
+}
+
+/// The load, or that of each side.
+pub(super) fn load(sides: &[Side]) -> Vec<String> {
+    load_line::of_sides(sides.iter().map(|side| (side.name.as_str(), side.results.first())))
 }
 
 fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Section>> {

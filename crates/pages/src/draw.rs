@@ -32,8 +32,8 @@ pub(super) struct Size {
     pub(super) units_per_px: f64,
     /// What the back end divides the size of a font by.
     pub(super) font_divisor: f64,
-    /// Lines of text above the chart.
-    pub(super) heading_lines: usize,
+    /// True if the chart's title is above it.
+    pub(super) is_titled: bool,
 }
 
 /// Where the marks of a chart are, in units of the back end.
@@ -55,25 +55,27 @@ const TEXT_PX: f64 = 12.0;
 const CHARACTER_PX: f64 = 6.6;
 /// Distance of lines of text.
 const LINE_PX: f64 = 14.0;
-/// Distance of lines of the heading.
-const HEADING_LINE_PX: f64 = 16.0;
 
 /// A chart at one size.
 pub(super) struct Drawing<'a> {
     chart: &'a Chart,
+    /// Lines below the title.
+    about: Vec<String>,
     size: Size,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
     /// Of the right axis.
     right_ticks: Vec<Tick>,
-    /// The chart's title, and what else is written above it.
-    heading: Vec<String>,
     pub(super) plane: Plane,
 }
 
 impl<'a> Drawing<'a> {
-    pub(super) fn new(chart: &'a Chart, size: Size, heading: Vec<String>) -> Self {
-        let size = Size { heading_lines: heading.len(), ..size };
+    pub(super) fn new(chart: &'a Chart, size: Size) -> Self {
+        Self::titled(chart, size, &[])
+    }
+
+    /// With lines below its title, broken where they are longer than the chart is wide.
+    pub(super) fn titled(chart: &'a Chart, size: Size, about: &[String]) -> Self {
         let Size { width_px, height_px, units_per_px, .. } = size;
         let (width_px, height_px) = (f64::from(width_px), f64::from(height_px));
         let line_px = if chart.y.is_named() { 18.0 } else { 45.0 };
@@ -84,7 +86,9 @@ impl<'a> Drawing<'a> {
         let right = chart.right.as_ref();
         let right_ticks = right.map(|right| right.axis.ticks((height_px / line_px) as usize)).unwrap_or_default();
         let right_px = (longest(names) + 16.0).max(24.0) + right_ticks_px(&right_ticks);
-        let top_px = title_px(size) + 28.0 + LINE_PX * chart.markers.len() as f64;
+        let characters = ((width_px - 16.0) / CHARACTER_PX) as usize;
+        let about: Vec<String> = about.iter().flat_map(|line| broken(line, characters)).collect();
+        let top_px = title_px(size, about.len()) + 28.0 + LINE_PX * chart.markers.len() as f64;
         let bottom_px = if chart.x.label.is_empty() { 24.0 } else { 40.0 };
         let x_ticks = chart.x.ticks(((width_px - left_px - right_px) / 62.0) as usize);
         let units = |px: f64| (px * units_per_px).round() as i32;
@@ -94,13 +98,13 @@ impl<'a> Drawing<'a> {
             top: units(top_px),
             bottom: units(height_px - bottom_px),
         };
-        Self { chart, size, x_ticks, y_ticks, right_ticks, heading, plane }
+        Self { chart, about, size, x_ticks, y_ticks, right_ticks, plane }
     }
 
     /// All of it, from the back to the front.
     pub(super) fn layers(&self) -> Vec<Layer> {
         let series = (0..self.chart.series.len()).map(Layer::Series);
-        let title = (!self.heading.is_empty()).then_some(Layer::Title);
+        let title = self.size.is_titled.then_some(Layer::Title);
         [Layer::UpAxis, Layer::AcrossAxis].into_iter().chain(series).chain([Layer::Names]).chain(title).collect()
     }
 
@@ -135,12 +139,15 @@ impl<'a> Drawing<'a> {
                 self.chart.series.get(index).map_or(Ok(()), |series| self.series(&mut context, index, series))
             }
             Layer::Names => self.names(&context, area),
-            Layer::Title => self.heading.iter().enumerate().try_for_each(|(index, line)| {
-                let role = if index == 0 { Role::Ink } else { Role::Muted };
-                let style = self.text(role).pos(Pos::new(HPos::Left, VPos::Top));
-                let y = self.units(8.0 + HEADING_LINE_PX * index as f64);
-                area.draw(&Text::new(line.clone(), (self.units(8.0), y), style))
-            }),
+            Layer::Title => {
+                let style = self.text(Role::Ink).pos(Pos::new(HPos::Left, VPos::Top));
+                area.draw(&Text::new(self.chart.title.clone(), (self.units(8.0), self.units(8.0)), style))?;
+                self.about.iter().enumerate().try_for_each(|(index, line)| {
+                    let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Top));
+                    let y_px = 8.0 + LINE_PX * (index + 1) as f64;
+                    area.draw(&Text::new(line.clone(), (self.units(8.0), self.units(y_px)), style))
+                })
+            }
         }
     }
 
@@ -181,7 +188,7 @@ impl<'a> Drawing<'a> {
         let style = self.text(Role::Muted).pos(Pos::new(HPos::Left, VPos::Top));
         area.draw(&Text::new(
             self.chart.y.label.clone(),
-            (self.units(8.0), self.units(title_px(self.size) + 4.0)),
+            (self.units(8.0), self.units(title_px(self.size, self.about.len()) + 4.0)),
             style,
         ))?;
         self.right_axis(area)
@@ -198,7 +205,8 @@ impl<'a> Drawing<'a> {
             area.draw(&Text::new(tick.text.clone(), (edge + self.units(6.0), y), style))?;
         }
         let style = self.text(Role::Muted).pos(Pos::new(HPos::Right, VPos::Top));
-        let at = (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size) + 4.0));
+        let at =
+            (self.units(f64::from(self.size.width_px) - 8.0), self.units(title_px(self.size, self.about.len()) + 4.0));
         area.draw(&Text::new(right.axis.label.clone(), at, style))
     }
 
@@ -371,7 +379,7 @@ impl<'a> Drawing<'a> {
         if high > low {
             area.draw(&Rectangle::new([(low, top), (high, bottom)], colour.mix(0.1).filled()))?;
         }
-        let name_y = self.units(title_px(self.size) + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0);
+        let name_y = self.units(title_px(self.size, self.about.len()) + 20.0 + LINE_PX * index as f64 + LINE_PX / 2.0);
         let line = colour.stroke_width(self.line_width(1.5));
         area.draw(&PathElement::new(vec![(at, name_y), (at, bottom)], line))?;
         let width = self.units(longest([marker.label.as_str()].into_iter()));
@@ -402,9 +410,24 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Room for a title and the lines below it.
-fn title_px(size: Size) -> f64 {
-    if size.heading_lines == 0 { 0.0 } else { 10.0 + HEADING_LINE_PX * size.heading_lines as f64 }
+/// Room for a title and so many lines below it.
+fn title_px(size: Size, lines: usize) -> f64 {
+    if size.is_titled { 26.0 + LINE_PX * lines as f64 } else { 0.0 }
+}
+
+/// A line broken at blanks into lines of so many characters at most, if its words are not longer.
+fn broken(line: &str, characters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= characters => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Room for the marks of the right axis.
@@ -422,22 +445,6 @@ fn is_named_on_top(series: &Series) -> bool {
 
 fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
     texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64 * CHARACTER_PX
-}
-
-/// Words in lines that fit a chart of this width.
-pub(super) fn wrapped(text: &str, width_px: u32) -> Vec<String> {
-    let characters_max = ((f64::from(width_px) - 16.0) / CHARACTER_PX) as usize;
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= characters_max => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn ink(role: Role) -> RGBColor {

@@ -4,6 +4,7 @@ use super::block::{Block, Fact, Section};
 use super::foreign_text::{text, text_of_path};
 use model::block_device::BlockDevice;
 use model::environment::{Backing, Environment, Hypervisor, MountedFileSystem, TargetEnvironment};
+use model::profile::ResultFormat;
 use model::result::{RunResult, Tool};
 use model::units::Bytes;
 use render::system::{known, utc};
@@ -31,6 +32,9 @@ pub(super) fn facts(result: &RunResult) -> Vec<Fact> {
 
 /// What to type to repeat it.
 pub(super) fn command(result: &RunResult) -> Section {
+    if result.command_line.trim().is_empty() {
+        return profile(result);
+    }
     let words = text(result.command_line.as_bytes());
     let hint = if result.command_line.split(' ').any(|word| word.starts_with("-X")) {
         "The XML profile (-X) is also in the JSON result.".to_owned()
@@ -38,6 +42,14 @@ pub(super) fn command(result: &RunResult) -> Section {
         String::new()
     };
     Section::new("Command line", vec![Block::Command { words, hint }])
+}
+
+/// In place of a command line that a result of another program does not have.
+fn profile(result: &RunResult) -> Section {
+    let words = settings::xml::write_profile(&result.profile, ResultFormat::Text);
+    let hint = "The result has no command line. To repeat the load, save this profile as load.xml, adapt its paths, and \
+                run diskspd -Xload.xml.";
+    Section::new("Profile", vec![Block::Command { words, hint: hint.to_owned() }])
 }
 
 fn tool(tool: &Tool) -> String {
@@ -97,6 +109,8 @@ fn target(path: &Path, result: &RunResult, environment: &TargetEnvironment) -> V
     };
     facts.extend(place.map(|place| fact("\u{2003}on", text(place.as_bytes()))));
     facts.extend(environment.disks().into_iter().map(|disk| fact("\u{2003}disk", described(disk))));
+    let placement = result.targets.placements.get(path);
+    facts.extend(placement.map(|placement| fact("\u{2003}bytes on", text(placement.words().as_bytes()))));
     facts
 }
 

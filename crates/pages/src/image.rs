@@ -1,7 +1,7 @@
 //! A chart as SVG, for a page or on its own, and as PNG.
 
 use super::chart::{Chart, Marks};
-use super::draw::{Drawing, Layer, Plane, Size, wrapped};
+use super::draw::{Drawing, Layer, Plane, Size};
 use super::palette::Role;
 use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use plotters::prelude::*;
@@ -30,31 +30,22 @@ impl Room {
             Self::Wide => (620, 290),
             Self::Narrow => (360, 260),
         };
-        vectors(width_px, height_px)
+        vectors(width_px, height_px, false)
     }
 }
 
-const fn vectors(width_px: u32, height_px: u32) -> Size {
+const fn vectors(width_px: u32, height_px: u32, is_titled: bool) -> Size {
     // The back end writes the size of a font divided by its line's height.
-    Size { width_px, height_px, units_per_px: SVG_UNITS_PER_PX, font_divisor: 1.24, heading_lines: 0 }
+    Size { width_px, height_px, units_per_px: SVG_UNITS_PER_PX, font_divisor: 1.24, is_titled }
 }
 
-/// On its own, with what was measured above it.
-const ALONE: (u32, u32) = (900, 460);
-
-/// Lines of text about what was measured; a longer text is cut.
-const ABOUT_LINES_MAX: usize = 4;
-
-/// The title of a chart on its own, and what was measured below it.
-fn heading(chart: &Chart, about: &[String]) -> Vec<String> {
-    let about = about.iter().flat_map(|text| wrapped(text, ALONE.0)).take(ABOUT_LINES_MAX);
-    std::iter::once(chart.title.clone()).chain(about).collect()
-}
+/// On its own.
+const ALONE: (u32, u32) = (900, 420);
 
 /// The chart as an element of a page: without colours of its own but those that the page's rules swap, and with
 /// its values as attributes.
 pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
-    let drawing = Drawing::new(chart, room.size(), Vec::new());
+    let drawing = Drawing::new(chart, room.size());
     let (width, height) = drawing.extent();
     let Plane { left, right, top, bottom } = drawing.plane;
     let mut svg = String::new();
@@ -92,7 +83,7 @@ pub(super) fn svg_for_page(chart: &Chart, room: Room) -> io::Result<String> {
 /// The chart as a file.
 pub(super) fn svg_alone(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> {
     let (width_px, height_px) = ALONE;
-    let drawing = Drawing::new(chart, vectors(width_px, height_px), heading(chart, about));
+    let drawing = Drawing::titled(chart, vectors(width_px, height_px, true), about);
     let (width, height) = drawing.extent();
     let mut svg = String::new();
     push(
@@ -104,7 +95,7 @@ pub(super) fn svg_alone(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> 
     );
     escape(&mut svg, &chart.title);
     svg.push_str("</title>\n<desc>");
-    escape(&mut svg, &about.join("\n"));
+    escape(&mut svg, &about.join("; "));
     svg.push_str("</desc>\n");
     svg.push_str(&drawn(&drawing, &drawing.layers(), Some(Role::Paper))?);
     svg.push_str("</svg>\n");
@@ -114,11 +105,8 @@ pub(super) fn svg_alone(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> 
 /// The chart as a bitmap.
 pub(super) fn png(chart: &Chart, about: &[String]) -> io::Result<Vec<u8>> {
     let (width_px, height_px) = ALONE;
-    let drawing = Drawing::new(
-        chart,
-        Size { width_px, height_px, units_per_px: PNG_UNITS_PER_PX, font_divisor: 1.0, heading_lines: 0 },
-        heading(chart, about),
-    );
+    let size = Size { width_px, height_px, units_per_px: PNG_UNITS_PER_PX, font_divisor: 1.0, is_titled: true };
+    let drawing = Drawing::titled(chart, size, about);
     let (width, height) = drawing.extent();
     register_font();
     let mut pixels = vec![0; width as usize * height as usize * 3];

@@ -13,6 +13,7 @@ mod draw;
 mod environment;
 mod foreign_text;
 mod image;
+mod kinds;
 mod palette;
 mod quantity;
 mod recording;
@@ -129,6 +130,23 @@ fn rendered(page: Page) -> Result<String, minijinja::Error> {
     environment.get_template("report.html")?.render(Serde(page))
 }
 
+/// What stands below the title of a chart in a file of its own: the load, and where and when it was measured.
+fn about(subject: &Subject<'_>) -> Vec<String> {
+    let (mut lines, place) = match *subject {
+        Subject::Run { result, .. } => (vec![load_line::of_result(result)], Some(environment::subtitle(result))),
+        Subject::Recording { recording, .. } => (Vec::new(), Some(recording::subtitle(recording))),
+        Subject::Sweep { sweep, chosen: example, .. } | Subject::Repeat { sweep, example, .. } => {
+            (vec![load_line::of_sweep(sweep)], example.map(environment::subtitle))
+        }
+        Subject::Comparison { sides } => {
+            let place = sides.first().and_then(|side| side.results.first()).map(environment::subtitle);
+            (comparison::load(sides), place)
+        }
+    };
+    lines.extend(place);
+    lines
+}
+
 /// One chart; without a name the first that there is.
 pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> Result<Vec<u8>, NoChart> {
     let shown = match *subject {
@@ -167,26 +185,6 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         }
         (None, _) => {
             Err(NoChart::Nothing(reasons.first().cloned().unwrap_or_else(|| "nothing was measured".to_owned())))
-        }
-    }
-}
-
-/// What was measured, and where and when: for a chart that is passed around alone.
-fn about(subject: &Subject<'_>) -> Vec<String> {
-    let of_result = |result: &RunResult| vec![load_line::of_result(result), environment::subtitle(result)];
-    let of_sweep = |subcommand, sweep: &Sweep, result: Option<&RunResult>| {
-        let from = result.map_or_else(|| foreign_text::text(sweep.program.as_bytes()), environment::subtitle);
-        vec![sweep::command_line(subcommand, sweep), from]
-    };
-    match *subject {
-        Subject::Run { result, .. } => of_result(result),
-        Subject::Recording { recording, .. } => vec![recording::subtitle(recording)],
-        Subject::Sweep { sweep, chosen, .. } => of_sweep("sweep", sweep, chosen),
-        Subject::Repeat { sweep, example, .. } => of_sweep("repeat", sweep, example),
-        Subject::Comparison { sides } => {
-            let names = sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(" / ");
-            let first = sides.first().and_then(|side| side.results.first());
-            std::iter::once(names).chain(first.map(of_result).unwrap_or_default()).collect()
         }
     }
 }

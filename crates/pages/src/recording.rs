@@ -16,18 +16,18 @@ use std::io;
 /// Devices that have charts; a machine may have hundreds.
 const DEVICES_MAX: usize = 12;
 
+/// Everything about a recording.
+pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
+    let mut sections = vec![Section::new("", overview(recording))];
+    sections.extend(of_devices(recording, whole(recording), "")?);
+    Ok(Page::new(name.to_owned(), String::new(), subtitle(recording), sections))
+}
+
 /// Machine and time, on a line.
 pub(super) fn subtitle(recording: &Recording) -> String {
     let begin = &recording.begin;
     let started = utc(UnixTime(begin.started_at_unix_ns.into()));
     format!("{} · {started} · diskspd monitor", text(begin.host.as_bytes()))
-}
-
-/// Everything about a recording.
-pub(super) fn page(recording: &Recording, name: &str) -> io::Result<Page> {
-    let mut sections = vec![Section::new("", overview(recording))];
-    sections.extend(of_devices(recording, whole(recording), "")?);
-    Ok(Page::new(name.to_owned(), subtitle(recording), sections))
 }
 
 /// The charts of the device that did most.

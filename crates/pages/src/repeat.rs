@@ -11,6 +11,7 @@ use model::metric::{Metric, MetricUnit};
 use model::result::RunResult;
 use model::sweep::Sweep;
 use render::figure_words::label;
+use render::load_line;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
 
@@ -31,7 +32,7 @@ pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), subtitle, sections))
+    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections))
 }
 
 fn answer(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Answer {

@@ -4,6 +4,7 @@ use super::block::{Banner, Block, Column, Found, Page, Section, Table, Tile, Ton
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
+use super::kinds;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
 use model::confidence::Interval;
@@ -15,6 +16,7 @@ use model::result::{Ending, LoadLoop, Measured, RunResult, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
 use render::confidence::{of_bytes, of_iops, of_mean_latency};
+use render::load_line;
 use render::verdict_block::{SOUND, requirements_summary};
 use stats::NAMED_PERCENTILES;
 use stats::overview::Stall;
@@ -32,9 +34,13 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) 
         sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
     }
     let several = result.time_spans.len() > 1;
+    sections.extend(preset(result));
     for (index, span_result) in result.time_spans.iter().enumerate() {
-        let heading = if several { format!("Timespan {}", index + 1) } else { String::new() };
-        let of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+        let heading = heading(result, index, several);
+        let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
+        if let Some(first) = of_span.first_mut().filter(|_| several) {
+            first.blocks.insert(0, Block::Load { line: load_line::of_time_span(result, index) });
+        }
         sections.extend(of_span.into_iter().map(|section| section.of_time(index)));
     }
     // Only the first timespan's beginning is known.
@@ -45,7 +51,32 @@ pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) 
     sections.extend(remarks(result));
     sections.push(environment(result));
     sections.push(command(result));
-    Ok(Page::new(title(result, name), subtitle(result), sections))
+    Ok(Page::new(title(result, name), load_line::of_result(result), subtitle(result), sections))
+}
+
+/// `Timespan 2`, with the name of its load in a preset; nothing if there is one and it has no name.
+fn heading(result: &RunResult, index: usize, several: bool) -> String {
+    let name = result.preset.as_ref().and_then(|preset| preset.loads.get(index)).map(|name| text(name.as_bytes()));
+    match (several, name) {
+        (true, Some(name)) => format!("Timespan {}: {name}", index + 1),
+        (true, None) => format!("Timespan {}", index + 1),
+        (false, name) => name.unwrap_or_default(),
+    }
+}
+
+/// What a preset's loads say together.
+fn preset(result: &RunResult) -> Option<Section> {
+    let preset = result.preset.as_ref()?;
+    let table = render::preset::loads(result)?;
+    let column = |(index, name): (usize, &String)| {
+        if table.is_flush_right(index) { Column::number(name) } else { Column::text(name) }
+    };
+    let columns = table.header().iter().enumerate().map(column).collect();
+    // Rows without figures are shorter.
+    let width = table.header().len();
+    let filled = |row: &Vec<String>| row.iter().cloned().chain(std::iter::repeat(String::new())).take(width).collect();
+    let table = Table { columns, rows: table.rows().iter().map(filled).collect(), ..Table::default() };
+    Some(Section::new(&text(preset.title.as_bytes()), vec![Block::Table(table)]))
 }
 
 /// The first label, or the name of the file.
@@ -78,7 +109,7 @@ pub(super) fn time_span(
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
     let tables =
         [devices(span_result), percentiles(measured), stalls(measured), slowest(measured), kernel_messages(measured)];
-    let tables = tables.into_iter().flatten();
+    let tables = tables.into_iter().chain([kinds::sizes(measured), kinds::without_data(measured)]).flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {
         sections.push(Section::new("Tables", tables));
@@ -389,7 +420,7 @@ fn slowest(measured: &Measured) -> Option<Table> {
         vec![
             format!("{:.3} s", io.ended_at_ns as f64 / 1e9),
             latency(io.latency_ns as f64),
-            if io.is_write { "write" } else { "read" }.to_owned(),
+            io.operation().name().to_owned(),
             io.thread.to_string(),
             io.offset_bytes.to_string(),
             io.size_bytes.to_string(),

@@ -13,6 +13,7 @@ use model::sweep::{
     BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome,
 };
 use model::units::mib;
+use render::load_line;
 use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
 
@@ -36,7 +37,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
     }
     sections.push(command("sweep", sweep));
     let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), subtitle, sections))
+    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections))
 }
 
 /// The charts of the points.
@@ -51,14 +52,9 @@ pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
 }
 
 /// What was typed.
-pub(super) fn command_line(subcommand: &str, sweep: &Sweep) -> String {
-    let words: Vec<String> = sweep.words.iter().map(|word| quoted(&text(word.as_bytes()))).collect();
-    format!("diskspd {subcommand} {}", words.join(" "))
-}
-
-/// What to type to repeat it.
 pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
-    let words = command_line(subcommand, sweep);
+    let words: Vec<String> = sweep.words.iter().map(|word| quoted(&text(word.as_bytes()))).collect();
+    let words = format!("diskspd {subcommand} {}", words.join(" "));
     let hint = format!("Measured with {}.", text(sweep.program.as_bytes()));
     Section::new("Command line", vec![Block::Command { words, hint }])
 }

@@ -80,16 +80,25 @@ struct Value {
 fn values(target: &Target, needed: Alignment) -> Vec<Value> {
     let stride = if target.random_percent > 0 { "alignment (-r)" } else { "stride (-s)" };
     let offset = needed.offset_bytes;
-    let mut values: Vec<Value> = [
-        ("block size (-b)", target.block_size, needed.block_bytes()),
-        (stride, target.effective_alignment(), offset),
+    let sizes = target.io_sizes();
+    let name = target.sizes_option().map_or("block size (-b)".to_owned(), |option| format!("size ({option})"));
+    let mut values: Vec<Value> =
+        sizes.iter().map(|&bytes| Value { name: name.clone(), bytes, needed_bytes: needed.block_bytes() }).collect();
+    // An unset stride is the block size, which would be blamed twice.
+    if !sizes.contains(&target.effective_alignment().get()) && target.stated_alignment().get() > 0 {
+        let bytes = target.effective_alignment().get();
+        values.push(Value { name: stride.to_owned(), bytes, needed_bytes: offset });
+    }
+    let others = [
         ("base offset (-B)", target.base_offset, offset),
         ("thread stride (-T)", target.thread_stride, offset),
         ("end of the range (-f, -B)", target.max_offset, offset),
-    ]
-    .into_iter()
-    .map(|(name, bytes, needed_bytes)| Value { name: name.to_owned(), bytes: bytes.get(), needed_bytes })
-    .collect();
+    ];
+    values.extend(others.into_iter().map(|(name, bytes, needed_bytes)| Value {
+        name: name.to_owned(),
+        bytes: bytes.get(),
+        needed_bytes,
+    }));
     if let Some(Distribution::Absolute(ranges)) = &target.distribution {
         let mut start = 0u64;
         for (index, range) in ranges.iter().enumerate() {
@@ -99,10 +108,6 @@ fn values(target: &Target, needed: Alignment) -> Vec<Value> {
             }
             start = start.saturating_add(range.length);
         }
-    }
-    // An unset stride is the block size, which would be blamed twice.
-    if target.effective_alignment() == target.block_size {
-        values.remove(1);
     }
     values
 }

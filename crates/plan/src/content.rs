@@ -2,6 +2,7 @@
 
 use crate::alignment::Alignment;
 use model::facts::Fill;
+use model::operation::Operation;
 use model::plan::{Content, WriteSourcePlan};
 use model::profile::{Target, TimeSpan};
 
@@ -21,6 +22,16 @@ pub(crate) fn content(time_span: &TimeSpan, target: &Target) -> Content {
     }
 }
 
+/// What a target holds after the threads' I/Os.
+pub(crate) fn left(time_span: &TimeSpan, target: &Target) -> Fill {
+    let shares = target.shares();
+    if shares.does(Operation::Discard) || shares.does(Operation::WriteZeroes) {
+        Fill::Mixed
+    } else {
+        fill(time_span, target)
+    }
+}
+
 /// What the file is filled with when it is created: like what is going to be written to it.
 pub(crate) fn fill(time_span: &TimeSpan, target: &Target) -> Fill {
     match content(time_span, target) {
@@ -32,7 +43,7 @@ pub(crate) fn fill(time_span: &TimeSpan, target: &Target) -> Fill {
 
 /// The source buffer of `-Z<size>`, if any I/O will use it.
 pub(crate) fn write_source(target: &Target, direct: Option<Alignment>) -> Option<WriteSourcePlan> {
-    let source = target.write_source.as_ref().filter(|_| target.writes())?;
+    let source = target.write_source.as_ref().filter(|_| target.shares().does(Operation::Write))?;
     let step_bytes = direct.map_or(1, |needed| DIRECT_SOURCE_STEP_BYTES.max(needed.memory_bytes));
     Some(WriteSourcePlan { size_bytes: source.size.get(), file: source.file.clone(), step_bytes })
 }

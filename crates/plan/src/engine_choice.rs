@@ -14,6 +14,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) slots: u32,
     /// Every target it serves is memory mapped.
     pub(crate) all_mapped: bool,
+    /// The option by which it discards or writes zeroes.
+    pub(crate) without_data: Option<&'static str>,
     /// It writes through to a block device, where a synchronous write costs two flushes.
     pub(crate) writes_through_to_device: bool,
 }
@@ -31,6 +33,13 @@ pub(crate) enum NoEngine {
 pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePlan, Option<Note>), NoEngine> {
     let time_span = thread.time_span;
     let (kind, reason, required) = wanted(thread)?;
+    if let (EngineKind::LinuxAio | EngineKind::MemoryMapped, Some(option)) = (kind, thread.without_data) {
+        return Err(NoEngine::Contradiction(format!(
+            "{option} cannot be used with {} ({reason}), which only reads and writes; use --engine=io_uring or \
+             --engine=sync",
+            kind.name()
+        )));
+    }
     let completions_max = time_span.completion_depth;
     let plan = |kind, reason: &'static str| EnginePlan {
         kind,
@@ -44,6 +53,11 @@ pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePl
              kernel.io_uring_disabled=0; in a container, its seccomp profile), or let diskspd choose the engine"
         ))),
         (EngineKind::IoUring, IoUring::Unavailable { cause }) => {
+            if let Some(option) = thread.without_data {
+                return Err(NoEngine::Unavailable(format!(
+                    "{option} needs io_uring or --engine=sync, but io_uring is not available: {cause}"
+                )));
+            }
             let (wanted, used) = (EngineKind::IoUring.name(), EngineKind::LinuxAio.name());
             let note = Note::EngineFallback { wanted: wanted.to_owned(), used: used.to_owned(), reason: cause.clone() };
             Ok((plan(EngineKind::LinuxAio, "io_uring is not available"), Some(note)))
@@ -54,7 +68,7 @@ pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePl
 
 /// The engine, a clause that says why, and whether no other may take its place.
 fn wanted(thread: Thread<'_>) -> Result<(EngineKind, &'static str, bool), NoEngine> {
-    let Thread { time_span, slots, all_mapped, writes_through_to_device } = thread;
+    let Thread { time_span, slots, all_mapped, writes_through_to_device, .. } = thread;
     if let Some(kind) = time_span.engine {
         return explicit(time_span, kind, all_mapped).map(|()| (kind, "--engine", true));
     }
@@ -119,7 +133,7 @@ mod tests {
     use super::*;
 
     fn thread(time_span: &TimeSpan, slots: u32) -> Thread<'_> {
-        Thread { time_span, slots, all_mapped: false, writes_through_to_device: false }
+        Thread { time_span, slots, all_mapped: false, without_data: None, writes_through_to_device: false }
     }
 
     fn unavailable() -> IoUring {
@@ -162,6 +176,24 @@ mod tests {
         for engine in [EngineKind::Null, EngineKind::Synchronous, EngineKind::LinuxAio] {
             let explicit = TimeSpan { engine: Some(engine), ..TimeSpan::default() };
             assert_eq!(kind(thread(&explicit, 8), &unavailable()), Some(engine));
+        }
+    }
+
+    #[test]
+    fn what_transfers_no_data_needs_an_engine_that_can() {
+        let span = TimeSpan::default();
+        fn discarding(span: &TimeSpan) -> Thread<'_> {
+            Thread { without_data: Some("--discard"), ..thread(span, 8) }
+        }
+        assert_eq!(kind(discarding(&span), &IoUring::Available), Some(EngineKind::IoUring));
+        let refused = choose(discarding(&span), &unavailable());
+        assert!(matches!(refused, Err(NoEngine::Unavailable(message)) if message.starts_with("--discard needs")));
+        let aio = TimeSpan { engine: Some(EngineKind::LinuxAio), ..TimeSpan::default() };
+        let refused = choose(discarding(&aio), &IoUring::Available);
+        assert!(matches!(refused, Err(NoEngine::Contradiction(message)) if message.contains("--engine=sync")));
+        for engine in [EngineKind::Synchronous, EngineKind::Null] {
+            let span = TimeSpan { engine: Some(engine), ..TimeSpan::default() };
+            assert_eq!(kind(discarding(&span), &unavailable()), Some(engine));
         }
     }
 

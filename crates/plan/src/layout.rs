@@ -2,8 +2,9 @@
 
 use crate::distribution;
 use crate::words;
-use model::plan::{Area, EffectiveDistribution, Pattern, WeightedRange};
-use model::profile::Target;
+use model::operation::Operation;
+use model::plan::{Area, EffectiveDistribution, Pattern, SizePlan, SizesPlan, WeightedRange};
+use model::profile::{Target, Throughput};
 
 /// The layout of a target, before it is handed to its threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +12,8 @@ pub(crate) struct Layout {
     pub(crate) area: Area,
     pub(crate) shape: Shape,
     pub(crate) effective_distribution: Option<EffectiveDistribution>,
+    /// `None` = all I/Os have one size.
+    pub(crate) sizes: Option<SizesPlan>,
 }
 
 /// A pattern without the parts that differ from thread to thread.
@@ -33,7 +36,7 @@ pub(crate) fn layout(
     threads: &[u32],
     counters: &mut usize,
 ) -> Result<Layout, String> {
-    let block = target.block_size.get();
+    let block = target.largest_io_bytes();
     let area = area(target, size_bytes)?;
     let used = target.distribution.as_ref().filter(|_| target.random_percent > 0);
     let effective_distribution = used.and_then(|list| distribution::effective(list, &area, block));
@@ -44,15 +47,16 @@ pub(crate) fn layout(
         _ => 0,
     };
     check_starts(target, &area, size_bytes, stride, threads)?;
-    Ok(Layout { area, shape, effective_distribution })
+    let sizes = target.sizes_option().map(|_| sizes(target, &area));
+    Ok(Layout { area, shape, effective_distribution, sizes })
 }
 
 /// Bounds and grid.
 fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     let path = target.path.display();
     let base = target.base_offset.get();
-    let block = target.block_size.get();
-    let alignment = target.effective_alignment().get();
+    let block = target.largest_io_bytes();
+    let alignment = alignment(target, block);
     if block == 0 || alignment == 0 {
         return Err(format!("'{path}': the block size is 0"));
     }
@@ -80,6 +84,44 @@ fn area(target: &Target, size_bytes: u64) -> Result<Area, String> {
     Ok(Area { base_bytes: base, size_bytes: size, alignment_bytes: alignment, positions })
 }
 
+/// Distance between random offsets of I/Os of a size, or between sequential ones of the only size.
+fn alignment(target: &Target, bytes: u64) -> u64 {
+    match target.stated_alignment().get() {
+        0 => bytes,
+        alignment => alignment,
+    }
+}
+
+/// Where I/Os of each size may fall; the largest fits into the area.
+fn sizes(target: &Target, area: &Area) -> SizesPlan {
+    let size = |bytes: u64| {
+        let alignment_bytes = alignment(target, bytes);
+        let positions = (area.size_bytes - bytes) / alignment_bytes + 1;
+        let of_size = Area { alignment_bytes, positions, ..*area };
+        let used = target.distribution.as_ref().filter(|_| target.random_percent > 0);
+        let effective = used.and_then(|list| distribution::effective(list, &of_size, bytes));
+        let ranges = effective.map(|effective| distribution::weighted(&effective, &of_size, bytes));
+        let percent_of = |operation| {
+            let same = target.sizes_of(operation).into_iter().filter(|(other, _)| *other == bytes);
+            same.map(|(_, percent)| percent).sum()
+        };
+        SizePlan {
+            bytes,
+            read_percent: percent_of(Operation::Read),
+            write_percent: percent_of(Operation::Write),
+            other_percent: percent_of(Operation::Discard),
+            alignment_bytes,
+            positions,
+            ranges: ranges.unwrap_or_default(),
+        }
+    };
+    let bytes_per_ms = match target.throughput {
+        Throughput::BytesPerMs(rate) if rate > 0 => Some(rate),
+        _ => None,
+    };
+    SizesPlan { sizes: target.io_sizes().into_iter().map(size).collect(), bytes_per_ms }
+}
+
 fn shape(target: &Target, ranges: Vec<WeightedRange>, counters: &mut usize) -> Shape {
     let thread_stride_bytes = target.thread_stride.get();
     match target.random_percent {
@@ -96,7 +138,7 @@ fn shape(target: &Target, ranges: Vec<WeightedRange>, counters: &mut usize) -> S
 
 /// Each thread's first block must fit.
 fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, threads: &[u32]) -> Result<(), String> {
-    let block = target.block_size.get();
+    let block = target.largest_io_bytes();
     // The caller has checked that one block fits.
     let last_start = area.size_bytes - block;
     let misfits: Vec<u32> =

@@ -2,8 +2,9 @@
 
 use crate::files::Standing;
 use crate::findings::{Findings, RefusalKind};
-use model::facts::SystemFacts;
+use model::facts::{SystemFacts, TargetKind};
 use model::note::Note;
+use model::operation::Operation;
 use model::plan::Expected;
 use model::profile::{BypassIo, CacheMode, FlushMode, Target};
 use std::path::Path;
@@ -51,6 +52,43 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     sound
 }
 
+/// File systems that make no holes in files.
+const WITHOUT_HOLES: [&str; 8] = ["vfat", "msdos", "exfat", "ramfs", "9p", "hfsplus", "udf", "ntfs"];
+
+/// Others that cannot zero a range.
+const WITHOUT_ZERO_RANGE: [&str; 3] = ["tmpfs", "gfs2", "ceph"];
+
+/// False, and refused, if a target cannot be discarded, or zeroed without data, as the load does.
+pub(crate) fn may_change_without_data(
+    target: &Target,
+    standing: &Standing,
+    kind: Option<&TargetKind>,
+    findings: &mut Findings,
+) -> bool {
+    let (name, place, shares) = (target.path.display(), standing.place.as_str(), target.shares());
+    let mut refused = Vec::new();
+    for (option, operation) in [("--discard", Operation::Discard), ("--write-zeroes", Operation::WriteZeroes)] {
+        let discards = operation == Operation::Discard;
+        let reason = match kind {
+            _ if !shares.does(operation) => continue,
+            Some(TargetKind::Block(device)) if discards && device.discard_bytes_max == Some(0) => {
+                "the device takes no discards".to_owned()
+            }
+            Some(TargetKind::Block(_)) => continue,
+            Some(TargetKind::Character(_)) => "it is a character device".to_owned(),
+            _ if WITHOUT_HOLES.contains(&place) || (!discards && WITHOUT_ZERO_RANGE.contains(&place)) => {
+                let what = if discards { "make holes in files" } else { "zero a range of a file" };
+                format!("{place} cannot {what}")
+            }
+            _ => continue,
+        };
+        refused.push(format!("{option} cannot be used on '{name}': {reason}"));
+    }
+    let may = refused.is_empty();
+    refused.into_iter().for_each(|message| findings.refuse_file(RefusalKind::Impossible, message));
+    may
+}
+
 /// False, and refused, if completions cannot be polled for at a target's device. `polling` is what the
 /// kernel says of it.
 pub(crate) fn may_poll(path: &Path, polling: Option<bool>, findings: &mut Findings) -> bool {
@@ -70,7 +108,7 @@ pub(crate) fn may_poll(path: &Path, polling: Option<bool>, findings: &mut Findin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::facts::{DirectIo, FileStamp};
+    use model::facts::{BlockFacts, DirectIo, FileStamp};
     use model::plan::{Plan, Preparation};
 
     fn standing(place: &str) -> Standing {
@@ -90,6 +128,25 @@ mod tests {
         let refusals = findings.into_result(|_| Plan::default()).err().unwrap_or_default();
         assert_eq!(sound, refusals.is_empty());
         refusals.into_iter().map(|refusal| refusal.message).collect()
+    }
+
+    #[test]
+    fn what_cannot_be_discarded_or_zeroed_is_refused() {
+        let refused = |target: &Target, place: &str, kind: Option<&TargetKind>| {
+            let mut findings = Findings::default();
+            let may = may_change_without_data(target, &standing(place), kind, &mut findings);
+            let messages: Vec<String> = findings.refusals().iter().map(|refusal| refusal.message.clone()).collect();
+            assert_eq!(may, messages.is_empty());
+            messages.join("; ")
+        };
+        let both = Target { discard_percent: Some(1), write_zeroes_percent: Some(1), ..Target::new("f") };
+        let device = |discard_bytes_max| TargetKind::Block(BlockFacts { discard_bytes_max, ..BlockFacts::default() });
+        assert_eq!(refused(&both, "ext4", None), "");
+        assert_eq!(refused(&both, "this block device", Some(&device(None))), "");
+        assert_eq!(refused(&Target::new("f"), "vfat", None), "");
+        insta::assert_snapshot!(refused(&both, "tmpfs", None), @"--write-zeroes cannot be used on 'f': tmpfs cannot zero a range of a file");
+        insta::assert_snapshot!(refused(&both, "vfat", None), @"--discard cannot be used on 'f': vfat cannot make holes in files; --write-zeroes cannot be used on 'f': vfat cannot zero a range of a file");
+        insta::assert_snapshot!(refused(&both, "this block device", Some(&device(Some(0)))), @"--discard cannot be used on 'f': the device takes no discards");
     }
 
     // Shows switches: -Sr

@@ -35,9 +35,10 @@ pub(crate) fn separation_bytes(separation: BufferSeparation, system: &SystemFact
     }
 }
 
-/// A thread's tables of its section, their queue and its slowest I/Os: four words each.
+/// A thread's tables of its section (the last is that of response times), their queue and its slowest I/Os: four words
+/// each.
 const SECTION_BYTES: u64 =
-    8 * (Operation::COUNT * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
+    8 * ((Operation::TRANSFERS.len() + 1) * hot::buckets::COARSE_COUNT + SECTION_QUEUE_WORDS + 4 * SLOWEST_IOS) as u64;
 
 /// Buckets that the latencies of one direction touch in a section, two bytes each
 /// (`model::packed_counts`): latencies over a few powers of two.
@@ -53,7 +54,7 @@ pub(crate) struct Measured {
     pub(crate) intervals: Option<Intervals>,
     /// `-L`.
     pub(crate) latency: bool,
-    /// `--fdatasync-every`.
+    /// `--fdatasync-every`, `--fsync-every`.
     pub(crate) flushes: bool,
 }
 
@@ -90,6 +91,10 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         let slots = u64::from(worker.slots) * SLOT_BYTES;
         memory.threads = memory.threads.saturating_add(THREAD_BYTES + slots);
         memory.intervals = memory.intervals.saturating_add(measured.section_bytes());
+        if measured.section_bytes() > 0 && worker.targets.iter().any(WorkerTarget::changes_without_data) {
+            let tables = Operation::WITHOUT_DATA.len() * hot::buckets::COARSE_COUNT;
+            memory.intervals = memory.intervals.saturating_add(8 * tables as u64);
+        }
         if measured.latency && worker.times_submissions() {
             memory.latency_buckets += 2 * hot::buckets::TABLE_BYTES;
         }
@@ -98,6 +103,11 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
             let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
             memory.intervals = memory.intervals.saturating_add(intervals);
+            if let Some(sizes) = &target.sizes {
+                let tables = operations(target) * sizes.sizes.len() as u64;
+                let bytes = tables * 8 * hot::buckets::COARSE_COUNT as u64;
+                memory.intervals = memory.intervals.saturating_add(if measured.latency { bytes } else { 0 });
+            }
             // Service times with -L, response times in an open loop.
             let tables = u64::from(measured.latency) + u64::from(target.pace.is_open_loop());
             memory.latency_buckets += tables * operations(target) * hot::buckets::TABLE_BYTES;
@@ -180,7 +190,7 @@ mod tests {
             (measured.series_bytes(), measured.section_bytes())
         };
         assert_eq!(measured(60, false), (600 * 48, 0));
-        assert_eq!(measured(60, true), (600 * 48, (110 << 10) + (128 << 10) + 3200));
+        assert_eq!(measured(60, true), (600 * 48, (165 << 10) + (320 << 10) + 3200));
         assert_eq!(measured(86_400, false), (262_144 * 48, 0));
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn pace(time_span: &TimeSpan, target: &Target, share: Share) -> Pace 
     match target.throughput {
         Throughput::BytesPerMs(rate) if rate > 0 => {
             // Both factors are below 2^32 in a valid profile.
-            every(target.block_size.get().saturating_mul(NS_PER_MS), u64::from(rate))
+            every(target.largest_io_bytes().saturating_mul(NS_PER_MS), u64::from(rate))
         }
         Throughput::Iops(rate) if rate > 0 => every(NS_PER_S, u64::from(rate)),
         _ => bursts(time_span, target),

@@ -43,12 +43,14 @@ pub(crate) fn plan_all(
         let facts = files.facts();
         let polling = facts.targets.get(&target.path).and_then(|target| target.kind.completion_polling());
         let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
-        if mechanism::check(target, &standing, &facts.system, findings) && can_poll {
+        let kind = facts.targets.get(&target.path).map(|target| &target.kind);
+        let can_change = mechanism::may_change_without_data(target, &standing, kind, findings);
+        if mechanism::check(target, &standing, &facts.system, findings) && can_poll && can_change {
             planned.extend(plan(time_span, target, standing, preparation, threads, &mut counters, findings));
         }
     }
     for target in time_span.targets.iter().filter(|target| target.writes()) {
-        files.mark_written(&target.path, content::fill(time_span, target));
+        files.mark_written(&target.path, content::left(time_span, target));
     }
     (planned.len() == time_span.targets.len()).then_some((planned, counters))
 }

@@ -45,7 +45,7 @@ pub(crate) fn plan(
         duration_ns,
         intervals,
         latency: time_span.measure_latency,
-        flushes: time_span.flush_after_writes.is_some(),
+        flushes: time_span.flushes().is_some(),
     };
     let memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);
     memory::check(&memory, system, findings);
@@ -56,7 +56,8 @@ pub(crate) fn plan(
         measure_latency: time_span.measure_latency,
         cold: time_span.cold,
         end_after: time_span.end_after,
-        flush_after_writes: time_span.flush_after_writes,
+        flush_after_writes: time_span.flushes().map(|(writes, _)| writes),
+        flush_call: time_span.flushes().map(|(_, call)| call).unwrap_or_default(),
         intervals,
         progress_ios: profile.progress_ios,
         targets,

@@ -8,7 +8,9 @@ use crate::near_device::NearDevice;
 use crate::pace::{self, Share};
 use crate::seeds;
 use crate::target::Planned;
+use model::engine_kind::EngineKind;
 use model::limits::OUTSTANDING_MAX;
+use model::operation::Operation;
 use model::plan::{Assignment, Content, Expected, MappedPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 
@@ -77,6 +79,7 @@ pub(crate) fn plan(
             time_span,
             slots,
             all_mapped: own().all(|(settings, _)| settings.memory_mapped),
+            without_data: own().find_map(|(settings, _)| without_data(settings)),
             writes_through_to_device: own().any(|(settings, plan)| {
                 settings.writes() && settings.write_through && matches!(plan.expect, Expected::Block { .. })
             }),
@@ -97,6 +100,23 @@ pub(crate) fn plan(
                 continue;
             }
         };
+        let release = &files.facts().system.kernel_release;
+        let discards_device = own().find(|(settings, plan)| {
+            settings.shares().does(Operation::Discard) && matches!(plan.expect, Expected::Block { .. })
+        });
+        if let (EngineKind::IoUring, Some((settings, _))) = (engine.kind, discards_device)
+            && !has_ring_discards(release)
+        {
+            findings.refuse_file(
+                RefusalKind::Impossible,
+                format!(
+                    "--discard on the block device '{}' through io_uring needs Linux 6.12 or later (this is \
+                     {release}); use --engine=sync",
+                    settings.path.display()
+                ),
+            );
+            continue;
+        }
         let targets = assigned
             .iter()
             .zip(shares)
@@ -169,9 +189,12 @@ fn worker_target(
         relative_thread: assignment.relative_thread,
         slots,
         weight,
-        block_bytes: target.block_size.get(),
+        block_bytes: target.largest_io_bytes(),
+        sizes: planned.layout.sizes.clone(),
         pattern: planned.layout.pattern(assignment.relative_thread),
         write_percent: target.write_percent,
+        discard_percent: target.discard_percent.unwrap_or(0),
+        write_zeroes_percent: target.write_zeroes_percent.unwrap_or(0),
         content: content_of(time_span, target),
         pace: pace::pace(time_span, target, share),
         mapped: target.memory_mapped.then_some(MappedPlan {
@@ -184,7 +207,21 @@ fn worker_target(
     }
 }
 
+/// True if a kernel of this release takes discards of block devices on rings.
+fn has_ring_discards(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|digits| digits.parse().unwrap_or(0));
+    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version >= (6, 12)
+}
+
+/// The option by which a target gets I/Os that transfer no data, if it does.
+fn without_data(target: &model::profile::Target) -> Option<&'static str> {
+    let shares = target.shares();
+    let options = [("--discard", Operation::Discard), ("--write-zeroes", Operation::WriteZeroes)];
+    options.into_iter().find(|(_, operation)| shares.does(*operation)).map(|(option, _)| option)
+}
+
 /// Nothing is made for writes that never happen.
 fn content_of(time_span: &TimeSpan, target: &model::profile::Target) -> Content {
-    if target.writes() { content::content(time_span, target) } else { Content::Ramp }
+    if target.shares().does(Operation::Write) { content::content(time_span, target) } else { Content::Ramp }
 }

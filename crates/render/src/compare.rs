@@ -1,6 +1,7 @@
 //! Two sets of results beside each other.
 
 use crate::figure_words::{label, shown_figure};
+use crate::load_line;
 use crate::plain_table::PlainTable;
 use model::finding::Severity;
 use model::result::RunResult;
@@ -89,6 +90,10 @@ pub fn text(
     unlike: &Unlike,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    for line in load_line::of_sides([("first", first.first()), ("second", second.first())].into_iter()) {
+        writeln!(out, "load: {line}")?;
+    }
+    writeln!(out)?;
     let mut table = PlainTable::new(["", "first", "second", "change", "95 % interval", "verdict"], 1..5);
     for found in differences {
         let interval = found.interval.map_or("-".to_owned(), |(low, high)| format!("{} to {}", end(low), end(high)));

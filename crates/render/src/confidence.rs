@@ -3,7 +3,7 @@
 use crate::numbers::ms;
 use model::confidence::{HalfWidths, Interval, Withheld};
 use model::figures::{Figures, LatencyDistribution};
-use model::result::Measured;
+use model::result::{LoadLoop, Measured, OpenLoop};
 use model::units::mib;
 use stats::NAMED_PERCENTILES;
 use std::io::{self, Write};
@@ -28,7 +28,24 @@ pub(crate) fn lines(out: &mut dyn Write, measured: &Measured) -> io::Result<()> 
         direction(out, "read", &measured.total.read, read, of_reads)?;
         direction(out, "write", &measured.total.write, write, of_writes)?;
     }
-    Ok(())
+    match &measured.load_loop {
+        Some(LoadLoop::Open(open)) => response_times(out, open),
+        _ => Ok(()),
+    }
+}
+
+/// Of all I/Os together.
+fn response_times(out: &mut dyn Write, open: &OpenLoop) -> io::Result<()> {
+    const NAME: &str = "response times";
+    let known = (&open.response_time_confidence, &open.response_time.total);
+    let (Some(intervals), Some(found)) = known else { return Ok(()) };
+    let mean = match (intervals.latency_mean_interval_ns, &intervals.withheld) {
+        (Some(interval), _) => format!("mean {:.3} {} ms", ms(found.figures.mean_ns), shown(in_ms(interval), 3)),
+        (None, Some(withheld)) => format!("none, {}", reason(withheld)),
+        (None, None) => "none".to_owned(),
+    };
+    writeln!(out, "{HEAD}, {NAME}: {mean}")?;
+    percentiles(out, NAME, found.count, intervals, found)
 }
 
 fn direction(
@@ -39,7 +56,6 @@ fn direction(
     latencies: Option<&LatencyDistribution>,
 ) -> io::Result<()> {
     let in_mib = |bytes: Interval| bytes.scaled(mib(1.0));
-    let in_ms = |ns: Interval| ns.scaled(ms(1.0));
     let mut parts = Vec::new();
     if let Some(found) = of_iops(figures, intervals) {
         parts.push(format!("{:.2} {} I/O per s", figures.iops, shown(found, 2)));
@@ -61,7 +77,17 @@ fn direction(
         parts.push(reason.clone());
     }
     writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))?;
-    let Some(latencies) = latencies else { return Ok(()) };
+    latencies.map_or(Ok(()), |latencies| percentiles(out, name, figures.ios, intervals, latencies))
+}
+
+fn percentiles(
+    out: &mut dyn Write,
+    of: &str,
+    ios: u64,
+    intervals: &HalfWidths,
+    latencies: &LatencyDistribution,
+) -> io::Result<()> {
+    let withheld = intervals.withheld.as_ref().map(reason);
     let mut parts = Vec::new();
     let mut is_withheld = false;
     for (name, rank_ppb) in NAMED_PERCENTILES {
@@ -71,7 +97,7 @@ fn direction(
             let value_ns = value.value_ns as f64;
             let found_ns = found.interval_ns.unwrap_or_else(|| Interval::around(value_ns, found.half_width_ns));
             parts.push(format!("{name} {:.3} {} ms", ms(value_ns), shown(in_ms(found_ns), 3)));
-        } else if withheld.is_none() || stats::is_weak(figures.ios, rank_ppb) {
+        } else if withheld.is_none() || stats::is_weak(ios, rank_ppb) {
             parts.push(format!("none at or above the {name} (too few I/Os)"));
             break;
         } else {
@@ -81,7 +107,11 @@ fn direction(
     if let Some(reason) = withheld.filter(|_| is_withheld) {
         parts.push(format!("none for the other figures ({reason})"));
     }
-    writeln!(out, "{HEAD}, {name}: {}", parts.join(", "))
+    writeln!(out, "{HEAD}, {of}: {}", parts.join(", "))
+}
+
+fn in_ms(ns: Interval) -> Interval {
+    ns.scaled(ms(1.0))
 }
 
 /// Of the I/Os per second; files of earlier versions have half its width.

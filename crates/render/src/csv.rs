@@ -5,7 +5,8 @@
 
 use crate::foreign;
 use csv::{Terminator, Writer, WriterBuilder};
-use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures};
+use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, OperationFigures};
+use model::operation::Operation;
 use model::result::{LoadLoop, RunResult, TargetLatencies, TimeSpanResult};
 use model::units::mib;
 use std::io::{self, Write};
@@ -109,7 +110,17 @@ fn time_span(writer: &mut Output<'_, '_>, number: u32, span_result: &TimeSpanRes
     if let Some(LoadLoop::Open(open)) = &measured.load_loop {
         latencies_only(writer, &line("response_time"), &open.response_time)?;
     }
-    directions(writer, &line("timespan"), &measured.total, measured.total_latency.as_ref())
+    directions(writer, &line("timespan"), &measured.total, measured.total_latency.as_ref())?;
+    for OperationFigures { operation, figures, latency } in &measured.operations {
+        let direction = match operation {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Discard => "discard",
+            Operation::WriteZeroes => "write_zeroes",
+        };
+        one_direction(writer, &line("operation"), direction, figures, latency.as_ref())?;
+    }
+    Ok(())
 }
 
 /// Latencies without volumes and rates: those of a path, where there are several, and the response
@@ -145,19 +156,29 @@ fn directions(
         ("write", write, latencies.and_then(|latencies| latencies.write.as_ref())),
         ("total", total, latencies.and_then(|latencies| latencies.total.as_ref())),
     ] {
-        let mut cells = beginning(line, direction);
-        cells.extend([
-            Cell::Whole(figures.bytes),
-            Cell::Whole(figures.ios),
-            real(mib(figures.bytes_per_s)),
-            real(figures.iops),
-            figures.iops_std_dev.map_or(Cell::Empty, real),
-        ]);
-        cells.extend(latency(latencies.map(|latencies| &latencies.figures).or(figures.latency.as_ref())));
-        cells.extend(percentiles(latencies));
-        write_cells(writer, cells)?;
+        one_direction(writer, line, direction, figures, latencies)?;
     }
     Ok(())
+}
+
+fn one_direction(
+    writer: &mut Output<'_, '_>,
+    line: &Line<'_>,
+    direction: &str,
+    figures: &Figures,
+    latencies: Option<&LatencyDistribution>,
+) -> io::Result<()> {
+    let mut cells = beginning(line, direction);
+    cells.extend([
+        Cell::Whole(figures.bytes),
+        Cell::Whole(figures.ios),
+        real(mib(figures.bytes_per_s)),
+        real(figures.iops),
+        figures.iops_std_dev.map_or(Cell::Empty, real),
+    ]);
+    cells.extend(latency(latencies.map(|latencies| &latencies.figures).or(figures.latency.as_ref())));
+    cells.extend(percentiles(latencies));
+    write_cells(writer, cells)
 }
 
 /// A cell before it is written.

@@ -79,7 +79,20 @@ pub(crate) fn lines(
             writeln!(out, "      performing mix test (read/write ratio: {reads}/{writes})")?;
         }
     }
+    let shares = target.shares();
+    for (label, percent) in [("discards", shares.discard_percent), ("write-zeroes", shares.write_zeroes_percent)] {
+        if percent > 0 {
+            writeln!(out, "      {label}: {percent}% of all I/Os")?;
+        }
+    }
     writeln!(out, "      block size: {}", target.block_size)?;
+    for (label, sizes) in
+        [("sizes", &target.sizes), ("sizes of reads", &target.read_sizes), ("sizes of writes", &target.write_sizes)]
+    {
+        if let Some(sizes) = sizes {
+            writeln!(out, "      {label}: {sizes}")?;
+        }
+    }
     pattern(out, target)?;
     depth(out, span, target)?;
     for (label, bytes) in [
@@ -170,7 +183,9 @@ fn content(out: &mut dyn Write, target: &Target) -> io::Result<()> {
 }
 
 fn pattern(out: &mut dyn Write, target: &Target) -> io::Result<()> {
-    let alignment = target.effective_alignment();
+    let is_drawn =
+        target.sizes_option().is_some() && (target.random_percent == 0 || target.stated_alignment() == Bytes(0));
+    let alignment = if is_drawn { "drawn size".to_owned() } else { target.effective_alignment().to_string() };
     match target.random_percent {
         0 if target.interlocked => writeln!(out, "      using interlocked sequential I/O (stride: {alignment})"),
         0 => writeln!(out, "      using sequential I/O (stride: {alignment})"),

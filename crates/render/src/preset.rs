@@ -15,17 +15,26 @@ pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let Some(preset) = &result.preset else { return Ok(()) };
     writeln!(out, "{}", preset.title)?;
     writeln!(out)?;
-    match preset.table {
-        PresetTable::Loads => loads(preset, result, out)?,
-        PresetTable::Desktop => desktop(preset, result, out)?,
-    }
+    table_of(preset, result).write(out)?;
     findings(preset, result, out)
+}
+
+/// The table alone; nothing of a run without a preset.
+pub fn loads(result: &RunResult) -> Option<PlainTable> {
+    result.preset.as_ref().map(|preset| table_of(preset, result))
+}
+
+fn table_of(preset: &PresetRun, result: &RunResult) -> PlainTable {
+    match preset.table {
+        PresetTable::Loads => of_loads(preset, result),
+        PresetTable::Desktop => desktop(preset, result),
+    }
 }
 
 /// Figures of each load.
 const FIGURES: [Metric; 6] = [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P99, Metric::P999, Metric::Cpu];
 
-fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+fn of_loads(preset: &PresetRun, result: &RunResult) -> PlainTable {
     let mut header = vec!["load"];
     header.extend(FIGURES.map(label));
     let has_flushes = result.time_spans.iter().any(|span| span.measured.as_ref().is_some_and(|m| m.flushes.is_some()));
@@ -45,7 +54,7 @@ fn loads(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Res
         }
         table.add(cells);
     }
-    table.write(out)
+    table
 }
 
 fn figures(
@@ -70,7 +79,7 @@ fn figures(
 }
 
 /// Loads of one name share a row: reads, then writes, in MB (10^6 bytes) per second.
-fn desktop(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+fn desktop(preset: &PresetRun, result: &RunResult) -> PlainTable {
     let mut rows: Vec<(&str, [Option<f64>; 2])> = Vec::new();
     for (name, span_result) in preset.loads.iter().zip(&result.time_spans) {
         let Some(headline) = stats::headline(span_result) else { continue };
@@ -85,7 +94,7 @@ fn desktop(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::R
         let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         table.add([name.to_owned(), shown(values[0]), shown(values[1])]);
     }
-    table.write(out)
+    table
 }
 
 /// What the verdicts say that is graver than a note, and requirements that are not known to be met, each with the loads

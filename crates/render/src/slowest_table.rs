@@ -13,7 +13,7 @@ pub fn slowest(time_span: Option<usize>, measured: &Measured, out: &mut dyn Writ
     writeln!(out, "{:>12} | {:>12} | thread |  kind |           offset |     size | file", "time (s)", "latency (ms)")?;
     writeln!(out, "{}", "-".repeat(80))?;
     for io in &measured.slowest {
-        let kind = if io.is_write { "write" } else { "read" };
+        let kind = io.operation().name();
         let (at_s, latency_ms) = (io.ended_at_ns as f64 / 1e9, ms(io.latency_ns as f64));
         write!(out, "{at_s:12.6} | {latency_ms:12.3} | {:6} | {kind:>5} | ", io.thread)?;
         write!(out, "{:16} | {:8} | ", io.offset_bytes, io.size_bytes)?;

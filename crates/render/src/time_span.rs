@@ -3,7 +3,7 @@
 use crate::io_table::{Columns, Kind};
 use crate::{
     confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
-    verdict_block, wait_table,
+    operation_table, size_table, verdict_block, wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;
@@ -105,6 +105,8 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
         let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
         load_loop::lines(out, load_loop, outstanding)?;
     }
+    size_table::table(out, &measured.sizes)?;
+    operation_table::table(out, &measured.operations)?;
     if let Some(flushes) = &measured.flushes {
         flush_table::lines(out, flushes)?;
     }

@@ -83,6 +83,11 @@ impl Budget {
     }
 }
 
+/// True if the operation may wear the device, so that `--max-write` counts it.
+pub(crate) const fn writes_media(operation: Operation) -> bool {
+    matches!(operation, Operation::Write | Operation::WriteZeroes)
+}
+
 /// One thread's share of the budget.
 #[derive(Debug)]
 pub(crate) struct Allowance {
@@ -120,7 +125,7 @@ impl Allowance {
         let block = u64::from(block);
         self.ios -= 1;
         self.bytes -= block;
-        if operation == Operation::Write {
+        if writes_media(operation) {
             self.written_bytes -= block;
         }
     }
@@ -165,7 +170,7 @@ mod tests {
     }
 
     fn start(allowance: &mut Allowance, block: u32, operation: Operation) -> bool {
-        let admitted = allowance.admits(block, operation == Operation::Write);
+        let admitted = allowance.admits(block, writes_media(operation));
         if admitted {
             allowance.charge(block, operation);
             allowance.finish(block);

@@ -3,7 +3,7 @@
 use crate::interval_cursor::Phase;
 use crate::recorder::Recorder;
 use crate::row::Row;
-use crate::shape::Shape;
+use crate::shape::{AnySizes, Shape};
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
 use engine::{Done, Engine, Found};
@@ -96,31 +96,41 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let phase = if E::STAMPS { cursor.phase_at(ended_ns, stopped_ns) } else { phase_now };
             let (counts, is_measured) = (phase != Phase::Over, phase == Phase::Measurement);
             if !E::STAMPS && begun_ns == sampled_ns {
-                sampling.finish(begun_ns, ended_ns, is_measured && done.result > 0, recorder);
+                sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
             // Blocks are far below 2 GiB, so no error looks like a length.
-            if done.result.cast_unsigned() != work.block {
+            let length = work.length::<S>(slot);
+            if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {
                     failed = failed.or(Some(done));
                     return;
                 }
                 if counts {
-                    row.record_short(slot.operation, work.block, done.result.cast_unsigned());
+                    row.record_short(slot.operation, length, done.result.cast_unsigned());
                 }
             }
             if counts {
                 let latency_ns = ended_ns.saturating_sub(begun_ns);
                 counters::record(row.tally(slot.operation), latency_ns);
+                if S::HAS_SIZES
+                    && let Some(sizes) = &row.sizes
+                {
+                    sizes.record(slot, length, latency_ns, is_measured);
+                }
                 if is_measured && let Some(latencies) = &recorder.latencies {
                     latencies.tables(row, slot.operation).record(slot, latency_ns, ended_ns);
                 }
             }
             if is_accounted {
                 if is_measured && let Some(cells) = &row.open_loop {
-                    cells.respond(slot.operation, ended_ns.saturating_sub(slot.intended_ns));
+                    let response_ns = ended_ns.saturating_sub(slot.intended_ns);
+                    cells.respond(slot.operation, response_ns);
+                    if let Some(latencies) = &recorder.latencies {
+                        latencies.respond(response_ns);
+                    }
                 }
                 if let Some(allowance) = allowance {
-                    allowance.finish(work.block);
+                    allowance.finish(length);
                 }
             }
             match assigner {
@@ -145,7 +155,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             work: slot.work as usize,
             operation: slot.operation,
             offset: slot.offset,
-            length: u64::from(self.work[slot.work as usize].block),
+            length: u64::from(self.work[slot.work as usize].length::<AnySizes>(slot)),
             errno: -done.result,
         }
     }
@@ -207,7 +217,7 @@ impl Alike<'_> {
         let mut failed = None;
         let mut finish = |done: Done| {
             let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
-            if done.result.cast_unsigned() != block {
+            if done.result.cast_unsigned() != block && !is_whole(operation, done.result) {
                 if done.result <= 0 {
                     failed = failed.or(Some(done));
                     return false;
@@ -232,6 +242,13 @@ impl Alike<'_> {
         }
         failed
     }
+}
+
+/// True if an operation whose result is not its length did all that it was to do: the kernel's result of one that
+/// transfers no data is 0.
+#[cold]
+const fn is_whole(operation: Operation, result: i32) -> bool {
+    result == 0 && !operation.transfers_data()
 }
 
 impl Sampling {

@@ -1,12 +1,12 @@
-//! `--fdatasync-every`: a thread makes what it wrote durable, many writes at once.
+//! `--fdatasync-every`, `--fsync-every`: a thread makes what it wrote durable, many writes at once.
 //!
 //! No operation of the thread is under way meanwhile: a flush covers only writes that have ended, and while the
 //! thread is in the system call it could stamp no other completion.
 
 use crate::recorder::Recorder;
 use crate::row::Row;
-use model::operation::Operation;
 use model::plan::WorkerPlan;
+use model::profile::FlushCall;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -14,6 +14,7 @@ use std::os::fd::OwnedFd;
 #[derive(Debug)]
 pub(crate) struct Flusher {
     after_writes: u64,
+    call: FlushCall,
     /// Writes on the recorder when the latest flush began.
     flushed: u64,
     /// What the thread writes to: index of the target among its own, and the open target.
@@ -26,11 +27,11 @@ impl Flusher {
     /// # Errors
     ///
     /// The kernel's reason to give no second descriptor.
-    pub(crate) fn new(after_writes: u32, plan: &WorkerPlan, files: &[OwnedFd]) -> io::Result<Self> {
+    pub(crate) fn new(after_writes: u32, call: FlushCall, plan: &WorkerPlan, files: &[OwnedFd]) -> io::Result<Self> {
         let written =
-            plan.targets.iter().zip(files).enumerate().filter(|(_, (target, _))| target.does(Operation::Write));
+            plan.targets.iter().zip(files).enumerate().filter(|(_, (target, _))| target.shares().changes_data());
         let files = written.map(|(index, (_, file))| Ok((index, file.try_clone()?))).collect::<io::Result<_>>()?;
-        Ok(Self { after_writes: after_writes.into(), flushed: 0, files })
+        Ok(Self { after_writes: after_writes.into(), call, flushed: 0, files })
     }
 
     /// True once so many writes have ended since the latest flush.
@@ -44,10 +45,14 @@ impl Flusher {
     /// Flushes; the target that failed, and the kernel's reason.
     pub(crate) fn flush(&mut self, recorder: &Recorder) -> Result<(), (usize, io::Error)> {
         self.flushed = writes(recorder);
-        self.files.iter().try_for_each(|(index, file)| sys::file::flush(file).map_err(|error| (*index, error)))
+        let flush = |file: &OwnedFd| match self.call {
+            FlushCall::Fdatasync => sys::file::flush(file),
+            FlushCall::Fsync => sys::file::flush_all(file),
+        };
+        self.files.iter().try_for_each(|(index, file)| flush(file).map_err(|error| (*index, error)))
     }
 }
 
 fn writes(recorder: &Recorder) -> u64 {
-    recorder.rows.iter().map(Row::writes).sum()
+    recorder.rows.iter().map(Row::changes).sum()
 }

@@ -171,7 +171,9 @@ mod tests {
         let layout = layout(1000, None, false);
         let read = CellCounts { ios: 2, bytes: 8192, latency_sum_ns: 77 };
         for cell in [0, 0, 2, 3, 1 << 40] {
-            layout.add(cell, ByOperation([read, CellCounts::default()]));
+            let mut counts = ByOperation::<CellCounts>::default();
+            counts[Operation::Read] = read;
+            layout.add(cell, counts);
         }
         let series = layout.series(350 * MS);
         let ios: Vec<u64> = series.cells.iter().map(|cell| cell.read.ios).collect();

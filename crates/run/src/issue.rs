@@ -2,6 +2,7 @@
 
 use crate::allowance::Allowance;
 use crate::open_loop::Starts;
+use crate::shape::Shape;
 use crate::submission::Built;
 use crate::work::{Assigner, Work};
 use crate::worker::Worker;
@@ -70,11 +71,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
     /// the next one is due, if requests are free and none may start yet.
-    pub(crate) fn issue(&mut self, now_ns: u64) -> Option<u64> {
+    pub(crate) fn issue<S: Shape>(&mut self, now_ns: u64) -> Option<u64> {
         let most = if E::TAKES_MANY { self.spread.most as usize } else { usize::MAX };
         if self.assigner.is_weighted() {
             let mut started = 0;
-            while started < most && self.issue_one_weighted(now_ns) == Built::One {
+            while started < most && self.issue_one_weighted::<S>(now_ns) == Built::One {
                 started += 1;
             }
             self.spread.has_more = E::TAKES_MANY && started == most;
@@ -89,7 +90,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         for position in 0..ready.len() {
             let index = ready[position];
             let work = &mut work[index as usize];
-            let due_ns = parts.start_all(work, now_ns);
+            let due_ns = parts.start_all::<S>(work, now_ns);
             if let Some(due_ns) = due_ns {
                 next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
             }
@@ -110,10 +111,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Starts one operation, if any request is free and due.
-    pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
+    pub(crate) fn issue_one<S: Shape>(&mut self, now_ns: u64) -> Built {
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, assigner: Assigner::Fixed { ready }, .. } = self else {
-            return self.issue_one_weighted(now_ns);
+            return self.issue_one_weighted::<S>(now_ns);
         };
         let mut parts = Parts { engine, clock, rng, slots, allowance, starts, most: 1 };
         let mut next_start_ns = u64::MAX;
@@ -132,14 +133,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 work.is_ready = false;
                 ready.swap_remove(position);
             }
-            parts.account(work, slot, due_ns, now_ns);
-            parts.start(work, slot, now_ns);
+            parts.account::<S>(work, slot, due_ns, now_ns);
+            parts.start::<S>(work, slot, now_ns);
             return Built::One;
         }
         if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
     }
 
-    fn issue_one_weighted(&mut self, now_ns: u64) -> Built {
+    fn issue_one_weighted<S: Shape>(&mut self, now_ns: u64) -> Built {
         let Self { engine, clock, rng, work, slots, allowance, assigner, .. } = self;
         let Assigner::Weighted { free, table } = assigner else { return Built::NoneIdle };
         if free.free_count() == 0 {
@@ -153,7 +154,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         let Some(slot) = free.take() else { return Built::NoneIdle };
         parts.slots[slot as usize].work = index as u32;
-        parts.start(work, slot, now_ns);
+        parts.start::<S>(work, slot, now_ns);
         Built::One
     }
 }
@@ -161,7 +162,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 impl<E: Engine, C: Clock> Parts<'_, E, C> {
     /// Starts what is due on one target; gives the time of the next start if requests are left.
     #[inline]
-    fn start_all(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
+    fn start_all<S: Shape>(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
         // What a plain load does not use, it does not ask for either.
         if !work.pacer.is_limited() && self.allowance.is_none() {
             let mut count = work.free.free_count();
@@ -169,14 +170,14 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
                 count = count.min(self.most);
                 self.most -= count;
             }
-            if work.is_all_prepared() {
+            if work.is_all_prepared() && !(S::HAS_SIZES && work.sizes.is_some()) {
                 let Work { stream, mix, free, first_slot, .. } = work;
                 let ids = free.take_many(count);
                 start_plain(self.engine, self.rng, self.slots, (stream, mix), *first_slot, ids, now_ns);
             } else {
                 for _ in 0..count {
                     let Some(slot) = work.free.take() else { break };
-                    self.start(work, slot, now_ns);
+                    self.start::<S>(work, slot, now_ns);
                 }
             }
             return None;
@@ -190,29 +191,35 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
                 return None;
             }
             let slot = work.free.take()?;
-            self.account(work, slot, due_ns, now_ns);
-            self.start(work, slot, now_ns);
+            self.account::<S>(work, slot, due_ns, now_ns);
+            self.start::<S>(work, slot, now_ns);
         }
         None
     }
 
     /// A paced I/O that was due at `due_ns` starts.
-    fn account(&mut self, work: &mut Work, id: SlotId, due_ns: u64, now_ns: u64) {
+    fn account<S: Shape>(&mut self, work: &mut Work, id: SlotId, due_ns: u64, now_ns: u64) {
         if let Some(starts) = &self.starts {
             let left = work.free.free_count();
             starts.account(&mut self.slots[id as usize], &mut work.saturation, due_ns, now_ns, left);
         }
-        work.pacer.charge(now_ns);
+        // The size is not drawn yet.
+        if !(S::HAS_SIZES && work.sizes.is_some()) {
+            work.pacer.charge(now_ns);
+        }
     }
 
     /// True if the next I/O on a target may start.
     fn admits(&mut self, work: &Work) -> bool {
-        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.mix.may(Operation::Write)))
+        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
     }
 
     /// Chooses offset, operation and content of one I/O and hands it to the engine.
     #[inline]
-    fn start(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+    fn start<S: Shape>(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+        if S::HAS_SIZES && work.sizes.is_some() {
+            return self.start_sized(work, id, now_ns);
+        }
         let request = id - work.first_slot;
         let next = work.stream.next(self.rng, request as usize);
         let operation = work.mix.next(next.continues, self.rng);
@@ -223,14 +230,39 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
         if work.is_prepared(operation) {
             self.engine.stage_prepared(id, operation, next.offset);
         } else {
-            self.start_unprepared(work, id, operation, next.offset);
+            self.start_unprepared(work, id, operation, next.offset, work.block);
+        }
+    }
+
+    /// The same where the size is drawn too, before the offset.
+    fn start_sized(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+        let Some(sizes) = &mut work.sizes else { return };
+        let continues = sizes.stream.continues(self.rng);
+        let operation = work.mix.next(continues, self.rng);
+        let size = sizes.table.draw(operation, self.rng);
+        let offset = sizes.stream.next(size, continues, self.rng);
+        let length = sizes.table.bytes(size);
+        if let Some(allowance) = self.allowance {
+            allowance.charge(length, operation);
+        }
+        if work.pacer.is_limited() {
+            work.pacer.charge_size(now_ns, size);
+        }
+        let slot = &mut self.slots[id as usize];
+        slot.begin(operation, offset, now_ns);
+        slot.size = size;
+        if work.is_prepared(operation) {
+            self.engine.set_length(id, operation, length);
+            self.engine.stage_prepared(id, operation, offset);
+        } else {
+            self.start_unprepared(work, id, operation, offset, length);
         }
     }
 
     /// An I/O whose buffer or content is another each time.
     #[inline(never)]
-    fn start_unprepared(&mut self, work: &Work, id: SlotId, operation: Operation, offset: u64) {
-        let op = Op { offset, ..work.op(id - work.first_slot, operation, self.rng) };
+    fn start_unprepared(&mut self, work: &Work, id: SlotId, operation: Operation, offset: u64, length: u32) {
+        let op = Op { offset, length, ..work.op(id - work.first_slot, operation, self.rng) };
         if op.operation == Operation::Write && work.randomize {
             self.engine.fill(&op, |part, _| fill::random(part, self.rng));
             // Making the content is not part of the I/O.

@@ -36,6 +36,7 @@ mod sections;
 mod seq_lock;
 mod setup;
 mod shape;
+mod size_cells;
 mod spread;
 mod submission;
 mod times;

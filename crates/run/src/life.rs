@@ -41,8 +41,13 @@ pub(crate) fn live(
     set_priority(plan, notes);
     let files = setup::open_targets(context, plan).map_err(at)?;
     let (regions, layout) = setup::lay_out(context, plan).map_err(at)?.split();
-    let flusher = context.plan.flush_after_writes.map(|writes| Flusher::new(writes, plan, &files)).transpose();
-    let flusher = flusher.map_err(|error| at(format!("cannot open the targets for fdatasync: {error}")))?;
+    let flusher = context
+        .plan
+        .flush_after_writes
+        .map(|writes| Flusher::new(writes, context.plan.flush_call, plan, &files))
+        .transpose();
+    let flusher = flusher
+        .map_err(|error| at(format!("cannot open the targets for {}: {error}", context.plan.flush_call.name())))?;
     let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher };
     if plan.targets.iter().all(|target| target.mapped.is_none()) {
         return with_engine(parts, files, regions, notes, Alone);
@@ -182,7 +187,11 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
             let verb = operation.gerund();
             let reason = match (errno, operation) {
                 (0, Operation::Read) => "end of target".to_owned(),
-                (0, Operation::Write) => "the target accepts no more data".to_owned(),
+                (0, _) => "the target accepts no more data".to_owned(),
+                _ if !operation.transfers_data() && is_unsupported(*errno) => format!(
+                    "the file system or device does not support it (errno {errno}); leave out {}",
+                    if *operation == Operation::Discard { "--discard" } else { "--write-zeroes" }
+                ),
                 _ if plan.targets[*work].mapped.is_some() && *errno == EIO => {
                     "the mapped page cannot be accessed (the file was truncated, its file system is full, or its \
                      device failed)"
@@ -199,7 +208,8 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
         }
         WorkerError::Flush { work, errno } => {
             let path = context.plan.targets[plan.targets[*work].target].path.display();
-            format!("thread {thread}: flushing '{path}' (fdatasync) failed: {} (errno {errno})", error_text(*errno))
+            let call = context.plan.flush_call.name();
+            format!("thread {thread}: flushing '{path}' ({call}) failed: {} (errno {errno})", error_text(*errno))
         }
         WorkerError::Engine { errno } => {
             format!("thread {thread}: {} failed: {} (errno {errno})", plan.engine.kind.name(), error_text(*errno))

@@ -278,6 +278,8 @@ fn drop_cached(target: &TargetPlan) -> Result<(), String> {
 /// True if the writes leave a file with this content as it is, or as good.
 fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
     match (fill, work.content) {
+        // Discarded ranges may read as anything.
+        _ if work.changes_without_data() => false,
         _ if !work.does(Operation::Write) => true,
         (Fill::Zero, Content::Zero) | (Fill::Random, Content::RandomEach | Content::Source) => true,
         (Fill::Ramp, Content::Ramp) => {
@@ -295,7 +297,9 @@ fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
                 }
                 Pattern::Interlocked { .. } => 0,
             };
-            (work.block_bytes | area.base_bytes | area.alignment_bytes | start).is_multiple_of(256)
+            let sizes = work.sizes.iter().flat_map(|sizes| &sizes.sizes);
+            let sizes = sizes.fold(0, |bits, size| bits | size.bytes | size.alignment_bytes);
+            (work.block_bytes | sizes | area.base_bytes | area.alignment_bytes | start).is_multiple_of(256)
         }
         _ => false,
     }

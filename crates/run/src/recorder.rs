@@ -44,7 +44,7 @@ pub struct Recorder {
     /// How it got the CPU; set when it has ended.
     cpu_wait: OnceLock<CpuWait>,
     stamps: Option<StampCells>,
-    /// Flushes while measuring (`--fdatasync-every`).
+    /// Flushes while measuring (`--fdatasync-every`, `--fsync-every`).
     pub(crate) flushes: Option<Times>,
 }
 
@@ -81,6 +81,14 @@ impl LatencyCells {
     }
 }
 
+impl LatencyCells {
+    /// Counts the response time of an I/O in an open loop.
+    #[inline]
+    pub(crate) fn respond(&self, response_ns: u64) {
+        self.sections.respond(response_ns);
+    }
+}
+
 impl LatencyTables<'_> {
     /// Counts the latency of an I/O that ended at `ended_ns`, and keeps it if it is one of the slowest.
     #[inline]
@@ -91,14 +99,14 @@ impl LatencyTables<'_> {
             fine.record_at(bucket);
         }
         if self.slowest.wants(latency_ns) {
-            let Slot { work, operation, offset, .. } = *slot;
-            let tag = u64::from(work) << TAG_BITS | operation.index() as u64;
+            let Slot { work, operation, size, offset, .. } = *slot;
+            let tag = u64::from(work) << (2 * TAG_BITS) | u64::from(size) << TAG_BITS | operation.index() as u64;
             self.slowest.keep(hot::slowest::SlowIo { latency_ns, ended_ns, offset, tag });
         }
     }
 }
 
-/// Bits of the tag of a slow I/O that say what it did; those above are the number of its row.
+/// Bits of the tag of a slow I/O that say what it did, and then its size; those above are the number of its row.
 const TAG_BITS: u32 = 8;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 
@@ -127,6 +135,7 @@ impl Recorder {
     pub fn new(plan: &TimeSpanPlan, worker: &WorkerPlan, layout: &Arc<IntervalLayout>) -> Self {
         let waits_for_completions = worker.engine.kind != model::engine_kind::EngineKind::Synchronous;
         let limited = worker.targets.iter().any(|target| target.pace != model::plan::Pace::Unlimited);
+        let is_open_loop = worker.targets.iter().any(|target| target.pace.is_open_loop());
         Self {
             thread: worker.thread,
             throttled: limited && waits_for_completions,
@@ -134,9 +143,10 @@ impl Recorder {
             measuring: Counter::default(),
             place: PlaceCells::default(),
             turns: SeqLock::default(),
-            latencies: layout
-                .sections()
-                .map(|_| LatencyCells { sections: SectionCells::new(), slowest: Slowest::new(SLOWEST_IOS) }),
+            latencies: layout.sections().map(|_| LatencyCells {
+                sections: SectionCells::new(is_open_loop),
+                slowest: Slowest::new(SLOWEST_IOS),
+            }),
             layout: Arc::clone(layout),
             completed: Counter::default(),
             in_flight: Counter::default(),
@@ -266,9 +276,11 @@ impl Recorder {
                 return RowRecord { thread, target, ..RowRecord::default() };
             }
             let intervals = row.interval_records(self.place.interval.get());
-            let [read, write] = [Operation::Read, Operation::Write].map(|operation| row.direction_record(operation));
+            let [read, write] = Operation::TRANSFERS.map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
-            RowRecord { thread, target, read, write, intervals, open_loop }
+            let others = row.other_records();
+            let sizes = row.size_records();
+            RowRecord { thread, target, read, write, others, sizes, intervals, open_loop }
         };
         self.rows.iter().map(record).collect()
     }
@@ -294,7 +306,7 @@ impl Recorder {
             let counts = (phase == LivePhase::Measurement) == (self.measuring.get() == 1);
             let row = |row: &Row| {
                 let live = |operation| if counts { row.live(operation) } else { LiveTally::default() };
-                let [read, write] = [Operation::Read, Operation::Write].map(live);
+                let [read, write] = Operation::TRANSFERS.map(live);
                 LiveRow { thread: self.thread, target: row.target(), read, write }
             };
             self.rows.iter().map(row).collect()
@@ -306,7 +318,7 @@ impl Recorder {
         let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
         let of = |kept: hot::slowest::SlowIo| {
             // The tag that `LatencyCells::record` made.
-            let row = self.rows.get((kept.tag >> TAG_BITS) as usize)?;
+            let row = self.rows.get((kept.tag >> (2 * TAG_BITS)) as usize)?;
             let operation = Operation::ALL.get((kept.tag & TAG_MASK) as usize)?;
             Some(SlowIo {
                 ended_at_ns: kept.ended_ns.saturating_sub(measure_ns),
@@ -314,8 +326,9 @@ impl Recorder {
                 thread: self.thread,
                 target: row.target(),
                 is_write: *operation == Operation::Write,
+                operation: Some(*operation),
                 offset_bytes: kept.offset,
-                size_bytes: row.block_bytes(),
+                size_bytes: row.size_bytes((kept.tag >> TAG_BITS & TAG_MASK) as usize),
             })
         };
         kept.into_iter().filter_map(of).collect()

@@ -1,12 +1,13 @@
 //! One worker's work on one target, as it counts it.
 
+use crate::size_cells::SizeCells;
 use crate::times::{Times, tally};
 use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
 use model::live::LiveTally;
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerTarget};
-use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord};
+use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, SizeRecord};
 use std::sync::atomic::AtomicU64;
 use sys::mapping::{untouched_cells, untouched_table};
 
@@ -28,6 +29,10 @@ pub struct Row {
     buckets: ByOperation<Option<Buckets>>,
     /// Transfers shorter than the block.
     short: ByOperation<Short>,
+    /// The kinds that the plan has of those that transfer no data.
+    others: ByOperation<bool>,
+    /// `None` = all I/Os have one size.
+    pub(crate) sizes: Option<SizeCells>,
     /// `None` in a closed loop.
     pub(crate) open_loop: Option<OpenLoopCells>,
 }
@@ -59,13 +64,22 @@ impl Row {
             intervals: untouched_cells(intervals.saturating_mul(INTERVAL_CELLS)),
             buckets: ByOperation::new(buckets),
             short: ByOperation::default(),
+            others: ByOperation::new(|operation| !operation.transfers_data() && target.does(operation)),
+            sizes: target.sizes.as_ref().map(|sizes| SizeCells::new(sizes, target, plan.measure_latency)),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
         }
     }
 
-    /// Writes since the counters began.
-    pub(crate) fn writes(&self) -> u64 {
-        self.totals(Operation::Write).0
+    /// I/Os that changed data, since the counters began.
+    pub(crate) fn changes(&self) -> u64 {
+        let changing = Operation::ALL.into_iter().filter(|operation| operation.changes_data());
+        changing.map(|operation| self.totals(operation).0).sum()
+    }
+
+    /// What was done without transferring data, of each kind that the plan has.
+    pub(crate) fn other_records(&self) -> Vec<OperationRecord> {
+        let done = Operation::WITHOUT_DATA.into_iter().filter(|&operation| self.others[operation]);
+        done.map(|operation| OperationRecord { operation, record: self.direction_record(operation) }).collect()
     }
 
     /// Index of the target in the timespan.
@@ -73,9 +87,14 @@ impl Row {
         self.target
     }
 
-    /// Size of its I/Os.
-    pub(crate) fn block_bytes(&self) -> u64 {
-        self.block_bytes
+    /// Size of its I/Os, of the one with this index if there are several.
+    pub(crate) fn size_bytes(&self, index: usize) -> u64 {
+        self.sizes.as_ref().map_or(self.block_bytes, |sizes| sizes.size_bytes(index))
+    }
+
+    /// What was done, by kind and size.
+    pub(crate) fn size_records(&self) -> Vec<SizeRecord> {
+        self.sizes.as_ref().map(SizeCells::records).unwrap_or_default()
     }
 
     /// Where I/Os are counted now.
@@ -90,12 +109,16 @@ impl Row {
         self.buckets[operation].as_ref()
     }
 
-    /// The I/O that is being counted transferred only so many bytes of its block.
+    /// The I/O that is being counted transferred only so many bytes of its length.
     #[cold]
     pub(crate) fn record_short(&self, operation: Operation, block: u32, transferred: u32) {
         let short = &self.short[operation];
+        let missing_bytes = u64::from(block.saturating_sub(transferred));
         short.transfers.add(1);
-        short.missing_bytes.add(u64::from(block.saturating_sub(transferred)));
+        short.missing_bytes.add(missing_bytes);
+        if let Some(sizes) = &self.sizes {
+            sizes.take_off(operation, missing_bytes);
+        }
     }
 
     /// Transfers shorter than the block, of the measurement once it has begun.
@@ -115,11 +138,15 @@ impl Row {
             short.transfers.set(0);
             short.missing_bytes.set(0);
         }
+        self.sizes.iter().for_each(SizeCells::forget);
     }
 
     /// I/Os of the part that the worker is in, and their bytes.
     pub(crate) fn current(&self, operation: Operation) -> (TallyValues, u64) {
         let values = counters::values(&self.current[operation]);
+        if let Some(sizes) = &self.sizes {
+            return (values, sizes.current_bytes(operation));
+        }
         let Short { missing_bytes, missing_before, .. } = &self.short[operation];
         let missing = missing_bytes.get().saturating_sub(missing_before.get());
         (values, values.count.saturating_mul(self.block_bytes).saturating_sub(missing))
@@ -139,6 +166,9 @@ impl Row {
         counters::set(current, TallyValues::default());
         let short = &self.short[operation];
         short.missing_before.set(short.missing_bytes.get());
+        if let Some(sizes) = &self.sizes {
+            sizes.close(operation);
+        }
     }
 
     /// Count and moments up to now.
@@ -155,6 +185,9 @@ impl Row {
 
     /// Bytes that so many I/Os transferred, which are all up to now.
     fn bytes_of(&self, operation: Operation, count: u64) -> u64 {
+        if let Some(sizes) = &self.sizes {
+            return sizes.bytes(operation);
+        }
         let whole = count.saturating_mul(self.block_bytes);
         whole.saturating_sub(self.short[operation].missing_bytes.get())
     }
@@ -184,7 +217,7 @@ impl Row {
     /// The intervals that are not empty; what is current belongs to that of number `current`.
     pub(crate) fn interval_records(&self, current: u64) -> Vec<IntervalRecord> {
         let record = |index: usize| {
-            let [read, write] = [Operation::Read, Operation::Write].map(|operation| {
+            let [read, write] = Operation::TRANSFERS.map(|operation| {
                 let closed = self.interval(index, operation).map(counters::values).unwrap_or_default();
                 let values = if index as u64 == current { closed.merge(self.current(operation).0) } else { closed };
                 tally(values)
@@ -226,7 +259,7 @@ impl OpenLoopCells {
     }
 
     pub(crate) fn record(&self) -> OpenLoopRecord {
-        let [read, write] = [Operation::Read, Operation::Write].map(|operation| self.response[operation].to_record());
+        let [read, write] = Operation::TRANSFERS.map(|operation| self.response[operation].to_record());
         OpenLoopRecord {
             read,
             write,

@@ -19,6 +19,8 @@ struct Section {
     is_joined: bool,
     /// By operation.
     sides: ByOperation<SectionCounts>,
+    /// Response times in an open loop.
+    response: SectionCounts,
 }
 
 impl SectionSums {
@@ -48,6 +50,9 @@ impl SectionSums {
         for (sum, side) in self.sections[first].sides.0.iter_mut().zip(part.sides.iter()) {
             add(sum, side);
         }
+        if let Some(response) = &part.response {
+            add(&mut self.sections[first].response, response);
+        }
     }
 
     /// The sections of `elapsed_ns` nanoseconds.
@@ -58,14 +63,15 @@ impl SectionSums {
         let mut records: Vec<SectionRecord> = Vec::new();
         for (start_ns, section) in (0..).step_by(width_ns.max(1) as usize).zip(self.sections) {
             let end_ns = (start_ns + width_ns).min(elapsed_ns);
-            let ByOperation([read, write]) = section.sides;
+            let ByOperation([read, write, ..]) = section.sides;
             match records.last_mut().filter(|_| section.is_joined) {
                 Some(before) => {
                     before.end_ns = end_ns;
                     merge(&mut before.read, &read);
                     merge(&mut before.write, &write);
+                    merge(&mut before.response, &section.response);
                 }
-                None => records.push(SectionRecord { start_ns, end_ns, read, write }),
+                None => records.push(SectionRecord { start_ns, end_ns, read, write, response: section.response }),
             }
         }
         records
@@ -92,7 +98,8 @@ mod tests {
     fn part(first: u64, last: u64, bucket: u32) -> SectionPart {
         let tally = Tally { count: 2, sum_ns: 10, min_ns: 5, max_ns: 5, ..Tally::default() };
         let read = SidePart { tally, bytes: 512, buckets: vec![(bucket, 2)] };
-        SectionPart { first, last, sides: ByOperation([read, SidePart::default()]) }
+        let sides = ByOperation([read, SidePart::default(), SidePart::default(), SidePart::default()]);
+        SectionPart { first, last, sides, response: None }
     }
 
     /// Start, end and buckets of the reads of a section.

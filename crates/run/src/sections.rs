@@ -17,7 +17,7 @@ use sys::mapping::{untouched_cells, untouched_table};
 /// Reads or writes of a section: what is known beside the buckets.
 const SIDE_WORDS: usize = TALLY_CELLS + 2;
 
-const _: () = assert!(2 + 2 * (SIDE_WORDS + COARSE_COUNT) <= SECTION_QUEUE_WORDS);
+const _: () = assert!(2 + (Operation::TRANSFERS.len() + 1) * (SIDE_WORDS + COARSE_COUNT) <= SECTION_QUEUE_WORDS);
 
 /// A bucket in one word: its number above, its count below.
 const COUNT_BITS: u32 = 48;
@@ -29,6 +29,8 @@ const _: () = assert!(COARSE_COUNT <= 1 << (u64::BITS - COUNT_BITS));
 pub(crate) struct SectionCells {
     /// By operation.
     sides: ByOperation<SideCells>,
+    /// Response times in an open loop, all operations together.
+    response: Option<SideCells>,
     /// The section that the tables begin with, and the one that the worker is in.
     first: Counter,
     last: Counter,
@@ -59,6 +61,8 @@ pub(crate) struct SectionPart {
     pub(crate) last: u64,
     /// By operation.
     pub(crate) sides: ByOperation<SidePart>,
+    /// Response times in an open loop.
+    pub(crate) response: Option<SidePart>,
 }
 
 /// Reads or writes of it.
@@ -71,11 +75,12 @@ pub(crate) struct SidePart {
 }
 
 impl SectionCells {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(is_open_loop: bool) -> Self {
         let side =
             || SideCells { histogram: untouched_table(), tally: TallyCells::default(), bytes: Counter::default() };
         Self {
             sides: ByOperation::new(|_| side()),
+            response: is_open_loop.then(side),
             first: Counter::default(),
             last: Counter::default(),
             queue: Queue::new(),
@@ -85,7 +90,8 @@ impl SectionCells {
     /// Touches the memory of the latencies from 1 µs to 1 s, as [`buckets::Buckets::touch`].
     pub(crate) fn touch(&self) {
         let used = buckets::coarse(buckets::index(1_000))..buckets::coarse(buckets::index(1_000_000_000));
-        for side in self.sides.iter() {
+        let transfers = Operation::TRANSFERS.map(|operation| &self.sides[operation]);
+        for side in transfers.into_iter().chain(&self.response) {
             for cell in &side.histogram[used.clone()] {
                 cell.store(cell.load(Relaxed), Relaxed);
             }
@@ -98,6 +104,20 @@ impl SectionCells {
         &self.sides[operation].histogram
     }
 
+    /// Counts a response time.
+    #[inline]
+    pub(crate) fn respond(&self, response_ns: u64) {
+        if let Some(side) = &self.response {
+            count(&side.histogram, buckets::index(response_ns));
+            counters::record(&side.tally, response_ns);
+        }
+    }
+
+    /// What others are told of: nothing over time is about I/Os that transfer no data.
+    fn all_sides(&self) -> impl Iterator<Item = &SideCells> {
+        Operation::TRANSFERS.map(|operation| &self.sides[operation]).into_iter().chain(&self.response)
+    }
+
     /// Adds moments and bytes of I/Os whose latencies were recorded.
     pub(crate) fn add(&self, operation: Operation, values: TallyValues, bytes: u64) {
         let side = &self.sides[operation];
@@ -107,18 +127,18 @@ impl SectionCells {
 
     /// The worker comes to another section.
     pub(crate) fn turn(&self, section: u64) {
-        let sizes = ByOperation::new(|operation| self.sides[operation].non_empty().count());
         let message = [self.first.get(), self.last.get()];
-        if self.queue.has_room(message.len() + sizes.iter().sum::<usize>() + Operation::COUNT * SIDE_WORDS) {
+        let size = self.all_sides().map(|side| SIDE_WORDS + side.non_empty().count()).sum::<usize>();
+        if self.queue.has_room(message.len() + size) {
             for word in message {
                 self.queue.push(word);
             }
-            for (side, size) in self.sides.iter().zip(sizes.0) {
+            for side in self.all_sides() {
                 for cell in &side.tally {
                     self.queue.push(cell.load(Relaxed));
                 }
                 self.queue.push(side.bytes.get());
-                self.queue.push(size as u64);
+                self.queue.push(side.non_empty().count() as u64);
                 for (bucket, count) in side.non_empty() {
                     self.queue.push((bucket as u64) << COUNT_BITS | count);
                 }
@@ -134,7 +154,7 @@ impl SectionCells {
     pub(crate) fn take(&self) -> Option<SectionPart> {
         let mut words = self.queue.taken()?;
         let (first, last) = (words.next(), words.next());
-        let sides = ByOperation::new(|_| {
+        let mut side = || {
             let cells = TallyCells::default();
             for cell in &cells {
                 cell.store(words.next(), Relaxed);
@@ -143,20 +163,28 @@ impl SectionCells {
             let bucket = |word: u64| ((word >> COUNT_BITS) as u32, word & ((1 << COUNT_BITS) - 1));
             let buckets = (0..size).map(|_| bucket(words.next())).collect();
             SidePart { tally: tally(counters::values(&cells)), bytes, buckets }
-        });
+        };
+        let sides = ByOperation::new(|operation| if operation.transfers_data() { side() } else { SidePart::default() });
+        let response = self.response.is_some().then(side);
         words.finish();
-        Some(SectionPart { first, last, sides })
+        Some(SectionPart { first, last, sides, response })
     }
 
     /// The section that is not closed. Reads only; complete once the worker counts no more.
     pub(crate) fn unclosed(&self) -> SectionPart {
-        let sides = ByOperation(self.sides.0.each_ref().map(|side| SidePart {
+        let part = |side: &SideCells| SidePart {
             tally: tally(counters::values(&side.tally)),
             bytes: side.bytes.get(),
             // All of it: the tally does not yet know the latest extremes.
             buckets: non_empty(&side.histogram[..], 0).map(|(bucket, count)| (bucket as u32, count)).collect(),
-        }));
-        SectionPart { first: self.first.get(), last: self.last.get(), sides }
+        };
+        let sides = ByOperation(self.sides.0.each_ref().map(part));
+        SectionPart {
+            first: self.first.get(),
+            last: self.last.get(),
+            sides,
+            response: self.response.as_ref().map(part),
+        }
     }
 }
 
@@ -254,7 +282,7 @@ mod tests {
 
     #[test]
     fn closed_sections_come_out_in_order_and_leave_nothing_behind() {
-        let cells = SectionCells::new();
+        let cells = SectionCells::new(false);
         for section in 0..1000u64 {
             count(&cells, 1000 + section);
             count(&cells, 1_000_000);
@@ -274,7 +302,7 @@ mod tests {
 
     #[test]
     fn sections_that_nobody_takes_become_one() {
-        let cells = SectionCells::new();
+        let cells = SectionCells::new(false);
         let sections = 2000u64;
         for section in 0..sections {
             count(&cells, 5000);

@@ -92,7 +92,8 @@ pub(crate) fn lay_out(context: &Context, worker: &WorkerPlan) -> Result<Layout, 
         let half = target.block_bytes * u64::from(target.slots);
         let reads = if target.does(Operation::Read) { half } else { 0 };
         let writes = if target.does(Operation::Write) && write_source.is_none() { half } else { 0 };
-        let mut memory = buffer_memory(context, target, reads + writes)?;
+        // Loads that transfer no data have none.
+        let mut memory = buffer_memory(context, target, (reads + writes).max(1))?;
         memory.touch();
         if target.content == Content::Ramp {
             memory.fill(0, reads + writes, fill::ramp);

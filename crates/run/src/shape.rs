@@ -8,10 +8,14 @@ pub(crate) trait Shape {
     const IS_PLAIN: bool;
     /// That, and one request.
     const IS_SINGLE: bool;
+    /// Some targets have I/Os of several sizes.
+    const HAS_SIZES: bool = false;
 }
 
 /// Any load.
 pub(crate) struct Any;
+/// Any load with I/Os of several sizes.
+pub(crate) struct AnySizes;
 /// A plain one.
 pub(crate) struct Plain;
 /// A plain one with one request.
@@ -20,6 +24,12 @@ pub(crate) struct Single;
 impl Shape for Any {
     const IS_PLAIN: bool = false;
     const IS_SINGLE: bool = false;
+}
+
+impl Shape for AnySizes {
+    const IS_PLAIN: bool = false;
+    const IS_SINGLE: bool = false;
+    const HAS_SIZES: bool = true;
 }
 
 impl Shape for Plain {

@@ -1,19 +1,26 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
+use crate::allowance::writes_media;
 use crate::open_loop::Saturation;
+use crate::shape::Shape;
 use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
 use hot::rng::Rng;
-use hot::slots::FreeSlots;
+use hot::sizes::{Places, SizeTable, SizedStream, Walk};
+use hot::slots::{FreeSlots, Slot};
 use hot::stream::{Grid, OffsetStream, Range};
 use hot::weighted::Weighted;
 use model::operation::{ByOperation, Operation};
-use model::plan::{Area, Assignment, Content, Pace, Pattern, WeightedRange, WorkerPlan, WorkerTarget};
+use model::plan::{
+    Area, Assignment, Content, Pace, Pattern, SizePlan, SizesPlan, WeightedRange, WorkerPlan, WorkerTarget,
+};
 use model::profile::IoPriority;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use sys::thread::io_priority;
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /// One target of one worker.
 #[derive(Debug)]
@@ -22,7 +29,10 @@ pub(crate) struct Work {
     pub(crate) mix: Mix,
     pub(crate) pacer: Pacer,
     pub(crate) saturation: Saturation,
+    /// Bytes of an I/O; the most with several sizes.
     pub(crate) block: u32,
+    /// `None` = all I/Os have one size.
+    pub(crate) sizes: Option<Sizes>,
     /// The engine's number of the open target.
     pub(crate) file: u32,
     /// Its requests are numbered from here: 0 where requests belong to no target.
@@ -32,6 +42,8 @@ pub(crate) struct Work {
     pub(crate) is_ready: bool,
     /// New random content for every write.
     pub(crate) randomize: bool,
+    /// Any operation counts as one that writes in [`Allowance`](crate::allowance::Allowance).
+    pub(crate) writes_media: bool,
     /// The kernel's I/O priority value of its operations; 0 = that of the thread.
     pub(crate) priority: u16,
     buffers: Buffers,
@@ -39,6 +51,13 @@ pub(crate) struct Work {
     prepared: ByOperation<bool>,
     /// That is so for all that its requests may do.
     is_all_prepared: bool,
+}
+
+/// I/Os of several sizes: what is drawn in place of offsets from `Work::stream`.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    pub(crate) table: SizeTable,
+    pub(crate) stream: SizedStream,
 }
 
 /// Where a target's buffers lie: one region, read half first, then one write block per request
@@ -64,6 +83,15 @@ pub(crate) struct Source {
 }
 
 impl Work {
+    /// How much the operation of a request transfers that began last.
+    #[inline]
+    pub(crate) fn length<S: Shape>(&self, slot: &Slot) -> u32 {
+        match &self.sizes {
+            Some(sizes) if S::HAS_SIZES => sizes.table.bytes(slot.size),
+            _ => self.block,
+        }
+    }
+
     /// True if the requests' operations of this kind are the same each time but for the offset.
     #[inline]
     pub(crate) fn is_prepared(&self, operation: Operation) -> bool {
@@ -96,7 +124,7 @@ impl Work {
     fn buffer(&self, request: u32, operation: Operation, rng: &mut Rng) -> (u32, u64) {
         let at = u64::from(request) * u64::from(self.block);
         match (operation, self.buffers.source) {
-            (Operation::Read, _) => (self.buffers.region, at),
+            (Operation::Read | Operation::Discard | Operation::WriteZeroes, _) => (self.buffers.region, at),
             (Operation::Write, None) => (self.buffers.region, self.buffers.write_half + at),
             (Operation::Write, Some(source)) => (source.region, rng.below(source.pieces) * source.step),
         }
@@ -139,21 +167,28 @@ pub(crate) fn new(
     let own = !own_slots.is_empty();
     let randomize = plan.content == Content::RandomEach;
     let prepared = ByOperation::new(|operation| {
-        let is_alike = operation != Operation::Write || (!randomize && buffers.source.is_none());
+        let is_alike = match operation {
+            Operation::Read | Operation::WriteZeroes => true,
+            Operation::Write => !randomize && buffers.source.is_none(),
+            // Engines may have to build it anew each time.
+            Operation::Discard => false,
+        };
         own && plan.does(operation) && is_alike
     });
     Work {
         stream: stream(plan, counters, rng),
-        mix: Mix::new(plan.write_percent, rng),
-        pacer: pacer(plan.pace, rng),
+        mix: Mix::new(plan.shares(), rng),
+        pacer: pacer(plan, rng),
         saturation: Saturation::default(),
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
         block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
+        sizes: plan.sizes.as_ref().map(|sizes| self::sizes(plan, sizes, counters)),
         file,
         first_slot: own_slots.start,
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
         is_ready: true,
         randomize,
+        writes_media: Operation::ALL.into_iter().any(|operation| writes_media(operation) && plan.does(operation)),
         priority: priority(plan.priority),
         buffers,
         is_all_prepared: Operation::ALL.iter().all(|&operation| prepared[operation] || !plan.does(operation)),
@@ -170,8 +205,39 @@ pub(crate) const fn priority(priority: IoPriority) -> u16 {
     }
 }
 
-fn pacer(pace: Pace, rng: &mut Rng) -> Pacer {
-    match pace {
+fn bytes_of(sizes: &SizesPlan) -> Vec<u32> {
+    sizes.sizes.iter().map(|size| u32::try_from(size.bytes).unwrap_or(u32::MAX)).collect()
+}
+
+fn sizes(plan: &WorkerTarget, sizes: &SizesPlan, counters: &[Arc<AtomicU64>]) -> Sizes {
+    let weights = |operation| sizes.sizes.iter().map(|size| u64::from(size.percent_of(operation))).collect();
+    let places = |size: &SizePlan| Places {
+        bytes: size.bytes,
+        alignment: size.alignment_bytes.max(1),
+        positions: size.positions,
+        ranges: ranges(&size.ranges),
+    };
+    let places: Vec<Places> = sizes.sizes.iter().map(places).collect();
+    let (area, walk) = match &plan.pattern {
+        // A profile with requests of their own positions is refused.
+        Pattern::Sequential { area, .. } | Pattern::Parallel { area, .. } => (area, Walk::Sequential),
+        Pattern::Interlocked { area, counter } => (area, Walk::Interlocked(Arc::clone(&counters[*counter]))),
+        Pattern::Random { area, .. } => (area, Walk::Random),
+        Pattern::Mixed { area, random_percent, .. } => (area, Walk::Mixed(*random_percent)),
+    };
+    Sizes {
+        table: SizeTable::new(&bytes_of(sizes), weights),
+        stream: SizedStream::new(area.base_bytes, area.size_bytes, &places, walk),
+    }
+}
+
+fn pacer(plan: &WorkerTarget, rng: &mut Rng) -> Pacer {
+    if let Some((sizes, bytes_per_ms)) = plan.sizes.as_ref().and_then(|sizes| Some((sizes, sizes.bytes_per_ms?)))
+        && !plan.pace.is_open_loop()
+    {
+        return Pacer::bytes(&bytes_of(sizes), NS_PER_MS, u64::from(bytes_per_ms));
+    }
+    match plan.pace {
         Pace::Unlimited => Pacer::Unlimited,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             Pacer::throughput(interval_numerator, interval_denominator)

@@ -10,7 +10,7 @@ use crate::flush::Flusher;
 use crate::interval_cursor::IntervalCursor;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::shape::{Any, Plain, Shape, Single, Submission};
+use crate::shape::{Any, AnySizes, Plain, Shape, Single, Submission};
 use crate::spread::Spread;
 use crate::work::{Assigner, Work};
 use engine::{Engine, Pushed, Wait};
@@ -130,6 +130,12 @@ impl<E, C> Worker<E, C> {
             && self.allowance.is_none()
             && self.flusher.is_none()
             && !self.stamps_starts
+            && !self.has_sizes()
+    }
+
+    /// True if some I/Os have one of several sizes.
+    pub(crate) fn has_sizes(&self) -> bool {
+        self.work.iter().any(|work| work.sizes.is_some())
     }
 
     /// True if it may run as [`Single`].
@@ -159,6 +165,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.run_as::<Single>()
         } else if self.is_plain() {
             self.run_as::<Plain>()
+        } else if self.has_sizes() {
+            self.run_as::<AnySizes>()
         } else {
             self.run_as::<Any>()
         }
@@ -177,6 +185,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.turn_as::<Single>()
         } else if self.is_plain() {
             self.turn_as::<Plain>()
+        } else if self.has_sizes() {
+            self.turn_as::<AnySizes>()
         } else {
             self.turn_as::<Any>()
         }
@@ -201,12 +211,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Turn::GoOn);
         }
         if !S::IS_PLAIN && self.flusher.as_mut().is_some_and(|flusher| flusher.is_due(&self.recorder)) {
-            return self.flush();
+            return self.flush::<S>();
         }
         if !S::IS_PLAIN
             && let Submission::Batched(batched) = self.submission
         {
-            return self.turn_batched(batched, now_ns);
+            return self.turn_batched::<S>(batched, now_ns);
         }
         let before = self.engine.in_flight();
         let mut next_start_ns = None;
@@ -215,7 +225,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         } else if S::IS_PLAIN {
             self.issue_plain(now_ns)
         } else {
-            next_start_ns = self.issue(now_ns);
+            next_start_ns = self.issue::<S>(now_ns);
             if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
                 return Ok(Turn::Over);
             }
@@ -244,9 +254,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Waits for what is under way, then flushes.
     #[cold]
-    fn flush(&mut self) -> Result<Turn, WorkerError> {
+    fn flush<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
         if self.engine.in_flight() > 0 {
-            self.push_and_collect::<Any>(Wait::For { count: 1 })?;
+            self.push_and_collect::<S>(Wait::For { count: 1 })?;
             return Ok(Turn::GoOn);
         }
         let begun_ns = self.clock.now_ns();

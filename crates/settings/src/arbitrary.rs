@@ -23,6 +23,11 @@ impl<T> Setting<T> {
                 (field.set)(of, [*range.start(), *range.end(), value][among(3)]);
             }
             Codec::Word(words) => (words[among(words.len())].set)(of),
+            Codec::Text(field) => {
+                let Some(example) = self.examples.get(among(self.examples.len())) else { return };
+                let set = (field.set)(of, example);
+                assert!(set.is_ok(), "{example}: {set:?}");
+            }
             Codec::Own(_) => {
                 let Some(example) = self.examples.get(among(self.examples.len())) else { return };
                 let element = self.element;

@@ -5,6 +5,7 @@
 
 pub mod arbitrary;
 pub mod difference;
+pub mod job;
 mod linux;
 mod profile;
 mod setting;

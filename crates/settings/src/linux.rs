@@ -1,8 +1,8 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
-use crate::setting::{OwnOption, Setting, flag, number, words};
+use crate::setting::{Codec, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
-use model::profile::{RateProcess, Target, TimeSpan};
+use model::profile::{RateProcess, SizeMix, Target, TimeSpan};
 
 type Row = Setting<TimeSpan>;
 
@@ -200,14 +200,121 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             short: "call fdatasync each time a thread has made this many writes, and time the calls",
             long: "Simulates the group commit of databases: after this many writes, a thread waits for its outstanding \
                    I/Os, calls fdatasync on the targets that it writes to, and continues. Flushes are counted and \
-                   timed separately from reads and writes. With -Su, this is one of two ways to write durably; the \
+                   timed separately from reads and writes; discards and write-zeroes count as writes here. With -Su, this is one of two ways to write durably; the \
                    other is -Suw, with which each write is durable when it completes.",
             kernel: "`fdatasync` after every N writes of a thread",
             seen_in: "flushes counted by the device; the report",
             example: "--fdatasync-every=32",
         },
     ),
+    Row::own(
+        "FsyncAfterWrites",
+        "fsync_after_writes",
+        number!(fsync_after_writes, 1..=u32::MAX as u64),
+        "--fsync-every",
+        &OwnOption {
+            value: "=<writes>",
+            short: "as --fdatasync-every, but call fsync, which also makes all metadata of the file durable",
+            long: "fsync also writes times and other metadata that reading the data does not need, mostly through the \
+                   journal of the file system, so that it often takes longer than fdatasync. Cannot be used with \
+                   --fdatasync-every.",
+            kernel: "`fsync` after every N writes of a thread",
+            seen_in: "strace: `fsync`; the report",
+            example: "--fsync-every=32",
+        },
+    ),
 ];
 
 /// `Linux` in a target: what `DiskSpd` does not have.
-pub static LINUX_IN_TARGET: &[Setting<Target>] = &[];
+pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
+    Setting::own(
+        "Sizes",
+        "sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.sizes = Some(sizes)),
+        }),
+        "--sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of I/Os and their percentages, as in 4K/60:8K/30:64K/10",
+            long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only defines the unit b. The size is drawn before the offset: random offsets are multiples of -r<align> or, without it, of the drawn size; sequential I/Os follow each other without gaps. -g in bytes counts the drawn bytes. Results have figures for each size. Cannot be used with -s<stride>, -p, -T or -rdabs.",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--sizes=4K/60:8K/30:64K/10",
+        },
+    )
+    .examples(&["4K/60:8K/30:64K/10", "1b/50:3b/50"]),
+    Setting::own(
+        "ReadSizes",
+        "read_sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.read_sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.read_sizes = Some(sizes)),
+        }),
+        "--read-sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of reads, in place of --sizes or -b",
+            long: "As --sizes, for reads alone. Other I/Os have the sizes of --write-sizes or --sizes, or else the block size (-b).",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--read-sizes=8K/90:128K/10",
+        },
+    )
+    .examples(&["8K/100", "8K/90:128K/10"]),
+    Setting::own(
+        "WriteSizes",
+        "write_sizes",
+        Codec::Text(TextField {
+            get: |target: &Target| target.write_sizes.as_ref().map(ToString::to_string),
+            set: |target, text| SizeMix::parse(text).map(|sizes| target.write_sizes = Some(sizes)),
+        }),
+        "--write-sizes",
+        &OwnOption {
+            value: "=<size>/<percent>:...",
+            short: "sizes of writes, in place of --sizes or -b",
+            long: "As --sizes, for writes alone. Other I/Os have the sizes of --read-sizes or --sizes, or else the block size (-b).",
+            kernel: "lengths of I/Os",
+            seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
+            example: "--write-sizes=16K/80:1M/20",
+        },
+    )
+    .examples(&["16K/100", "16K/80:1M/20"]),
+    Setting::own(
+        "Discard",
+        "discard_percent",
+        number!(discard_percent, 0..=100),
+        "--discard",
+        &OwnOption {
+            value: "=<percent>",
+            short: "percentage of all I/Os that discard (trim) their range",
+            long: "Files: the range becomes a hole and reads as zeros. Block devices: the device is told that the data \
+                   is no longer needed; what the range reads as afterwards is up to the device. Drawn before -w, which \
+                   is then the percentage of writes among the other I/Os. Discards are counted and timed separately \
+                   from reads and writes. Needs the same permissions as writing (--overwrite, --destroy). Needs \
+                   io_uring (block devices: Linux 6.12 or later) or --engine=sync; with io_uring, kernel threads of \
+                   this process make the holes in files.",
+            kernel: "files: `fallocate(FALLOC_FL_PUNCH_HOLE)`; block devices: `BLOCK_URING_CMD_DISCARD` of io_uring, \
+                     `ioctl(BLKDISCARD)` of --engine=sync",
+            seen_in: "holes in the file; strace: `fallocate`, `ioctl`; discards counted by the device",
+            example: "--discard=10",
+        },
+    ),
+    Setting::own(
+        "WriteZeroes",
+        "write_zeroes_percent",
+        number!(write_zeroes_percent, 0..=100),
+        "--write-zeroes",
+        &OwnOption {
+            value: "=<percent>",
+            short: "percentage of all I/Os that zero their range without transferring data",
+            long: "The file system or device replaces the range by zeros: it stays allocated, and no data is \
+                   transferred where the device has a command for it; otherwise the kernel writes zeros. Drawn before \
+                   -w, as --discard, with the same requirements, permissions and separate figures.",
+            kernel: "`fallocate(FALLOC_FL_ZERO_RANGE)`",
+            seen_in: "zeros in the file; strace: `fallocate`",
+            example: "--write-zeroes=5",
+        },
+    ),
+];

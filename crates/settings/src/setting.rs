@@ -61,8 +61,18 @@ pub(crate) enum Codec<T: 'static> {
     Number(NumberField<T>, RangeInclusive<u64>),
     /// One of these words.
     Word(&'static [Word<T>]),
+    /// A text with a grammar, the same in the element and behind the option.
+    Text(TextField<T>),
     /// A grammar of its own.
     Own(&'static Own<T>),
+}
+
+/// A field that is read from a text.
+pub(crate) struct TextField<T: 'static> {
+    /// The text; `None` if the field is not set.
+    pub(crate) get: fn(&T) -> Option<String>,
+    /// Sets the field, or says what is wrong with the text and what would be right.
+    pub(crate) set: fn(&mut T, &str) -> Result<(), String>,
 }
 
 /// A field that holds a number.
@@ -103,6 +113,8 @@ pub enum Takes {
     Size(RangeInclusive<u64>),
     /// One of these words.
     Word(Vec<&'static str>),
+    /// A text with a grammar.
+    Text,
 }
 
 /// A field that can hold a number.
@@ -263,6 +275,7 @@ impl<T> Setting<T> {
                 Codec::Flag(get, _) => get(of),
                 Codec::Number(field, _) => (field.get)(of).is_some(),
                 Codec::Word(words) => word_in(words, of).is_some(),
+                Codec::Text(field) => (field.get)(of).is_some(),
                 Codec::Own(_) => true,
             },
         }
@@ -279,6 +292,7 @@ impl<T> Setting<T> {
             Codec::Number(field, _) if field.is_size => short_size((field.get)(of)?),
             Codec::Number(field, _) => (field.get)(of)?.to_string(),
             Codec::Word(words) => word_in(words, of)?.argument.to_owned(),
+            Codec::Text(field) => (field.get)(of)?,
             Codec::Own(own) => (own.shown)(of),
         };
         let (option, element) = (self.option, self.element);
@@ -303,6 +317,7 @@ impl<T> Setting<T> {
             Codec::Number(field, range) if field.is_size => Takes::Size(range.clone()),
             Codec::Number(_, range) => Takes::Count(range.clone()),
             Codec::Word(words) => Takes::Word(words.iter().map(|word| word.argument).collect()),
+            Codec::Text(_) => Takes::Text,
             Codec::Flag(..) | Codec::Own(_) => Takes::Nothing,
         }
     }
@@ -328,6 +343,14 @@ impl<T> Setting<T> {
         word.map(|word| (word.set)(of)).is_some()
     }
 
+    /// Sets what the text says, or says what is wrong with it.
+    pub fn set_text(&self, of: &mut T, text: &str) -> Result<(), String> {
+        match &self.codec {
+            Codec::Text(field) => (field.set)(of, text),
+            _ => Ok(()),
+        }
+    }
+
     /// Sets in `to` what is set in `from`; elements with a grammar of their own stay as they are.
     pub fn copy(&self, from: &T, to: &mut T) {
         match &self.codec {
@@ -340,6 +363,12 @@ impl<T> Setting<T> {
             Codec::Word(words) => {
                 if let Some(word) = word_in(words, from) {
                     (word.set)(to);
+                }
+            }
+            Codec::Text(field) => {
+                if let Some(text) = (field.get)(from) {
+                    // It is what `get` wrote.
+                    let _ = (field.set)(to, &text);
                 }
             }
             Codec::Own(_) => {}
@@ -376,6 +405,11 @@ impl<T> Setting<T> {
                     None => reader.unknown_word(node, word, words.iter().map(|word| word.name)),
                 }
             }
+            Codec::Text(field) => {
+                let Some(text) = reader.text(node) else { return };
+                let set = (field.set)(into, value::trimmed(&text));
+                reader.read(node, set);
+            }
             Codec::Own(own) => (own.read)(reader, node, into),
         }
     }
@@ -395,6 +429,11 @@ impl<T> Setting<T> {
             Codec::Word(words) => {
                 if let Some(word) = word_in(words, of) {
                     xml.element(self.element, word.name);
+                }
+            }
+            Codec::Text(field) => {
+                if let Some(text) = (field.get)(of) {
+                    xml.element(self.element, text);
                 }
             }
             Codec::Own(own) => (own.write)(xml, self.element, of),

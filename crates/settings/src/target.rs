@@ -218,7 +218,14 @@ fn is_random(reader: &Reader, node: Node<'_, '_>) -> bool {
     if reader.is_strict() {
         return child(holder, "Random").is_some() || child(holder, "RandomRatio").is_some();
     }
-    child(holder, "Random").is_some_and(|random| random.text().is_some_and(|text| value::trimmed(text) != "0"))
+    let states = |random: Node<'_, '_>| random.text().is_some_and(|text| value::trimmed(text) != "0");
+    child(holder, "Random").is_some_and(|random| states(random) || has_sizes(holder))
+}
+
+/// True if a target has several sizes, whose random offsets may have no alignment of their own.
+fn has_sizes(target: Node<'_, '_>) -> bool {
+    let linux = child(target, "Linux");
+    linux.is_some_and(|linux| ["Sizes", "ReadSizes", "WriteSizes"].into_iter().any(|name| child(linux, name).is_some()))
 }
 
 static STRIDE: Own<Target> = Own {
@@ -240,13 +247,16 @@ static RANDOM: Own<Target> = Own {
     attributes: &[],
     read: |reader, node, target| {
         let alignment = reader.number(node, &U64);
-        if reader.is_strict() || alignment.is_some_and(|alignment| alignment > 0) {
+        if reader.is_strict() || alignment.is_some_and(|alignment| alignment > 0) || is_random(reader, node) {
             target.random_percent = 100;
             target.alignment = alignment.map(Bytes);
         }
     },
-    write: |xml, name, target| xml.element(name, target.effective_alignment().get()),
-    shown: |target| format!("-r{}", short_size(target.effective_alignment().get())),
+    write: |xml, name, target| xml.element(name, target.stated_alignment().get()),
+    shown: |target| match target.stated_alignment().get() {
+        0 => "-r".to_owned(),
+        alignment => format!("-r{}", short_size(alignment)),
+    },
 };
 
 static RANDOM_RATIO: Own<Target> = Own {

@@ -85,9 +85,12 @@ static ABSOLUTE: Own<Ranges> = Own {
     shown: |_| String::new(),
 };
 
+/// The items of `Percent` and `Absolute`, with their attributes.
+pub(crate) const RANGE_ITEMS: &[(&str, &[&str])] = &[("Range", &["IO"])];
+
 fn ranges(reader: &mut Reader, list: Node<'_, '_>, lengths: &RangeInclusive<u64>) -> Vec<DistributionRange> {
     let mut ranges = Vec::new();
-    for item in reader.items(list, &[("Range", &["IO"])]) {
+    for item in reader.items(list, RANGE_ITEMS) {
         let io_percent = reader.needed(item, "IO", |text| value::number(text, &(0..=100)));
         let length = reader.number(item, lengths);
         if let (Some(io_percent), Some(length)) = (io_percent, length) {

@@ -2,9 +2,9 @@
 //! the same all the time.
 
 use crate::confidence::interval::{self, Estimate};
-use crate::confidence::percentiles::{self, Histogram, Sections};
+use crate::confidence::percentiles::{self, Histogram, Sections, SumOfErrors};
 use crate::latency::NAMED_PERCENTILES;
-use crate::sample::mean;
+use crate::sample::{mean, standard_errors_95};
 use crate::steadiness::{self, StallSources};
 use model::confidence::{FigureSteadiness, HalfWidths, Interval, PercentileHalfWidth, Steadiness};
 use model::figures::Directions;
@@ -57,18 +57,10 @@ impl<'a> Accuracy<'a> {
         };
         let (iops, bytes_per_s) = (per_s(|cell| cell.ios), per_s(|cell| cell.bytes));
         let latency_mean_ns = if self.measures_latency { latency_mean(&cells, self.cell_s) } else { None };
-        let percentiles = self.percentiles(kind);
+        let percentiles = self.percentiles(|section| operations(section, kind));
         let estimates = [Some(iops), Some(bytes_per_s), latency_mean_ns].into_iter().flatten();
         let withheld =
             estimates.chain(percentiles.iter().map(|(_, estimate)| *estimate)).filter_map(Estimate::withheld);
-        let known = |(rank_ppb, estimate): (u64, Estimate)| {
-            let interval_ns = estimate.interval()?;
-            Some(PercentileHalfWidth {
-                rank_ppb,
-                half_width_ns: interval_ns.half_width(),
-                interval_ns: Some(interval_ns),
-            })
-        };
         let half = |estimate: Option<Interval>| estimate.map(Interval::half_width);
         let latency_mean_interval_ns = latency_mean_ns.and_then(Estimate::interval);
         Some(HalfWidths {
@@ -79,18 +71,64 @@ impl<'a> Accuracy<'a> {
             bytes_per_s_interval: bytes_per_s.interval(),
             latency_mean_interval_ns,
             withheld: withheld.max_by(|a, b| a.measure_s.total_cmp(&b.measure_s)),
-            percentiles: percentiles.into_iter().filter_map(known).collect(),
+            percentiles: known(&percentiles),
         })
     }
 
+    /// Of response times, in an open loop whose sections were recorded. Nothing is recorded per cell: the mean is
+    /// estimated from the sections, as percentiles are.
+    pub(crate) fn response_times(&self) -> Option<HalfWidths> {
+        let mean_ns = self.response_mean()?;
+        let percentiles = self.percentiles(|section| vec![&section.response]);
+        let estimates = std::iter::once(mean_ns).chain(percentiles.iter().map(|(_, estimate)| *estimate));
+        let withheld = estimates.filter_map(Estimate::withheld);
+        Some(HalfWidths {
+            latency_mean_ns: mean_ns.interval().map(Interval::half_width),
+            latency_mean_interval_ns: mean_ns.interval(),
+            withheld: withheld.max_by(|a, b| a.measure_s.total_cmp(&b.measure_s)),
+            percentiles: known(&percentiles),
+            ..HalfWidths::default()
+        })
+    }
+
+    /// A ratio of sums, as [`latency_mean`].
+    fn response_mean(&self) -> Option<Estimate> {
+        let groups = self.groups()?;
+        let sums: Vec<(f64, f64)> = groups
+            .iter()
+            .map(|sections| {
+                let tallies = sections.iter().map(|section| section.response.tally);
+                tallies.fold((0.0, 0.0), |(ios, ns), tally| (ios + tally.count as f64, ns + tally.sum_ns as f64))
+            })
+            .collect();
+        let (ios, sum_ns) = sums.iter().fold((0.0, 0.0), |(ios, ns), (more, more_ns)| (ios + more, ns + more_ns));
+        if ios == 0.0 {
+            return None;
+        }
+        let ratio_ns = sum_ns / ios;
+        let errors_ns: Vec<f64> = sums.iter().map(|(ios, sum_ns)| sum_ns - ratio_ns * ios).collect();
+        let means_ns: Vec<f64> = sums.iter().filter(|(ios, _)| *ios > 0.0).map(|(ios, sum_ns)| sum_ns / ios).collect();
+        Some(match SumOfErrors::of(&errors_ns, length_s(groups[0])) {
+            Ok(sum) => {
+                let half_ns = standard_errors_95(sum.degrees_of_freedom) * sum.variance.sqrt() / ios;
+                Estimate::Known(interval::around(ratio_ns, half_ns, range(&means_ns)))
+            }
+            Err(withheld) => Estimate::Withheld(withheld),
+        })
+    }
+
+    /// Neighbouring sections in groups of equal length; `None` if they are too few.
+    fn groups(&self) -> Option<Vec<&'a [SectionRecord]>> {
+        let size = (self.sections.len() / percentiles::SECTIONS).max(1);
+        (self.sections.len() >= percentiles::SECTIONS_MIN).then(|| self.sections.chunks_exact(size).collect())
+    }
+
     /// Of the percentiles that enough I/Os lie beyond.
-    fn percentiles(&self, kind: Kind) -> Vec<(u64, Estimate)> {
+    fn percentiles(&self, of: impl Fn(&SectionRecord) -> Vec<&SectionCounts>) -> Vec<(u64, Estimate)> {
+        let Some(groups) = self.groups() else { return Vec::new() };
         // A day of seconds is unpacked a group at a time: all at once would take gigabytes.
-        let group = (self.sections.len() / percentiles::SECTIONS).max(1);
-        let histograms: Vec<Histogram> =
-            self.sections.chunks_exact(group).map(|sections| histogram(sections, kind)).collect();
-        let length_s = self.sections.first().map_or(0.0, |first| length_ns(first) as f64 / 1e9);
-        let Some(sections) = Sections::of(&histograms, length_s * group as f64) else { return Vec::new() };
+        let histograms: Vec<Histogram> = groups.iter().map(|sections| histogram(sections, &of)).collect();
+        let Some(sections) = Sections::of(&histograms, length_s(groups[0])) else { return Vec::new() };
         let estimate = |(_, rank_ppb)| Some((rank_ppb, sections.interval_ns(rank_ppb)?));
         NAMED_PERCENTILES.into_iter().filter_map(estimate).collect()
     }
@@ -167,20 +205,36 @@ fn counts(cell: &SeriesCell, kind: Kind) -> CellCounts {
     }
 }
 
+fn operations(section: &SectionRecord, kind: Kind) -> Vec<&SectionCounts> {
+    match kind {
+        Kind::Read => vec![&section.read],
+        Kind::Write => vec![&section.write],
+        Kind::Both => vec![&section.read, &section.write],
+    }
+}
+
 /// The latencies of several sections.
-fn histogram(sections: &[SectionRecord], kind: Kind) -> Histogram {
+fn histogram(sections: &[SectionRecord], of: impl Fn(&SectionRecord) -> Vec<&SectionCounts>) -> Histogram {
     let mut histogram = Histogram::new();
-    for section in sections {
-        let counted: &[&SectionCounts] = match kind {
-            Kind::Read => &[&section.read],
-            Kind::Write => &[&section.write],
-            Kind::Both => &[&section.read, &section.write],
-        };
-        for (index, count) in counted.iter().flat_map(|counts| counts.histogram.iter()) {
-            *histogram.entry(index).or_default() += count;
-        }
+    for (index, count) in sections.iter().flat_map(of).flat_map(|counts| counts.histogram.iter()) {
+        *histogram.entry(index).or_default() += count;
     }
     histogram
+}
+
+/// The percentiles whose intervals are known.
+fn known(estimates: &[(u64, Estimate)]) -> Vec<PercentileHalfWidth> {
+    let one = |&(rank_ppb, estimate): &(u64, Estimate)| {
+        let interval_ns = estimate.interval()?;
+        let half_width_ns = interval_ns.half_width();
+        Some(PercentileHalfWidth { rank_ppb, half_width_ns, interval_ns: Some(interval_ns) })
+    };
+    estimates.iter().filter_map(one).collect()
+}
+
+/// The length of neighbouring sections together.
+fn length_s(sections: &[SectionRecord]) -> f64 {
+    sections.iter().map(|section| length_ns(section) as f64 / 1e9).sum()
 }
 
 fn length_ns(section: &SectionRecord) -> u64 {
@@ -236,6 +290,53 @@ mod tests {
         assert_eq!((known.latency_mean_ns, known.withheld), (Some(0.0), None));
         assert_eq!(known.latency_mean_interval_ns, Some(Interval { low: 1000.0, high: 1000.0 }));
         assert_eq!((enough.write, enough.total.is_some()), (None, true));
+    }
+
+    /// Response times of 2,000 I/Os in 20 sections: exponential, a millisecond on average, which differs from section
+    /// to section with `wobble`.
+    fn responses(wobble: f64, rng: &mut Rng) -> TimeSpanRecord {
+        const LENGTH_NS: u64 = 1_000_000_000;
+        let mut sections = Vec::new();
+        for index in 0..20 {
+            let scale = (wobble * normal(rng)).exp();
+            let mut histogram = Histogram::new();
+            let mut tally = model::record::Tally::default();
+            for _ in 0..100 {
+                let response_ns = (1e6 * scale * exponential(rng)) as u64;
+                *histogram.entry(hot::buckets::coarse(hot::buckets::index(response_ns)) as u32).or_default() += 1;
+                tally.count += 1;
+                tally.sum_ns += u128::from(response_ns);
+            }
+            let response = SectionCounts { tally, bytes: 0, histogram: PackedCounts::pack(histogram) };
+            let (start_ns, end_ns) = (index * LENGTH_NS, (index + 1) * LENGTH_NS);
+            sections.push(SectionRecord { start_ns, end_ns, response, ..SectionRecord::default() });
+        }
+        TimeSpanRecord { sections, ..TimeSpanRecord::default() }
+    }
+
+    #[test]
+    fn intervals_of_response_times_hold_the_truth() {
+        for (wobble, median_ns) in [(0.0, Some(1e6 * 2f64.ln())), (0.2, None)] {
+            let mean_ns = 1e6 * (wobble * wobble / 2.0f64).exp();
+            let (mut of_median, mut withheld) = (0, 0);
+            let percent = coverage_percent(1000, |rng| {
+                let found = Accuracy::of(&responses(wobble, rng), true).response_times().expect("an open loop");
+                let holds = |interval: Option<Interval>, truth: f64| {
+                    interval.is_none_or(|interval| interval.low <= truth && truth <= interval.high)
+                };
+                withheld += u32::from(found.withheld.is_some());
+                let median = found
+                    .percentiles
+                    .iter()
+                    .find(|found| found.rank_ppb == 500_000_000)
+                    .and_then(|found| found.interval_ns);
+                of_median += u32::from(median_ns.is_none_or(|truth_ns| holds(median, truth_ns)));
+                holds(found.latency_mean_interval_ns, mean_ns)
+            });
+            assert!((92.5..=98.0).contains(&percent), "mean, {wobble}: {percent} %");
+            assert!(of_median >= 925 && withheld <= 50, "{wobble}: {of_median} of 1000, {withheld} withheld");
+        }
+        assert_eq!(Accuracy::of(&TimeSpanRecord::default(), true).response_times(), None);
     }
 
     #[test]

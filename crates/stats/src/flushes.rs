@@ -18,6 +18,7 @@ pub(crate) fn figures(plan: &TimeSpanPlan, record: &TimeSpanRecord) -> Option<Fl
     let count = distribution.as_ref().map_or(0, |distribution| distribution.count);
     let at = |rank| distribution.as_ref().and_then(|distribution: &LatencyDistribution| distribution.at(rank));
     Some(FlushFigures {
+        call: plan.flush_call,
         after_writes,
         count,
         per_s: rate::per_second(count, record.elapsed_ns),

@@ -30,10 +30,16 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
         }
     };
     let latencies = measured.total_latency.as_ref();
+    let mut total = of(&measured.total.total, latencies.and_then(|latencies| latencies.total.as_ref()));
+    // What transfers no data takes requests too.
+    for figures in measured.operations.iter().map(|of| &of.figures) {
+        let Some(latency) = figures.latency else { continue };
+        total.outstanding = Some(total.outstanding.unwrap_or(0.0) + figures.iops * latency.mean_ns / 1e9);
+    }
     Some(Directions {
         read: of(&measured.total.read, latencies.and_then(|latencies| latencies.read.as_ref())),
         write: of(&measured.total.write, latencies.and_then(|latencies| latencies.write.as_ref())),
-        total: of(&measured.total.total, latencies.and_then(|latencies| latencies.total.as_ref())),
+        total,
     })
 }
 

@@ -27,6 +27,7 @@ pub mod limit;
 pub mod live;
 mod load_loop;
 pub mod metric_buckets;
+mod operations;
 pub mod overview;
 mod part;
 mod rate;
@@ -34,6 +35,7 @@ pub mod repeats;
 mod sample;
 #[cfg(test)]
 mod simulation;
+mod sizes;
 mod steadiness;
 pub mod steady_state;
 pub mod sweep;

@@ -1,5 +1,6 @@
 //! What decided when I/Os started, and what became of the starts that were intended.
 
+use crate::accuracy::Accuracy;
 use crate::latency::Merged;
 use model::figures::Directions;
 use model::note::Note;
@@ -8,7 +9,12 @@ use model::profile::TimeSpan;
 use model::record::{OpenLoopRecord, Tally, TimeSpanRecord};
 use model::result::{LoadLoop, OpenLoop};
 
-pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanRecord) -> LoadLoop {
+pub(crate) fn load_loop(
+    span: &TimeSpan,
+    plan: &TimeSpanPlan,
+    record: &TimeSpanRecord,
+    accuracy: &Accuracy<'_>,
+) -> LoadLoop {
     let depth = plan.workers.iter().map(depth).fold(0, u32::saturating_add);
     let Some(rate_iops) = span.rate_iops else { return LoadLoop::Closed { depth } };
     let rows = || record.rows.iter().filter_map(|row| row.open_loop.as_ref());
@@ -37,6 +43,7 @@ pub(crate) fn load_loop(span: &TimeSpan, plan: &TimeSpanPlan, record: &TimeSpanR
             write: write.distribution(),
             total: total.distribution(),
         },
+        response_time_confidence: accuracy.response_times(),
     }))
 }
 

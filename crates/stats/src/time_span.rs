@@ -5,7 +5,9 @@ use crate::intervals::Series;
 use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
-use crate::{affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop};
+use crate::{
+    affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations, sizes,
+};
 use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
 use model::figures::{Directions, Figures, LatencyDistribution};
@@ -121,7 +123,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         submissions: Some(submissions(record)),
         waits: if sources.verbose_stats { waits(record) } else { Vec::new() },
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
-        load_loop: Some(load_loop::load_loop(span, plan, record)),
+        load_loop: Some(load_loop::load_loop(span, plan, record, &accuracy)),
         confidence: accuracy.confidence(),
         steadiness: accuracy.steadiness(&telling(plan, &record.threads)),
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
@@ -129,6 +131,8 @@ fn measured(sources: &Sources<'_>) -> Measured {
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
         flushes: flushes::figures(plan, record),
+        operations: operations::figures(record, measures_latency),
+        sizes: sizes::figures(record, measures_latency),
     }
 }
 

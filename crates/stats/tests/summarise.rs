@@ -50,8 +50,11 @@ fn served(target: usize) -> WorkerTarget {
         slots: 1,
         weight: 1,
         block_bytes: 4096,
+        sizes: None,
         pattern: Pattern::Sequential { area, start_bytes: 0 },
         write_percent: 50,
+        discard_percent: 0,
+        write_zeroes_percent: 0,
         content: Content::Ramp,
         pace: Pace::Unlimited,
         mapped: None,
@@ -91,7 +94,7 @@ fn ios(count: u64, latency_ns: u64) -> DirectionRecord {
 }
 
 fn row(thread: u32, target: usize, read: DirectionRecord, write: DirectionRecord) -> RowRecord {
-    RowRecord { thread, target, read, write, intervals: Vec::new(), open_loop: None }
+    RowRecord { thread, target, read, write, ..RowRecord::default() }
 }
 
 /// Two threads, each with a target of its own, measured for 2.5 of 2 planned seconds with `-L`.

@@ -1,9 +1,10 @@
 //! Kernel facts about an open block device.
 
 use rustix::fs::{FlockOperation, OFlags};
-use rustix::ioctl::{Getter, ioctl, opcode};
+use rustix::ioctl::{Getter, Setter, ioctl, opcode};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -12,6 +13,9 @@ const BLKGETSIZE64: rustix::ioctl::Opcode = opcode::read::<usize>(0x12, 114);
 
 /// `BLKGETDISKSEQ`, since Linux 5.15.
 const BLKGETDISKSEQ: rustix::ioctl::Opcode = opcode::read::<u64>(0x12, 128);
+
+/// `BLKDISCARD`.
+const BLKDISCARD: rustix::ioctl::Opcode = opcode::none(0x12, 119);
 
 /// `LOOP_GET_STATUS64`: its number is older than the scheme that encodes sizes.
 const LOOP_GET_STATUS64: rustix::ioctl::Opcode = 0x4c05;
@@ -75,6 +79,14 @@ pub fn loop_status(device: &File) -> io::Result<LoopStatus> {
         size_limit_bytes: info.size_limit,
         flags: info.flags,
     })
+}
+
+/// Tells a device that it may forget a range, in bytes.
+pub fn discard(device: impl AsFd, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+    // SAFETY: BLKDISCARD reads two words of 64 bits through its pointer argument, and Setter hands it a pointer to them.
+    let range = unsafe { Setter::<BLKDISCARD, [u64; 2]>::new([offset_bytes, length_bytes]) };
+    // SAFETY: the request changes no memory of this process.
+    Ok(unsafe { ioctl(device, range) }?)
 }
 
 /// Opens a device for reading and claims it: until the descriptor is closed the kernel grants no

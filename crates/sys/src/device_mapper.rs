@@ -33,6 +33,10 @@ pub struct MappedDevice {
 /// A target of such a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedTarget {
+    /// Where it begins in the device, in sectors of 512 bytes.
+    pub start_sectors: u64,
+    /// Its length, in sectors of 512 bytes.
+    pub length_sectors: u64,
     /// Its kind: `linear`, `cache` ...
     pub kind: String,
     /// Its parameters, or its state, in words of its kind.
@@ -43,6 +47,11 @@ pub struct MappedTarget {
 pub fn describe(major: u32, minor: u32) -> io::Result<MappedDevice> {
     let (open_count, targets) = ask(major, minor, STATUS_TABLE_FLAG)?;
     Ok(MappedDevice { open_count, targets: targets.into_iter().map(|target| target.kind).collect() })
+}
+
+/// The table of the device with this number: its targets in order, with the devices that each is on.
+pub fn table(major: u32, minor: u32) -> io::Result<Vec<MappedTarget>> {
+    ask(major, minor, STATUS_TABLE_FLAG).map(|(_, targets)| targets)
 }
 
 /// The targets of the device with this number, and their states.
@@ -82,6 +91,7 @@ fn request(major: u32, minor: u32, flags: u32) -> [u8; HEADER_BYTES] {
 
 /// How many have it open, and its targets.
 fn parse(answer: &[u8]) -> Option<(u32, Vec<MappedTarget>)> {
+    let long = |at: usize| answer.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes);
     let number = |at: usize| answer.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
     if number(28)? & BUFFER_FULL_FLAG != 0 {
         return None;
@@ -94,6 +104,8 @@ fn parse(answer: &[u8]) -> Option<(u32, Vec<MappedTarget>)> {
         let next = start.checked_add(number(at.checked_add(20)?)? as usize)?;
         let behind_kind = at.checked_add(TARGET_BYTES)?;
         targets.push(MappedTarget {
+            start_sectors: long(at)?,
+            length_sectors: long(at.checked_add(8)?)?,
             kind: text(answer.get(at + 24..behind_kind)?)?,
             parameters: text(answer.get(behind_kind..next)?)?,
         });
@@ -118,6 +130,8 @@ mod tests {
         bytes[24..28].copy_from_slice(&open_count.to_ne_bytes());
         for (index, kind) in kinds.iter().enumerate() {
             let mut target = [0; TARGET_BYTES + 8];
+            target[..8].copy_from_slice(&(index as u64 * 100).to_ne_bytes());
+            target[8..16].copy_from_slice(&100_u64.to_ne_bytes());
             target[20..24].copy_from_slice(&((index + 1) as u32 * 48).to_ne_bytes());
             target[24..24 + kind.len()].copy_from_slice(kind.as_bytes());
             target[TARGET_BYTES..TARGET_BYTES + 3].copy_from_slice(b"8 9");
@@ -129,8 +143,13 @@ mod tests {
     #[test]
     fn an_answer_tells_openers_and_targets() {
         let known = |open_count: u32, targets: &[&str]| {
-            let target = |kind: &&str| MappedTarget { kind: (*kind).to_owned(), parameters: "8 9".to_owned() };
-            Some((open_count, targets.iter().map(target).collect::<Vec<_>>()))
+            let target = |(start_sectors, kind): (u64, &&str)| MappedTarget {
+                start_sectors,
+                length_sectors: 100,
+                kind: (*kind).to_owned(),
+                parameters: "8 9".to_owned(),
+            };
+            Some((open_count, (0..).step_by(100).zip(targets).map(target).collect::<Vec<_>>()))
         };
         assert_eq!(parse(&answer(0, &[])), known(0, &[]));
         assert_eq!(parse(&answer(3, &["linear", "snapshot-origin"])), known(3, &["linear", "snapshot-origin"]));

@@ -13,6 +13,7 @@ const FIEMAP_FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
 const EXTENT_UNKNOWN: u32 = 0x2;
 const EXTENT_DELALLOC: u32 = 0x4;
+const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 /// Extents fetched per call.
 const BATCH: usize = 256;
@@ -55,23 +56,30 @@ pub struct Extent {
     /// True if the room holds written data; false if it is only reserved, and reads as zeros
     /// without touching the device.
     pub is_written: bool,
+    /// Where it is on the device, or in the address space of a file system on several; `None` if it has no place there
+    /// yet, or lies within the file system's own data.
+    pub place_bytes: Option<u64>,
 }
 
 /// Calls `visit` with each extent of `file` in order of offset, after flushing what is cached;
 /// holes are what lies between.
 ///
 /// Fails with `EOPNOTSUPP` or `ENOTTY` where the file system cannot tell.
-pub fn for_each(file: &File, mut visit: impl FnMut(Extent) -> ControlFlow<()>) -> io::Result<()> {
+pub fn for_each(file: &File, visit: impl FnMut(Extent) -> ControlFlow<()>) -> io::Result<()> {
+    for_each_with(file, FIEMAP_FLAG_SYNC, visit)
+}
+
+/// The same as things are, without flushing anything.
+pub fn for_each_as_is(file: &File, visit: impl FnMut(Extent) -> ControlFlow<()>) -> io::Result<()> {
+    for_each_with(file, 0, visit)
+}
+
+fn for_each_with(file: &File, flags: u32, mut visit: impl FnMut(Extent) -> ControlFlow<()>) -> io::Result<()> {
     let mut request = Box::new(Request { header: Header::default(), extents: [RawExtent::default(); BATCH] });
     let mut start = 0;
     loop {
-        request.header = Header {
-            start,
-            length: u64::MAX - start,
-            flags: FIEMAP_FLAG_SYNC,
-            extent_count: BATCH as u32,
-            ..Header::default()
-        };
+        request.header =
+            Header { start, length: u64::MAX - start, flags, extent_count: BATCH as u32, ..Header::default() };
         // `Ioctl` is 32 or 64 bits wide, by C library.
         #[allow(clippy::cast_lossless, clippy::cast_possible_wrap)]
         let code = FS_IOC_FIEMAP as libc::Ioctl;
@@ -87,6 +95,8 @@ pub fn for_each(file: &File, mut visit: impl FnMut(Extent) -> ControlFlow<()>) -
             let extent = Extent {
                 start_bytes: raw.logical,
                 length_bytes: raw.length,
+                place_bytes: (raw.flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE) == 0)
+                    .then_some(raw.physical),
                 is_written: raw.flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_UNWRITTEN) == 0,
             };
             if visit(extent).is_break() || raw.flags & EXTENT_LAST != 0 {

@@ -101,6 +101,15 @@ pub fn flush(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fdatasync(file)?)
 }
 
+/// Makes what was written to an open file or device durable, and all its metadata (`fsync(2)`).
+///
+/// # Errors
+///
+/// The kernel's: some of it may be lost.
+pub fn flush_all(file: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::fsync(file)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

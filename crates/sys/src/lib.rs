@@ -6,6 +6,7 @@
 pub mod aio_probe;
 pub mod block;
 pub mod bpf;
+pub mod btrfs;
 pub mod cache_lines;
 pub mod clock;
 pub mod cpu_latency;

@@ -3,6 +3,7 @@
 
 use super::place::Place;
 use super::private::{PrivateFile, is_marked_text};
+use cli::Form;
 use model::mark;
 use render::document::{DocumentKind, HEAD_BYTES, TEXT_BYTES_MAX, is_text_report};
 use std::fs::{self, File};
@@ -10,6 +11,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use sys::file_identity::{self, FileState};
+use sys::folder::Folder;
 
 /// Names beside the right one that are tried for a result that cannot go there.
 const NAMES_BESIDE_MAX: u32 = 10_000;
@@ -140,6 +142,36 @@ impl OutputFile {
         let path = self.place.path.with_file_name(private.keep());
         io::Error::other(format!("{reason}; the result is in '{}'", path.display()))
     }
+}
+
+/// Writes a document under the first name that is free in a directory: the stem, or the stem and a number. Never
+/// replaces anything.
+pub(crate) fn write_new(
+    folder: &Path,
+    stem: &str,
+    form: Form,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    let held = Folder::open(folder)?;
+    let mut private = PrivateFile::create(&held)?;
+    let mut buffered = BufWriter::new(private.file());
+    contents(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
+    private.complete(super::kind_of(form))?;
+    for number in 1..=NAMES_BESIDE_MAX {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let name = format!("{stem}{number}.{}", form.suffix());
+        match private.rename_new(name.as_ref()) {
+            Ok(()) => {
+                PrivateFile::remove_leftovers(&held);
+                return Ok(folder.join(name));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!("all names that begin with {stem} are taken")))
 }
 
 /// Lines that go to a file one by one.

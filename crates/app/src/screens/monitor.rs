@@ -1,6 +1,6 @@
 //! Devices on a full screen.
 
-use super::has_colours;
+use crate::output::wants_colours;
 use crate::status::Ended;
 use jiff::tz::TimeZone;
 use live::screen::monitor::{After, MonitorScreen, draw};
@@ -24,7 +24,7 @@ impl MonitorPicture {
         let screen = Screen::enter(Stream::Stdout)
             .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;
         let state = MonitorScreen::new(host.to_owned());
-        let mut picture = Self { screen, state, has_colours: has_colours(), zone: TimeZone::system() };
+        let mut picture = Self { screen, state, has_colours: wants_colours(), zone: TimeZone::system() };
         picture.draw()?;
         Ok(picture)
     }

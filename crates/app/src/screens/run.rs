@@ -1,7 +1,7 @@
 //! A run on a full screen.
 
-use super::has_colours;
 use super::machine_watch::MachineWatch;
+use crate::output::wants_colours;
 use live::screen::run::{After, RunScreen, draw};
 use live::screen::terminal::{Event, Screen, Stream};
 use model::live::LiveInterval;
@@ -37,7 +37,7 @@ impl RunPicture {
         let state = RunScreen::new(command_line.to_owned(), time_spans);
         let screen = Screen::enter(Stream::Stderr)?;
         let machine = MachineWatch::begin(devices);
-        Ok(Self { screen, state, machine, has_colours: has_colours(), interrupt, is_stale: true })
+        Ok(Self { screen, state, machine, has_colours: wants_colours(), interrupt, is_stale: true })
     }
 
     /// A timespan begins.

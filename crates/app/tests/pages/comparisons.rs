@@ -1,6 +1,6 @@
 //! Pages of several results.
 
-use crate::{charts, page, series, words};
+use crate::{charts, load, page, series, words};
 use testkit::workplace;
 
 #[test]
@@ -19,6 +19,9 @@ fn differences_are_shown_with_their_intervals() {
     let shown = series(&page, "differences", "");
     let compared = place.diskspd("compare a.json b.json").run();
     compared.expect_status(0);
+    let line = load(&page);
+    assert!(line.starts_with("4 KiB random read, QD 2 (1 thread x 2), page cache, 1 MiB file on "), "{line}");
+    compared.expect_stdout(&[&format!("load: {line}\n")]);
     assert_eq!(shown.texts.len(), 7, "{:?}", shown.texts);
     for (text, drawn) in shown.texts.iter().zip(&shown.y) {
         let (name, change) = text.split_once(": ").expect("a name and its change");

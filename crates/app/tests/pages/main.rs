@@ -47,6 +47,13 @@ fn series(page: &str, chart: &str, name: &str) -> Series {
     Series { x: numbers("x"), y: numbers("y"), texts: attribute("texts").split('|').map(str::to_owned).collect() }
 }
 
+/// The load that stands at the head of a page.
+fn load(page: &str) -> String {
+    let header = page.split("<header>").nth(1).and_then(|rest| rest.split("</header>").next()).expect("a header");
+    let line = header.split("<p class=\"load\">").nth(1).and_then(|rest| rest.split("</p>").next());
+    words(&format!("<body>{}", line.unwrap_or_default()))
+}
+
 /// What is in a page, without markup.
 fn words(page: &str) -> String {
     let mut words = String::new();

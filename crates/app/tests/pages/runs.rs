@@ -1,6 +1,6 @@
 //! Pages of single results.
 
-use crate::{charts, page, series, words};
+use crate::{charts, load, page, series, words};
 use serde_json::Value;
 use testkit::{Workplace, workplace};
 
@@ -62,10 +62,55 @@ fn a_run_is_shown_with_the_values_of_its_result() {
         assert!(words.contains(expected), "{expected}");
     }
     assert!(words.contains(words_of_run), "the command is there");
+    assert!(
+        load(&page).starts_with("4 KiB random 70/30 read/write, QD 8 (2 threads x 4), page cache, 1 MiB file on "),
+        "{}",
+        load(&page)
+    );
     let place_of = |what: &str| page.find(what).expect(what);
     assert!(place_of("class=\"verdict") < place_of("class=\"tiles"), "verdict, headline");
     assert!(place_of("class=\"tiles") < place_of("data-chart=\"iops\""), "charts");
     assert!(place_of("data-chart=\"slowest\"") < place_of("Command line"), "command");
+}
+
+#[test]
+fn a_preset_begins_with_its_table_and_names_its_timespans() {
+    let place = workplace!();
+    let preset = "form = \"diskspd-preset/1\"\ntitle = \"Two loads\"\noptions = \"-b4K -d1 -W0 -L\"\n\
+                  [[load]]\nname = \"the reads\"\n[[load]]\nname = \"the writes\"\noptions = \"-w100 -r -o3\"\n";
+    place.file("two.toml", preset.as_bytes());
+    place.diskspd("preset run two.toml -c1M --json r.json a.dat").run().expect_status(0);
+    let page = page(&place, "r.json");
+    assert!(load(&page).starts_with("2 timespans with different loads; the first: 4 KiB sequential read, QD 2 "));
+    let words = words(&page);
+    let at = |what: &str| words.find(what).unwrap_or_else(|| panic!("{what}: {words}"));
+    assert!(at("Two loads") < at("the writes") && at("the writes") < at("Timespan 1: the reads"));
+    assert!(at("Timespan 2: the writes") < at("4 KiB random write, QD 3 (1 thread x 3), page cache, 1 MiB file on "));
+}
+
+/// Of what is counted and not worded: the depth that the line says is the one that was in effect.
+#[test]
+fn the_load_line_has_the_depth_that_was_in_effect() {
+    let place = workplace!();
+    for (options, depth) in [
+        ("-o4 -t2 a.dat", 8),
+        ("-o4 -t2 a.dat b.dat", 16),
+        ("-F3 -o4 a.dat b.dat", 24),
+        ("-F3 -O5 a.dat b.dat", 15),
+        ("-Sm -o4 -t2 a.dat", 2),
+        ("-Sm -F3 a.dat b.dat", 3),
+        ("--engine=sync -o4 a.dat", 1),
+        ("--engine=null -o4 a.dat", 4),
+        ("--rate=100 -o4 a.dat", 4),
+    ] {
+        place.diskspd(&format!("-c1M -d1 -W0 -b4K --json r.json {options}")).run().expect_status(0);
+        let result = json(&place, "r.json");
+        let of_loop = &result["time_spans"][0]["measured"]["load_loop"];
+        let in_effect = of_loop["closed"]["depth"].as_u64().or_else(|| of_loop["open"]["depth"].as_u64());
+        assert_eq!(in_effect, Some(depth), "{options}");
+        let line = load(&page(&place, "r.json"));
+        assert!(line.contains(&format!("QD {depth} (")), "{options}: {line}");
+    }
 }
 
 #[test]
@@ -96,9 +141,14 @@ fn results_of_other_tools_give_what_they_have() {
     ] {
         let page = page(&place, &format!("{data}{name}"));
         let words = words(&page);
-        assert!(words.contains("DiskSpd 2.") && words.contains("Command line"), "{name}");
+        assert!(words.contains("DiskSpd 2.") && !load(&page).is_empty(), "{name}");
+        // What one may repeat is there.
+        let is_typed = name.ends_with(".txt");
+        assert_eq!(words.contains("Command line"), is_typed, "{name}");
+        assert_eq!(words.contains("<Profile>") && words.contains("diskspd -Xload.xml"), !is_typed, "{name}");
     }
     let mix = page(&place, &format!("{data}01-basic_mix.xml"));
+    assert!(load(&mix).starts_with("4 KiB random 70/30 read/write, QD 8 (2 threads x 4), cached, "), "{}", load(&mix));
     assert_eq!(
         charts(&mix),
         ["iops", "percentiles", "cpu"],

@@ -1,6 +1,6 @@
 //! Pages of sweeps and repeats.
 
-use crate::{charts, page, series, words};
+use crate::{charts, load, page, series, words};
 use serde_json::Value;
 use testkit::workplace;
 
@@ -16,6 +16,10 @@ fn a_sweep_says_which_depth_to_use() {
     let headline = format!("Use depth {used} (-o{used})");
     let answer = page.find(&headline).expect("the answer is there");
     assert!(answer < page.find("<figure").expect("charts"), "it comes first");
+    let line = load(&page);
+    assert!(
+        line.starts_with("first point: 4 KiB random read, QD 1 (1 thread x 1), ") && line.ends_with("; varied: -o")
+    );
     assert_eq!(charts(&page)[..2], ["depth", "iops"]);
     let throughput = series(&page, "depth", "IOPS");
     assert_eq!(throughput.x, [1.0, 2.0, 3.0, 4.0, 5.0]);

@@ -58,12 +58,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-Rp",
-        value: "[text|xml]",
+        value: "[text|xml|toml]",
         xml: &[],
         scope: Scope::Invocation,
         short: "show the profile in this format and do not run it",
-        long: "Prints the settings from the other options, as text or as an XML profile for -X, and stops. No target \
-               is opened or created.",
+        long: "Prints the settings from the other options, as text, as an XML profile for -X, or as a job file in TOML \
+               for diskspd run, and stops. No target is opened or created. Only a job file holds requirements \
+               (--require).",
         since: Since::DiskSpd("2.1"),
         example: "-Rpxml",
         apply: show_profile,
@@ -176,7 +177,7 @@ fn format(word: &str) -> Option<ResultFormat> {
 
 fn format_fault(word: &str) -> String {
     let found = if word.is_empty() { "none is given".to_owned() } else { format!("not '{word}'") };
-    format!("expected a result format (-R[p|s][text|xml]), {found}")
+    format!("expected a result format (-R[p|s][text|xml], -Rptoml), {found}")
 }
 
 fn optional_format(word: &str) -> Result<Option<ResultFormat>, String> {
@@ -192,8 +193,12 @@ fn result_format(builder: &mut Builder, given: &Given<'_>) -> Result<(), String>
 }
 
 fn show_profile(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
-    let format = optional_format(given.value)?;
     builder.show = true;
+    builder.show_job = given.value.trim_end() == "toml";
+    if builder.show_job {
+        return Ok(());
+    }
+    let format = optional_format(given.value)?;
     builder.overrides.result_format = format.or(builder.overrides.result_format);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What the table of options knows about each.
 
 use crate::builder::{Builder, Given};
-use model::profile::TimeSpan;
+use model::profile::{Target, TimeSpan};
 use settings::Setting;
 
 /// One option.
@@ -39,8 +39,17 @@ pub struct OptionRow {
     pub example: &'static str,
     /// Applies a value to the builder, or says what is wrong with it and what would be right.
     pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), String>,
-    /// The setting of every timespan that the value goes to instead, if the option is one of ours that sets one.
-    pub(crate) setting: Option<&'static Setting<TimeSpan>>,
+    /// The setting that the value goes to instead, if the option is one of ours that sets one.
+    pub(crate) setting: Option<OwnSetting>,
+}
+
+/// A setting that one of our options sets.
+#[derive(Clone, Copy)]
+pub(crate) enum OwnSetting {
+    /// In every timespan.
+    TimeSpan(&'static Setting<TimeSpan>),
+    /// In every target.
+    Target(&'static Setting<Target>),
 }
 
 /// Which values belong to a row.

@@ -1,32 +1,34 @@
-//! Options of ours that set one field of a timespan: made from the rows of [`settings`].
+//! Options of ours that set one field of a timespan or target: made from the rows of [`settings`].
 
 use super::own::OWN;
-use super::row::{Kind, OptionRow, Repeat, Scope};
+use super::row::{Kind, OptionRow, OwnSetting, Repeat, Scope};
 use crate::builder::{Builder, Given};
 use crate::size;
-use model::profile::TimeSpan;
-use settings::{LINUX_IN_TIME_SPAN, OwnOption, Setting, Takes};
+use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, OwnOption, Setting, Takes};
 
 /// One row for each.
 pub(super) fn rows() -> impl Iterator<Item = OptionRow> {
-    LINUX_IN_TIME_SPAN.iter().filter_map(|setting| setting.own.map(|help| row(setting, help)))
+    let of_time_span = |setting| row(setting, Scope::TimeSpan, OwnSetting::TimeSpan(setting));
+    let of_target = |setting| row(setting, Scope::Target, OwnSetting::Target(setting));
+    LINUX_IN_TIME_SPAN.iter().filter_map(of_time_span).chain(LINUX_IN_TARGET.iter().filter_map(of_target))
 }
 
-fn row(setting: &'static Setting<TimeSpan>, help: &'static OwnOption) -> OptionRow {
+fn row<T>(setting: &'static Setting<T>, scope: Scope, sets: OwnSetting) -> Option<OptionRow> {
+    let help: &'static OwnOption = setting.own?;
     let is_switch = help.value.is_empty();
-    OptionRow {
+    Some(OptionRow {
         name: setting.option,
         value: help.value,
         kind: if is_switch { Kind::Flag } else { Kind::Value },
         repeat: if is_switch { Repeat::Harmless } else { Repeat::LastWins },
-        scope: Scope::TimeSpan,
+        scope,
         xml: std::slice::from_ref(&setting.element),
         short: help.short,
         long: help.long,
         example: help.example,
-        setting: Some(setting),
+        setting: Some(sets),
         ..OWN
-    }
+    })
 }
 
 impl OptionRow {
@@ -34,36 +36,45 @@ impl OptionRow {
     pub(crate) fn apply(&self, builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
         match self.setting {
             None => (self.apply)(builder, given),
-            Some(setting) => apply(setting, builder, given.value),
+            Some(sets) => apply(sets, builder, given.value),
         }
     }
 }
 
-/// Sets what the option says in every timespan.
-fn apply(setting: &'static Setting<TimeSpan>, builder: &mut Builder, value: &str) -> Result<(), String> {
+/// Sets what the option says in every timespan or target.
+fn apply(sets: OwnSetting, builder: &mut Builder, value: &str) -> Result<(), String> {
     let overrides = &mut builder.overrides;
+    overrides.given.insert(match sets {
+        OwnSetting::TimeSpan(setting) => set(setting, &mut overrides.settings, value)?,
+        OwnSetting::Target(setting) => set(setting, &mut overrides.target_settings, value)?,
+    });
+    Ok(())
+}
+
+/// Sets a setting to what the option says; gives the name of its element.
+fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str, String> {
     match setting.takes() {
-        Takes::Nothing => setting.set_flag(&mut overrides.settings),
+        Takes::Nothing => setting.set_flag(of),
         Takes::Count(range) => {
             let number = value.parse().ok().filter(|number| range.contains(number));
             let wrong = || format!("'{value}' is not a whole number {}", bounds(*range.start(), *range.end()));
-            setting.set_number(&mut overrides.settings, number.ok_or_else(wrong)?);
+            setting.set_number(of, number.ok_or_else(wrong)?);
         }
         Takes::Size(range) => {
             let bytes = bytes(value)?;
             if !range.contains(&bytes) {
                 return Err(format!("'{value}' is not a size {} bytes", bounds(*range.start(), *range.end())));
             }
-            setting.set_number(&mut overrides.settings, bytes);
+            setting.set_number(of, bytes);
         }
         Takes::Word(words) => {
-            if !setting.set_word(&mut overrides.settings, value) {
+            if !setting.set_word(of, value) {
                 return Err(format!("unknown value '{value}' (expected: {})", words.join(", ")));
             }
         }
+        Takes::Text => setting.set_text(of, value)?,
     }
-    overrides.given.insert(setting.element);
-    Ok(())
+    Ok(setting.element)
 }
 
 fn bounds(least: u64, most: u64) -> String {

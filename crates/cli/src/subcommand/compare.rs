@@ -13,10 +13,12 @@ use std::path::PathBuf;
 /// as written by repeat.
 #[derive(clap::Args)]
 #[command(override_usage = "diskspd compare FIRST SECOND [--fail-if FIGURE>+N%]
+       diskspd compare last
        diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%]
        diskspd compare --baseline ONE --drives N MANY")]
 pub(super) struct CompareArguments {
-    /// results: JSON from --json, or DiskSpd output from Windows
+    /// results: JSON from --json, or DiskSpd output from Windows. last is the newest of those kept in the directory of
+    /// DISKSPD_RESULTS, last~1 the one before, and so on; last alone is compared with last~1
     #[arg(value_name = "RESULT")]
     results: Vec<PathBuf>,
     /// the results that follow are the second side
@@ -86,6 +88,16 @@ impl ChangeLimit {
     }
 }
 
+impl CompareCommand {
+    /// The paths of all results.
+    pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Compare { first, second, .. } => first.iter_mut().chain(second).collect(),
+            Self::Scaling { one, many, .. } => vec![one, many],
+        }
+    }
+}
+
 impl Arguments for CompareArguments {
     type Request = CompareCommand;
 
@@ -106,6 +118,10 @@ impl Arguments for CompareArguments {
                 };
             }
             _ => return Err("--baseline and --drives must be given together".to_owned()),
+        }
+        if turn.is_none() && first.len() == 1 && first[0].as_os_str() == "last" {
+            // Alone it is compared with the one before.
+            first.insert(0, PathBuf::from("last~1"));
         }
         if turn.is_none() && first.len() == 2 {
             second.extend(first.pop());
@@ -159,6 +175,8 @@ mod tests {
         assert_eq!(parsed("a b"), Ok(sides(&["a"], &["b"])));
         assert_eq!(parsed("a b --with c"), Ok(sides(&["a", "b"], &["c"])));
         assert_eq!(parsed("a --with b c"), Ok(sides(&["a"], &["b", "c"])));
+        assert_eq!(parsed("last"), Ok(sides(&["last~1"], &["last"])));
+        assert_eq!(parsed("last~3 last"), Ok(sides(&["last~3"], &["last"])));
         assert_eq!(parsed("a --help"), Err("help".to_owned()));
         let scaling = CompareCommand::Scaling { one: "a".into(), many: "b".into(), drives: 8 };
         assert_eq!(parsed("--baseline a --drives 8 b"), Ok(scaling));

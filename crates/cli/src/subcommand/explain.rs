@@ -6,7 +6,8 @@ use crate::request::Environment;
 /// Explain findings: when a rule reports one, and what to do
 ///
 /// Prints the documentation of findings of the verdict, of check, of --expect and of --require: what the rule looks at,
-/// when it reports a finding, and what to do about it. Without a name, lists all rules.
+/// when it reports a finding, and what to do about it. A finding of the verdict is not reported beside one that explains
+/// it: Suppresses and Suppressed by list both directions. Without a name, lists all rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(override_usage = "diskspd explain [FINDING...]")]
 pub struct ExplainRequest {

@@ -17,6 +17,7 @@ pub mod preset;
 mod refusal;
 pub mod repeat;
 pub mod report;
+pub mod run;
 pub mod sweep;
 
 use crate::argv::Command;
@@ -74,6 +75,7 @@ macro_rules! subcommands {
 }
 
 subcommands! {
+    "run" => Run(run::RunJobCommand) from run::RunJobArguments,
     "check" => Check(check::CheckRequest) from check::CheckArguments,
     "preset" => Preset(preset::PresetCommand) from preset::PresetArguments,
     "sweep" => Sweep(sweep::SweepCommand) from sweep::SweepArguments,

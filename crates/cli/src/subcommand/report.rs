@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]")]
 pub(super) struct ReportArguments {
     /// a result: JSON from --json, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
-    /// = stdin. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
+    /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. With several files, a line with the file name precedes each report. Recordings of diskspd monitor --record
     /// give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
     /// device. Pages and charts also take a directory of sweep or repeat, or any directory with results of the same load
     #[arg(value_name = "FILE", required = true)]
@@ -104,6 +104,18 @@ pub enum ReportCommand {
         /// `--monitor`: a recording of what devices did meanwhile.
         monitor: Option<PathBuf>,
     },
+}
+
+impl ReportCommand {
+    /// The paths of all results.
+    pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Print { files } | Self::Look { files, .. } | Self::Picture { sources: files, .. } => {
+                files.iter_mut().collect()
+            }
+            Self::Convert { file, .. } | Self::Metrics { file, .. } => vec![file],
+        }
+    }
 }
 
 /// A file to be written.

@@ -5,10 +5,13 @@ use crate::{ReadError, finish, number};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
-use model::figures::{Directions, FlushFigures, LatencyDistribution, LatencyFigures, Percentile};
+use model::figures::{
+    Directions, Figures, FlushFigures, LatencyDistribution, LatencyFigures, OperationFigures, Percentile,
+};
 use model::finding::{Finding, Severity, Source};
 use model::note::Note;
-use model::profile::RateProcess;
+use model::operation::Operation;
+use model::profile::{FlushCall, RateProcess};
 use model::result::{LoadLoop, OpenLoop, RunResult, TargetLatencies, TimeSpanResult};
 use model::units::bytes_of_mib;
 use model::verdict::Verdict;
@@ -44,7 +47,10 @@ pub(super) fn read(
             measured.target_latencies.push(TargetLatencies { path, latency: latencies(target)? });
         }
         measured.load_loop = load_loop(linux)?;
-        measured.flushes = linux.child("Fdatasync").map(flushes).transpose()?;
+        let calls = [("Fdatasync", FlushCall::Fdatasync), ("Fsync", FlushCall::Fsync)];
+        let found = calls.into_iter().find_map(|(name, call)| Some((linux.child(name)?, call)));
+        measured.flushes = found.map(|(element, call)| flushes(element, call)).transpose()?;
+        measured.operations = linux.children("OtherOperation").map(operation).collect::<Result<_, _>>()?;
         measured.confidence = linux.child("Confidence").map(confidence).transpose()?;
     }
     Ok(())
@@ -148,20 +154,41 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
         lateness_mean_ns: ns("LatenessAvgMilliseconds")?,
         lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
         response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
+        response_time_confidence: open.child("HalfWidths").map(half_widths).transpose()?,
     }))))
 }
 
-fn flushes(element: Element<'_, '_>) -> Result<FlushFigures, ReadError> {
+fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, ReadError> {
     let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
     let max_ns = whole_ns("MaxMilliseconds")?;
     let figures = |mean_ns| LatencyFigures { mean_ns, max_ns, ..LatencyFigures::default() };
     Ok(FlushFigures {
+        call,
         after_writes: element.whole_attribute("AfterWrites")?.unwrap_or(0),
         count: element.whole_attribute("Flushes")?.unwrap_or(0),
         per_s: element.real_attribute("FlushesPerSecond")?.unwrap_or(0.0),
         latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
         p50_ns: whole_ns("P50Milliseconds")?,
         p99_ns: whole_ns("P99Milliseconds")?,
+    })
+}
+
+fn operation(element: Element<'_, '_>) -> Result<OperationFigures, ReadError> {
+    let word = element.attribute("Kind").unwrap_or_default();
+    let unknown = || element.error(format!("OtherOperation: unknown kind '{}'", number::shown(word)));
+    let real = |name: &str| Ok::<f64, ReadError>(element.real_attribute(name)?.unwrap_or(0.0));
+    let latency = latency(element, "Total")?;
+    Ok(OperationFigures {
+        operation: Operation::ALL.into_iter().find(|operation| operation.name() == word).ok_or_else(unknown)?,
+        figures: Figures {
+            bytes: element.whole_attribute("BytesCount")?.unwrap_or(0),
+            ios: element.whole_attribute("IOCount")?.unwrap_or(0),
+            bytes_per_s: bytes_of_mib(real("MiBPerSecond")?),
+            iops: real("IosPerSecond")?,
+            latency: latency.as_ref().map(|latency| latency.figures),
+            iops_std_dev: None,
+        },
+        latency,
     })
 }
 

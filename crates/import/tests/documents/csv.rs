@@ -71,6 +71,14 @@ proptest! {
             let median = measured.total_latency.as_ref().and_then(|all| all.total.as_ref()).map(|all| all.percentiles[50].value_ns);
             prop_assert_eq!(table.number(lines[2], "latency_p50_ns"), median);
         }
+        let others: Vec<_> = measured().flat_map(|measured| &measured.operations).collect();
+        let lines = table.of_scope("operation");
+        prop_assert_eq!(lines.len(), others.len());
+        for (line, of) in lines.into_iter().zip(others) {
+            prop_assert!(table.holds(line, "discard", &of.figures));
+            let median = of.latency.as_ref().map(|all| all.percentiles[50].value_ns);
+            prop_assert_eq!(table.number(line, "latency_p50_ns"), median);
+        }
         prop_assert_eq!(table.of_scope("run").len(), if result.time_spans.len() > 1 { 3 } else { 0 });
     }
 }

@@ -7,14 +7,16 @@ use model::facts::SystemFacts;
 use model::finding::{Finding, Severity, Source};
 use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents};
 use model::note::Note;
+use model::operation::Operation;
 use model::packed_counts::PackedCounts;
 use model::plan::{
     EffectiveDistribution, EffectiveRange, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan,
 };
 use model::profile::{IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
 use model::record::{
-    CellCounts, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, Outcome, Record, RowRecord, SectionCounts,
-    SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord, TimesRecord, WaitCounts,
+    CellCounts, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome, Record, RowRecord,
+    SectionCounts, SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord, TimesRecord,
+    WaitCounts,
 };
 use model::result::{DistributionUse, DistributionUser, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
@@ -217,6 +219,11 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         target,
         read: direction(ios, false, with_moments, span.measures_latency),
         write: direction(ios, true, with_moments, span.measures_latency),
+        others: flush_after_writes(span)
+            .map(|_| others(ios, with_moments, span.measures_latency))
+            .into_iter()
+            .collect(),
+        sizes: Vec::new(),
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
         open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
     };
@@ -273,6 +280,10 @@ fn sections(waits: [u64; 8]) -> Vec<SectionRecord> {
         end_ns: (index + 1) * 100_000_000,
         read: counts(index),
         write: counts(index + 1),
+        response: SectionCounts {
+            tally: Tally { count: 15 + waits[2], sum_ns: 1_000_000 + u128::from(waits[3]), ..Tally::default() },
+            ..counts(index)
+        },
     };
     (0..waits[7] % 25).map(section).collect()
 }
@@ -285,6 +296,10 @@ fn rate_iops(span: &Span) -> Option<u32> {
 /// Some threads flush.
 fn flush_after_writes(span: &Span) -> Option<u32> {
     span.waits[6].is_multiple_of(3).then_some(8)
+}
+
+fn others(ios: &[Io], with_moments: bool, with_buckets: bool) -> OperationRecord {
+    OperationRecord { operation: Operation::Discard, record: direction(ios, false, with_moments, with_buckets) }
 }
 
 fn flushes(rows: &[Vec<Io>]) -> TimesRecord {

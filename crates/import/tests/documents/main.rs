@@ -3,6 +3,7 @@
 mod captured;
 mod csv;
 mod document;
+mod elements;
 mod generated;
 mod hostile;
 mod older;

@@ -89,6 +89,7 @@ fn same_loop(a: Option<&LoadLoop>, b: Option<&LoadLoop>) -> bool {
         && same_ns(a.lateness_mean_ns, b.lateness_mean_ns)
         && same_ns(a.lateness_max_ns as f64, b.lateness_max_ns as f64)
         && same_latencies(&a.response_time, &b.response_time)
+        && same_half_widths(a.response_time_confidence.as_ref(), b.response_time_confidence.as_ref())
 }
 
 fn same_half_widths(a: Option<&HalfWidths>, b: Option<&HalfWidths>) -> bool {

@@ -76,7 +76,7 @@ fn record(intervals: u64) -> TimeSpanRecord {
             bytes: tally(index).count * 4096,
             histogram: PackedCounts::pack(histogram(index)),
         },
-        write: SectionCounts::default(),
+        ..SectionRecord::default()
     };
     let cell = |index| SeriesCell {
         read: CellCounts { ios: 10_000 + index % 97, bytes: 40_960_000, latency_sum_ns: 3_200_000_000 },

@@ -110,6 +110,8 @@ fn documents_of_version_1_are_read() {
 #[test]
 fn what_is_no_result_is_told_as_what_it_is() {
     let text = written(&example());
+    // Where something begins: half a number is no number.
+    let cut = text[..text.len() / 2].rfind('{').expect("it has objects");
     for (bytes, expected) in [
         ("", "it is not a result of this program: EOF"),
         ("{", "it is not a result of this program: EOF"),
@@ -117,7 +119,7 @@ fn what_is_no_result_is_told_as_what_it_is() {
         ("{}", "its \"schema\" is missing, not \"diskspd-result\""),
         ("{\"schema\": \"fio\"}", "its \"schema\" is \"fio\", not"),
         ("{\"schema\": \"diskspd-result\", \"schema_version\": 1}", "missing field `tool`"),
-        (&text[..text.len() / 2], "it is not a result of this program: EOF while parsing"),
+        (&text[..=cut], "it is not a result of this program: EOF while parsing"),
         (&text.replace("\"completed\"", "\"finished\""), "unknown variant `finished`"),
         (&text.replace("HISTFAA", "HISTXAA"), "a histogram"),
     ] {

@@ -1,5 +1,7 @@
 //! One target of a profile, and the settings that each target has of its own.
 
+use super::SizeMix;
+use crate::operation::{Operation, Shares};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -42,8 +44,23 @@ pub struct Target {
     /// `-T`.
     #[serde(rename = "thread_stride_bytes")]
     pub thread_stride: Bytes,
-    /// `-w`, 0..=100.
+    /// `-w`, 0..=100: percent of the I/Os that are neither discards nor write-zeroes.
     pub write_percent: u32,
+    /// `--sizes`: in place of the block size.
+    #[serde(default)]
+    pub sizes: Option<SizeMix>,
+    /// `--read-sizes`: the same for reads alone.
+    #[serde(default)]
+    pub read_sizes: Option<SizeMix>,
+    /// `--write-sizes`: the same for writes alone.
+    #[serde(default)]
+    pub write_sizes: Option<SizeMix>,
+    /// `--discard`: percent of all I/Os; `None` = not said (none).
+    #[serde(default)]
+    pub discard_percent: Option<u32>,
+    /// `--write-zeroes`: percent of all I/Os; `None` = not said (none).
+    #[serde(default)]
+    pub write_zeroes_percent: Option<u32>,
     /// `-i`, if given.
     pub burst_ios: Option<u32>,
     /// `-j`, if given.
@@ -80,6 +97,13 @@ pub struct Target {
     pub thread_targets: Vec<ThreadTarget>,
 }
 
+impl Default for Target {
+    /// A target without a path.
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
 impl Target {
     /// A target with every default of the command line.
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -98,6 +122,11 @@ impl Target {
             threads: 1,
             thread_stride: Bytes(0),
             write_percent: 0,
+            sizes: None,
+            read_sizes: None,
+            write_sizes: None,
+            discard_percent: None,
+            write_zeroes_percent: None,
             burst_ios: None,
             think_time_ms: None,
             throughput: Throughput::Unlimited,
@@ -127,14 +156,70 @@ impl Target {
         }
     }
 
-    /// True if any I/O of this target writes.
+    /// How many I/Os do what.
+    pub fn shares(&self) -> Shares {
+        Shares {
+            discard_percent: self.discard_percent.unwrap_or(0),
+            write_zeroes_percent: self.write_zeroes_percent.unwrap_or(0),
+            write_percent: self.write_percent,
+        }
+    }
+
+    /// The option that gives several sizes, if one does.
+    pub fn sizes_option(&self) -> Option<&'static str> {
+        let options =
+            [("--sizes", &self.sizes), ("--read-sizes", &self.read_sizes), ("--write-sizes", &self.write_sizes)];
+        options.into_iter().find(|(_, sizes)| sizes.is_some()).map(|(option, _)| option)
+    }
+
+    /// The sizes that I/Os of a kind have, in bytes, and their percentages; the block size alone if none are given.
+    pub fn sizes_of(&self, operation: Operation) -> Vec<(u64, u32)> {
+        let own = match operation {
+            Operation::Read => self.read_sizes.as_ref(),
+            Operation::Write => self.write_sizes.as_ref(),
+            Operation::Discard | Operation::WriteZeroes => None,
+        };
+        let block_bytes = self.block_size.get();
+        match own.or(self.sizes.as_ref()) {
+            Some(mix) => mix.shares().iter().map(|share| (share.bytes(block_bytes), share.percent)).collect(),
+            None => vec![(block_bytes, 100)],
+        }
+    }
+
+    /// Every size in bytes that an I/O may have, ascending.
+    pub fn io_sizes(&self) -> Vec<u64> {
+        if self.sizes_option().is_none() {
+            return vec![self.block_size.get()];
+        }
+        let done = Operation::ALL.into_iter().filter(|&operation| self.shares().does(operation));
+        let mut sizes: Vec<u64> = done.flat_map(|operation| self.sizes_of(operation)).map(|(bytes, _)| bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// The largest size in bytes that an I/O may have: that of buffers.
+    pub fn largest_io_bytes(&self) -> u64 {
+        self.io_sizes().last().copied().unwrap_or_else(|| self.block_size.get())
+    }
+
+    /// The alignment of random I/Os as a profile states it; 0 = each at multiples of its own size.
+    pub fn stated_alignment(&self) -> Bytes {
+        match self.alignment {
+            Some(alignment) if alignment.get() > 0 => alignment,
+            _ if self.sizes_option().is_some() => Bytes(0),
+            _ => self.effective_alignment(),
+        }
+    }
+
+    /// True if any I/O of this target changes what it holds.
     pub fn writes(&self) -> bool {
-        self.write_percent > 0
+        self.shares().changes_data()
     }
 
     /// True if any I/O of this target reads.
     pub fn reads(&self) -> bool {
-        self.write_percent < 100
+        self.shares().does(Operation::Read)
     }
 
     /// The size that `-c` asks for, if it creates anything.

@@ -1,8 +1,9 @@
 //! Checks of one target within its timespan.
 
-use super::{Report, distribution};
+use super::{Report, check_without_data, distribution};
 use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX};
-use crate::profile::{CacheMode, Target, Throughput, TimeSpan};
+use crate::operation::Operation;
+use crate::profile::{CacheMode, Distribution, Target, Throughput, TimeSpan};
 use crate::units::Bytes;
 use std::path::PathBuf;
 
@@ -24,7 +25,9 @@ pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Repo
     if let Some(fault) = target.distribution.as_ref().and_then(|ranges| distribution::fault(ranges, target)) {
         report.error(fault);
     }
+    check_sizes(target, report);
     check_write_source(target, report);
+    check_without_data(span, target, report);
     check_memory_mapped(span, target, report);
     check_bypass(target, report);
     check_bounds(target, report);
@@ -150,13 +153,49 @@ fn check_sequential(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
 
 fn check_write_source(target: &Target, report: &mut Report<'_>) {
     if let Some(source) = &target.write_source
-        && source.size < target.block_size
+        && source.size.get() < target.largest_io_bytes()
     {
         report.error(format!(
-            "the write source (-Z<size>) of {} bytes is smaller than the block size (-b) of {} bytes",
+            "the write source (-Z<size>) of {} bytes is smaller than the {} of {} bytes",
             source.size.get(),
-            target.block_size.get()
+            target.sizes_option().map_or("block size (-b)".to_owned(), |option| format!("largest size ({option})")),
+            target.largest_io_bytes()
         ));
+    }
+}
+
+/// What several sizes exclude: everything that counts in blocks.
+fn check_sizes(target: &Target, report: &mut Report<'_>) {
+    let Some(option) = target.sizes_option() else { return };
+    for bytes in target.io_sizes() {
+        if bytes == 0 || bytes > BLOCK_SIZE_BYTES_MAX {
+            report.error(format!("a size ({option}) must be 1 to {BLOCK_SIZE_BYTES_MAX} bytes, not {bytes}"));
+        }
+    }
+    for (option, sizes, operation) in [
+        ("--read-sizes", &target.read_sizes, Operation::Read),
+        ("--write-sizes", &target.write_sizes, Operation::Write),
+    ] {
+        if sizes.is_some() && !target.shares().does(operation) {
+            report.error(format!("{option} needs {}, but the load has none (-w)", operation.plural()));
+        }
+    }
+    // Profiles state the stride of sequential I/O, which is the block size unless it was given.
+    let stride = target.alignment.filter(|&stride| stride > Bytes(0) && stride != target.block_size);
+    if target.random_percent == 0 && stride.is_some() {
+        report.error(format!(
+            "{option} cannot be used with a stride (-s<stride>): sequential I/Os of different sizes follow each other; \
+             leave the stride out"
+        ));
+    }
+    if target.parallel {
+        report.error(format!("{option} cannot be used with -p: requests with sizes of their own would drift apart"));
+    }
+    if target.thread_stride > Bytes(0) {
+        report.error(format!("{option} cannot be used with -T: start threads apart with several targets and -B"));
+    }
+    if matches!(target.distribution, Some(Distribution::Absolute(_))) {
+        report.error(format!("{option} cannot be used with -rdabs, which counts in blocks; use -rdpct"));
     }
 }
 

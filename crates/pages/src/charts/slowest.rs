@@ -5,6 +5,7 @@ use crate::axis::Axis;
 use crate::chart::{Chart, Event, Marks, Series};
 use crate::palette::Role;
 use crate::quantity::{Quantity, latency};
+use model::operation::Operation;
 use model::record::SlowIo;
 use model::result::Measured;
 
@@ -17,13 +18,19 @@ pub(super) fn chart(measured: &Measured) -> Shown {
             "the result has no list of individual I/Os; JSON results of runs with -L or -D have one",
         ));
     }
-    let events = |name: &str, role, is_write: bool| {
-        let ios = measured.slowest.iter().filter(|io| io.is_write == is_write);
+    let events = |name: &str, role, operations: &[Operation]| {
+        let ios = measured.slowest.iter().filter(|io| operations.contains(&io.operation()));
         let events: Vec<Event> = ios.map(event).collect();
         (!events.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::Events(events) })
     };
-    let series: Vec<Series> =
-        [events("reads", Role::Read, false), events("writes", Role::Write, true)].into_iter().flatten().collect();
+    let series: Vec<Series> = [
+        events("reads", Role::Read, &[Operation::Read]),
+        events("writes", Role::Write, &[Operation::Write]),
+        events("discards and write-zeroes", Role::Total, &Operation::WITHOUT_DATA),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     Ok(Chart {
         name: "slowest",
         title: TITLE.to_owned(),

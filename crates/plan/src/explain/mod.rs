@@ -10,7 +10,8 @@ use model::affinity;
 use model::block_device::only_interrupt_cpu;
 use model::facts::{Facts, Fill};
 use model::limits::MEMORY_PERCENT_MAX;
-use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan};
+use model::operation::Operation;
+use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget};
 use model::units::Bytes;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -68,7 +69,29 @@ fn explain_time_span(number: usize, plan: &TimeSpanPlan, facts: &Facts, out: &mu
     writeln!(out, "\n  Threads: {}", plan.workers.len())?;
     writeln!(out, "    {}", placement(plan, facts))?;
     threads::explain(plan, out)?;
+    explain_expected(plan, out)?;
     explain_memory(plan, facts, out)
+}
+
+/// The bytes of each kind, where the pace decides how many I/Os there are, and they differ.
+fn explain_expected(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> {
+    let targets = || plan.workers.iter().flat_map(|worker| &worker.targets);
+    let Some(sums) = pattern::expected_in(targets(), plan.duration_ns) else { return Ok(()) };
+    let is_plain = |target: &WorkerTarget| {
+        let done = Operation::ALL.into_iter().filter(|&operation| target.does(operation));
+        done.count() < 2 && target.sizes.is_none()
+    };
+    if targets().all(is_plain) {
+        return Ok(());
+    }
+    writeln!(out, "\n  Expected in the measurement, unless the targets are too slow")?;
+    for operation in Operation::ALL {
+        let (ios, bytes) = sums[operation];
+        if ios > 0.0 {
+            writeln!(out, "    {}: {ios:.0} I/Os, {}", operation.plural(), Bytes(bytes as u64))?;
+        }
+    }
+    Ok(())
 }
 
 fn explain_target(target: &TargetPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {

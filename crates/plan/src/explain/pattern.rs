@@ -1,6 +1,7 @@
 //! Offsets, rates and content in words.
 
 use crate::words;
+use model::operation::{ByOperation, Operation};
 use model::plan::{Area, Content, Pace, Pattern, WorkerTarget};
 
 /// Where the I/Os of a thread fall, without its own start.
@@ -23,7 +24,99 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
             (area, format!("{random_percent}% random, the rest sequential, stride {}", step(area)))
         }
     };
-    format!("{text}, {}: {}", between(area), words::count(area.positions, "position"))
+    match &target.sizes {
+        None => format!("{text}, {}: {}", between(area), words::count(area.positions, "position")),
+        Some(_) => format!("{}, {}", sized(target), between(area)),
+    }
+}
+
+/// How I/Os of several sizes follow each other.
+fn sized(target: &WorkerTarget) -> String {
+    let own = target.sizes.iter().flat_map(|sizes| &sizes.sizes).all(|size| size.alignment_bytes == size.bytes);
+    let aligned = |area: &Area| {
+        if own {
+            "multiples of the size".to_owned()
+        } else {
+            format!("multiples of {}", words::exact(area.alignment_bytes))
+        }
+    };
+    match &target.pattern {
+        Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential, one after the other".to_owned(),
+        Pattern::Interlocked { .. } => "sequential, one position shared by all threads".to_owned(),
+        Pattern::Random { area, .. } => format!("random, {}", aligned(area)),
+        Pattern::Mixed { area, random_percent, .. } => {
+            format!("{random_percent}% random at {}, the rest sequential", aligned(area))
+        }
+    }
+}
+
+/// The sizes, a line for each kind of I/O.
+pub(super) fn sizes(target: &WorkerTarget) -> Vec<String> {
+    let Some(sizes) = &target.sizes else { return Vec::new() };
+    let of = |operation: Operation| {
+        let drawn = sizes.sizes.iter().filter(|size| size.percent_of(operation) > 0);
+        let each = drawn.map(|size| format!("{} {}%", words::exact(size.bytes), size.percent_of(operation)));
+        let mean = sizes.mean_bytes(operation);
+        format!("sizes of {}: {}; {mean:.0} bytes on average", operation.plural(), each.collect::<Vec<_>>().join(", "))
+    };
+    Operation::ALL.into_iter().filter(|&operation| target.does(operation)).map(of).collect()
+}
+
+/// What the bytes are expected to be, where `-w` alone does not say it.
+pub(super) fn expected(target: &WorkerTarget) -> Option<String> {
+    let shares = target.shares();
+    let done: Vec<Operation> = Operation::ALL.into_iter().filter(|&operation| shares.does(operation)).collect();
+    if target.sizes.is_none() && !target.changes_without_data() {
+        return None;
+    }
+    let bytes = |operation: Operation| shares.expected(operation) * target.mean_bytes(operation);
+    let all: f64 = done.iter().map(|&operation| bytes(operation)).sum();
+    let part = |&operation: &Operation| {
+        let (ios, bytes) = (100.0 * shares.expected(operation), 100.0 * bytes(operation) / all);
+        format!("{} {ios:.1}% of the I/Os, {bytes:.1}% of the bytes", operation.plural())
+    };
+    Some(format!("expected: {}", done.iter().map(part).collect::<Vec<_>>().join("; ")))
+}
+
+/// I/Os that the pace of a target allows in a time, if it has one that does not depend on completions.
+fn paced_ios(target: &WorkerTarget, time_ns: u64) -> Option<f64> {
+    let time_ns = time_ns as f64;
+    let shares = target.shares();
+    if let Some(rate) =
+        target.sizes.as_ref().and_then(|sizes| sizes.bytes_per_ms).filter(|_| !target.pace.is_open_loop())
+    {
+        let mean = |operation: Operation| shares.expected(operation) * target.mean_bytes(operation);
+        return Some(time_ns / 1e6 * f64::from(rate) / Operation::ALL.into_iter().map(mean).sum::<f64>());
+    }
+    match target.pace {
+        Pace::Unlimited | Pace::Burst { .. } => None,
+        Pace::Throughput { interval_numerator, interval_denominator } => {
+            Some(time_ns * interval_denominator as f64 / interval_numerator as f64)
+        }
+        Pace::Rate { interval_numerator, denominator, .. } => {
+            Some(time_ns * denominator as f64 / interval_numerator as f64)
+        }
+        Pace::Poisson { mean_numerator, mean_denominator } => {
+            Some(time_ns * mean_denominator as f64 / mean_numerator as f64)
+        }
+    }
+}
+
+/// Expected I/Os and bytes of each kind in a time, all threads together; `None` = they depend on how fast the targets are.
+pub(super) fn expected_in<'a>(
+    targets: impl Iterator<Item = &'a WorkerTarget>,
+    time_ns: u64,
+) -> Option<ByOperation<(f64, f64)>> {
+    let mut sums = ByOperation::<(f64, f64)>::default();
+    for target in targets {
+        let ios = paced_ios(target, time_ns)?;
+        for operation in Operation::ALL {
+            let ios = ios * target.shares().expected(operation);
+            let sum = &mut sums[operation];
+            *sum = (sum.0 + ios, sum.1 + ios * target.mean_bytes(operation));
+        }
+    }
+    Some(sums)
 }
 
 /// The thread's own first offset, if its pattern has one.
@@ -65,6 +158,20 @@ pub(super) fn mix(target: &WorkerTarget) -> String {
         Content::RandomEach => "new random bytes each time",
         Content::Source => "segments of the write source buffer",
     };
+    let shares = target.shares();
+    if target.changes_without_data() {
+        // Of all I/Os, which -w is not.
+        let part = |operation: Operation| {
+            let percent = format!("{:.1}", 100.0 * shares.expected(operation));
+            let percent = percent.trim_end_matches(".0");
+            match operation {
+                Operation::Write => format!("{percent}% writes of {content}"),
+                _ => format!("{percent}% {}", operation.plural()),
+            }
+        };
+        let done = Operation::ALL.into_iter().filter(|&operation| shares.does(operation));
+        return words::list(&done.map(part).collect::<Vec<_>>());
+    }
     match target.write_percent {
         0 => "reads".to_owned(),
         100.. => format!("writes of {content}"),
@@ -83,8 +190,13 @@ pub(super) const fn without_phase(pace: Pace) -> Pace {
 }
 
 /// The rate, if there is one.
-pub(super) fn pace(pace: &Pace) -> Option<String> {
-    match pace {
+pub(super) fn pace(target: &WorkerTarget) -> Option<String> {
+    if let Some(rate) =
+        target.sizes.as_ref().and_then(|sizes| sizes.bytes_per_ms).filter(|_| !target.pace.is_open_loop())
+    {
+        return Some(format!("at most {rate} bytes per millisecond per thread"));
+    }
+    match &target.pace {
         Pace::Unlimited => None,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             let iops = *interval_denominator as f64 * 1e9 / *interval_numerator as f64;

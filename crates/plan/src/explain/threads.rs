@@ -58,13 +58,19 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
             Assignment::Fixed => words::count(u64::from(target.slots), "request"),
             Assignment::Weighted => format!("weight {}", target.weight),
         };
-        let block = words::exact(target.block_bytes);
-        writeln!(out, "      '{path}': {share}, blocks of {block}, {}", pattern::mix(target))?;
+        let blocks = match &target.sizes {
+            None => format!("blocks of {}", words::exact(target.block_bytes)),
+            Some(sizes) => words::count(sizes.sizes.len() as u64, "size"),
+        };
+        writeln!(out, "      '{path}': {share}, {blocks}, {}", pattern::mix(target))?;
         writeln!(out, "        {}{}", pattern::pattern(target), starts(group, index))?;
-        for line in pattern::distribution(target) {
+        for line in pattern::sizes(target).into_iter().chain(pattern::distribution(target)) {
             writeln!(out, "          {line}")?;
         }
-        if let Some(pace) = pattern::pace(&target.pace) {
+        if let Some(expected) = pattern::expected(target) {
+            writeln!(out, "        {expected}")?;
+        }
+        if let Some(pace) = pattern::pace(target) {
             writeln!(out, "        {pace}")?;
         }
     }

@@ -175,7 +175,7 @@ fn memory_is_counted_by_kind() {
     // A table for the reads, and two for those that are timed in two ways.
     assert_eq!(read_only.latency_buckets, 2 * 3 * 440 * 1024);
     // Records of ten intervals, and tables, queue and slowest I/Os of a section for each thread; the series.
-    let each = 10 * size_of::<model::record::IntervalRecord>() as u64 + (110 << 10) + (128 << 10) + 3200;
+    let each = 10 * size_of::<model::record::IntervalRecord>() as u64 + (165 << 10) + (320 << 10) + 3200;
     // Ten sections of both threads.
     let sums = 10 * 2 * (size_of::<model::record::SectionCounts>() as u64 + 2 * 700);
     assert_eq!(read_only.intervals, 2 * each + 100 * 48 + sums);

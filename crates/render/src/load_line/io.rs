@@ -2,6 +2,7 @@
 
 use super::{counted, size};
 use model::engine_kind::EngineKind;
+use model::operation::Operation;
 use model::plan::OpenPlan;
 use model::profile::{CacheMode, Distribution, FlushMode, Target, Throughput, TimeSpan};
 use model::units::Bytes;
@@ -24,15 +25,49 @@ pub(super) struct IoWords {
 
 pub(super) fn words(span: &TimeSpan, target: &Target, is_windows: bool) -> IoWords {
     IoWords {
-        access: format!("{} {} {}", size(target.block_size.get()), pattern(target), mix(target)),
+        access: format!("{} {} {}", sizes(target), pattern(target), mix(target)),
         caches: caches(span, target, is_windows),
         content: content(span, target),
         limit: limit(span, target),
     }
 }
 
-/// `70/30 read/write`, `read`, `write`
+/// `8 KiB`; several sizes of all I/Os: `4 KiB (60 %), 64 KiB (40 %)`
+fn sizes(target: &Target) -> String {
+    if target.sizes_option().is_none() {
+        return size(target.block_size.get());
+    }
+    let all = target.io_sizes();
+    let shared = target.sizes.as_ref().filter(|_| target.read_sizes.is_none() && target.write_sizes.is_none());
+    match (shared, all.as_slice()) {
+        (Some(mix), _) if mix.shares().len() <= RANGES_MAX => {
+            let block_bytes = target.block_size.get();
+            let shares = mix.shares().iter();
+            let each = shares.map(|share| format!("{} ({} %)", size(share.bytes(block_bytes)), share.percent));
+            each.collect::<Vec<_>>().join(", ")
+        }
+        (_, [first, .., last]) => format!("{} sizes from {} to {},", all.len(), size(*first), size(*last)),
+        (_, [only]) => size(*only),
+        (_, []) => size(target.block_size.get()),
+    }
+}
+
+/// `70/30 read/write`, `read`, `write`, `63/27/10 read/write/discard`
 fn mix(target: &Target) -> String {
+    let shares = target.shares();
+    if shares.transfer_percent() < 100 {
+        let done: Vec<Operation> = Operation::ALL.into_iter().filter(|&operation| shares.does(operation)).collect();
+        let names: Vec<&str> = done.iter().map(|operation| operation.name()).collect();
+        let percent = |operation: &Operation| {
+            let percent = format!("{:.1}", 100.0 * shares.expected(*operation));
+            percent.trim_end_matches(".0").to_owned()
+        };
+        let percents: Vec<String> = done.iter().map(percent).collect();
+        return match names.as_slice() {
+            [only] => (*only).to_owned(),
+            _ => format!("{} {}", percents.join("/"), names.join("/")),
+        };
+    }
     match target.write_percent {
         0 => "read".to_owned(),
         100.. => "write".to_owned(),
@@ -48,7 +83,7 @@ fn pattern(target: &Target) -> String {
     };
     let mut remarks = Vec::new();
     let step = target.effective_alignment();
-    if step != target.block_size {
+    if step != target.block_size && target.stated_alignment() == step {
         let step = size(step.get());
         remarks.push(if target.random_percent > 0 { format!("{step} aligned") } else { format!("stride {step}") });
     }

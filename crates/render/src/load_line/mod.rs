@@ -8,12 +8,14 @@ mod place;
 #[cfg(test)]
 mod tests;
 
+use crate::sweep;
 use model::environment::TargetEnvironment;
 use model::facts::TargetFacts;
 use model::plan::TimeSpanPlan;
 use model::printable::printable;
 use model::profile::{RateProcess, Target, TimeSpan};
 use model::result::{Measured, RunResult};
+use model::sweep::Sweep;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -67,6 +69,29 @@ pub fn of_lines(lines: impl ExactSizeIterator<Item = String>) -> String {
         1 => first,
         _ if lines.all(|line| line == first) => format!("{count} timespans, each: {first}"),
         _ => format!("{count} timespans with different loads; the first: {first}"),
+    }
+}
+
+/// The load of a sweep, and the options that its points vary; the words that were typed, if the load was not kept.
+pub fn of_sweep(sweep: &Sweep) -> String {
+    if sweep.load.is_empty() {
+        return printable(&sweep.words.join(" ")).into_owned();
+    }
+    let varied: Vec<String> = sweep::names(sweep).iter().map(|name| sweep::dashed(name)).collect();
+    match varied.len() {
+        0 => sweep.load.clone(),
+        _ => printable(&format!("first point: {}; varied: {}", sweep.load, varied.join(", "))).into_owned(),
+    }
+}
+
+/// The loads of results that are compared: one line if they are the same, else one for each, with its name.
+pub fn of_sides<'a>(sides: impl Iterator<Item = (&'a str, Option<&'a RunResult>)>) -> Vec<String> {
+    let lines = sides.filter_map(|(name, result)| Some((name, of_result(result?))));
+    let lines: Vec<(&str, String)> = lines.collect();
+    match &lines[..] {
+        [] => Vec::new(),
+        [(_, first), others @ ..] if others.iter().all(|(_, line)| line == first) => vec![first.clone()],
+        _ => lines.iter().map(|(name, line)| printable(&format!("{name}: {line}")).into_owned()).collect(),
     }
 }
 

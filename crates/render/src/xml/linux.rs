@@ -9,8 +9,9 @@ use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::expectation::{Ceiling, Expectation};
-use model::figures::{Directions, FlushFigures, LatencyDistribution};
+use model::figures::{Directions, FlushFigures, LatencyDistribution, OperationFigures};
 use model::finding::Finding;
+use model::profile::FlushCall;
 use model::result::{LoadLoop, RunResult, TimeSpanResult};
 use model::units::mib;
 use model::verdict::Verdict;
@@ -65,6 +66,8 @@ pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
         let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
         flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
+        let operations = span_result.measured.iter().flat_map(|measured| &measured.operations);
+        operations.into_iter().try_for_each(|of| operation(xml, of))?;
         let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
@@ -175,12 +178,15 @@ fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
         ("LatenessAvgMilliseconds", &ms(open.lateness_mean_ns)),
         ("LatenessMaxMilliseconds", &ms(open.lateness_max_ns as f64)),
     ];
-    xml.inside("OpenLoop", &attributes, |xml| latency(xml, "ResponseTime", &[], &open.response_time))
+    xml.inside("OpenLoop", &attributes, |xml| {
+        latency(xml, "ResponseTime", &[], &open.response_time)?;
+        open.response_time_confidence.as_ref().map_or(Ok(()), |intervals| half_widths(xml, "Total", intervals))
+    })
 }
 
 /// Flushes and what they took.
 fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
-    let FlushFigures { after_writes, count, per_s, latency, p50_ns, p99_ns } = flushes;
+    let FlushFigures { call, after_writes, count, per_s, latency, p50_ns, p99_ns } = flushes;
     let mut cells = vec![
         ("AfterWrites", after_writes.to_string()),
         ("Flushes", count.to_string()),
@@ -192,7 +198,25 @@ fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
     cells.extend(latency.and_then(|latency| latency.max_ns).map(|ns| ("MaxMilliseconds", ms(ns as f64))));
     let attributes: Vec<(&str, &dyn Display)> =
         cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
-    xml.empty("Fdatasync", &attributes)
+    let name = match call {
+        FlushCall::Fdatasync => "Fdatasync",
+        FlushCall::Fsync => "Fsync",
+    };
+    xml.empty(name, &attributes)
+}
+
+/// I/Os of one kind that transfer no data.
+fn operation(xml: &mut Writer<'_>, of: &OperationFigures) -> io::Result<()> {
+    let OperationFigures { operation, figures, latency } = of;
+    let cells = [
+        ("Kind", operation.name().to_owned()),
+        ("BytesCount", figures.bytes.to_string()),
+        ("IOCount", figures.ios.to_string()),
+        ("MiBPerSecond", two_decimals(mib(figures.bytes_per_s))),
+        ("IosPerSecond", two_decimals(figures.iops)),
+    ];
+    let latencies = Directions { read: None, write: None, total: latency.clone() };
+    self::latency(xml, "OtherOperation", &cells, &latencies)
 }
 
 /// Figures and percentiles that the document has no place for: it has service times of all targets

@@ -230,8 +230,7 @@ pub const CAUSES: &[Cause] = &[
         name: "io-errors",
         explains: &["short-run"],
         condition: ALWAYS,
-        because: "the errors ended the \
-                   measurement",
+        because: "the errors ended the measurement",
     },
     Cause {
         name: "ended-early",

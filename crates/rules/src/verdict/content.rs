@@ -5,6 +5,7 @@ use crate::rule::Observation;
 use model::block_device::{BlockDevice, DeviceKind, MapperMaker};
 use model::environment::TargetEnvironment;
 use model::finding::Severity;
+use model::operation::Operation;
 use model::plan::{Content, TargetPlan};
 use std::collections::BTreeMap;
 
@@ -35,7 +36,8 @@ fn shrinking_data(context: &RuleContext<'_>) -> Vec<Observation> {
 /// Writes of data that compresses or repeats, to what makes use of that.
 fn shrinking(context: &RuleContext<'_>, index: usize, target: &TargetPlan, written_bytes: u64) -> Option<Observation> {
     let share = written_bytes as f64 / context.measured.total.total.bytes.max(1) as f64;
-    let written = context.work.of(index).filter(|work| work.write_percent > 0).find_map(|work| words(work.content))?;
+    let written =
+        context.work.of(index).filter(|work| work.does(Operation::Write)).find_map(|work| words(work.content))?;
     let environment = context.result.targets.environments.get(&target.path)?;
     let by = file_system(environment, target.open.direct).or_else(|| device(environment))?;
     let path = target.path.display().to_string();

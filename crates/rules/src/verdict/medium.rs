@@ -64,7 +64,7 @@ fn tmpfs_targets(context: &RuleContext<'_>) -> Vec<Observation> {
 }
 
 fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
-    if context.span.flush_after_writes.is_some() {
+    if context.span.flushes().is_some() {
         return Vec::new();
     }
     let mut bytes: BTreeMap<&str, u64> = BTreeMap::new();
@@ -86,7 +86,7 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
 }
 
 fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
-    if context.span.flush_after_writes.is_some() {
+    if context.span.flushes().is_some() {
         return Vec::new();
     }
     let mut written: BTreeMap<&str, (u64, Option<&str>)> = BTreeMap::new();

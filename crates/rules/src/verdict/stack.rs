@@ -5,6 +5,7 @@ use model::block_device::{BlockDevice, DeviceKind};
 use model::environment::Backing;
 use model::figures::Figures;
 use model::kernel_counters::DeviceCounters;
+use model::plan::WorkerTarget;
 use model::result::Row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -101,9 +102,14 @@ pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
     });
     let all_arrive = |on: &OnDevice<'_>| {
         touching.get(on.device.name.as_str()) == Some(&on.rows.len())
-            && on.rows.iter().all(|row| context.meant_the_device(row))
+            && on.rows.iter().all(|row| context.meant_the_device(row) && !changes_without_data(context, row))
     };
     known.filter(all_arrive).collect()
+}
+
+/// True if some I/Os of a row become requests that depend on the device: discards, or zeros that the kernel writes.
+fn changes_without_data(context: &RuleContext<'_>, row: &Row) -> bool {
+    context.work.of(row.target).any(WorkerTarget::changes_without_data)
 }
 
 /// How many rows touch each device: more than arrive at it as they were issued, if some have I/O that it need not see.

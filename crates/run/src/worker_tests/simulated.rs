@@ -140,6 +140,10 @@ impl Engine for SimulatedEngine<'_> {
         self.ended.prepare(slot, op);
     }
 
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        self.ended.set_length(slot, operation, length);
+    }
+
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, _: u64) {
         self.staged.push((slot, operation));
     }

@@ -1,6 +1,7 @@
 //! Which elements may stand in which, over all rows.
 
 use crate::setting::{Setting, names};
+use crate::target_parts::RANGE_ITEMS;
 use crate::time_span::LISTED_ITEMS;
 use crate::{linux, profile, target, target_parts, time_span};
 
@@ -31,6 +32,25 @@ pub(crate) fn entries() -> Vec<Entry> {
         entry("Linux", linux::LINUX_IN_TIME_SPAN),
         entry("Linux", linux::LINUX_IN_TARGET),
     ]
+}
+
+/// Attributes that an element may have, in whichever element it stands.
+pub(crate) fn attributes_of(element: &str) -> Vec<&'static str> {
+    fn of_rows<T>(element: &str, table: &'static [Setting<T>]) -> Vec<&'static str> {
+        let rows = table.iter().filter(|setting| setting.element == element);
+        rows.flat_map(Setting::attributes).copied().collect()
+    }
+    let items = LISTED_ITEMS.iter().chain(RANGE_ITEMS).filter(|(name, _)| *name == element);
+    let found = [
+        of_rows(element, profile::PROFILE),
+        of_rows(element, time_span::TIME_SPAN),
+        of_rows(element, time_span::IO_RING),
+        of_rows(element, target::TARGET),
+        of_rows(element, linux::LINUX_IN_TIME_SPAN),
+        of_rows(element, linux::LINUX_IN_TARGET),
+        items.flat_map(|(_, attributes)| *attributes).copied().collect(),
+    ];
+    found.concat()
 }
 
 /// True if some element may hold `name`.

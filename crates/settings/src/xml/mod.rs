@@ -3,7 +3,7 @@
 
 pub(crate) mod catalogue;
 mod decode;
-mod fault;
+pub(crate) mod fault;
 pub(crate) mod reader;
 pub mod schema;
 mod shape;
@@ -78,7 +78,8 @@ fn position(document: &Document<'_>, offset: usize) -> Position {
     Position { line: at.row, column: at.col }
 }
 
-fn parse(text: &str) -> Result<Document<'_>, Refused> {
+/// The document as a tree.
+pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refused> {
     Document::parse_with_options(text, ParsingOptions { allow_dtd: false, ..ParsingOptions::default() }).map_err(
         |error| {
             let place = error.pos();
@@ -115,19 +116,18 @@ fn profile_element<'n, 'input>(reader: &mut Reader, root: Node<'n, 'input>) -> O
 
 /// A warning for each path that the document cannot name: it would be another file's.
 pub fn unsayable_paths(profile: &Profile) -> Vec<String> {
+    paths_that(profile, |path| format!("XML cannot represent the path '{path}'; the profile contains a different path"))
+}
+
+/// What there is to say about each path that XML cannot represent, which is given in its printable form.
+pub(crate) fn paths_that(profile: &Profile, say: impl Fn(String) -> String) -> Vec<String> {
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let sources = |target: &Target| target.write_source.as_ref().and_then(|source| source.file.clone());
     let paths: BTreeSet<PathBuf> =
         targets.flat_map(|target| std::iter::once(target.path.clone()).chain(sources(target))).collect();
     let is_sayable = |path: &&PathBuf| path.to_str().is_some_and(|text| !text.contains(is_unsayable));
-    paths
-        .iter()
-        .filter(|path| !is_sayable(path))
-        .map(|path| {
-            let path = path.as_os_str().as_encoded_bytes().escape_ascii();
-            format!("XML cannot represent the path '{path}'; the profile contains a different path")
-        })
-        .collect()
+    let unsayable = paths.iter().filter(|path| !is_sayable(path));
+    unsayable.map(|path| say(path.as_os_str().as_encoded_bytes().escape_ascii().to_string())).collect()
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ fn element<T>(setting: &Setting<T>) -> String {
     let (named, inner) = match &setting.codec {
         Codec::Flag(..) => ("flag", String::new()),
         Codec::Own(own) => (own.schema, String::new()),
+        Codec::Text(_) => ("xs:token", String::new()),
         Codec::Word(words) => {
             ("", restriction("xs:token", words.iter().map(|word| ("enumeration", word.name.to_owned()))))
         }

@@ -14,7 +14,7 @@ use super::interval::{Estimate, dependence};
 use crate::latency::is_weak;
 use crate::sample::{standard_errors_95, sum_of_squares};
 use hot::buckets::{COARSE_COUNT, coarse_lower_edge_ns, coarse_upper_edge_ns};
-use model::confidence::Interval;
+use model::confidence::{Interval, Withheld};
 use std::collections::BTreeMap;
 
 /// Latencies by coarse bucket (`hot::buckets::coarse`).
@@ -61,19 +61,13 @@ impl Sections {
         // Minus the share of each section's own I/Os: a percentile is a ratio, too.
         let beyond = |part: &Histogram| beyond(part, centre_ns) - share * part.values().sum::<u64>() as f64;
         let errors: Vec<f64> = self.parts.iter().map(beyond).collect();
-        let sections = errors.len() as f64;
-        let mut inflation = Inflation::of(&errors, Fitted::Mean);
-        if errors.iter().all(|error| error.abs() < ROUNDING) {
-            inflation = Inflation { of_variance: 1.0, degrees_of_freedom: sections - 1.0, is_clipped: false };
-        }
-        if inflation.is_clipped || inflation.degrees_of_freedom < DEGREES_OF_FREEDOM_MIN {
-            let effective = sections / inflation.of_variance;
-            return Some(Estimate::Withheld(dependence(sections * self.section_s, effective)));
-        }
-        let seen = sum_of_squares(&errors) * sections / (sections - 1.0) * inflation.of_variance;
+        let sum = match SumOfErrors::of(&errors, self.section_s) {
+            Ok(sum) => sum,
+            Err(withheld) => return Some(Estimate::Withheld(withheld)),
+        };
         let independent = self.count as f64 * share * (1.0 - share);
         let expected = self.count as f64 * share;
-        let half = standard_errors_95(inflation.degrees_of_freedom) * seen.max(independent).sqrt();
+        let half = standard_errors_95(sum.degrees_of_freedom) * sum.variance.max(independent).sqrt();
         // On the log odds, so that no end lies beyond all I/Os.
         let within = self.count as f64 - expected;
         let factor = (half / expected + half / within).exp();
@@ -84,6 +78,28 @@ impl Sections {
             low: percentile_ns(&self.whole, low).min(centre_ns),
             high: percentile_ns(&self.whole, high).max(centre_ns),
         }))
+    }
+}
+
+/// How far the sum of the sections' errors, which is 0, might have been off.
+pub(crate) struct SumOfErrors {
+    pub(crate) variance: f64,
+    pub(crate) degrees_of_freedom: f64,
+}
+
+impl SumOfErrors {
+    /// From one error of each section, in the order of time; each section has the same length.
+    pub(crate) fn of(errors: &[f64], length_s: f64) -> Result<Self, Withheld> {
+        let sections = errors.len() as f64;
+        let mut inflation = Inflation::of(errors, Fitted::Mean);
+        if errors.iter().all(|error| error.abs() < ROUNDING) {
+            inflation = Inflation { of_variance: 1.0, degrees_of_freedom: sections - 1.0, is_clipped: false };
+        }
+        if inflation.is_clipped || inflation.degrees_of_freedom < DEGREES_OF_FREEDOM_MIN {
+            return Err(dependence(sections * length_s, sections / inflation.of_variance));
+        }
+        let variance = sum_of_squares(errors) * sections / (sections - 1.0) * inflation.of_variance;
+        Ok(Self { variance, degrees_of_freedom: inflation.degrees_of_freedom })
     }
 }
 

@@ -75,6 +75,7 @@ mod tests {
             thread,
             target: 0,
             is_write: thread == 1,
+            operation: None,
             offset_bytes: 0,
             size_bytes: 4096,
         }

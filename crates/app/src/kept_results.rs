@@ -1,0 +1,180 @@
+//! Results that are kept in a directory of the user's (`DISKSPD_RESULTS`), each under a name of its own, and found there
+//! again as `last`, `last~1` and so on.
+
+use crate::outputs::{write_document, write_new};
+use cli::{Form, RunRequest};
+use host::Root;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::profile::Profile;
+use model::result::RunResult;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// In the environment: the directory.
+const VARIABLE: &str = "DISKSPD_RESULTS";
+/// What stands for the newest result there.
+const LAST: &str = "last";
+/// Of the moment at which a run began, in UTC, so that names sort by age.
+const DATE: &str = "%Y%m%dT%H%M%S%.3fZ";
+/// Characters of such a date.
+const DATE_LENGTH: usize = 20;
+/// Characters of the labels in a name.
+const LABEL_MAX: usize = 80;
+
+/// The directory, checked, and what the name of this run's result ends with.
+pub(crate) struct KeptResults {
+    folder: PathBuf,
+    label: String,
+}
+
+impl KeptResults {
+    /// The directory of the environment, if there is one: it must be able to take a result of this run.
+    pub(crate) fn check(request: &RunRequest) -> Result<Option<Self>, String> {
+        let Some(folder) = folder().filter(|_| !request.options.plan_only) else { return Ok(None) };
+        let refused = |reason: String| format!("{VARIABLE} '{}': {reason}", folder.display());
+        match fs::metadata(&folder) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(refused("it is not a directory".to_owned())),
+            Err(error) => return Err(refused(format!("{error}; create the directory, or unset {VARIABLE}"))),
+        }
+        // Nothing is left behind: the file has no name.
+        tempfile::tempfile_in(&folder).map_err(|error| refused(format!("cannot create files there: {error}")))?;
+        if let Some(device) = target_below(&folder, &request.profile) {
+            return Err(refused(format!("it lies on {device}, a target of this run; choose another directory")));
+        }
+        Ok(Some(Self { label: label_of(request), folder }))
+    }
+
+    /// Writes a result there; its path.
+    pub(crate) fn keep(&self, result: &RunResult) -> Result<PathBuf, String> {
+        let stem = format!("{}{}", date_of(result), self.label);
+        write_new(&self.folder, &stem, Form::Json, |out| write_document(Form::Json, result, out))
+            .map_err(|error| format!("cannot keep the result in {VARIABLE} '{}': {error}", self.folder.display()))
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn date_of(result: &RunResult) -> String {
+    let started = Timestamp::from_nanosecond(result.started_at.0).unwrap_or_else(|_| Timestamp::now());
+    started.to_zoned(TimeZone::UTC).strftime(DATE).to_string()
+}
+
+/// The values of its labels, else what the load is called, in characters that need no quotes.
+fn label_of(request: &RunRequest) -> String {
+    let options = &request.options;
+    let preset = options.preset.as_ref().map(|preset| preset.name.clone());
+    let parts: Vec<String> = if options.labels.is_empty() {
+        preset.or_else(|| options.source_name.clone()).into_iter().collect()
+    } else {
+        options.labels.iter().map(|(_, value)| value.clone()).collect()
+    };
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let label: String = parts.flat_map(|part| std::iter::once('-').chain(part.chars().map(plain))).collect();
+    label.chars().take(LABEL_MAX).collect()
+}
+
+/// A target that a directory lies on, as it is named in messages.
+fn target_below(folder: &Path, profile: &Profile) -> Option<String> {
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| target.path.clone());
+    let paths: Vec<PathBuf> = targets.chain([folder.to_owned()]).collect();
+    let mut environments = host::target_environment(&Root::machine(), &paths);
+    let below: Vec<String> = environments
+        .remove(folder)
+        .iter()
+        .flat_map(|environment| environment.devices())
+        .flat_map(|device| device.walk())
+        .map(|device| device.name.clone())
+        .collect();
+    // A device has no mount: it is the first of its devices itself.
+    let devices = environments.values().filter(|environment| environment.mount.is_none());
+    let mut names = devices.filter_map(|environment| environment.devices().first().map(|device| device.name.clone()));
+    names.find(|name| below.contains(name)).map(|name| format!("/dev/{name}"))
+}
+
+/// The file that a path of a subcommand stands for: `last` and `last~N` are kept results, all others files of that name.
+pub(crate) fn resolve(path: &mut PathBuf) -> Result<(), String> {
+    let Some(back) = path.to_str().and_then(steps_back) else { return Ok(()) };
+    let Some(folder) = folder() else {
+        return Err(format!(
+            "'{}': {VARIABLE} is not set; it names the directory in which runs keep their results (for a file of that \
+             name, write ./{})",
+            path.display(),
+            path.display()
+        ));
+    };
+    let kept = kept_in(&folder).map_err(|error| format!("{VARIABLE} '{}': {error}", folder.display()))?;
+    let count = kept.len();
+    let place = count.checked_sub(1).and_then(|newest| newest.checked_sub(back));
+    let Some(found) = place.and_then(|place| kept.into_iter().nth(place)) else {
+        return Err(format!("'{}': {count} results are kept in {VARIABLE} '{}'", path.display(), folder.display()));
+    };
+    *path = found;
+    Ok(())
+}
+
+/// `last` is 0, `last~1` the one before.
+fn steps_back(text: &str) -> Option<usize> {
+    match text.strip_prefix(LAST)? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// The results in a directory that this program keeps there, the oldest first.
+fn kept_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_json = path.extension().is_some_and(|suffix| suffix == "json");
+        if is_json && is_dated(name) && path.is_file() {
+            // Of those that began in one millisecond the later written is the later.
+            let written = path.metadata().and_then(|found| found.modified()).ok();
+            kept.push((name[..DATE_LENGTH].to_owned(), written, path));
+        }
+    }
+    kept.sort();
+    Ok(kept.into_iter().map(|(_, _, path)| path).collect())
+}
+
+/// True if a name begins with a date as this program writes it.
+fn is_dated(name: &str) -> bool {
+    let pattern = b"00000000T000000.000Z";
+    let bytes = name.as_bytes();
+    bytes.len() > DATE_LENGTH
+        && pattern.iter().zip(bytes).all(|(expected, found)| match expected {
+            b'0' => found.is_ascii_digit(),
+            other => other == found,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::units::UnixTime;
+
+    #[test]
+    fn a_name_begins_with_the_moment_and_sorts_by_it() {
+        let result = RunResult { started_at: UnixTime(1_700_000_000_123_000_000), ..RunResult::default() };
+        let date = date_of(&result);
+        assert_eq!(date, "20231114T221320.123Z");
+        assert!(date.len() == DATE_LENGTH && is_dated(&format!("{date}.json")));
+        for other in ["result.json", "20231114T221320Z.json", "2023", "20231114T221320.12xZ.json"] {
+            assert!(!is_dated(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn last_has_steps() {
+        for (text, expected) in
+            [("last", Some(0)), ("last~1", Some(1)), ("last~x", None), ("last1", None), ("./last", None), ("a", None)]
+        {
+            assert_eq!(steps_back(text), expected, "{text}");
+        }
+    }
+}

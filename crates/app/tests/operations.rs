@@ -1,0 +1,280 @@
+//! Discards, write-zeroes and flushes: what the kernel was asked for, what the disk holds afterwards, and what the
+//! results say.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use testkit::{LoopDevice, Mounted, Snapshot, Workplace, or_skip, skip, workplace};
+
+const MIB: u64 = 1 << 20;
+const BLOCK: u64 = 4096;
+
+/// The first timespan of `r.json`.
+fn span_result(place: &Workplace) -> Value {
+    let document: Value = serde_json::from_slice(&place.content("r.json")).expect("it is JSON");
+    document["time_spans"][0].clone()
+}
+
+/// I/Os and bytes that a run counted.
+fn counted(span_result: &Value, operation: &str) -> (u64, u64) {
+    let measured = &span_result["measured"];
+    let of = |figures: &Value| {
+        (figures["ios"].as_u64().expect("a number"), figures["bytes"].as_u64().expect("a number of bytes"))
+    };
+    match operation {
+        "read" | "write" => of(&measured["total"][operation]),
+        _ => {
+            let list = measured["operations"].as_array().expect("a list");
+            list.iter().find(|one| one["operation"] == operation).map_or((0, 0), |one| of(&one["figures"]))
+        }
+    }
+}
+
+/// One call that strace saw.
+#[derive(Debug, PartialEq)]
+struct Call {
+    /// `FALLOC_FL_...`, or the name of a call without a mode.
+    what: String,
+    offset: u64,
+    length: u64,
+}
+
+/// `fallocate(3</path>, MODE, offset, length) = 0`, in the output of strace -f.
+fn fallocates(text: &str) -> Vec<Call> {
+    let call = |line: &str| {
+        let arguments = line.split_once(" fallocate(")?.1.split([')', '<']).collect::<Vec<_>>();
+        // Without `</path>`; a call that another thread's interrupted ends with `<unfinished ...>`.
+        let arguments = arguments.get(1)?.split_once('>')?.1.trim_end();
+        let mut parts = arguments.split(", ").skip(1);
+        let mut next = || parts.next().expect("an argument");
+        let (what, offset, length) = (next().to_owned(), next(), next());
+        let number = |text: &str| text.parse().expect("a number");
+        Some(Call { what, offset: number(offset), length: number(length) })
+    };
+    text.lines().filter_map(call).collect()
+}
+
+const PUNCH: &str = "FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE";
+const ZERO: &str = "FALLOC_FL_KEEP_SIZE|FALLOC_FL_ZERO_RANGE";
+
+/// A file system here may have no holes, or the temporary directory be on tmpfs, which cannot zero.
+fn can(place: &Workplace, words: &str) -> Result<(), String> {
+    place.made("probe.dat", "-c64K");
+    let run = place.diskspd("-d1 -W0 -b4K -o1 --max-ios=1").args(words).arg("probe.dat").run();
+    if run.code() == Some(0) { Ok(()) } else { Err(format!("{words} cannot be done here: {}", run.stderr.trim())) }
+}
+
+// Shows switches: --discard=<percent>
+// Shows switches: --write-zeroes=<percent>
+#[test]
+fn the_kernel_is_asked_for_what_the_results_count() {
+    let place = workplace!();
+    or_skip!(can(&place, "--discard=50 --write-zeroes=50"));
+    place.made("a.dat", "-c1M");
+    let words = "-d30 -W0 -b4K -o1 -r -w50 --discard=20 --write-zeroes=30 --max-ios=2000 --json r.json a.dat";
+    let text = or_skip!(place.system_calls("-y -e trace=fallocate,pread64,pwrite64", words));
+    let span_result = span_result(&place);
+    let calls: Vec<Call> =
+        fallocates(&text).into_iter().filter(|call| call.what == PUNCH || call.what == ZERO).collect();
+    assert!(
+        calls.iter().all(|call| call.length == BLOCK && call.offset % BLOCK == 0 && call.offset < MIB),
+        "{calls:?}"
+    );
+    let of = |what: &str| calls.iter().filter(|call| call.what == what).count() as u64;
+    let lines = |name: &str| text.lines().filter(|line| line.contains(name) && line.contains("/a.dat>")).count() as u64;
+    let seen = [lines(" pread64("), lines(" pwrite64("), of(PUNCH), of(ZERO)];
+    let told = ["read", "write", "discard", "write_zeroes"].map(|operation| counted(&span_result, operation));
+    assert_eq!(seen.map(|ios| (ios, ios * BLOCK)), told);
+    assert_eq!(seen.iter().sum::<u64>(), 2000);
+    // Five standard deviations around the shares: -w is of what the others leave.
+    for (ios, percent) in seen.into_iter().zip([25.0, 25.0, 20.0, 30.0]) {
+        let (mean, deviation) = (20.0 * percent, (2000.0_f64 * percent / 100.0 * (1.0 - percent / 100.0)).sqrt());
+        assert!((ios as f64 - mean).abs() < 5.0 * deviation, "{seen:?}");
+    }
+}
+
+#[test]
+fn discards_leave_holes_and_write_zeroes_do_not_with_every_engine() {
+    let place = workplace!();
+    or_skip!(can(&place, "--discard=50 --write-zeroes=50"));
+    for engine in ["--engine=sync -o1", "--engine=io_uring -o4", "--engine=io_uring -o1 -u"] {
+        let path = place.made("a.dat", "-c1M --recreate");
+        let before = fs::metadata(&path).expect("the file").blocks();
+        assert!(before * 512 >= MIB, "a created file is allocated");
+        for (option, operation) in [("--write-zeroes=100", "write_zeroes"), ("--discard=100", "discard")] {
+            let words = format!("-d30 -W0 -b64K -s {engine} {option} --max-ios=32 --json r.json");
+            place.diskspd(&words).arg(&path).run().expect_status(0);
+            assert_eq!(counted(&span_result(&place), operation), (32, 32 * 64 * 1024), "{words}");
+            let metadata = fs::metadata(&path).expect("the file");
+            let content = fs::read(&path).expect("the file");
+            assert!(metadata.len() == MIB && content.iter().all(|&byte| byte == 0), "{words}: {}", metadata.len());
+            let is_hole = metadata.blocks() * 512 < MIB / 2;
+            assert_eq!(is_hole, operation == "discard", "{words}: {} blocks", metadata.blocks());
+        }
+    }
+}
+
+#[test]
+fn only_the_ranges_that_were_counted_change() {
+    let place = workplace!();
+    or_skip!(can(&place, "--discard=100"));
+    let path = place.made("a.dat", "-c1M");
+    place
+        .diskspd("-d30 -W0 -b4K -B64K:64K -s -o1 --discard=100 --max-ios=4 --json r.json a.dat")
+        .run()
+        .expect_status(0);
+    let content = fs::read(&path).expect("the file");
+    let (first, last) = (64 * 1024, 64 * 1024 + 4 * 4096);
+    let ramp = |at: usize| (at % 256) as u8;
+    for (at, byte) in content.iter().enumerate() {
+        let expected = if (first..last).contains(&at) { 0 } else { ramp(at) };
+        assert_eq!(*byte, expected, "at {at}");
+    }
+    // What was discarded is not the content that the mark names any more: -c makes the file anew.
+    place.made("a.dat", "-c1M");
+    assert!(fs::read(&path).expect("the file").iter().enumerate().all(|(at, byte)| *byte == ramp(at)));
+}
+
+// Shows data-safety: a range of a file or block device, discarded or zeroed
+#[test]
+fn other_peoples_files_need_the_permission_of_writes() {
+    let place = workplace!();
+    let path = place.somebodys("theirs.dat");
+    for words in ["-w0 -b4K --discard=10", "-w0 -b4K --write-zeroes=100", "-c128K --discard=1"] {
+        place.refused(words, &path, &["may hold data that diskspd did not write", "--overwrite"]);
+    }
+    let profile = place.diskspd("-Rpxml -d1 -W0 -b4K --discard=10 *1").run();
+    profile.expect_status(0).expect_stdout(&["<Linux>", "<Discard>10</Discard>"]);
+    fs::write(place.path("p.xml"), &profile.stdout).expect("a small file");
+    let before = Snapshot::of(&path);
+    place.diskspd("-Xp.xml").arg(&path).run().expect_status(3).expect_stderr(&["--overwrite"]);
+    assert_eq!(Snapshot::of(&path), before);
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_touches_nothing() {
+    let place = workplace!();
+    let path = place.made("a.dat", "-c64K");
+    for (words, parts) in [
+        ("--discard=60 --write-zeroes=50", &["--discard=60", "--write-zeroes=50", "110%", "at most 100%"][..]),
+        ("--discard=101", &["--discard", "101", "0 to 100"]),
+        ("--discard=ten", &["--discard", "ten", "whole number"]),
+        ("--discard=10 --engine=aio", &["--discard", "Linux AIO", "--engine=io_uring"]),
+        ("--write-zeroes=10 -x", &["--write-zeroes", "-x", "--engine=sync"]),
+        ("--discard=10 -Sm", &["--discard", "-Sm"]),
+        ("--write-zeroes=1 --iopoll -Su", &["--write-zeroes", "--iopoll"]),
+        ("-w50 --fsync-every=8 --fdatasync-every=8", &["--fdatasync-every", "--fsync-every", "one of them"]),
+        ("-w0 --fsync-every=8", &["--fsync-every needs writes"]),
+    ] {
+        let before = Snapshot::of(&path);
+        let run = place.diskspd("-d1 -W0 -b4K").args(words).arg(&path).run();
+        run.expect_status(3).expect_stderr(parts);
+        assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
+    }
+}
+
+#[test]
+fn a_file_system_that_cannot_zero_is_named() {
+    let place = workplace!();
+    let memory = or_skip!(Mounted::tmpfs(&place, "memory", "4m"));
+    let path = memory.path.join("a.dat");
+    place.diskspd("-d1 -W0 -b4K -c64K --max-ios=1").arg(&path).run().expect_status(0);
+    let run = place.diskspd("-d1 -W0 -b4K --write-zeroes=1").arg(&path).run();
+    run.expect_stderr(&["--write-zeroes cannot be used on", "tmpfs cannot zero a range of a file"]);
+    assert_eq!(run.code(), Some(1));
+}
+
+// Shows switches: --fsync-every=<writes>
+#[test]
+fn fsync_is_called_after_every_n_writes() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let words = "-d30 -W0 -b4K -o1 -w100 -L --fsync-every=8 --max-ios=64 --json r.json --text r.txt a.dat";
+    let text = or_skip!(place.system_calls("-y -e trace=fsync,fdatasync", words));
+    let of_target = text.lines().filter(|line| line.contains(" fsync(") && line.contains("/a.dat>"));
+    let mut calls = BTreeMap::<&str, u64>::new();
+    for line in of_target {
+        *calls.entry(line.split(' ').next().unwrap_or_default()).or_default() += 1;
+    }
+    let flushes = &span_result(&place)["measured"]["flushes"];
+    assert_eq!((&flushes["call"], &flushes["after_writes"]), (&"fsync".into(), &8.into()));
+    let count = flushes["count"].as_u64().expect("a number");
+    // The last flush may still be due when the run ends.
+    assert!((7..=8).contains(&count), "{flushes}");
+    // Another thread makes the mark of the file durable.
+    assert!(calls.values().any(|&calls| calls == count), "{count}: {calls:?}");
+    let report = String::from_utf8(place.content("r.txt")).expect("a text");
+    assert!(report.contains(&format!("fsync, after every 8 writes of a thread: {count}, ")), "{report}");
+    assert!(report.contains("average fsync:"), "{report}");
+}
+
+#[test]
+fn reports_have_a_table_of_what_transfers_no_data() {
+    let place = workplace!();
+    or_skip!(can(&place, "--discard=100"));
+    place.made("a.dat", "-c1M");
+    let words = "-d30 -W0 -b4K -o1 -r -L --discard=50 --max-ios=100 --json r.json --csv r.csv --text r.txt a.dat";
+    place.diskspd(words).run().expect_status(0);
+    let span_result = span_result(&place);
+    let (ios, bytes) = counted(&span_result, "discard");
+    let report = String::from_utf8(place.content("r.txt")).expect("a text");
+    let row = report.lines().find(|line| line.trim_start().starts_with("discard ")).expect("a row of discards");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((cells[1], cells[2]), (&*bytes.to_string(), &*ios.to_string()), "{row}");
+    assert!(report.contains("discards: 50% of all I/Os"), "{report}");
+    // DiskSpd's tables know nothing of them.
+    let (reads, _) = counted(&span_result, "read");
+    assert_eq!(reads + ios, 100);
+    assert_eq!(span_result["measured"]["total"]["total"]["ios"], reads);
+    let latency = &span_result["measured"]["operations"][0]["latency"];
+    assert_eq!(latency["count"], ios);
+    let table = String::from_utf8(place.content("r.csv")).expect("a text");
+    let line = table.lines().find(|line| line.contains(",discard,")).expect("a line of discards");
+    assert!(line.contains(&format!(",{bytes},{ios},")), "{line}");
+}
+
+/// Bytes that a device has discarded: the 14th number of its statistics, in sectors.
+fn discarded_bytes(device: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/sys/block/{device}/stat")).ok()?;
+    text.split_whitespace().nth(13)?.parse::<u64>().ok().map(|sectors| sectors * 512)
+}
+
+#[test]
+fn devices_discard_and_zero_with_every_engine() {
+    let place = workplace!();
+    for (engine, option) in [
+        ("--engine=sync -o1", "--discard=100"),
+        ("--engine=io_uring -o4", "--discard=100"),
+        ("--engine=sync -o1", "--write-zeroes=100"),
+        ("--engine=io_uring -o4", "--write-zeroes=100"),
+    ] {
+        let image = place.file("own.img", &vec![0xAB; MIB as usize]);
+        let device = or_skip!(LoopDevice::over(&place, &image));
+        let Some(before) = discarded_bytes(&device.name()) else { skip!("this kernel counts no discards") };
+        let destroy = format!("--destroy={}", image.display());
+        // Half of it.
+        let words = format!("-d30 -W0 -b64K -f512K -s {engine} {option} --max-ios=8 --json r.json");
+        let run = place.diskspd(&words).arg(&destroy).arg(&device.path).run();
+        if run.stderr.contains("takes no discards") || run.stderr.contains("needs Linux 6.12") {
+            skip!("{}", run.stderr.trim());
+        }
+        run.expect_status(0);
+        let operation = if option.starts_with("--discard") { "discard" } else { "write_zeroes" };
+        assert_eq!(counted(&span_result(&place), operation), (8, 8 * 64 * 1024), "{words}");
+        if operation == "discard" {
+            // The kernel may merge neighbours.
+            assert_eq!(discarded_bytes(&device.name()), Some(before + 8 * 64 * 1024), "{words}");
+        }
+        expect_halves(&device.path, &words);
+    }
+}
+
+/// The first half of a device reads as zeros, and the second half as it was.
+fn expect_halves(device: &Path, words: &str) {
+    let content = fs::read(device).expect("it can be read");
+    let (first, second) = content.split_at(content.len() / 2);
+    assert!(first.iter().all(|&byte| byte == 0), "{words}");
+    assert!(second.iter().all(|&byte| byte == 0xAB), "{words}");
+}

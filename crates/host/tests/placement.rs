@@ -1,0 +1,210 @@
+//! Where the bytes of a file lie, on recorded machines with tables and extents of their own.
+
+#[allow(dead_code)]
+mod support;
+
+use host::{BtrfsChunks, FileExtent, PlacementSource};
+use model::block_device::DeviceNumber;
+use model::placement::Placement;
+use std::io;
+use std::path::{Path, PathBuf};
+use support::Machine;
+use support::recorded::two_nvme_disks;
+use sys::btrfs::{Chunk, ChunkLayout};
+use sys::device_mapper::MappedTarget;
+
+const MIB: u64 = 1 << 20;
+
+/// What the kernel of a recorded machine would say.
+#[derive(Default)]
+struct Recorded {
+    /// By the last name of a path: where in the file, how much, and where on the device.
+    extents: Vec<(&'static str, u64, u64, u64)>,
+    tables: Vec<(DeviceNumber, MappedTarget)>,
+    chunks: Vec<Chunk>,
+    names: Vec<(u64, String)>,
+    is_root: bool,
+}
+
+impl PlacementSource for Recorded {
+    fn extents(&self, path: &Path) -> io::Result<Vec<FileExtent>> {
+        let of_file = self.extents.iter().filter(|(name, ..)| path.ends_with(name));
+        let extent = |&(_, offset_bytes, length_bytes, place): &(_, u64, u64, u64)| FileExtent {
+            offset_bytes,
+            length_bytes,
+            place_bytes: Some(place),
+        };
+        let found: Vec<FileExtent> = of_file.map(extent).collect();
+        if found.is_empty() { Err(io::ErrorKind::Unsupported.into()) } else { Ok(found) }
+    }
+
+    fn table(&self, number: DeviceNumber) -> io::Result<Vec<MappedTarget>> {
+        if !self.is_root {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(self.tables.iter().filter(|(known, _)| *known == number).map(|(_, target)| target.clone()).collect())
+    }
+
+    fn chunks(&self, _: &Path) -> io::Result<BtrfsChunks> {
+        if self.is_root {
+            Ok((self.chunks.clone(), self.names.clone()))
+        } else {
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
+    }
+}
+
+fn placement(machine: &Machine, path: &str, source: &Recorded) -> Placement {
+    let path = PathBuf::from(path);
+    let environment =
+        host::target_environment(&machine.root(), std::slice::from_ref(&path)).remove(&path).expect("one");
+    host::placement_from(&machine.root(), source, &path, &environment).expect("it stands on devices")
+}
+
+fn shares(placement: &Placement) -> Vec<(&str, u64, bool, bool)> {
+    placement.shares.iter().map(|share| (share.device.as_str(), share.bytes, share.is_even, share.is_disk)).collect()
+}
+
+fn linear(
+    number: (u32, u32),
+    start_sectors: u64,
+    length_sectors: u64,
+    parameters: &str,
+) -> (DeviceNumber, MappedTarget) {
+    let target =
+        MappedTarget { start_sectors, length_sectors, kind: "linear".to_owned(), parameters: parameters.to_owned() };
+    (DeviceNumber { major: number.0, minor: number.1 }, target)
+}
+
+/// A volume over a partition of each of two disks.
+fn volume() -> Machine {
+    let table = "block dm-3 253:3 virtual/block/dm-3
+         @dm-3/dm/name = vg0-data
+         @dm-3/slaves/nvme0n1p2 -> @nvme0n1p2
+         @dm-3/slaves/nvme1n1p1 -> @nvme1n1p1
+         @nvme0n1p2/start = 2048
+         @nvme1n1p1/start = 34
+         srv/data/test.dat = x
+         proc/self/mountinfo = 30 20 253:3 / /srv/data rw,noatime - xfs /dev/mapper/vg0-data rw";
+    Machine::new(&[two_nvme_disks(), table.to_owned()].concat())
+}
+
+#[test]
+fn a_file_on_a_volume_over_two_disks_has_bytes_on_both() {
+    let machine = volume();
+    let mut source = Recorded {
+        extents: vec![("test.dat", 0, 3 * MIB, 6 * MIB), ("test.dat", 3 * MIB, MIB, 20 * MIB)],
+        // The first 8 MiB are on one disk.
+        tables: vec![linear((253, 3), 0, 16_384, "259:2 4096"), linear((253, 3), 16_384, 1 << 20, "259:4 0")],
+        is_root: true,
+        ..Recorded::default()
+    };
+    let found = placement(&machine, "/srv/data/test.dat", &source);
+    assert_eq!((found.placed_bytes, found.extents, found.unknown.len()), (4 * MIB, 2, 0));
+    let expected = [
+        ("dm-3", 4 * MIB, false, false),
+        ("nvme0n1p2", 2 * MIB, false, false),
+        ("nvme0n1", 2 * MIB, false, true),
+        ("nvme1n1p1", 2 * MIB, false, false),
+        ("nvme1n1", 2 * MIB, false, true),
+    ];
+    assert_eq!(shares(&found), expected);
+    source.is_root = false;
+    let found = placement(&machine, "/srv/data/test.dat", &source);
+    assert_eq!(shares(&found), [("dm-3", 4 * MIB, false, false)]);
+    assert_eq!(found.words(), "below dm-3 unknown (needs root) (4MiB in 2 extents)");
+}
+
+#[test]
+fn a_file_that_lists_no_extents_is_unknown() {
+    let found = placement(&volume(), "/srv/data/test.dat", &Recorded::default());
+    assert_eq!(found.words(), "unknown (the file system does not report extents)");
+}
+
+#[test]
+fn a_loop_device_is_followed_through_its_file_at_its_offset() {
+    let table = "block loop3 7:3 virtual/block/loop3
+         @loop3/loop/backing_file = /srv/images/disk.img
+         @loop3/loop/offset = 1048576
+         srv/images/disk.img = x
+         mnt/file = x
+         @nvme0n1p2/start = 2048
+         proc/self/mountinfo = 20 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw\\n21 20 7:3 / /mnt rw - xfs /dev/loop3 rw";
+    let machine = Machine::new(&[two_nvme_disks(), table.to_owned()].concat());
+    let source = Recorded {
+        // Of 4 MiB in the loop device the file holds 3: the first is a hole.
+        extents: vec![("file", 0, 4 * MIB, 0), ("disk.img", 2 * MIB, 8 * MIB, 100 * MIB)],
+        ..Recorded::default()
+    };
+    let found = placement(&machine, "/mnt/file", &source);
+    let expected =
+        [("loop3", 4 * MIB, false, false), ("nvme0n1p2", 3 * MIB, false, false), ("nvme0n1", 3 * MIB, false, true)];
+    assert_eq!(shares(&found), expected);
+    assert_eq!(found.unknown[0].words(), "below loop3 unknown (not allocated in its file)");
+}
+
+#[test]
+fn a_raid_spreads_evenly_and_mirrors_hold_all() {
+    let raid = |level: &str, roles: [&str; 3]| {
+        let state = |index: usize, name: &str| format!("@md127/md/dev-{name}/state = {}\n", roles[index]);
+        let table = format!(
+            "block md127 9:127 virtual/block/md127
+             @md127/md/level = {level}
+             @md127/slaves/nvme0n1p1 -> @nvme0n1p1
+             @md127/slaves/nvme0n1p2 -> @nvme0n1p2
+             @md127/slaves/nvme1n1p1 -> @nvme1n1p1
+             {}{}{}
+             data/file = x
+             proc/self/mountinfo = 20 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw\\n21 20 9:127 / /data rw - ext4 /dev/md127 rw",
+            state(0, "nvme0n1p1"),
+            state(1, "nvme0n1p2"),
+            state(2, "nvme1n1p1"),
+        );
+        let machine = Machine::new(&[two_nvme_disks(), table].concat());
+        let source = Recorded { extents: vec![("file", 0, 6 * MIB, 0)], ..Recorded::default() };
+        let found = placement(&machine, "/data/file", &source);
+        let of = |name: &str| {
+            found.shares.iter().find(|share| share.device == name).map(|share| (share.bytes, share.is_even))
+        };
+        [of("nvme0n1"), of("nvme1n1")]
+    };
+    let synced = ["in_sync"; 3];
+    assert_eq!(raid("raid5", synced), [Some((4 * MIB, true)), Some((2 * MIB, true))]);
+    // Two near copies, as is usual.
+    assert_eq!(raid("raid10", synced), [Some((8 * MIB, true)), Some((4 * MIB, true))]);
+    assert_eq!(raid("raid1", ["in_sync", "spare", "in_sync"]), [Some((6 * MIB, false)), Some((6 * MIB, false))]);
+}
+
+#[test]
+fn btrfs_of_two_devices_is_followed_through_its_chunks() {
+    let table = "fs/x = x
+         sys/fs/btrfs/0000-1/devices/nvme0n1p1 -> @nvme0n1p1
+         sys/fs/btrfs/0000-1/devices/nvme1n1p1 -> @nvme1n1p1
+         data/file = x
+         proc/self/mountinfo = 21 20 0:40 / /data rw - btrfs /dev/nvme0n1p1 rw";
+    let machine = Machine::new(&[two_nvme_disks(), table.to_owned()].concat());
+    let chunk = |start: u64, layout, stripes: &[(u64, u64)]| Chunk {
+        start_bytes: start * MIB,
+        length_bytes: 64 * MIB,
+        layout,
+        stripes: stripes.to_vec(),
+    };
+    let mut source = Recorded {
+        extents: vec![("file", 0, 8 * MIB, 60 * MIB), ("file", 8 * MIB, 2 * MIB, 128 * MIB)],
+        chunks: vec![
+            chunk(0, ChunkLayout::Copies, &[(1, MIB)]),
+            chunk(64, ChunkLayout::Copies, &[(2, MIB), (2, 90 * MIB)]),
+            chunk(128, ChunkLayout::Spread { copies: 1 }, &[(1, 0), (2, 0)]),
+        ],
+        names: vec![(1, "nvme0n1p1".to_owned()), (2, "nvme1n1p1".to_owned())],
+        is_root: true,
+        ..Recorded::default()
+    };
+    let found = placement(&machine, "/data/file", &source);
+    let of =
+        |name: &str| found.shares.iter().find(|share| share.device == name).map(|share| (share.bytes, share.is_even));
+    assert_eq!([of("nvme0n1"), of("nvme1n1")], [Some((5 * MIB, true)), Some((5 * MIB, true))]);
+    source.is_root = false;
+    let found = placement(&machine, "/data/file", &source);
+    assert_eq!(found.words(), "unknown (needs root) (10MiB in 2 extents)");
+}
