@@ -1,12 +1,12 @@
 //! The page of results beside each other.
 
-use super::block::{Answer, Block, Column, Page, Section, Table, Tone, charts};
-use super::charts::differences;
-use super::environment::{command, environment, subtitle};
+use super::block::{Answer, Block, Column, Fact, Page, Section, Table, Tone, charts};
+use super::charts::{Shown, differences, overlays};
+use super::environment::{command, facts, subtitle};
 use super::foreign_text::text;
 use super::repeat::{name, shown};
 use model::result::RunResult;
-use render::compare::{cautions, unlike, word};
+use render::compare::{cautions, system_differences, word};
 use render::load_line;
 use stats::compare::{ComparisonVerdict, Difference, compare};
 use std::io;
@@ -29,12 +29,16 @@ pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
     for other in others {
         sections.extend(comparison(first, other, others.len() > 1)?);
     }
+    let shown = overlaid(sides);
+    if !shown.is_empty() {
+        sections.push(Section::new("All on the same axes", charts(&shown)?));
+    }
+    sections.push(environments(sides));
     for side in sides {
         let Some(result) = side.results.first() else { continue };
-        for mut section in [environment(result), command(result)] {
-            section.heading = format!("{}: {}", side.name, section.heading.to_lowercase());
-            sections.push(section);
-        }
+        let mut section = command(result);
+        section.heading = format!("{}: {}", side.name, section.heading.to_lowercase());
+        sections.push(section);
     }
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let subtitle = first.results.first().map(subtitle).unwrap_or_default();
@@ -50,19 +54,74 @@ fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Sect
     let found = compare(&first.results, &second.results);
     let heading = if several { format!("{} against {}", second.name, first.name) } else { String::new() };
     let blocks = vec![Block::Answers { answers: vec![answer(&found, first, second)] }];
-    let differs = first.results.first().zip(second.results.first()).map(|(a, b)| unlike(a, b)).unwrap_or_default();
     let mut sections = vec![Section::new(&heading, blocks)];
     if let Some(chart) = differences(&found) {
         let mut blocks = charts(&[Ok(chart)])?;
         blocks.push(Block::Table(table(&found, first, second)));
         sections.push(Section::new("Differences", blocks));
     }
-    if !differs.other.is_empty() {
-        let sentences = differs.other.iter().map(|line| text(line.as_bytes())).collect();
-        let heading = "Profile, machine and program (first result, second result)".to_owned();
-        sections.push(Section::new("Other differences", vec![Block::Notes { heading, sentences }]));
-    }
     Ok(sections)
+}
+
+/// Rates over time and percentiles of the first run of each side.
+pub(super) fn overlaid(sides: &[Side]) -> Vec<Shown> {
+    let measured = |side: &'_ Side| -> Option<_> { side.results.first()?.time_spans.first()?.measured.clone() };
+    let known: Vec<_> = sides.iter().filter_map(|side| Some((side.name.as_str(), measured(side)?))).collect();
+    let known: Vec<_> = known.iter().map(|(name, measured)| (*name, measured)).collect();
+    overlays(&known).into_iter().map(Ok).collect()
+}
+
+/// One table of machines, storage, programs and settings that do not change the load: first what differs.
+fn environments(sides: &[Side]) -> Section {
+    let of_sides: Vec<Vec<Fact>> =
+        sides.iter().map(|side| side.results.first().map(facts).unwrap_or_default()).collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (name, number) in of_sides.iter().flat_map(|facts| numbered(facts)).map(|(name, number, _)| (name, number)) {
+        let value = |facts: &Vec<Fact>| {
+            let found = numbered(facts).find(|known| (known.0, known.1) == (name, number));
+            found.map_or_else(|| "-".to_owned(), |(.., value)| value.to_owned())
+        };
+        let label = if number == 0 { name.trim().to_owned() } else { format!("{} {}", name.trim(), number + 1) };
+        if rows.iter().all(|row| row[0] != label) {
+            rows.push(std::iter::once(label).chain(of_sides.iter().map(value)).collect());
+        }
+    }
+    rows.extend(other_differences(sides));
+    for row in &mut rows {
+        let is_same = row[1..].windows(2).all(|pair| pair[0] == pair[1]);
+        row.push(if is_same { "" } else { "differs" }.to_owned());
+    }
+    rows.sort_by_key(|row| row.last().is_some_and(String::is_empty));
+    let names = sides.iter().map(|side| Column::text(&side.name));
+    let columns = [Column::text("")].into_iter().chain(names).chain([Column::text("differs")]).collect();
+    Section::new("Environment", vec![Block::Table(Table { label: "Environment", columns, rows, ..Table::default() })])
+}
+
+/// Each fact with how many of its name came before it.
+fn numbered(facts: &[Fact]) -> impl Iterator<Item = (&'static str, usize, &str)> {
+    facts.iter().enumerate().map(|(index, fact)| {
+        (fact.name, facts[..index].iter().filter(|other| other.name == fact.name).count(), fact.value.as_str())
+    })
+}
+
+/// What else is not as in the first side: settings that do not change the load, and details of machine and program.
+fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let Some(first) = sides.first().and_then(|side| side.results.first()) else { return rows };
+    for (number, side) in sides.iter().enumerate().skip(1) {
+        let Some(other) = side.results.first() else { continue };
+        let settings = settings::difference::differences(&first.profile, &other.profile);
+        let settings = settings.iter().filter(|difference| !difference.is_load).filter_map(|difference| {
+            let (a, b) = difference.text.split_once(" against ")?;
+            Some(["setting".to_owned(), a.to_owned(), b.to_owned()])
+        });
+        for [name, a, b] in settings.chain(system_differences(first, other)) {
+            let mut row = vec![String::new(); sides.len() + 1];
+            (row[0], row[1], row[number + 1]) = (text(name.as_bytes()), text(a.as_bytes()), text(b.as_bytes()));
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// The metrics that are better, worse or inconclusive.

@@ -166,11 +166,18 @@ impl<'a> Drawing<'a> {
     }
 
     fn up_axis<DB: DrawingBackend>(&self, context: &mut Context<'_, DB>, area: &Area<DB>) -> Outcome<DB> {
+        // Lines across would run through what is written in cells.
+        let is_written = |series: &Series| matches!(&series.marks, Marks::Cells(cells) if cells.iter().any(|cell| !cell.label.is_empty()));
+        let lines = if self.chart.series.iter().any(is_written) {
+            TRANSPARENT.into()
+        } else {
+            ink(Role::Grid).stroke_width(self.line_width(1.0))
+        };
         context
             .configure_mesh()
             .disable_x_mesh()
             .disable_x_axis()
-            .bold_line_style(ink(Role::Grid).stroke_width(self.line_width(1.0)))
+            .bold_line_style(lines)
             .light_line_style(TRANSPARENT)
             .axis_style(TRANSPARENT)
             .set_all_tick_mark_size(self.units(4.0))
@@ -425,7 +432,7 @@ fn broken(line: &str, characters: usize) -> Vec<String> {
 
 /// Room for the marks of the right axis.
 fn right_ticks_px(ticks: &[Tick]) -> f64 {
-    if ticks.is_empty() { 0.0 } else { longest(ticks.iter().map(|tick| tick.text.as_str())) + 8.0 }
+    if ticks.is_empty() { 0.0 } else { longest(ticks.iter().map(|tick| tick.text.as_str())) + 14.0 }
 }
 
 fn is_named_at_end(series: &Series) -> bool {

@@ -18,11 +18,16 @@ pub(super) fn subtitle(result: &RunResult) -> String {
 
 /// The machine, its storage and the program.
 pub(super) fn environment(result: &RunResult) -> Section {
+    Section::new("Environment", vec![Block::Facts { facts: facts(result) }])
+}
+
+/// What is known of the machine, its storage and the program.
+pub(super) fn facts(result: &RunResult) -> Vec<Fact> {
     let mut facts = machine(result);
     for (path, environment) in &result.targets.environments {
         facts.extend(target(path, result, environment));
     }
-    Section::new("Environment", vec![Block::Facts { facts }])
+    facts
 }
 
 /// What to type to repeat it.

@@ -162,9 +162,9 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
             let headlines: Vec<_> = sweep.measured().collect();
             stats::repeats::repeats(&headlines).map(|found| Ok(charts::runs(&headlines, &found))).into_iter().collect()
         }
-        Subject::Comparison { sides: [first, second, ..] } => {
+        Subject::Comparison { sides: sides @ [first, second, ..] } => {
             let found = stats::compare::compare(&first.results, &second.results);
-            charts::differences(&found).map(Ok).into_iter().collect()
+            charts::differences(&found).map(Ok).into_iter().chain(comparison::overlaid(sides)).collect()
         }
         Subject::Comparison { .. } => Vec::new(),
     };

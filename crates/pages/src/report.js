@@ -186,8 +186,10 @@
         label.style.display = isShown ? "" : "none";
         if (marks === "area") label.setAttribute("y", up(labelAt));
         if (marks !== "line" || !isShown) continue;
-        const last = points.findLast((point) => point.x <= view.x[1]) ?? points.at(-1);
-        if (last) placed.push({ label, y: clamp(up(last.y), top, bottom) });
+        const end = Math.max(0, points.findLastIndex((point) => point.x <= view.x[1]));
+        const [last, next] = [points[end], points[end + 1]];
+        const share = next && view.x !== x.ends ? (view.x[1] - last.x) / (next.x - last.x) : 0;
+        if (last) placed.push({ label, y: clamp(up(last.y + (share && share * (next.y - last.y))), top, bottom) });
       }
       placed.sort((a, b) => a.y - b.y);
       placed.forEach((one, i) => { if (i > 0) one.y = Math.max(one.y, placed[i - 1].y + height); });

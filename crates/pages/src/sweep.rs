@@ -1,7 +1,7 @@
 //! The page of a sweep: which setting to use, and why.
 
 use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
-use super::charts::{Shown, grids, latency_over_depth, over_settings, throughput_over_depth};
+use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle};
 use super::foreign_text::{quoted, text};
 use super::quantity::{Quantity, grouped, latency, significant};
@@ -16,9 +16,6 @@ use model::units::mib;
 use render::load_line;
 use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
-
-/// Series of depths that have charts; more would hide the answer.
-const SERIES_MAX: usize = 8;
 
 /// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
 pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io::Result<Page> {
@@ -46,10 +43,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
 /// The charts of the points.
 pub(super) fn shown(sweep: &Sweep) -> Vec<Shown> {
     let mut found = Vec::new();
-    for series in sweep.depths.iter().take(SERIES_MAX) {
-        found.extend(throughput_over_depth(sweep, series).map(Ok));
-        found.extend(latency_over_depth(sweep, series).map(Ok));
-    }
+    found.extend(over_depth(sweep).into_iter().map(Ok));
     found.extend(grids(sweep).into_iter().map(Ok));
     if found.is_empty() {
         found.extend(over_settings(sweep).into_iter().map(Ok));

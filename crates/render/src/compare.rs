@@ -27,14 +27,19 @@ pub fn unlike(first: &RunResult, second: &RunResult) -> Unlike {
     {
         if is_load { unlike.load.push(text) } else { unlike.other.push(text) }
     }
-    let machine = differences("machine", &first.system, &second.system);
-    let tool = differences("tool", &first.tool, &second.tool);
-    unlike.other.extend(machine.into_iter().chain(tool).map(|(_, what)| what));
+    let elsewhere = system_differences(first, second);
+    unlike.other.extend(elsewhere.into_iter().map(|[place, first, second]| format!("{place}: {first}, {second}")));
     unlike
 }
 
-/// Each leaf that differs: its place, and `place: this, that`.
-fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> Vec<(String, String)> {
+/// What differs of machine and program: the place of each, and both values.
+pub fn system_differences(first: &RunResult, second: &RunResult) -> Vec<[String; 3]> {
+    let machine = differences("machine", &first.system, &second.system);
+    machine.into_iter().chain(differences("tool", &first.tool, &second.tool)).collect()
+}
+
+/// Each leaf that differs: its place, and both values.
+fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> Vec<[String; 3]> {
     let mut found = Vec::new();
     // What was read from JSON, or is written to it, has a JSON form; null where there is none.
     let value = |of: Result<Value, _>| of.unwrap_or_default();
@@ -42,7 +47,7 @@ fn differences(name: &str, first: &impl Serialize, second: &impl Serialize) -> V
     found
 }
 
-fn walk(place: &str, first: &Value, second: &Value, found: &mut Vec<(String, String)>) {
+fn walk(place: &str, first: &Value, second: &Value, found: &mut Vec<[String; 3]>) {
     match (first, second) {
         (Value::Object(a), Value::Object(b)) => {
             let mut keys: Vec<&String> = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))).collect();
@@ -62,7 +67,7 @@ fn walk(place: &str, first: &Value, second: &Value, found: &mut Vec<(String, Str
             }
         }
         (first, second) if first != second => {
-            found.push((place.to_owned(), format!("{place}: {}, {}", shown(first), shown(second))));
+            found.push([place.to_owned(), shown(first), shown(second)]);
         }
         _ => {}
     }

@@ -11,7 +11,11 @@ fn differences_are_shown_with_their_intervals() {
         place.diskspd(&words).run().expect_status(0);
     }
     let page = page(&place, "a.json b.json");
-    assert_eq!(charts(&page), ["differences"]);
+    assert_eq!(charts(&page), ["differences", "iops", "read-percentiles"]);
+    for side in ["a.json", "b.json"] {
+        assert_eq!(series(&page, "iops", side).x.len(), 20);
+        assert!(series(&page, "read-percentiles", side).y.len() > 3);
+    }
     let shown = series(&page, "differences", "");
     let compared = place.diskspd("compare a.json b.json").run();
     compared.expect_status(0);
@@ -29,7 +33,7 @@ fn differences_are_shown_with_their_intervals() {
         assert!((shown - drawn).abs() < 0.0501, "{text}: drawn at {drawn}");
     }
     let words = words(&page);
-    assert!(words.contains("a.json: environment") && words.contains("b.json: command line"), "{words}");
+    assert!(words.contains("a.json: command line") && words.contains("b.json: command line"), "{words}");
 }
 
 #[test]
@@ -40,7 +44,15 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
         place.diskspd(&words).run().expect_status(0);
     }
     let page = page(&place, "a.json c.json d.json");
-    assert_eq!(charts(&page), ["differences", "differences"]);
+    assert_eq!(charts(&page), ["differences", "differences", "iops", "read-percentiles"]);
+    // One table for all sides: what differs first.
+    let environment =
+        page.split("<table aria-label=\"Environment\"").nth(1).and_then(|rest| rest.split("</table>").next());
+    let rows: Vec<&str> = environment.expect("it is there").split("<tr>").skip(2).collect();
+    let differs = |row: &&str| row.contains(">differs<");
+    assert!(rows.iter().any(|row| row.contains("-D200") && differs(row)), "{rows:?}");
+    assert!(rows.iter().skip_while(|row| differs(row)).all(|row| !differs(&row)), "{rows:?}");
+    assert!(rows.iter().any(|row| row.contains("<td>kernel</td>") && !differs(row)), "{rows:?}");
     let words = words(&page);
     let (first, second) = words.split_once("d.json against a.json").expect("both comparisons");
     assert!(first.contains("c.json against a.json"), "{words}");

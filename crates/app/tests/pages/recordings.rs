@@ -18,7 +18,7 @@ fn requests(count: u64, time_ms: u64) -> Value {
 
 /// A recording of as many seconds as there are counts, in each of which sda did so many reads of 2 ms; from the
 /// third second on sdb did twice as many.
-fn record(place: &Workplace, start_unix_ns: i64, counts: &[u64]) {
+pub(crate) fn record(place: &Workplace, start_unix_ns: i64, counts: &[u64]) {
     let begin = json!({
         "kind": "begin", "schema": "diskspd-monitor", "schema_version": 1, "tool_version": "0.1.0",
         "host": "<b>&amp;", "started_at_unix_ns": start_unix_ns, "interval_ns": 1_000_000_000,

@@ -44,6 +44,11 @@ fn a_run_is_shown_with_the_values_of_its_result() {
         assert!((shown.x[0] - 0.1).abs() < 1e-9);
         assert!(shown.texts[0].starts_with("0.1 s: ") && shown.texts[0].ends_with(" IOPS"), "{}", shown.texts[0]);
     }
+    let range = |chart: &str| {
+        let svg = page.split(&format!("data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
+        svg.split(" data-y=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an axis").to_owned()
+    };
+    assert_eq!(range("read-latency"), range("write-latency"), "the same height is the same latency");
     let percent: f64 = series(&page, "distribution", "reads").y.iter().sum();
     assert!((percent - 100.0).abs() < 0.01, "{percent}");
     let ios: f64 = series(&page, "heat", "").y.iter().sum();

@@ -20,14 +20,29 @@ fn a_sweep_says_which_depth_to_use() {
     assert!(
         line.starts_with("first point: 4 KiB random read, QD 1 (1 thread x 1), ") && line.ends_with("; varied: -o")
     );
-    assert_eq!(charts(&page)[..3], ["depth-throughput", "depth-latency", "iops"]);
-    let throughput = series(&page, "depth-throughput", "");
+    assert_eq!(charts(&page)[..2], ["depth", "iops"]);
+    let throughput = series(&page, "depth", "IOPS");
     assert_eq!(throughput.x, [1.0, 2.0, 3.0, 4.0, 5.0]);
-    assert_eq!(series(&page, "depth-latency", "99th").y.len(), 5);
+    assert_eq!(series(&page, "depth", "99th").y.len(), 5);
     let words = words(&page);
     assert!(words.contains(&format!("efficient: {efficient}")), "it is marked in the charts");
     assert!(words.contains(&format!("The run with -o{used}")));
     assert!(words.contains("diskspd sweep --vary=o=1..5 -- -c1M -d1 -W0 -b4K -r -L a.dat"), "{words}");
+}
+
+#[test]
+fn depth_with_another_option_has_a_line_for_each_value() {
+    let place = workplace!();
+    let words_of_sweep = "sweep --vary b=4K,8K --vary o=1,2 --dir results -- -c1M -d1 -W0 -r -L a.dat";
+    place.diskspd(words_of_sweep).run().expect_status(0);
+    let page = page(&place, "results");
+    assert_eq!(charts(&page)[..4], ["depth-throughput", "depth-latency", "depth", "depth"]);
+    for chart in ["depth-throughput", "depth-latency"] {
+        for name in ["-b4K", "-b8K"] {
+            assert_eq!(series(&page, chart, name).x, [1.0, 2.0], "{chart} {name}");
+        }
+    }
+    assert!(words(&page).contains("Throughput and latency over depth, -b8K"));
 }
 
 #[test]
@@ -81,7 +96,7 @@ fn a_sweep_without_its_results_still_has_its_answer() {
     run.expect_status(0);
     assert!(run.stderr.contains("WARNING: cannot read 'alone/point-000"), "{}", run.stderr);
     let page = String::from_utf8(place.content("page.html")).expect("text");
-    assert_eq!(charts(&page), ["depth-throughput", "depth-latency"]);
+    assert_eq!(charts(&page), ["depth"]);
     assert!(words(&page).contains("Too few queue depths to find the best one"));
     let strange =
         String::from_utf8(sweep).expect("text").replace("\"points\": [\n        0", "\"points\": [\n        99");

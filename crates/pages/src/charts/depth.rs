@@ -2,62 +2,82 @@
 
 use super::values;
 use crate::axis::Axis;
-use crate::chart::{Chart, Marker, Marks, Series};
+use crate::chart::{Chart, Marker, Marks, RightAxis, Series};
 use crate::palette::Role;
 use crate::quantity::Quantity;
 use model::headline::Headline;
 use model::sweep::{DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
 
-/// `None` without figures.
-pub(crate) fn throughput_over_depth(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
-    let lines = [line("", Role::Read, by_depth(sweep, series, |figures| Some(figures.iops)))];
-    chart("depth-throughput", "Throughput over depth", series, lines, |values| {
-        Axis::from_zero("IOPS", Quantity::Iops, values)
-    })
+/// Series of depths that have a line; more could not be told apart.
+const LINES_MAX: usize = 8;
+
+/// Series of depths that have a chart of their own.
+const ALONE_MAX: usize = 4;
+
+/// Throughput and latency of each series on the same depths; of several series, one line for each before that.
+pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
+    let together = (sweep.depths.len() > 1).then(|| [throughput_of_each(sweep), latency_of_each(sweep)]);
+    let alone = sweep.depths.iter().take(ALONE_MAX).map(|series| both(sweep, series));
+    together.into_iter().flatten().chain(alone).flatten().collect()
 }
 
-/// `None` where latencies were not measured.
-pub(crate) fn latency_over_depth(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
-    let lines = [
+/// One line for each setting of the other options; `None` without figures.
+fn throughput_of_each(sweep: &Sweep) -> Option<Chart> {
+    let lines = of_each(sweep, |figures| Some(figures.iops));
+    let y = Axis::from_zero("IOPS", Quantity::Iops, values(&lines).map(|(_, y)| y));
+    chart("depth-throughput", "Throughput over depth".to_owned(), lines, y)
+}
+
+/// The same for latencies; `None` where they were not measured.
+fn latency_of_each(sweep: &Sweep) -> Option<Chart> {
+    let lines = of_each(sweep, |figures| figures.mean_ns);
+    let y = Axis::log("latency", Quantity::LatencyNs, values(&lines).map(|(_, y)| y));
+    chart("depth-latency", "Mean latency over depth".to_owned(), lines, y)
+}
+
+fn of_each(sweep: &Sweep, of: fn(&Headline) -> Option<f64>) -> Vec<Series> {
+    let series = sweep.depths.iter().take(LINES_MAX).enumerate();
+    let lines = series.map(|(index, series)| {
+        line(&Setting::typed_all(&series.settings), Role::of_line(index), by_depth(sweep, series, of))
+    });
+    lines.flatten().collect()
+}
+
+/// Throughput on the left axis, latency on the right one, and the depths that matter; `None` without figures.
+fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
+    let rates = line("IOPS", Role::Read, by_depth(sweep, series, |figures| Some(figures.iops)))?;
+    let latencies: Vec<Series> = [
         line("mean", Role::Half, by_depth(sweep, series, |figures| figures.mean_ns)),
         line("99th", Role::Hundredth, by_depth(sweep, series, |figures| figures.p99_ns.map(|ns| ns as f64))),
-    ];
-    chart("depth-latency", "Latency over depth", series, lines, |values| {
-        Axis::log("latency", Quantity::LatencyNs, values)
-    })
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let with = Setting::typed_all(&series.settings);
+    let title = if latencies.is_empty() { "Throughput over depth" } else { "Throughput and latency over depth" };
+    let title = if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") };
+    let y = Axis::from_zero("IOPS", Quantity::Iops, values(std::slice::from_ref(&rates)).map(|(_, y)| y));
+    let axis = Axis::from_zero("latency", Quantity::LatencyNs, values(&latencies).map(|(_, y)| y));
+    let right = (!latencies.is_empty()).then_some(RightAxis { axis, first_series: 1 });
+    let lines = std::iter::once(rates).chain(latencies).collect();
+    let mut caption =
+        if right.is_some() { "IOPS on the left axis, latencies on the right one." } else { "" }.to_owned();
+    let markers = series.knee.as_ref().map(markers).unwrap_or_default();
+    if !markers.is_empty() {
+        caption.push_str(" The bands are the 95 % confidence intervals of the recommended queue depths.");
+    }
+    let caption = caption.trim_start().to_owned();
+    Some(Chart { caption, right, markers, ..chart("depth", title, lines, y)? })
 }
 
 fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
     (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
 }
 
-fn chart<const N: usize>(
-    name: &'static str,
-    title: &str,
-    series: &DepthSeries,
-    lines: [Option<Series>; N],
-    y: impl Fn(&mut dyn Iterator<Item = f64>) -> Axis,
-) -> Option<Chart> {
-    let lines: Vec<Series> = lines.into_iter().flatten().collect();
-    let depths = || values(&lines).map(|(depth, _)| depth);
-    let (least, most) = (depths().reduce(f64::min)?, depths().reduce(f64::max)?);
-    let with = Setting::typed_all(&series.settings);
-    let markers = series.knee.as_ref().map(markers).unwrap_or_default();
-    let y = y(&mut values(&lines).map(|(_, y)| y));
-    Some(Chart {
-        name,
-        title: if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") },
-        caption: if markers.is_empty() {
-            String::new()
-        } else {
-            "The bands are the 95 % confidence intervals of the recommended queue depths.".to_owned()
-        },
-        x: depth_axis(least, most),
-        y,
-        series: lines,
-        right: None,
-        markers,
-    })
+fn chart(name: &'static str, title: String, series: Vec<Series>, y: Axis) -> Option<Chart> {
+    let depths = || values(&series).map(|(depth, _)| depth);
+    let x = depth_axis(depths().reduce(f64::min)?, depths().reduce(f64::max)?);
+    Some(Chart { name, title, caption: String::new(), x, y, right: None, series, markers: Vec::new() })
 }
 
 /// Depths that are far apart double.

@@ -8,7 +8,7 @@ use model::headline::Headline;
 use model::sweep::{Setting, Sweep};
 
 /// Labels are written on the colour.
-const STRENGTH_MAX: f64 = 0.55;
+const STRENGTH_MAX: f64 = 0.5;
 const STRENGTH_MIN: f64 = 0.04;
 
 /// Throughput and mean latency, if exactly two options vary.

@@ -8,15 +8,17 @@ mod differences;
 mod grid;
 mod heat_map;
 mod latency_over_time;
+mod overlay;
 mod percentile_curve;
 mod rates;
 mod runs;
 mod settings;
 mod slowest;
 
-pub(super) use depth::{latency_over_depth, throughput_over_depth};
+pub(super) use depth::over_depth;
 pub(super) use differences::differences;
 pub(super) use grid::grids;
+pub(super) use overlay::overlays;
 pub(super) use runs::runs;
 pub(super) use settings::over_settings;
 

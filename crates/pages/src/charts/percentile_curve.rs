@@ -28,16 +28,27 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     let Some(latencies) = &measured.total_latency else {
         return Err(Absent::because(TITLE, "latency was not measured; -L turns it on"));
     };
+    let sides = [("reads", Role::Read, &latencies.read), ("writes", Role::Write, &latencies.write)];
+    let sides = sides.into_iter().filter_map(|(name, role, side)| Some((name.to_owned(), role, side.as_ref()?)));
+    of_sides("percentiles", TITLE.to_owned(), sides)
+        .ok_or_else(|| Absent::because(TITLE, "the result has no percentiles, or too few I/Os for any"))
+}
+
+/// One curve for each distribution; `None` if there are too few percentiles for any.
+pub(super) fn of_sides<'a>(
+    name: &'static str,
+    title: String,
+    sides: impl Iterator<Item = (String, Role, &'a LatencyDistribution)>,
+) -> Option<Chart> {
     let mut series = Vec::new();
     let mut weak = Vec::new();
-    for (name, role, side) in [("reads", Role::Read, &latencies.read), ("writes", Role::Write, &latencies.write)] {
-        let Some(side) = side else { continue };
+    for (name, role, side) in sides {
         let (sound, beyond) = curve(side);
-        series.push(Series { name: name.to_owned(), role, marks: Marks::Line(sound) });
+        series.push(Series { name, role, marks: Marks::Line(sound) });
         weak.extend(beyond);
     }
     if values(&series).count() < 2 {
-        return Err(Absent::because(TITLE, "the result has no percentiles, or too few I/Os for any"));
+        return None;
     }
     let has_weak = !weak.is_empty();
     if has_weak {
@@ -45,9 +56,9 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     }
     let last = values(&series).map(|(x, _)| x).fold(1.0, f64::max) + 0.1;
     let marks = MARKS.into_iter().filter(|(nines, _)| *nines <= last).map(|(nines, text)| (nines, text.to_owned()));
-    Ok(Chart {
-        name: "percentiles",
-        title: TITLE.to_owned(),
+    Some(Chart {
+        name,
+        title,
         caption: if has_weak {
             "Grey dots: fewer than ten I/Os lie beyond these percentiles, so they are unreliable.".to_owned()
         } else {
@@ -55,8 +66,8 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         },
         x: Axis::named("percentile", Quantity::Nines, (0.0, last), marks.collect()),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
-        series,
         right: None,
+        series,
         markers: Vec::new(),
     })
 }

@@ -1,0 +1,123 @@
+//! What holds for pages of every kind: accessible, nothing too wide, nothing over something else.
+
+use super::driver::{Browser, chromium};
+use crate::recordings::record;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use testkit::{Workplace, skip, workplace};
+
+/// Widths of a telephone, a tablet, a laptop and a large screen, in pixels.
+const WIDTHS: [u32; 4] = [390, 768, 1280, 1920];
+
+/// Texts that lie over each other, or beyond the chart that they belong to.
+const OVERLAPS: &str = r#"(() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const boxes = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (node.data.trim() === "" || element.closest(".said, script, style, title")) continue;
+    if (!element.checkVisibility({ visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      if (box.width > 0) boxes.push({ box, text: node.data.trim(), svg: element.closest("svg") });
+    }
+  }
+  for (const { box, text, svg } of boxes) {
+    const frame = svg?.getBoundingClientRect();
+    if (frame && (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 2 || box.bottom > frame.bottom + 2)) {
+      found.push(`cut off: ${text}`);
+    }
+  }
+  boxes.sort((a, b) => a.box.top - b.box.top);
+  boxes.forEach((one, i) => {
+    for (let j = i + 1; j < boxes.length && boxes[j].box.top < one.box.bottom; j++) {
+      const [a, b] = [one.box, boxes[j].box];
+      const [across, up] = [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+      if (across > 2 && up > 4) found.push(`${one.text} / ${boxes[j].text}`);
+    }
+  });
+  return found;
+})()"#;
+
+/// A page of each kind, with the words that name it.
+fn pages(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
+    let run = |words: &str| {
+        place.diskspd(words).run().expect_status(0);
+    };
+    run("-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 -L -D100 --json a.json --label name=rich a.dat");
+    run("-c1M -d2 -W0 -b4K -r -w30 -o4 -t2 -L -D100 --json b.json a.dat");
+    run("-c1M -d1 -W0 -b4K --json plain.json a.dat");
+    run("sweep --vary o=1..4 --dir depths -- -c1M -d1 -W0 -b4K -r -L a.dat");
+    run("sweep --vary b=4K,64K --vary o=1,2,4 --dir two -- -c1M -d1 -W0 -r -L a.dat");
+    run("sweep --vary b=4K,8K --vary w=0,50 --dir grid -- -c1M -d1 -W0 -r -L a.dat");
+    run("repeat --runs 3 --dir repeated -- -c1M -d1 -W0 -b4K -r -L a.dat");
+    record(place, 1_800_000_000_000_000_000, &[100, 200, 300, 400]);
+    let imported = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/data/01-basic_mix.xml");
+    let kinds = [
+        ("run", "a.json"),
+        ("plain", "plain.json"),
+        ("comparison", "a.json b.json"),
+        ("depths", "depths"),
+        ("two", "two"),
+        ("grid", "grid"),
+        ("repeat", "repeated"),
+        ("recording", "m.jsonl"),
+        ("imported", imported),
+    ];
+    let page = |(kind, sources): (&'static str, &str)| {
+        let name = format!("{kind}.html");
+        place.diskspd("report").args(sources).arg("-o").arg(&name).run().expect_status(0);
+        (kind, place.path(&name))
+    };
+    kinds.into_iter().map(page).collect()
+}
+
+/// The source of axe-core, from npm; kept between runs.
+fn axe() -> Option<String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe-core");
+    let file = folder.join("package/axe.min.js");
+    if !file.exists() {
+        std::fs::create_dir_all(&folder).ok()?;
+        let script = "npm pack axe-core@4 --silent --fetch-retries=0 && tar -xzf axe-core-4*.tgz package/axe.min.js";
+        let fetched = Command::new("sh").args(["-c", script]).current_dir(&folder).output().ok()?;
+        fetched.status.success().then_some(())?;
+    }
+    std::fs::read_to_string(file).ok()
+}
+
+#[test]
+fn pages_fit_all_widths_and_are_accessible() {
+    let Some(program) = chromium() else {
+        skip!("there is no Chromium");
+    };
+    let place = workplace!();
+    let mut browser = Browser::start(&program, &place.path("profile"));
+    let axe = axe();
+    for (kind, file) in pages(&place) {
+        for width in WIDTHS {
+            browser.open(&file, width, "light");
+            let wide = browser.number("document.documentElement.scrollWidth");
+            assert!(wide <= f64::from(width), "{kind}: {wide} pixels of {width}");
+            let overlaps = browser.value(OVERLAPS);
+            assert_eq!(overlaps, Value::Array(Vec::new()), "{kind} at {width}");
+        }
+        assert_eq!(browser.complaints, Vec::<String>::new(), "{kind}");
+        assert!(browser.number("document.getAnimations().length") < 0.5, "{kind}: nothing moves");
+        let Some(axe) = &axe else { continue };
+        for theme in ["light", "dark"] {
+            browser.open(&file, 1280, theme);
+            browser.value(&format!("{axe}; 0"));
+            let violations = browser.value(
+                "axe.run().then(({violations}) => violations.map(v => `${v.id}: ${v.nodes.map(n => n.html + \
+                 n.failureSummary).slice(0, 3).join(' ')}`))",
+            );
+            assert_eq!(violations, Value::Array(Vec::new()), "{kind}, {theme}");
+        }
+    }
+    if axe.is_none() {
+        skip!("axe-core cannot be had from npm: accessibility was not checked");
+    }
+}

@@ -1,0 +1,38 @@
+//! Pages in a browser.
+
+mod driver;
+mod kinds;
+mod use_of_page;
+
+use crate::page;
+use driver::{Browser, OPTIONS, chromium};
+use testkit::{skip, workplace};
+
+#[test]
+fn a_page_is_printed_over_the_width_of_the_paper() {
+    let Some(program) = chromium() else {
+        skip!("there is no Chromium");
+    };
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat").run().expect_status(0);
+    page(&place, "r.json");
+    let printed = place
+        .tool(&program)
+        .args(&OPTIONS.join(" "))
+        .arg(format!("--user-data-dir={}", place.path("profile").display()))
+        .args("--print-to-pdf=page.pdf --no-pdf-header-footer")
+        .arg(format!("file://{}", place.path("page.html").display()))
+        .run();
+    printed.expect_status(0);
+    let paper = place.content("page.pdf");
+    assert!(paper.starts_with(b"%PDF-") && paper.len() > 20_000, "{} bytes", paper.len());
+    let mut browser = Browser::start(&program, &place.path("driven"));
+    browser.open(&place.path("page.html"), 700, "light");
+    browser.ask("Emulation.setEmulatedMedia", serde_json::json!({"media": "print"}));
+    let used = "[...document.querySelectorAll('.charts')].map(c => { const f = [...c.querySelectorAll('figure')].map(f => \
+                f.getBoundingClientRect()); return (Math.max(...f.map(b => b.right)) - Math.min(...f.map(b => b.left))) \
+                / document.body.clientWidth; })[0]";
+    assert!(browser.number(used) > 0.98, "charts use the width");
+    let controls = "[...document.querySelectorAll('button, .zoom')].filter(e => e.offsetParent !== null).length";
+    assert!(browser.number(controls) < 0.5, "paper has no controls");
+}

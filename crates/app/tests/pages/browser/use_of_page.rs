@@ -1,0 +1,154 @@
+//! What people do with a page: point, zoom, turn series off, sort, copy.
+
+use super::driver::{Browser, chromium};
+use crate::page;
+use testkit::{skip, workplace};
+
+/// The visible drawing of a chart.
+fn svg(chart: &str) -> String {
+    format!("document.querySelector('figure[data-chart={chart}] .wide svg')")
+}
+
+/// A place in a chart, in shares of its plane from the left and from the top, as a place of the window.
+fn place_in(browser: &mut Browser, chart: &str, across: f64, down: f64) -> (f64, f64) {
+    let place = browser.value(&format!(
+        "(() => {{ const svg = {}; svg.scrollIntoView({{block: 'center'}}); const [l, t, r, b] = \
+         svg.dataset.plane.split(' ').map(Number); const box = svg.getBoundingClientRect(); const scale = box.width / \
+         svg.viewBox.baseVal.width; return [box.x + (l + (r - l) * {across}) * scale, box.y + (t + (b - t) * {down}) * \
+         scale]; }})()",
+        svg(chart)
+    ));
+    (place[0].as_f64().expect("a number"), place[1].as_f64().expect("a number"))
+}
+
+/// Texts of an axis of a chart: `across` or `up`.
+fn ticks(browser: &mut Browser, chart: &str, axis: &str) -> String {
+    let texts =
+        format!("[...{}.querySelectorAll('g.{axis} text')].map(t => t.textContent.trim()).join(' ')", svg(chart));
+    browser.text(&texts)
+}
+
+#[test]
+fn crosshair_and_zoom_are_those_of_all_charts_of_a_time() {
+    let Some(program) = chromium() else {
+        skip!("there is no Chromium");
+    };
+    let place = workplace!();
+    place.diskspd("-c1M -d2 -W0 -b4K -r -w30 -t2 -o4 -L -D100 --json r.json a.dat").run().expect_status(0);
+    page(&place, "r.json");
+    let mut browser = Browser::start(&program, &place.path("profile"));
+    browser.open(&place.path("page.html"), 1280, "light");
+    let visible = "[...document.querySelectorAll('.wide .cross')].filter(c => c.getAttribute('visibility') === \
+                   'visible').length";
+    assert!(browser.number(visible) < 0.5);
+    let middle = place_in(&mut browser, "iops", 0.5, 0.5);
+    browser.mouse("mouseMoved", middle);
+    let over_time = "document.querySelectorAll('.wide svg[data-x-unit=time]').length";
+    let (seen, charts) = (browser.number(visible), browser.number(over_time));
+    assert!(charts >= 5.0 && (seen - charts).abs() < 0.5, "{seen} of {charts}");
+    let tip = browser.text("document.querySelector('figure[data-chart=throughput] .wide .tip').innerText");
+    assert!(tip.contains(" s\n") && tip.contains("MiB/s") && tip.contains("reads"), "{tip}");
+
+    let whole = (ticks(&mut browser, "iops", "across"), ticks(&mut browser, "throughput", "across"));
+    let from = place_in(&mut browser, "iops", 0.25, 0.5);
+    browser.mouse("mousePressed", from);
+    let to = place_in(&mut browser, "iops", 0.5, 0.5);
+    browser.mouse("mouseMoved", to);
+    browser.mouse("mouseReleased", to);
+    let zoomed = (ticks(&mut browser, "iops", "across"), ticks(&mut browser, "throughput", "across"));
+    assert_ne!(whole, zoomed);
+    assert_eq!(zoomed.0, zoomed.1, "all charts show the same time");
+    let part = browser.text("document.querySelector('.zoom b').textContent");
+    assert!(part.starts_with("0.5") && part.contains(" s to 1"), "{part}");
+    // Where the line leaves the plane, between two of its points.
+    let label_follows = format!(
+        "(() => {{ const svg = {}; const label = [...svg.querySelectorAll('g.names text')].find(t => \
+         t.textContent.trim() === 'total'); const at = svg.querySelector('g.series[data-series=total] \
+         polyline').getAttribute('points').trim().split(/[ ,]+/).map(Number); const right = \
+         Number(svg.dataset.plane.split(' ')[2]); let i = 0; while (i + 2 < at.length && at[i + 2] <= right) i += 2; \
+         const share = i + 2 < at.length ? (right - at[i]) / (at[i + 2] - at[i]) : 0; const y = at[i + 1] + share * \
+         ((at[i + 3] ?? 0) - at[i + 1]); return Math.abs(y - Number(label.getAttribute('y'))); }})()",
+        svg("iops")
+    );
+    let distance = browser.number(&label_follows);
+    // Names are moved apart by a line each.
+    assert!(distance < 300.0, "the name is {distance} units from the end of its line");
+    browser.click(".zoom button");
+    assert_eq!((ticks(&mut browser, "iops", "across"), ticks(&mut browser, "throughput", "across")), whole);
+}
+
+#[test]
+fn keys_do_what_the_pointer_does() {
+    let Some(program) = chromium() else {
+        skip!("there is no Chromium");
+    };
+    let place = workplace!();
+    place.diskspd("-c1M -d2 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat").run().expect_status(0);
+    page(&place, "r.json");
+    let mut browser = Browser::start(&program, &place.path("profile"));
+    browser.open(&place.path("page.html"), 1280, "light");
+    browser.value(&format!("{}.parentElement.focus()", svg("iops")));
+    let outline = browser.text("getComputedStyle(document.activeElement).outlineStyle");
+    browser.key("ArrowRight");
+    browser.key("ArrowRight");
+    let said = browser.text("document.querySelector('.said').textContent");
+    assert!(said.contains("0.2 s") && said.contains("IOPS"), "{said}");
+    let whole = ticks(&mut browser, "heat", "across");
+    browser.key("+");
+    assert_ne!(ticks(&mut browser, "heat", "across"), whole);
+    browser.key("0");
+    assert_eq!(ticks(&mut browser, "heat", "across"), whole);
+    browser.key("Tab");
+    let next =
+        browser.text("document.activeElement.tagName + ' ' + getComputedStyle(document.activeElement).outlineStyle");
+    assert_eq!((next.as_str(), outline.as_str()), ("BUTTON solid", "solid"), "focus goes on, and is seen");
+    // Every control is in the order of the keys.
+    let unreachable = "[...document.querySelectorAll('button')].filter(b => b.tabIndex < 0).length";
+    assert!(browser.number(unreachable) < 0.5);
+}
+
+#[test]
+fn series_tables_and_copies_follow_the_buttons() {
+    let Some(program) = chromium() else {
+        skip!("there is no Chromium");
+    };
+    let place = workplace!();
+    let load = "-c1M -d1 -W0 -b4K -r -w30 -t2 -L -D100 --json r.json a.dat";
+    place.diskspd(load).run().expect_status(0);
+    page(&place, "r.json");
+    let mut browser = Browser::start(&program, &place.path("profile"));
+    browser.open(&place.path("page.html"), 1280, "dark");
+    let total = format!("{}.querySelector('g.series[data-series=total]').style.display", svg("iops"));
+    let before = ticks(&mut browser, "iops", "up");
+    browser.click("figure[data-chart=iops] .keys button[aria-pressed]");
+    assert_eq!(browser.text(&total), "none");
+    assert_ne!(ticks(&mut browser, "iops", "up"), before, "the axis fits what is left");
+    browser.click("figure[data-chart=iops] .keys button[aria-pressed]");
+    assert_eq!((browser.text(&total).as_str(), ticks(&mut browser, "iops", "up")), ("", before));
+
+    let slowest = "document.querySelector('table[aria-label$=\"slowest I/Os\"]')";
+    let column = |browser: &mut Browser| {
+        let cells = format!("[...{slowest}.tBodies[0].rows].map(r => r.cells[1].innerText.trim()).join(';')");
+        browser.text(&cells)
+    };
+    let as_written = column(&mut browser);
+    let head = "table[aria-label$=\"slowest I/Os\"] th:nth-child(2) button";
+    browser.click(head);
+    let ascending = column(&mut browser);
+    assert_eq!(ascending.split(';').next_back(), as_written.split(';').next(), "the slowest is the last");
+    assert_eq!(browser.text(&format!("{slowest}.querySelectorAll('th')[1].getAttribute('aria-sort')")), "ascending");
+    browser.click(head);
+    browser.click(head);
+    assert_eq!(column(&mut browser), as_written);
+
+    // What is written to the clipboard, without one.
+    browser.value("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }; 0");
+    browser.click(".command + .copy");
+    assert!(browser.text("copied").ends_with(load));
+    browser.click("figure[data-chart=iops] .copy");
+    let csv = browser.text("copied");
+    assert!(csv.starts_with("time (s),total (IOPS),reads (IOPS),writes (IOPS)\n0.1,"), "{csv}");
+    assert_eq!(csv.lines().count(), 11, "{csv}");
+    browser.click("[aria-label='Percentiles of latency'] + .copy");
+    assert!(browser.text("copied").starts_with("percentile,reads,writes,total\nmin,"));
+}
