@@ -312,8 +312,8 @@ mod tests {
         let mixed = take(&mut stream().mixed(50, &mut rng), 10_000);
         assert!((2_800..3_300).contains(&hot(&mixed)), "{}", hot(&mixed));
         // The first offset of the mix is drawn too, and not every later one.
-        let draws: u64 = drawn.iter().map(crate::counters::Counter::get).sum();
-        assert!((14_700..15_300).contains(&draws), "{draws}");
+        let total: u64 = drawn.iter().map(crate::counters::Counter::get).sum();
+        assert!((14_700..15_300).contains(&total), "{total}");
     }
 
     #[test]

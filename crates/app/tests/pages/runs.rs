@@ -2,6 +2,7 @@
 
 use crate::{charts, load, page, series, words};
 use serde_json::Value;
+use std::path::Path;
 use testkit::{Workplace, workplace};
 
 fn json(place: &Workplace, name: &str) -> Value {
@@ -143,7 +144,7 @@ fn results_of_other_tools_give_what_they_have() {
         let words = words(&page);
         assert!(words.contains("DiskSpd 2.") && !load(&page).is_empty(), "{name}");
         // What one may repeat is there.
-        let is_typed = name.ends_with(".txt");
+        let is_typed = Path::new(name).extension().is_some_and(|extension| extension == "txt");
         assert_eq!(words.contains("Command line"), is_typed, "{name}");
         assert_eq!(words.contains("<Profile>") && words.contains("diskspd -Xload.xml"), !is_typed, "{name}");
     }

@@ -69,17 +69,17 @@ impl Browser {
             }
         });
         let mut browser = Self { child, commands, answers, session: Value::Null, last_id: 0, complaints: Vec::new() };
-        let target = browser.ask("Target.createTarget", json!({"url": "about:blank"}));
-        let attached = browser.ask("Target.attachToTarget", json!({"targetId": target["targetId"], "flatten": true}));
+        let target = browser.ask("Target.createTarget", &json!({"url": "about:blank"}));
+        let attached = browser.ask("Target.attachToTarget", &json!({"targetId": target["targetId"], "flatten": true}));
         browser.session = attached["sessionId"].clone();
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
-            browser.ask(domain, json!({}));
+            browser.ask(domain, &json!({}));
         }
         browser
     }
 
-    /// Sends a command of the DevTools protocol and waits for its result.
-    pub(super) fn ask(&mut self, method: &str, parameters: Value) -> Value {
+    /// Sends a command of the `DevTools` protocol and waits for its result.
+    pub(super) fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         self.last_id += 1;
         let mut command = json!({"id": self.last_id, "method": method, "params": parameters});
         if !self.session.is_null() {
@@ -106,21 +106,21 @@ impl Browser {
     /// Opens a page at a width and in a theme, and waits until it is drawn.
     pub(super) fn open(&mut self, page: &Path, width: u32, theme: &str) {
         self.show(width, theme);
-        self.ask("Page.navigate", json!({"url": format!("file://{}", page.display())}));
+        self.ask("Page.navigate", &json!({"url": format!("file://{}", page.display())}));
         while self.next()["method"] != "Page.loadEventFired" {}
     }
 
     pub(super) fn show(&mut self, width: u32, theme: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
-        self.ask("Emulation.setDeviceMetricsOverride", size);
+        self.ask("Emulation.setDeviceMetricsOverride", &size);
         let feature = json!([{"name": "prefers-color-scheme", "value": theme}]);
-        self.ask("Emulation.setEmulatedMedia", json!({"media": "screen", "features": feature}));
+        self.ask("Emulation.setEmulatedMedia", &json!({"media": "screen", "features": feature}));
     }
 
     /// The value of an expression, of a promise what it brings.
     pub(super) fn value(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let found = self.ask("Runtime.evaluate", parameters);
+        let found = self.ask("Runtime.evaluate", &parameters);
         assert!(found["exceptionDetails"].is_null(), "{expression}: {}", found["exceptionDetails"]);
         found["result"]["value"].clone()
     }
@@ -140,14 +140,14 @@ impl Browser {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
         let buttons = u32::from(kind != "mouseReleased");
         let event = json!({"type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1});
-        self.ask("Input.dispatchMouseEvent", event);
+        self.ask("Input.dispatchMouseEvent", &event);
     }
 
     /// Presses and releases a key: `ArrowRight`, `+`.
     pub(super) fn key(&mut self, key: &str) {
         let code = if key == "Tab" { 9 } else { 0 };
         for kind in ["keyDown", "keyUp"] {
-            self.ask("Input.dispatchKeyEvent", json!({"type": kind, "key": key, "windowsVirtualKeyCode": code}));
+            self.ask("Input.dispatchKeyEvent", &json!({"type": kind, "key": key, "windowsVirtualKeyCode": code}));
         }
     }
 

@@ -28,7 +28,7 @@ fn a_page_is_printed_over_the_width_of_the_paper() {
     assert!(paper.starts_with(b"%PDF-") && paper.len() > 20_000, "{} bytes", paper.len());
     let mut browser = Browser::start(&program, &place.path("driven"));
     browser.open(&place.path("page.html"), 700, "light");
-    browser.ask("Emulation.setEmulatedMedia", serde_json::json!({"media": "print"}));
+    browser.ask("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
     let used = "[...document.querySelectorAll('.charts')].map(c => { const f = [...c.querySelectorAll('figure')].map(f => \
                 f.getBoundingClientRect()); return (Math.max(...f.map(b => b.right)) - Math.min(...f.map(b => b.left))) \
                 / document.body.clientWidth; })[0]";
