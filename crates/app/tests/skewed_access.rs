@@ -181,14 +181,14 @@ fn every_engine_draws_by_the_law() {
         place.diskspd(&words).run().expect_status(0);
         let measured = measured(&place);
         let skew = &measured["skews"][0];
-        let (made, ios) = (skew["made"].as_u64(), measured["total"]["total"]["ios"].as_u64());
+        let (made, ios) = (skew["draws"].as_u64(), measured["total"]["total"]["ios"].as_u64());
         let (made, ios) = made.zip(ios).expect("counts");
         assert!(ios > 0 && made.abs_diff(ios) <= 64, "{engine}: {made} made, {ios} I/Os");
         for share in skew["hottest"].as_array().expect("three shares") {
             let of = |name: &str| share[name].as_f64().expect("a number") / 100.0;
             let (drawn, law) = (of("drawn_percent"), of("law_percent"));
             let deviation = (law * (1.0 - law) / made as f64).sqrt();
-            assert!((drawn - law).abs() < 5.0 * deviation, "{engine}: {drawn} {law} of {draws}");
+            assert!((drawn - law).abs() < 5.0 * deviation, "{engine}: {drawn} {law} of {made}");
         }
     }
 }

@@ -42,8 +42,8 @@ fn sizes(target: &Target) -> String {
     match (of_all, all.as_slice()) {
         (Some(mix), _) if mix.shares().len() <= RANGES_MAX => {
             let block_bytes = target.block_size.get();
-            let each =
-                mix.shares().iter().map(|share| format!("{} ({} %)", size(share.bytes(block_bytes)), share.percent));
+            let parts = mix.shares().iter();
+            let each = parts.map(|share| format!("{} ({} %)", size(share.bytes(block_bytes)), share.percent));
             each.collect::<Vec<_>>().join(", ")
         }
         (_, [first, .., last]) => format!("{} sizes from {} to {},", all.len(), size(*first), size(*last)),
