@@ -39,7 +39,7 @@ mod tests {
         let latency = |mean_ns| Some(LatencyFigures { mean_ns, ..LatencyFigures::default() });
         let write = Figures { ios: 100, latency: latency(2e6), ..Figures::default() };
         let span = |flushes| {
-            let total = Directions { write: write.clone(), ..Directions::default() };
+            let total = Directions { write, ..Directions::default() };
             let measured = Measured { total, flushes, ..Measured::default() };
             TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
         };
