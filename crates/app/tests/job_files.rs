@@ -78,7 +78,8 @@ fn a_command_line_and_its_job_have_the_same_plan() {
         let plan = |program: testkit::Program| {
             let run = program.run();
             run.expect_status(0);
-            run.stdout
+            // How much memory is free changes all the time.
+            run.stdout.lines().filter(|line| !line.contains(" are free, ")).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(plan(place.diskspd("run job.toml --plan")), plan(place.diskspd("--plan").args(line)), "{line}");
         std::fs::remove_file(job).expect("it is there");

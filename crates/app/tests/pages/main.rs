@@ -24,7 +24,7 @@ fn page(place: &Workplace, sources: &str) -> String {
 
 /// Names of the charts of a page, in their order.
 fn charts(page: &str) -> Vec<&str> {
-    page.split("data-chart=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    page.split(" data-chart=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 /// A series of a chart as its attributes tell it: x, y and what is said of each point.
@@ -36,7 +36,7 @@ struct Series {
 
 /// A series of a page's chart by their names, as it is drawn for wide windows.
 fn series(page: &str, chart: &str, name: &str) -> Series {
-    let chart = page.split(&format!("data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
+    let chart = page.split(&format!(" data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
     let chart = chart.split("</figure>").next().expect("it ends");
     let series = chart.split(&format!("data-series=\"{name}\"")).nth(1).expect("the series is there");
     let attribute = |name: &str| {

@@ -46,7 +46,7 @@ fn a_run_is_shown_with_the_values_of_its_result() {
         assert!(shown.texts[0].starts_with("0.1 s: ") && shown.texts[0].ends_with(" IOPS"), "{}", shown.texts[0]);
     }
     let range = |chart: &str| {
-        let svg = page.split(&format!("data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
+        let svg = page.split(&format!(" data-chart=\"{chart}\"")).nth(1).expect("the chart is there");
         svg.split(" data-y=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an axis").to_owned()
     };
     assert_eq!(range("read-latency"), range("write-latency"), "the same height is the same latency");
