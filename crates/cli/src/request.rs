@@ -145,8 +145,14 @@ impl Overrides {
                 setting.copy(&self.settings, span);
             }
             for target in &mut span.targets {
+                let had_sizes = target.sizes_option().is_some();
                 for setting in LINUX_IN_TARGET.iter().filter(|setting| self.given.contains(setting.element)) {
                     setting.copy(&self.target_settings, target);
+                }
+                // A profile states the block size as the alignment if none was given.
+                let is_stated = target.alignment == Some(target.block_size);
+                if is_stated && !had_sizes && target.sizes_option().is_some() {
+                    target.alignment = None;
                 }
             }
         }

@@ -10,7 +10,7 @@ use model::block_device::{BlockDevice, DeviceKind, DeviceNumber, Raid};
 use model::environment::{Backing, TargetEnvironment};
 use model::placement::{DeviceShare, Placement, UnknownPlace};
 pub use ranges::FileExtent;
-use ranges::{Mapped, Part, SECTOR_BYTES, bytes_in, inside};
+use ranges::{Mapped, Part, SECTOR_BYTES, Sorted, bytes_in, inside};
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -199,9 +199,10 @@ impl Walk<'_> {
             });
             parts[at].1.add(bytes, range);
         };
+        let ranges = Sorted::new(ranges);
         for chunk in chunks {
             let addresses = chunk.start_bytes..chunk.start_bytes.saturating_add(chunk.length_bytes);
-            for range in ranges.iter().filter_map(|range| ranges::common(range, &addresses)) {
+            for range in ranges.within(&addresses) {
                 let bytes = range.end - range.start;
                 match chunk.layout {
                     ChunkLayout::Copies => {

@@ -406,6 +406,7 @@ fn stalls(measured: &Measured) -> Option<Table> {
             latency(stall.longest_ns as f64),
             counted(stall.reads),
             counted(stall.writes),
+            counted(stall.without_data),
             threads.join(", "),
             paths.join(", "),
         ]
@@ -415,6 +416,7 @@ fn stalls(measured: &Measured) -> Option<Table> {
         Column::number("longest latency"),
         Column::number("reads"),
         Column::number("writes"),
+        Column::number("discards and write-zeroes"),
         Column::text("threads"),
         Column::text("files"),
     ];

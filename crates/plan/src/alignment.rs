@@ -54,20 +54,37 @@ pub(crate) fn check(
             return None;
         }
     };
+    met(target, needed, "direct I/O (-Su, -Sh) needs", findings).then_some(needed)
+}
+
+/// Discards and write-zeroes of a block device are in whole logical blocks, through the page cache too: the kernel
+/// refuses others (`blk_ioctl_discard`, `blkdev_fallocate`), when the ones before have changed the data. False after a
+/// refusal.
+pub(crate) fn check_without_data(target: &Target, direct_io: DirectIo, findings: &mut Findings) -> bool {
+    let bytes = match direct_io {
+        DirectIo::Aligned { offset_bytes, .. } => u64::from(offset_bytes).max(1),
+        DirectIo::Unknown | DirectIo::Unsupported => ASSUMED_BYTES_MIN,
+    };
+    let needed = Alignment { memory_bytes: 1, offset_bytes: bytes };
+    met(target, needed, "--discard and --write-zeroes on a block device need", findings)
+}
+
+/// True if sizes and offsets are multiples of what is needed; refuses the target if not.
+fn met(target: &Target, needed: Alignment, what_needs: &str, findings: &mut Findings) -> bool {
     let wrong: Vec<String> = values(target, needed)
         .into_iter()
         .filter(|value| !value.bytes.is_multiple_of(value.needed_bytes))
         .map(|value| format!("the {} is {} bytes", value.name, value.bytes))
         .collect();
     if wrong.is_empty() {
-        return Some(needed);
+        return true;
     }
-    let needed_bytes = needed.block_bytes();
+    let (path, needed_bytes) = (target.path.display(), needed.block_bytes());
     findings.refuse(
         RefusalKind::Invalid,
-        format!("'{path}': direct I/O (-Su, -Sh) needs multiples of {needed_bytes} bytes, but {}", words::list(&wrong)),
+        format!("'{path}': {what_needs} multiples of {needed_bytes} bytes, but {}", words::list(&wrong)),
     );
-    None
+    false
 }
 
 /// A size or offset of the profile that direct I/O cares about.

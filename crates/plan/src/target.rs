@@ -83,6 +83,11 @@ fn plan(
     }
     let open = OpenPlan::new(time_span, target);
     let aligned = open.direct.then(|| alignment::check(target, standing.direct_io, &standing.place, findings));
+    let is_device = matches!(standing.expect, Expected::Block { .. });
+    let is_in_blocks = open.direct
+        || !is_device
+        || target.shares().transfer_percent() == 100
+        || alignment::check_without_data(target, standing.direct_io, findings);
     let layout = layout::layout(target, size_bytes, threads, counters)
         .map_err(|message| findings.refuse(RefusalKind::Impossible, message))
         .ok()?;
@@ -91,6 +96,9 @@ fn plan(
         Some(refused_or_not) => Some(refused_or_not?),
         None => None,
     };
+    if !is_in_blocks {
+        return None;
+    }
     let preparation = preparation.unwrap_or(standing.preparation);
     let expect = match &preparation {
         Preparation::Create(_) => Expected::Prepared,

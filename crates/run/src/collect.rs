@@ -125,7 +125,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 if is_measured && let Some(cells) = &row.open_loop {
                     let response_ns = ended_ns.saturating_sub(slot.intended_ns);
                     cells.respond(slot.operation, response_ns);
-                    if let Some(latencies) = &recorder.latencies {
+                    // Their intervals are those of the reported response times, of reads and writes.
+                    if slot.operation.transfers_data()
+                        && let Some(latencies) = &recorder.latencies
+                    {
                         latencies.respond(response_ns);
                     }
                 }

@@ -19,7 +19,9 @@ fn commit_ns(span_result: &TimeSpanResult) -> Option<f64> {
     let Some(flushes) = measured.flushes else { return Some(write_ns) };
     // Without a single flush nothing was committed.
     let flush_ns = flushes.latency?.mean_ns;
-    Some(write_ns + flush_ns * flushes.count as f64 / writes.ios.max(1) as f64)
+    // Discards and write-zeroes are flushed, too.
+    let changes = writes.ios + measured.operations.iter().map(|of| of.figures.ios).sum::<u64>();
+    Some(write_ns + flush_ns * flushes.count as f64 / changes.max(1) as f64)
 }
 
 /// True if the kernel reports a disk below the targets as rotational.

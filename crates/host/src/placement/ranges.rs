@@ -62,9 +62,32 @@ impl Part {
 }
 
 /// What two ranges share, if anything.
-pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Option<Range<u64>> {
+fn common(a: &Range<u64>, b: &Range<u64>) -> Option<Range<u64>> {
     let range = a.start.max(b.start)..a.end.min(b.end);
     (range.start < range.end).then_some(range)
+}
+
+/// Ranges in order: a file may have a million extents, and a file system tens of thousands of chunks.
+pub(super) struct Sorted {
+    ranges: Vec<Range<u64>>,
+    /// The length of the longest: the ranges of a file may overlap, as it may share extents with itself.
+    longest: u64,
+}
+
+impl Sorted {
+    pub(super) fn new(ranges: &[Range<u64>]) -> Self {
+        let mut ranges = ranges.to_vec();
+        ranges.sort_by_key(|range| range.start);
+        let longest = ranges.iter().map(|range| range.end.saturating_sub(range.start)).max().unwrap_or(0);
+        Self { ranges, longest }
+    }
+
+    /// What they share with another range.
+    pub(super) fn within<'a>(&'a self, other: &'a Range<u64>) -> impl Iterator<Item = Range<u64>> + use<'a> {
+        let first = self.ranges.partition_point(|range| range.start.saturating_add(self.longest) <= other.start);
+        let end = self.ranges.partition_point(|range| range.start < other.end);
+        self.ranges[first..end.max(first)].iter().filter_map(move |range| common(range, other))
+    }
 }
 
 /// Bytes in ranges.
@@ -119,10 +142,11 @@ pub(super) fn mapped(table: &[MappedTarget], part: &Part) -> Mapped {
         });
         parts[at].1.add(bytes, range);
     };
+    let ranges = Sorted::new(ranges);
     for target in table {
         let start = target.start_sectors.saturating_mul(SECTOR_BYTES);
         let whole = start..start.saturating_add(target.length_sectors.saturating_mul(SECTOR_BYTES));
-        for range in ranges.iter().filter_map(|range| common(range, &whole)) {
+        for range in ranges.within(&whole) {
             let bytes = range.end - range.start;
             let Some(devices) = line(target) else { return Mapped::Unknown };
             match devices.as_slice() {

@@ -8,8 +8,9 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
 use model::facts::{RegularFacts, TargetKind, UnwrittenPart, ZeroSample};
 use model::finding::Severity;
+use model::operation::Operation;
 use model::plan::{Preparation, TargetPlan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -37,7 +38,39 @@ pub(super) const RULES: &[VerdictRule] = &[
         advice: "write the whole file first, or let -c create one: the first write to a block allocates it",
         evaluate: |context| unwritten_targets(context, false),
     },
+    VerdictRule {
+        name: "reads-of-discarded",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "targets that are read and that `--discard` or `--write-zeroes` change: share of these two among \
+                        the I/Os that change data. In a long run it is the share of reads, among those of blocks that \
+                        the run has changed, that find a hole or zeros. Reported if above 2 %",
+        advice: "measure reads in a run without --discard and --write-zeroes: a hole or a discarded block is read \
+                 without reaching the medium",
+        evaluate: reads_of_discarded,
+    },
 ];
+
+/// Loads that read what they discard.
+fn reads_of_discarded(context: &RuleContext<'_>) -> Vec<Observation> {
+    let Some(plan) = context.plan else { return Vec::new() };
+    let mut found: BTreeMap<&Path, f64> = BTreeMap::new();
+    for work in plan.workers.iter().flat_map(|worker| &worker.targets) {
+        let shares = work.shares();
+        let without_data: f64 = Operation::WITHOUT_DATA.iter().map(|&operation| shares.expected(operation)).sum();
+        let share = without_data / (without_data + shares.expected(Operation::Write));
+        if shares.does(Operation::Read) && share > super::WORTH_A_WARNING && context.reaches_kernel(work.target) {
+            found.insert(&plan.targets[work.target].path, share);
+        }
+    }
+    let observation = |(path, share): (&Path, f64)| {
+        let path = path.display().to_string();
+        let figure =
+            format!("{} of the changes to '{path}' are discards or write-zeroes, and it is read", percent(share));
+        Observation::new(figure, share * 100.0).of(path)
+    };
+    found.into_iter().map(observation).collect()
+}
 
 /// Share of blocks with nothing but zeros that the data of a used device may have.
 const ZEROS_OF_DATA: f64 = 0.05;
@@ -133,6 +166,21 @@ mod tests {
         assert_eq!(Built::sound().found(RULES), [""; 0]);
         assert_eq!(built(&[]).found(RULES), [""; 0]);
         assert_eq!(built(&[(500, 20)]).found(RULES), [""; 0], "less than 2 %");
+    }
+
+    // Shows verdict: reads-of-discarded
+    #[test]
+    fn loads_that_read_what_they_discard_are_warned_of() {
+        let mut built = Built::sound();
+        built.work().write_percent = 30;
+        built.work().discard_percent = 10;
+        let found = built.found(RULES);
+        assert_eq!(
+            found,
+            ["WARN reads-of-discarded: 27.0 % of the changes to 'a.dat' are discards or write-zeroes, and it is read"]
+        );
+        built.work().discard_percent = 100;
+        assert_eq!(built.found(RULES), [""; 0], "nothing is read");
     }
 
     #[test]

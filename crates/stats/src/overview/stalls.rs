@@ -1,5 +1,6 @@
 //! The slowest I/Os by the stall that they waited in.
 
+use model::operation::Operation;
 use model::record::SlowIo;
 use std::collections::BTreeSet;
 
@@ -16,6 +17,8 @@ pub struct Stall {
     pub reads: usize,
     /// Writes.
     pub writes: usize,
+    /// Discards and write-zeroes.
+    pub without_data: usize,
     /// Numbers of the threads that waited.
     pub threads: BTreeSet<u32>,
     /// Indexes of the targets that were waited for.
@@ -23,19 +26,21 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// Reads and writes.
+    /// All of them.
     pub fn ios(&self) -> usize {
-        self.reads + self.writes
+        self.reads + self.writes + self.without_data
     }
 
     fn of(ios: &[&SlowIo]) -> Option<Self> {
-        let writes = ios.iter().filter(|io| io.is_write).count();
+        let of = |operation| ios.iter().filter(|io| io.operation() == operation).count();
+        let (reads, writes) = (of(Operation::Read), of(Operation::Write));
         Some(Self {
             began_at_ns: ios.iter().map(|io| began_at_ns(io)).min()?,
             ended_at_ns: ios.iter().map(|io| io.ended_at_ns).max()?,
             longest_ns: ios.iter().map(|io| io.latency_ns).max()?,
-            reads: ios.len() - writes,
+            reads,
             writes,
+            without_data: ios.len() - reads - writes,
             threads: ios.iter().map(|io| io.thread).collect(),
             targets: ios.iter().map(|io| io.target).collect(),
         })
