@@ -46,7 +46,8 @@ pub(crate) struct TargetFound<'a> {
 impl Serialize for TargetsFound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { facts, environments, cache_probes, placements } = self;
-        let paths: BTreeSet<&PathBuf> = facts.keys().chain(environments.keys()).chain(cache_probes.keys()).collect();
+        let keys = facts.keys().chain(environments.keys()).chain(cache_probes.keys()).chain(placements.keys());
+        let paths: BTreeSet<&PathBuf> = keys.collect();
         serializer.collect_seq(paths.into_iter().map(|path| TargetFound {
             path: path.clone(),
             facts: facts.get(path).map(Cow::Borrowed),

@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn sections_that_nobody_takes_become_one() {
         let cells = SectionCells::new(false);
-        let sections = 2000u64;
+        let sections = 10_000u64;
         for section in 0..sections {
             count(&cells, 5000);
             cells.turn(section + 1);

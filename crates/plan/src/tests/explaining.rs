@@ -36,10 +36,10 @@ fn the_command_of_the_readme() {
               'testfile.dat': 8 requests, blocks of 8KiB, 30% writes of bytes 00..FF repeating
                 random, multiples of 8KiB, in [0, 1GiB): 131072 positions
 
-          Memory: 4.69MiB at most; 8GiB are free, of which 90% may be used
+          Memory: 4.81MiB at most; 8GiB are free, of which 90% may be used
             I/O buffers: 264KiB, each aligned to 16MiB
             latency buckets: 3.44MiB, of which only a few pages are used
-            intervals, time series and interval histograms: 884.03KiB
+            intervals, time series and interval histograms: 1012.03KiB
             threads: 132KiB
         "#);
 }
