@@ -278,3 +278,37 @@ fn expect_halves(device: &Path, words: &str) {
     assert!(first.iter().all(|&byte| byte == 0), "{words}");
     assert!(second.iter().all(|&byte| byte == 0xAB), "{words}");
 }
+
+#[test]
+fn discards_of_two_devices_stay_on_their_own() {
+    let place = workplace!();
+    let images = ["a.img", "b.img"].map(|name| place.file(name, &vec![0xAB; 8 * MIB as usize]));
+    let (first, second) =
+        (or_skip!(LoopDevice::over(&place, &images[0])), or_skip!(LoopDevice::over(&place, &images[1])));
+    let ranges = [2 * MIB..4 * MIB, 5 * MIB..8 * MIB];
+    let mut job = "form = \"diskspd-job/1\"\n[[time_spans]]\nthread_count = 1\nrequest_count = 16\nduration_s = 1\n\
+                   warm_up_s = 0\n"
+        .to_owned();
+    for (device, range) in [&first, &second].into_iter().zip(&ranges) {
+        job += &format!(
+            "[[time_spans.targets]]\npath = \"{}\"\nbase_offset = {}\nmax_offset = {}\nblock_size = \"4K\"\nrandom = \
+             \"4K\"\ndiscard_percent = 100\n",
+            device.path.display(),
+            range.start,
+            range.end
+        );
+    }
+    place.file("job.toml", job.as_bytes());
+    let destroy = images.each_ref().map(|image| format!("--destroy={}", image.display()));
+    let run = place.diskspd("run job.toml --engine=io_uring").args(&destroy.join(" ")).run();
+    if run.stderr.contains("takes no discards") || run.stderr.contains("needs Linux 6.12") {
+        skip!("{}", run.stderr.trim());
+    }
+    run.expect_status(0);
+    for (device, range) in [&first, &second].into_iter().zip(&ranges) {
+        let content = fs::read(&device.path).expect("it can be read");
+        let outside = content.iter().zip(0..).filter(|(byte, at)| **byte != 0xAB && !range.contains(at)).count();
+        assert_eq!(outside, 0, "{}", device.path.display());
+        assert!(content.contains(&0), "nothing was discarded");
+    }
+}

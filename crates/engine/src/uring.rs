@@ -172,7 +172,11 @@ impl UringEngine {
             Operation::Discard if self.block_devices[op.file as usize] => {
                 let mut command = [0; 16];
                 command[..8].copy_from_slice(&length.to_ne_bytes());
-                return opcode::UringCmd16::new(file, DISCARD).addr(Some(op.offset)).cmd(command).build();
+                let entry = opcode::UringCmd16::new(file, DISCARD).addr(Some(op.offset)).cmd(command).build();
+                // By a kernel thread, for which the kernel keeps a copy of the entry. One that it tries at once, and
+                // must try again, it reads from the queue a second time, where the next operation may stand by then:
+                // on Linux 6.18, offsets of one device were discarded on another.
+                return entry.flags(squeue::Flags::ASYNC);
             }
             Operation::Discard => libc::FALLOC_FL_PUNCH_HOLE,
             _ => libc::FALLOC_FL_ZERO_RANGE,
