@@ -45,7 +45,7 @@ const SECONDS: [u32; 2] = [1, 3];
 /// more than some thousand mappings.
 const TARGETS: [u64; 2] = [500, 5000];
 
-/// How many instructions in user space a target with a short name may take, beside its I/Os: a sixth above what was
+/// How many instructions in user space a target with a short name may take, beside its I/Os: some percent above what was
 /// measured, as mounts differ. Paths are compared as often as there are questions about a target, so a long one costs more.
 const TARGET_BOUND: u64 = 350_000;
 
