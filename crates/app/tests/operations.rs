@@ -286,18 +286,19 @@ fn discards_of_two_devices_stay_on_their_own() {
     let (first, second) =
         (or_skip!(LoopDevice::over(&place, &images[0])), or_skip!(LoopDevice::over(&place, &images[1])));
     let ranges = [2 * MIB..4 * MIB, 5 * MIB..8 * MIB];
-    let mut job = "form = \"diskspd-job/1\"\n[[time_spans]]\nthread_count = 1\nrequest_count = 16\nduration_s = 1\n\
-                   warm_up_s = 0\n"
-        .to_owned();
-    for (device, range) in [&first, &second].into_iter().zip(&ranges) {
-        job += &format!(
+    let span =
+        "form = \"diskspd-job/1\"\n[[time_spans]]\nthread_count = 1\nrequest_count = 16\nduration_s = 1\nwarm_up_s = 0";
+    let target = |(device, range): (&LoopDevice<'_>, &std::ops::Range<u64>)| {
+        format!(
             "[[time_spans.targets]]\npath = \"{}\"\nbase_offset = {}\nmax_offset = {}\nblock_size = \"4K\"\nrandom = \
              \"4K\"\ndiscard_percent = 100\n",
             device.path.display(),
             range.start,
             range.end
-        );
-    }
+        )
+    };
+    let targets: Vec<String> = [&first, &second].into_iter().zip(&ranges).map(target).collect();
+    let job = format!("{span}\n{}", targets.join("\n"));
     place.file("job.toml", job.as_bytes());
     let destroy = images.each_ref().map(|image| format!("--destroy={}", image.display()));
     let run = place.diskspd("run job.toml --engine=io_uring").args(&destroy.join(" ")).run();
