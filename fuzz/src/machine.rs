@@ -1,6 +1,7 @@
 //! Readers of the kernel's files, below a root that holds what the fuzzer says.
 
 use host::{HealthWatch, Root};
+use model::environment::MountedFileSystem;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,7 +10,7 @@ use std::{fs, io};
 const DISK: &str = "sys/devices/pci0000:00/0000:00:01.0/host0/target0:0:0/0:0:0:0/block/sda";
 
 /// Files that the fuzzer fills; those that begin with `@` are below [`DISK`].
-const FILES: [&str; 66] = [
+const FILES: [&str; 68] = [
     "proc/stat",
     "proc/cpuinfo",
     "proc/meminfo",
@@ -76,6 +77,8 @@ const FILES: [&str; 66] = [
     "@/../../wwid",
     "proc/diskstats",
     "@/start",
+    "proc/self/mountstats",
+    "proc/fs/cifs/Stats",
 ];
 
 /// Everything that is read of a machine. The bytes are files one after the other: a byte for which, two for
@@ -138,6 +141,13 @@ fn read(root: &Root) {
     let mut watch = HealthWatch::begin(root, names.iter().copied(), 0);
     watch.look(1_000_000);
     let _ = watch.notes();
+    let share = |file_system: &str, source: &str| MountedFileSystem {
+        file_system: file_system.to_owned(),
+        source: source.to_owned(),
+        point: "/mnt".into(),
+        ..MountedFileSystem::default()
+    };
+    let _ = host::share_counters(root, &[&share("nfs4", "nas:/a"), &share("cifs", "//filer/a")]);
     let paths = [PathBuf::from("/data/file"), PathBuf::from("/dev/sda"), PathBuf::from("/dev/sda1")];
     for environment in host::target_environment(root, &paths).values() {
         for device in environment.disks() {

@@ -187,7 +187,7 @@ fn shown(result: &RunResult) {
 pub fn page(bytes: &[u8]) {
     let result = import::json::read(bytes).or_else(|_| import::read(bytes));
     if let Ok(result) = result {
-        let _ = html(&Subject::Run { name: "fuzzed", result: &result, devices: None });
+        let _ = html(&Subject::Run { name: "fuzzed", result: &result, devices: None }, |_| None);
     }
 }
 
@@ -195,7 +195,7 @@ pub fn page(bytes: &[u8]) {
 pub fn recording(bytes: &[u8]) {
     if let Ok(recording) = import::recording::read(bytes) {
         assert!(import::recording::is_recording(bytes), "what can be read is known for what it is");
-        let _ = html(&Subject::Recording { name: "fuzzed", recording: &recording });
+        let _ = html(&Subject::Recording { name: "fuzzed", recording: &recording }, |_| None);
     }
 }
 

@@ -1,21 +1,19 @@
 //! A file system in memory, served over FUSE, whose times have a granularity of two seconds, as those of FAT, and
 //! which keeps extended attributes but no birth times.
 
-use crate::machine::is_root;
+use crate::fuse::{self, Served, TTL};
 use crate::workplace::Workplace;
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
-    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
+    RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyWrite,
+    ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
-use rustix::mount::UnmountFlags;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-const TTL: Duration = Duration::ZERO;
 const GRANULARITY_S: u64 = 2;
 
 /// How files can get another name.
@@ -32,7 +30,7 @@ pub enum Renames {
 /// The file system, mounted until it is dropped.
 #[derive(Debug)]
 pub struct CoarseTimes {
-    _session: BackgroundSession,
+    _served: Served,
     /// Where it is mounted.
     pub folder: PathBuf,
 }
@@ -40,22 +38,8 @@ pub struct CoarseTimes {
 impl CoarseTimes {
     /// Mounts an empty one, or says why that cannot be.
     pub fn mounted(place: &Workplace, name: &str, renames: Renames) -> Result<Self, String> {
-        if !is_root() || !std::path::Path::new("/dev/fuse").exists() {
-            return Err("needs root and /dev/fuse".to_owned());
-        }
-        let folder = place.path(name);
-        std::fs::create_dir(&folder).expect("a new folder");
-        let server = Server { renames, files: Mutex::default() };
-        let session = fuser::spawn_mount(server, &folder, &Config::default());
-        let session = session.map_err(|error| format!("FUSE cannot be mounted here: {error}"))?;
-        Ok(Self { _session: session, folder })
-    }
-}
-
-impl Drop for CoarseTimes {
-    fn drop(&mut self) {
-        // The session's own attempt then finds nothing to unmount.
-        let _ = rustix::mount::unmount(&self.folder, UnmountFlags::DETACH);
+        let served = Served::mounted(Server { renames, files: Mutex::default() }, place.path(name))?;
+        Ok(Self { folder: served.folder().to_owned(), _served: served })
     }
 }
 
@@ -86,28 +70,17 @@ fn coarse(time: SystemTime) -> SystemTime {
 impl Files {
     fn attr(&self, inode: u64) -> Option<FileAttr> {
         let file = self.by_inode.get(&inode);
-        let is_folder = inode == INodeNo::ROOT.0;
-        if file.is_none() && !is_folder {
+        if file.is_none() && inode != INodeNo::ROOT.0 {
             return None;
         }
         let size = file.map_or(0, |file| file.data.len() as u64);
         let modified = file.map_or(SystemTime::UNIX_EPOCH, |file| file.modified);
         Some(FileAttr {
-            ino: INodeNo(inode),
-            size,
-            blocks: size.div_ceil(512),
             atime: modified,
             mtime: modified,
             ctime: modified,
-            crtime: SystemTime::UNIX_EPOCH,
-            kind: if is_folder { FileType::Directory } else { FileType::RegularFile },
-            perm: if is_folder { 0o755 } else { 0o644 },
             nlink: self.names.values().filter(|named| **named == inode).count() as u32,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
+            ..fuse::attributes(INodeNo(inode), size)
         })
     }
 

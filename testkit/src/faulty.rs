@@ -3,18 +3,17 @@
 //! It keeps no data: reads give zeros, writes are taken and forgotten. What matters is which of them
 //! fail, and which do not come back until the test says so.
 
-use crate::machine::is_root;
+use crate::fuse::{self, Served, TTL, opened};
 use crate::service::{Service, ServiceClock};
 use crate::workplace::Workplace;
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyEmpty, ReplyEntry,
-    ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig, LockOwner, OpenFlags,
+    ReplyAttr, ReplyCreate, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
 };
-use rustix::mount::UnmountFlags;
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -24,9 +23,6 @@ const OLD: INodeNo = INodeNo(2);
 const NEW: INodeNo = INodeNo(3);
 const OLD_NAME: &str = "a.dat";
 const NEW_NAME: &str = "new.dat";
-
-/// Nothing is kept by the kernel: each question reaches this file system.
-const TTL: Duration = Duration::ZERO;
 
 /// What becomes of I/O.
 #[derive(Debug)]
@@ -79,9 +75,7 @@ enum Held {
 #[derive(Debug)]
 pub struct Faulty {
     law: Arc<Mutex<Law>>,
-    /// Dropped before the law: what is still held is answered by then.
-    _session: BackgroundSession,
-    folder: PathBuf,
+    _served: Served,
     /// A file of 16 MiB.
     pub file: PathBuf,
     /// A file that does not exist yet.
@@ -91,14 +85,6 @@ pub struct Faulty {
 impl Faulty {
     /// Mounts one in which nothing fails yet, or says why that cannot be.
     pub fn mounted(place: &Workplace, name: &str) -> Result<Self, String> {
-        if !Path::new("/dev/fuse").exists() {
-            return Err("there is no /dev/fuse".to_owned());
-        }
-        if !is_root() {
-            return Err("needs root".to_owned());
-        }
-        let folder = place.path(name);
-        std::fs::create_dir(&folder).expect("a new folder");
         let law = Arc::new(Mutex::new(Law {
             sizes_bytes: [16 << 20, 0],
             new_exists: false,
@@ -115,11 +101,9 @@ impl Faulty {
             opened: 0,
             answered: 0,
         }));
-        let server = Server { law: Arc::clone(&law) };
-        let session = fuser::spawn_mount(server, &folder, &Config::default());
-        let session = session.map_err(|error| format!("FUSE cannot be mounted here: {error}"))?;
-        let (file, new_file) = (folder.join(OLD_NAME), folder.join(NEW_NAME));
-        Ok(Self { law, _session: session, folder, file, new_file })
+        let served = Served::mounted(Server { law: Arc::clone(&law) }, place.path(name))?;
+        let (file, new_file) = (served.folder().join(OLD_NAME), served.folder().join(NEW_NAME));
+        Ok(Self { law, _served: served, file, new_file })
     }
 
     fn law(&self) -> MutexGuard<'_, Law> {
@@ -205,15 +189,7 @@ impl Drop for Faulty {
     fn drop(&mut self) {
         // Nobody can unmount, and no process can end, while I/O is held.
         self.release();
-        // Lazily, so that a process that a test has killed, and that is not gone yet, cannot keep it. The
-        // session's own attempt then finds nothing to unmount.
-        let _ = rustix::mount::unmount(&self.folder, UnmountFlags::DETACH);
     }
-}
-
-/// Each I/O shall come here with its own offset and length, not those of the page cache.
-fn opened(reply: ReplyOpen) {
-    reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
 }
 
 fn answer_later(law: &Arc<Mutex<Law>>, at: Instant, answer: impl FnOnce() + Send + 'static) {
@@ -244,8 +220,8 @@ impl Law {
         }
     }
 
-    fn answer_at(&mut self, offset: u64, now: Instant) -> Option<Instant> {
-        self.service.as_mut().map(|service| service.answer_at(offset, now))
+    fn answer_at(&mut self, offset: u64, bytes: u32, now: Instant) -> Option<Instant> {
+        self.service.as_mut().map(|service| service.answer_at(offset, bytes, now))
     }
 
     fn size(&mut self, inode: INodeNo) -> &mut u64 {
@@ -259,25 +235,8 @@ impl Law {
     }
 
     fn attributes(&mut self, inode: INodeNo) -> FileAttr {
-        let is_folder = inode == INodeNo::ROOT;
-        let size = if is_folder { 0 } else { *self.size(inode) };
-        FileAttr {
-            ino: inode,
-            size,
-            blocks: size.div_ceil(512),
-            atime: SystemTime::UNIX_EPOCH,
-            mtime: SystemTime::UNIX_EPOCH,
-            ctime: SystemTime::UNIX_EPOCH,
-            crtime: SystemTime::UNIX_EPOCH,
-            kind: if is_folder { FileType::Directory } else { FileType::RegularFile },
-            perm: if is_folder { 0o755 } else { 0o644 },
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
-        }
+        let size = *self.size(inode);
+        fuse::attributes(inode, size)
     }
 }
 
@@ -294,9 +253,7 @@ impl Server {
 
 impl Filesystem for Server {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Or it is asked for one I/O after the other, whatever the depth; an older kernel may refuse.
-        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
-        let _ = config.set_max_background(256);
+        fuse::take_many(config);
         Ok(())
     }
 
@@ -388,7 +345,7 @@ impl Filesystem for Server {
         } else {
             law.answered += 1;
             let zeros = vec![0; bytes as usize];
-            if let Some(answer_at) = law.answer_at(offset, arrived) {
+            if let Some(answer_at) = law.answer_at(offset, bytes, arrived) {
                 drop(law);
                 return answer_later(&self.law, answer_at, move || reply.data(&zeros));
             }
@@ -432,7 +389,7 @@ impl Filesystem for Server {
             law.held.push(Held::Write { bytes, reply });
         } else {
             law.answered += 1;
-            match law.answer_at(offset, Instant::now()) {
+            match law.answer_at(offset, bytes, Instant::now()) {
                 Some(answer_at) => answer_later(&self.law, answer_at, move || reply.written(bytes)),
                 None => reply.written(bytes),
             }

@@ -14,10 +14,13 @@
 
 mod coarse_times;
 mod confined;
+mod corrupt_data;
+mod corrupting;
 mod device_write;
 mod faulty;
 mod figures;
 mod file_write;
+mod fuse;
 mod holder;
 mod huge_pages;
 mod machine;
@@ -29,6 +32,8 @@ mod workplace;
 
 pub use coarse_times::{CoarseTimes, Renames};
 pub use confined::{Argument, Cgroup, Denied, io_uring};
+pub use corrupt_data::{Corruption, Injected, Occasion, SECTOR_BYTES, WrongSector};
+pub use corrupting::Corrupting;
 pub use faulty::{Faulty, SlowRead};
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;

@@ -12,6 +12,13 @@ pub enum Service {
     InTurn(Duration, Duration),
     /// Reads of a place that was read before take the second time, all others the first, however many there are.
     Cached(Duration, Duration),
+    /// One after the other, each this long and as long as its bytes take at this rate: a volume with a cap.
+    ByLength {
+        /// Time that each takes, however short.
+        each: Duration,
+        /// Rate of the bytes.
+        bytes_per_s: u64,
+    },
 }
 
 /// A law, and what it depends on.
@@ -30,8 +37,8 @@ impl ServiceClock {
         Self { service, free: Instant::now(), random: 1, seen: BTreeSet::new() }
     }
 
-    /// When an I/O at this offset that comes now is to be answered.
-    pub(crate) fn answer_at(&mut self, offset: u64, now: Instant) -> Instant {
+    /// When an I/O of so many bytes at this offset, which comes now, is to be answered.
+    pub(crate) fn answer_at(&mut self, offset: u64, bytes: u32, now: Instant) -> Instant {
         match self.service {
             Service::Each(time) => now + time,
             Service::InTurn(shortest, longest) => {
@@ -39,6 +46,11 @@ impl ServiceClock {
                     self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let share = (self.random >> 40) as f64 / f64::from(1 << 24);
                 self.free = self.free.max(now) + shortest + longest.saturating_sub(shortest).mul_f64(share);
+                self.free
+            }
+            Service::ByLength { each, bytes_per_s } => {
+                let transfer = Duration::from_secs_f64(f64::from(bytes) / bytes_per_s as f64);
+                self.free = self.free.max(now) + each + transfer;
                 self.free
             }
             Service::Cached(first, again) => now + if self.seen.insert(offset) { first } else { again },

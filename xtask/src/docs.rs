@@ -51,6 +51,7 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         page("docs/sweeps.md", rule_tables::runs_table())?,
         page("docs/check.md", rule_tables::check_table())?,
         page("docs/expect.md", rule_tables::expectation_table())?,
+        page("docs/guide/clouds.md", reference_page::volumes_table())?,
         whole("crates/app/tests/data/sentences.txt", sentences::list(root)?),
         whole("docs/formats/diskspd-profile.xsd", settings::xml::schema::schema()),
         page("docs/formats/json.md", schema_page::page(&render::json::schema_of_written()))?,

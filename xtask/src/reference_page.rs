@@ -3,6 +3,7 @@
 
 use cli::options::{self, Group, OptionRow};
 use cli::subcommand;
+use cli::volumes::{self, Volume};
 use std::fmt::Write as _;
 
 /// `docs/reference/options.md`
@@ -90,6 +91,19 @@ fn escaped(text: &str) -> String {
         plain.push(sign);
     }
     plain
+}
+
+/// Caps of cloud volumes.
+pub(crate) fn volumes_table() -> String {
+    let table_of_caps = volumes::read(volumes::BUILTIN).unwrap_or_default();
+    let mut table = "\n| `volume=` | volume | I/Os per s | throughput | source |\n|---|---|---|---|---|\n".to_owned();
+    for volume in table_of_caps {
+        let Volume { name, title, source, as_of, .. } = &volume;
+        let iops = volume.iops.map_or("-".to_owned(), |iops| iops.to_string());
+        let throughput = volume.throughput_as_stated().unwrap_or_else(|| "-".to_owned());
+        let _ = writeln!(table, "| `{name}` | {title} | {iops} | {throughput} | [{as_of}]({source}) |");
+    }
+    table
 }
 
 #[cfg(test)]

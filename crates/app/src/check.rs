@@ -2,7 +2,7 @@
 
 mod timers;
 
-use crate::output::{print, say};
+use crate::output::{print, say, write_json};
 use crate::outputs::{OutputFile, Protected, Replace};
 use crate::status::{Status, fail, printed};
 use cli::subcommand::check::CheckRequest;
@@ -12,7 +12,6 @@ use model::check::{Activity, CHECK_SCHEMA, CHECK_SCHEMA_VERSION, CheckFacts, Che
 use model::environment::TargetEnvironment;
 use model::facts::TargetQuestion;
 use model::finding::Severity;
-use model::printable::printable_json;
 use model::record::CpuTimes;
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
@@ -45,10 +44,7 @@ pub(crate) fn run(request: &CheckRequest) -> Status {
         findings,
     };
     let status = if report.count(Severity::Fail) > 0 { Status::No } else { Status::Done };
-    let json = |out: &mut dyn Write| {
-        out.write_all(&printable_json(&serde_json::to_vec_pretty(&report)?))?;
-        writeln!(out)
-    };
+    let json = |out: &mut dyn Write| write_json(&report, out);
     let mut text = Vec::new();
     let shown = if is_json_on_stdout { json(&mut text) } else { render::check::text(&report, &mut text) };
     let status = printed(shown.and_then(|()| print(&text)), status);

@@ -172,6 +172,7 @@ impl ConsoleObserver {
             let pattern = match &target.pattern {
                 Pattern::Random { .. } => "100% random IO".to_owned(),
                 Pattern::Mixed { random_percent, .. } => format!("{random_percent}% random IO"),
+                Pattern::Append { .. } => "appending IO".to_owned(),
                 Pattern::Interlocked { .. } => "interlocked sequential IO".to_owned(),
                 Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential IO".to_owned(),
             };

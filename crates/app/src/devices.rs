@@ -1,15 +1,14 @@
 //! `diskspd devices`: the block devices of this machine, as a table or as JSON; what lies under a path; and the list of
 //! scratch disks.
 
-use crate::output::{print, say_each};
+use crate::output::{print, say_each, write_json};
 use crate::scratch;
 use crate::show;
-use crate::status::{Status, fail, printed};
+use crate::status::{Status, printed};
 use cli::subcommand::devices::DevicesRequest;
 use host::Root;
 use model::block_device::{DeviceRow, DeviceUse};
 use model::placement::Placement;
-use model::printable::printable_json;
 use model::targets_found::TargetsFound;
 use model::units::Bytes;
 use render::plain_table::PlainTable;
@@ -61,10 +60,8 @@ fn under(paths: &[PathBuf], as_json: bool) -> Status {
 }
 
 fn print_json(devices: &impl Serialize) -> Status {
-    match serde_json::to_vec_pretty(devices) {
-        Ok(text) => printed(print(&[&printable_json(&text), &b"\n"[..]].concat()), Status::Done),
-        Err(error) => fail(&format!("cannot output the list of devices as JSON: {error}")),
-    }
+    let mut text = Vec::new();
+    printed(write_json(devices, &mut text).and_then(|()| print(&text)), Status::Done)
 }
 
 fn table(devices: &[DeviceRow]) -> String {

@@ -6,7 +6,7 @@ use crate::status::Status;
 use cli::subcommand::explain::ExplainRequest;
 use model::check::Workload;
 use model::finding::Severity;
-use model::suggest::near;
+use model::suggest::hint;
 use render::plain_table::PlainTable;
 use rules::{Rule, RuleSet, check, expect, require, runs, verdict};
 use std::borrow::Cow;
@@ -127,7 +127,6 @@ fn plain(text: &str) -> String {
 }
 
 fn unknown(name: &str, known: &[Explanation]) -> String {
-    let meant = near(name, known.iter().map(|rule| rule.name));
-    let meant = meant.first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+    let meant = hint(name, known.iter().map(|rule| rule.name));
     format!("unknown finding '{name}'; {meant}'diskspd explain' lists all findings")
 }

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::profile::Profile;
 use model::result::RunResult;
+use model::units::Bytes;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// In the environment: the directory.
@@ -17,6 +19,8 @@ const VARIABLE: &str = "DISKSPD_RESULTS";
 const LAST: &str = "last";
 /// Of the moment at which a run began, in UTC, so that names sort by age.
 const DATE: &str = "%Y%m%dT%H%M%S%.3fZ";
+/// More than most results take.
+const ROOM_BYTES: usize = 256 << 10;
 /// Characters of such a date.
 const DATE_LENGTH: usize = 20;
 /// Characters of the labels in a name.
@@ -39,7 +43,11 @@ impl KeptResults {
             Err(error) => return Err(refused(format!("{error}; create the directory, or unset {VARIABLE}"))),
         }
         // Nothing is left behind: the file has no name.
-        tempfile::tempfile_in(&folder).map_err(|error| refused(format!("cannot create files there: {error}")))?;
+        let mut file =
+            tempfile::tempfile_in(&folder).map_err(|error| refused(format!("cannot create files in it: {error}")))?;
+        file.write_all(" ".repeat(ROOM_BYTES).as_bytes())
+            .and_then(|()| file.sync_data())
+            .map_err(|error| refused(format!("no room for a result ({}): {error}", Bytes(ROOM_BYTES as u64))))?;
         if let Some(device) = target_below(&folder, &request.profile) {
             return Err(refused(format!("it lies on {device}, a target of this run; choose another directory")));
         }
@@ -68,7 +76,8 @@ fn label_of(request: &RunRequest) -> String {
     let options = &request.options;
     let preset = options.preset.as_ref().map(|preset| preset.name.clone());
     let parts: Vec<String> = if options.labels.is_empty() {
-        preset.or_else(|| options.source_name.clone()).into_iter().collect()
+        let source = || Some(options.source.as_ref()?.file_stem()?.to_string_lossy().into_owned());
+        preset.or_else(source).into_iter().collect()
     } else {
         options.labels.iter().map(|(_, value)| value.clone()).collect()
     };
@@ -111,7 +120,11 @@ pub(crate) fn resolve(path: &mut PathBuf) -> Result<(), String> {
     let count = kept.len();
     let place = count.checked_sub(1).and_then(|newest| newest.checked_sub(back));
     let Some(found) = place.and_then(|place| kept.into_iter().nth(place)) else {
-        return Err(format!("'{}': {count} results are kept in {VARIABLE} '{}'", path.display(), folder.display()));
+        return Err(format!(
+            "'{}' does not exist; the number of results in {VARIABLE} '{}' is {count}",
+            path.display(),
+            folder.display()
+        ));
     };
     *path = found;
     Ok(())

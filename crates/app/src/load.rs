@@ -3,11 +3,13 @@
 use crate::closing_line;
 use crate::console_observer::ConsoleObserver;
 use crate::feature::Feature;
+use crate::journal::{Journal, JournalFile};
 use crate::kept_results::KeptResults;
 use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{can_draw, print, say, say_each};
 use crate::outputs::{Destinations, Protected, has_figures};
+use crate::same_file;
 use crate::status::{Status, fail, printed};
 use crate::system_env::Invocation;
 use crate::{events, interrupt};
@@ -24,6 +26,7 @@ use model::validate::{Findings, Purpose, validate};
 use plan::{Choices, Refusal, RefusalKind, Reuse};
 use run::event::Events;
 use std::io::IsTerminal as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 /// In the environment, for scripts that cannot be changed: as if `--overwrite` were typed.
@@ -35,6 +38,7 @@ struct Job<'a> {
     destinations: Destinations,
     kept: Option<KeptResults>,
     stream: Option<CheckedStream>,
+    journal: Option<Journal>,
 }
 
 /// What a request needs beside its targets, checked.
@@ -43,16 +47,19 @@ struct Checked {
     destinations: Destinations,
     kept: Option<KeptResults>,
     stream: Option<CheckedStream>,
+    journal: Option<Journal>,
 }
 
 /// Runs what a command line asks for.
 pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let system = host::system(&Root::machine());
-    let Some(Checked { warnings, destinations, kept, stream }) = check(request, &system) else {
+    let typed = &request.profile;
+    let request = &with_log_files(request);
+    let Some(Checked { warnings, destinations, kept, stream, journal }) = check(typed, request, &system) else {
         return Status::Refused;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
-    let mut job = Job { measurement, destinations, kept, stream };
+    let mut job = Job { measurement, destinations, kept, stream, journal };
     let too_large = plan::check_size(&request.profile, &job.measurement.facts.system);
     if !too_large.is_empty() {
         return job.refused(&too_large);
@@ -77,14 +84,17 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
 }
 
 /// Says everything that is wrong with the profile and with where its results shall go, and
-/// everything the user should know. `None` = it cannot be run.
-fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
-    let Findings { mut errors, warnings } = check_profile(request, system);
+/// everything the user should know. The request has its log files; `typed` is the profile without. `None` = it cannot be
+/// run.
+fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
+    let Findings { mut errors, warnings } = check_profile(typed, &request.profile, system);
+    errors.extend(same_file::changed_source(request));
     // With --plan nothing is written.
     let protected = if request.options.plan_only { Vec::new() } else { protected(&request.profile) };
     let destinations = destinations(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = stream(&request.options, &protected).map_err(|reason| errors.push(reason)).ok();
     let kept = KeptResults::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
+    let journal = Journal::check(request).map_err(|reason| errors.push(reason)).ok().flatten();
     if request.options.live.screen && !request.options.plan_only {
         errors.extend(no_screen());
     }
@@ -96,21 +106,49 @@ fn check(request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
         destinations,
         kept,
         stream,
+        journal,
     })
 }
 
-/// Why a run cannot be shown on a full screen.
+/// Why a run cannot be shown in full-screen mode.
 fn no_screen() -> Option<String> {
     let missing = Feature::Screens.missing().map(|reason| format!("--live: {reason}"));
     let needs_terminal = || "--live needs stderr to be a terminal; programs should use --live-json".to_owned();
     missing.or_else(|| (!can_draw(&std::io::stderr())).then(needs_terminal))
 }
 
-/// What is wrong with a profile, on this machine.
-pub(crate) fn check_profile(request: &RunRequest, system: &SystemFacts) -> Findings {
-    let mut errors: Vec<String> = plan::check_affinity(&request.profile, &system.topology);
-    let findings = validate(&request.profile, Purpose::Run);
+/// A request with a target for each file that a thread appends to (`--append`): what is run, and reported.
+pub(crate) fn with_log_files(request: &RunRequest) -> RunRequest {
+    RunRequest { profile: request.profile.clone().with_log_files(), ..request.clone() }
+}
+
+/// Devices and directories that threads are to append to: the names of log files are made from that of a file.
+fn no_names_of_logs(profile: &Profile) -> impl Iterator<Item = String> {
+    let logs = profile.time_spans.iter().flat_map(|span| &span.targets).filter(|target| target.append.is_some());
+    logs.filter_map(|target| {
+        let path = target.path.display();
+        if is_device(&target.path) {
+            Some(format!("'{path}' is a device, and --append needs files: give a path on a file system"))
+        } else if target.path.is_dir() || target.path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            Some(format!("'{path}' is a directory: give the name of a log file in it to --append"))
+        } else {
+            None
+        }
+    })
+}
+
+fn is_device(path: &Path) -> bool {
+    let kind = std::fs::metadata(path).map(|found| found.file_type());
+    kind.is_ok_and(|kind| kind.is_block_device() || kind.is_char_device())
+}
+
+/// What is wrong with a profile as it was typed, and with its log files, on this machine.
+pub(crate) fn check_profile(typed: &Profile, with_log_files: &Profile, system: &SystemFacts) -> Findings {
+    let mut errors: Vec<String> = plan::check_affinity(typed, &system.topology);
+    let findings = validate(typed, Purpose::Run);
     errors.extend(findings.errors);
+    errors.extend(no_names_of_logs(typed));
+    errors.extend(same_file::conflicts(with_log_files));
     Findings { errors, warnings: findings.warnings }
 }
 
@@ -164,8 +202,13 @@ pub(crate) fn protected(profile: &Profile) -> Vec<Protected> {
     protected
 }
 
+/// True if the environment does the same as --overwrite.
+pub(crate) fn overwrites_by_environment() -> bool {
+    std::env::var_os(OVERWRITE_VARIABLE).is_some_and(|value| value == "1")
+}
+
 pub(crate) fn choices(request: &RunRequest) -> Choices {
-    let by_environment = std::env::var_os(OVERWRITE_VARIABLE).is_some_and(|value| value == "1");
+    let by_environment = overwrites_by_environment();
     if by_environment && !request.options.overwrite && request.profile.verbose {
         say(&format!("{OVERWRITE_VARIABLE}=1: existing files may be overwritten, as with --overwrite"));
     }
@@ -184,7 +227,9 @@ pub(crate) fn judged(result: &RunResult, options: &RunOptions) -> Status {
         findings.any(|finding| (finding.source, finding.severity) == (source, severity))
     };
     let is_invalid = options.strict && found(Source::Verdict, Severity::Invalid);
+    let is_corrupt = |span: &TimeSpanResult| span.verification.as_ref().is_some_and(|found| found.corrupt_units() > 0);
     match () {
+        () if result.time_spans.iter().any(is_corrupt) => Status::Corrupt,
         () if is_invalid || found(Source::Requirement, Severity::Fail) => Status::No,
         () if found(Source::Requirement, Severity::Unknown) => Status::CannotTell,
         () => Status::Done,
@@ -217,9 +262,17 @@ impl Job<'_> {
         };
         let preset = request.options.preset.as_deref().cloned();
         let observer = ConsoleObserver::new(request.profile.verbose).of_preset(preset);
-        let (result, errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks);
+        let journal = self.journal.take().map(Journal::begin).transpose();
+        let journal = match journal {
+            Ok(journal) => journal,
+            Err(reason) => return fail(&reason),
+        };
+        let file = journal.as_ref().map(JournalFile::file);
+        let (result, mut errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks, file);
+        errors.extend(journal.and_then(|journal| journal.publish().err()));
         let judge = || judged(&result, &request.options);
         let status = match () {
+            () if judge() == Status::Corrupt => Status::Corrupt,
             () if !errors.is_empty() => Status::Failed,
             () if !has_figures(&result) => signals.status_without_results().unwrap_or_else(judge),
             () => judge(),
@@ -257,6 +310,6 @@ impl Job<'_> {
     /// Keeps a result that has figures in the user's directory of results, if there is one.
     fn keep(&self, result: &RunResult) -> Result<(), String> {
         let Some(kept) = self.kept.as_ref().filter(|_| has_figures(result)) else { return Ok(()) };
-        kept.keep(result).map(|path| say(&format!("result kept in '{}'", path.display())))
+        kept.keep(result).map(|path| say(&format!("result saved to '{}'", path.display())))
     }
 }

@@ -3,7 +3,7 @@
 use crate::console_observer::ConsoleObserver;
 use crate::interrupt::Signals;
 use crate::live::LiveSinks;
-use crate::load::{check_profile, choices};
+use crate::load::{check_profile, choices, with_log_files};
 use crate::measure::{Measurement, stop_sources};
 use crate::output::say_each;
 use crate::status::Status;
@@ -75,7 +75,7 @@ impl<'a> MachineRunner<'a> {
     /// their sizes.
     pub(crate) fn check(&self, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
         let request = self.with(profile);
-        let findings = check_profile(&request, &self.system);
+        let findings = check_profile(profile, &request.profile, &self.system);
         if !findings.errors.is_empty() {
             return Err(Refused { status: Status::Refused, reasons: findings.errors });
         }
@@ -89,7 +89,7 @@ impl<'a> MachineRunner<'a> {
     }
 
     fn with(&self, profile: &Profile) -> RunRequest {
-        RunRequest { profile: profile.clone(), ..self.request.clone() }
+        with_log_files(&RunRequest { profile: profile.clone(), ..self.request.clone() })
     }
 
     /// What is written before a profile is measured (`--precondition`), checked as it would be run now, and its
@@ -129,11 +129,12 @@ impl Runner for MachineRunner<'_> {
         let request = self.with(profile);
         // They were prepared, and points may write over them.
         let choices = Choices { reuse: Reuse::WrittenOver, ..self.choices.clone() };
-        let warnings = request.warnings.iter().cloned().chain(check_profile(&request, &self.system).warnings).collect();
+        let findings = check_profile(profile, &request.profile, &self.system);
+        let warnings = request.warnings.iter().cloned().chain(findings.warnings).collect();
         let mut measurement = Measurement::new(&request, String::new(), self.system.clone()).warned(warnings);
         let plan = measurement.plan(&choices).map_err(|refusals| failed(&refusals))?;
         let (result, errors) =
-            measurement.carry_out(&plan, &Events::default(), self.signals, self.observer(), LiveSinks::default());
+            measurement.carry_out(&plan, &Events::default(), self.signals, self.observer(), LiveSinks::default(), None);
         if !errors.is_empty() {
             return Err(RunFailure::Failed(errors));
         }

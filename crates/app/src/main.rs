@@ -9,6 +9,7 @@ mod events;
 mod explain;
 mod feature;
 mod interrupt;
+mod journal;
 mod kept_results;
 mod live;
 mod load;
@@ -22,6 +23,7 @@ mod picture;
 mod preset;
 mod profile_file;
 mod report;
+mod same_file;
 mod saved_results;
 mod scratch;
 #[cfg_attr(not(feature = "screens"), path = "absent/screens.rs")]
@@ -30,6 +32,7 @@ mod show;
 mod status;
 mod sweep;
 mod system_env;
+mod verify_targets;
 
 use crate::sweep::folder::Kind;
 use cli::{Command, LoadRequest, Loaded, Subcommand};
@@ -83,10 +86,12 @@ fn run() -> Status {
             Subcommand::Sweep(command) => sweep::run(&invocation, command, Kind::Sweep),
             Subcommand::Repeat(command) => sweep::run(&invocation, command, Kind::Repeat),
             Subcommand::Ab(command) => sweep::run(&invocation, command, Kind::Ab),
+            Subcommand::Interference(command) => sweep::run(&invocation, command, Kind::Interference),
             Subcommand::Compare(command) => compare::run(command),
             Subcommand::Report(command) => report::run(command),
             Subcommand::Monitor(request) => monitor::run(&request),
             Subcommand::Devices(request) => devices::run(&request),
+            Subcommand::Verify(request) => verify_targets::run(&request),
             Subcommand::Explain(request) => explain::run(&request),
         },
     }

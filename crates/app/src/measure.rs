@@ -6,6 +6,7 @@ use crate::live::{self, LiveSinks, LiveView, Naming};
 use cli::RunRequest;
 use host::Root;
 use model::block_device::BlockDevice;
+use model::by_path::ByPath;
 use model::cache_probe::CacheProbe;
 use model::environment::{TargetEnvironment, device_names};
 use model::facts::{DiskFacts, Facts, SystemFacts, TargetKind};
@@ -22,6 +23,7 @@ use run::event::{Events, StopSources};
 use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 
 /// Most targets whose bytes are looked for on the devices.
@@ -80,6 +82,7 @@ impl<'a> Measurement<'a> {
         signals: &Signals,
         observer: ConsoleObserver,
         sinks: LiveSinks,
+        journal: Option<&File>,
     ) -> (RunResult, Vec<String>) {
         self.sample_devices(plan);
         let unprobed = self.probe_caches(plan);
@@ -100,6 +103,7 @@ impl<'a> Measurement<'a> {
             environments,
             counts_events: profile.tracing.is_some(),
             holds_latency: options.hold_latency,
+            journal,
         };
         let mut record = run::run(plan, machine, stop_sources(signals, events), &mut view);
         let stream = view.finish();
@@ -123,8 +127,8 @@ impl<'a> Measurement<'a> {
         let spans = &self.request.profile.time_spans;
         let line = |(index, span)| {
             let known = KnownTargets {
-                facts: &self.facts.targets,
-                environments: self.environments(),
+                facts: ByPath::new(&self.facts.targets),
+                environments: ByPath::new(self.environments()),
                 plan: plan.and_then(|plan| plan.time_spans.get(index)),
                 measured: None,
                 is_windows: false,

@@ -52,7 +52,7 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     let form = form(request).map_err(|reason| invalid(&[reason]))?;
     let is_unasked = form.is_some() && request.lines.is_none() && request.output.is_none();
     if is_unasked && !std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
-        say("stdout is not a terminal: writing comma-separated values (--csv); --jsonl writes lines of JSON");
+        say("stdout is not a terminal: writing CSV (--csv); use --jsonl for JSON lines");
     }
     let columns = match form {
         Some(LineForm::Csv) => columns(request, &watch).map_err(|reason| invalid(&[reason]))?,

@@ -1,7 +1,8 @@
 //! Writing to stdout and stderr: nothing that a terminal would obey, wherever a text is from. On stdout a closed
 //! reader is not an error, anything else is.
 
-use model::printable::{printable, printable_lines};
+use model::printable::{printable, printable_json, printable_lines};
+use serde::Serialize;
 use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -19,6 +20,12 @@ pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
+}
+
+/// Writes a value as an indented JSON document.
+pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(&printable_json(&serde_json::to_vec_pretty(value)?))?;
+    writeln!(out)
 }
 
 /// Writes a line to stderr, on a terminal in as many as its width asks for. Nobody can be told if that fails.

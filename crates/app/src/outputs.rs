@@ -120,10 +120,16 @@ pub(crate) fn has_figures(result: &RunResult) -> bool {
         .any(|span| span.measured.as_ref().is_some_and(|measured| span.errors.is_empty() || counted(measured)))
 }
 
+/// True if a target that does not exist yet would be made where this directory shall be.
+pub(crate) fn is_folder_of_target(folder: &Path, target: &Path) -> bool {
+    let (Ok(folder), Ok(target)) = (Place::of_target(folder), Place::of_target(target)) else { return false };
+    folder.is(&target)
+}
+
 /// Files that lie, or will lie, directly in a directory, each with its name there.
 pub(crate) fn names_in(folder: &Path, paths: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, std::ffi::OsString)> {
     let Ok(state) = Folder::open(folder).and_then(|folder| folder.state()) else { return Vec::new() };
-    let places = paths.filter_map(|path| Some((Place::find(&path).ok()?, path)));
+    let places = paths.filter_map(|path| Some((Place::of_target(&path).ok()?, path)));
     places.filter(|(place, _)| place.is_in(&state)).map(|(place, path)| (path, place.name)).collect()
 }
 

@@ -9,8 +9,9 @@ use cli::subcommand::report::{OutputAsked, PictureForm};
 use model::device_interval::Recording;
 use model::result::RunResult;
 use model::sweep::{Sweep, VisitOutcome};
-use pages::{ChartFormat, Side, Subject, chart, html};
+use pages::{ChartFormat, Meaning, Side, Subject, chart, html};
 use render::document::DocumentKind;
+use rules::verdict;
 use std::path::{Path, PathBuf};
 
 /// Makes one of some files and directories; `monitor` is a recording of what devices did during a run.
@@ -39,7 +40,7 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
     }
     let drawn = |name: Option<&str>, format| chart(&found.subject(), name, format).map_err(|error| error.to_string());
     let bytes = match form {
-        PictureForm::Page => html(&found.subject()).map(String::into_bytes).map_err(|error| error.to_string()),
+        PictureForm::Page => html(&found.subject(), meaning).map(String::into_bytes).map_err(|error| error.to_string()),
         PictureForm::Svg { chart } => drawn(chart.as_deref(), ChartFormat::Svg),
         PictureForm::Png { chart } => drawn(chart.as_deref(), ChartFormat::Png),
     };
@@ -51,6 +52,12 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         Ok(()) => Status::Done,
         Err(reason) => fail(&reason),
     }
+}
+
+/// What a finding of the verdict means.
+fn meaning(name: &str) -> Option<Meaning> {
+    let rule = verdict::rules().find(|rule| rule.name == name)?;
+    Some(Meaning { severity: rule.severity, computed_from: rule.computed_from, advice: rule.advice })
 }
 
 /// What was found at the places that were given.
@@ -114,8 +121,14 @@ impl Found {
         match self {
             Self::Run { name, result, devices } => Subject::Run { name, result, devices: devices.as_deref() },
             Self::Recording { name, recording } => Subject::Recording { name, recording },
-            Self::Folder { name, kind: Kind::Sweep | Kind::Ab, sweep, result } => {
+            Self::Folder { name, kind: Kind::Sweep, sweep, result } => {
                 Subject::Sweep { name, sweep, chosen: result.as_deref() }
+            }
+            Self::Folder { name, kind: Kind::Ab, sweep, result } => {
+                Subject::Pairs { name, sweep, example: result.as_deref() }
+            }
+            Self::Folder { name, kind: Kind::Interference, sweep, result } => {
+                Subject::Interference { name, sweep, example: result.as_deref() }
             }
             Self::Folder { name, kind: Kind::Repeat, sweep, result } => {
                 Subject::Repeat { name, sweep, example: result.as_deref() }

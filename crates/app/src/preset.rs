@@ -9,8 +9,9 @@ use cli::preset::{self, BUILTIN, Builtin, Checked, Preset, PresetRequest};
 use cli::subcommand::preset::{PresetCommand, Shown};
 use cli::{Command, Subcommand};
 use host::Root;
-use model::limits::PROFILE_BYTES_MAX;
+use model::printable::printable;
 use model::profile::ResultFormat;
+use model::suggest::hint;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -49,18 +50,14 @@ fn text_of(name: &str) -> Result<String, String> {
     }
     let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|suffix| suffix == "toml");
     if !is_path {
-        let meant = Builtin::near(name);
-        let meant = meant.first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
+        let meant = hint(name, BUILTIN.iter().map(|builtin| builtin.name));
         return Err(format!(
             "unknown preset '{name}' ({meant}diskspd preset list shows all; preset files end in .toml)"
         ));
     }
     let bytes =
         profile_file::read(Path::new(name)).map_err(|error| format!("cannot read the preset '{name}': {error}"))?;
-    if bytes.len() > PROFILE_BYTES_MAX {
-        return Err(format!("the preset '{name}' is larger than {PROFILE_BYTES_MAX} bytes"));
-    }
-    String::from_utf8(bytes).map_err(|_| format!("the preset '{name}' is not valid UTF-8"))
+    profile_file::text(bytes).map_err(|reason| format!("the preset '{name}' is {reason}"))
 }
 
 fn preset_of(request: &PresetRequest) -> Result<Preset, String> {
@@ -80,9 +77,12 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
         }
         Shown::CommandLines => {
             let preset = preset_of(request)?;
-            let mut text = format!("{}\n", preset.title);
+            let mut text = format!("{}\n", printable(&preset.title));
             if !preset.about.is_empty() {
                 let _ = write!(text, "\n{}\n", preset.about.trim());
+            }
+            if !preset.sources.is_empty() {
+                let _ = write!(text, "\nSources:\n{}\n", preset.sources.join("\n"));
             }
             for line in preset::command_lines(&preset, request, cpus()) {
                 let words = line.words.map_or_else(
@@ -98,12 +98,14 @@ fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
 
 fn go(invocation: &Invocation, request: &PresetRequest) -> Result<Status, String> {
     let preset = preset_of(request)?;
-    let run = preset::run_request(&preset, request, cpus(), &SystemEnv)?;
-    if Builtin::find(&request.name).is_none()
-        && let Err(reasons) = load::check_outputs(&run.options, Path::new(&request.name), "the preset of this run")
-    {
-        say_each("ERROR", &reasons);
-        return Ok(Status::Refused);
+    let mut run = preset::run_request(&preset, request, cpus(), &SystemEnv)?;
+    if Builtin::find(&request.name).is_none() {
+        let path = Path::new(&request.name);
+        if let Err(reasons) = load::check_outputs(&run.options, path, "the preset of this run") {
+            say_each("ERROR", &reasons);
+            return Ok(Status::Refused);
+        }
+        run.options.source = Some(path.to_owned());
     }
     let checked = match preset.check {
         Some(Checked::Sql) if !run.options.plan_only => check(&request.words)?,
@@ -127,7 +129,7 @@ fn check(words: &[String]) -> Result<Status, String> {
             crate::output::print(b"\n").map_err(|error| format!("cannot write to stdout: {error}"))?;
             Ok(status)
         }
-        Ok(_) => Err("the targets cannot be checked".to_owned()),
+        Ok(_) => Err("the command is not a check of the targets".to_owned()),
         Err(failure) => Err(failure.messages.join("; ")),
     }
 }

@@ -51,3 +51,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path)?.take(PROFILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
+
+/// What [`read`] returned as text, or why it is none: `not valid UTF-8`.
+pub(crate) fn text(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.len() > PROFILE_BYTES_MAX {
+        return Err(format!("larger than {PROFILE_BYTES_MAX} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "not valid UTF-8".to_owned())
+}

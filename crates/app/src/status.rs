@@ -47,6 +47,12 @@ fn shortened(message: &str) -> String {
     shown
 }
 
+/// Says why something is refused.
+pub(crate) fn refuse_with(reason: &str) -> Status {
+    say(&format!("ERROR: {reason}"));
+    Status::Refused
+}
+
 /// Says why something failed.
 pub(crate) fn fail(reason: &str) -> Status {
     say(&format!("ERROR: {reason}"));

@@ -4,12 +4,12 @@ mod ab;
 pub(crate) mod folder;
 
 use crate::interrupt::{self, Signals};
-use crate::load::{judged, protected};
+use crate::load::{judged, overwrites_by_environment, protected};
 use crate::machine_runner::{MachineRunner, Refused};
 use crate::output::{print, say, say_each};
 use crate::status::{Status, fail, printed, refuse};
 use crate::system_env::{Invocation, SystemEnv};
-use cli::subcommand::sweep::{SweepCommand, SweepOptions, SweepRequest};
+use cli::subcommand::sweep::{Allowed, SweepCommand, SweepOptions, SweepRequest};
 use cli::sweep::PlannedPoint;
 use cli::{Command, Subcommand};
 use folder::{Folder, Kind};
@@ -34,8 +34,8 @@ pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: Kind) ->
         SweepCommand::Run { request, folder, replace_output } => {
             begin(invocation, &request, folder, replace_output, kind)
         }
-        SweepCommand::Resume { folder, run_commands, replace_output } => {
-            resume(invocation, folder, run_commands, replace_output, kind)
+        SweepCommand::Resume { folder, allowed, replace_output } => {
+            resume(invocation, folder, &allowed, replace_output, kind)
         }
     }
 }
@@ -67,7 +67,7 @@ fn begin(
     }
 }
 
-fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_output: bool, kind: Kind) -> Status {
+fn resume(invocation: &Invocation, path: PathBuf, allowed: &Allowed, replace_output: bool, kind: Kind) -> Status {
     let (folder, sweep) = match Folder::open(path, kind, replace_output) {
         Ok(found) => found,
         Err(reason) => return fail(&reason),
@@ -78,7 +78,8 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
         Ok(Command::Subcommand(
             Subcommand::Sweep(SweepCommand::Run { request, .. })
             | Subcommand::Repeat(SweepCommand::Run { request, .. })
-            | Subcommand::Ab(SweepCommand::Run { request, .. }),
+            | Subcommand::Ab(SweepCommand::Run { request, .. })
+            | Subcommand::Interference(SweepCommand::Run { request, .. }),
         )) => request,
         Ok(_) => {
             say(&format!(
@@ -93,21 +94,37 @@ fn resume(invocation: &Invocation, path: PathBuf, run_commands: bool, replace_ou
         say(&format!("ERROR: this {} cannot be resumed: {difference}", kind.name()));
         return Status::Refused;
     }
-    // The user who filled the directory is not necessarily the one who resumes.
-    let of_sides = request.options.ab.iter().flat_map(|ab| ab.before.iter().flatten());
-    let commands: Vec<&String> = request.options.before_point.iter().chain(of_sides).collect();
-    if !commands.is_empty() && !run_commands {
-        for command in commands {
-            say(&format!(
-                "ERROR: --resume '{}': the saved options run a shell command before each run: '{}'. Check it, then \
-                 give --run-commands to allow it",
-                folder.path().display(),
-                command
-            ));
+    let refused = not_allowed(&request, allowed);
+    if !refused.is_empty() {
+        for reason in refused {
+            say(&format!("ERROR: --resume '{}': the saved options {reason}", folder.path().display()));
         }
         return Status::Refused;
     }
     go(invocation, &request, folder, sweep)
+}
+
+/// What saved options do that was not allowed again: whoever wrote them is not necessarily the user who resumes.
+fn not_allowed(request: &SweepRequest, allowed: &Allowed) -> BTreeSet<String> {
+    let mut refused = BTreeSet::new();
+    let of_sides = request.options.ab.iter().flat_map(|ab| ab.before.iter().flatten());
+    for command in request.options.before_point.iter().chain(of_sides).filter(|_| !allowed.run_commands) {
+        refused.insert(format!(
+            "run a shell command before each run: '{command}'. Check it, then give --run-commands to allow it"
+        ));
+    }
+    for options in request.points.iter().map(|planned| &planned.request.options) {
+        if options.overwrite && !allowed.overwrite && !overwrites_by_environment() {
+            refused
+                .insert("allow existing files to be overwritten. Check the targets, then give --overwrite".to_owned());
+        }
+        for name in options.destroy.iter().filter(|name| !allowed.destroy.contains(name)) {
+            refused.insert(format!(
+                "allow the block device '{name}' to be written to. Check the targets, then give --destroy={name}"
+            ));
+        }
+    }
+    refused
 }
 
 fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut sweep: Sweep) -> Status {
@@ -143,7 +160,9 @@ fn go(invocation: &Invocation, request: &SweepRequest, mut folder: Folder, mut s
     if design.extent == Extent::UntilSteady {
         design.not_as_snia = not_as_snia(&request.options, &first.request.profile);
     }
-    sweep.load = runner.load_line(&first.request.profile);
+    // The last point of streams is that of all together.
+    let whole = if design.extent == Extent::Streams { request.points.last().unwrap_or(first) } else { first };
+    sweep.load = runner.load_line(&load_of(&design, &whole.request.profile));
     announce(&design, &request.options, &to_be_made, &sweep, &folder);
     if let Err(reason) = folder.make().and_then(|()| folder.save(&sweep)) {
         return fail(&reason);
@@ -174,13 +193,18 @@ fn check_all(request: &SweepRequest, runner: &MachineRunner<'_>) -> Result<BTree
     let mut to_be_made = BTreeSet::new();
     // Points of a search differ in nothing that could be refused.
     let is_search = !request.options.limits.is_empty();
-    for planned in request.points.iter().take(if is_search { 1 } else { usize::MAX }) {
+    // A stream alone uses what all together create.
+    let is_of_streams = request.options.extent == Extent::Streams;
+    let without = if is_of_streams { request.points.len().saturating_sub(1) } else { 0 };
+    for planned in request.points.iter().skip(without).take(if is_search { 1 } else { usize::MAX }) {
         let options = &planned.request.options;
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
+            (options.journal.is_some(), "--journal works only with a single run: each run would replace the map"),
             (
                 options.delete_after,
-                "--delete-after works only with a single run: in a series, every run would have to create the targets again",
+                "--delete-after works only with a single run: in a series, every run would have to create the targets \
+                 again",
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
@@ -220,7 +244,7 @@ fn not_as_snia(options: &SweepOptions, profile: &Profile) -> Vec<String> {
         (!options.is_purged, "the device was not purged first, or --purged was not given"),
         (!options.precondition, "the targets were not preconditioned with two full writes (--precondition)"),
         (!all_devices, "the targets are files, not whole devices"),
-        (true, "only one load is measured, not all that the specification requires"),
+        (true, "only one of the loads that the specification requires is measured"),
     ];
     missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, sentence)| sentence.to_owned()).collect()
 }
@@ -272,10 +296,14 @@ fn announce(
         }
         (Extent::Pairs { is_fixed: true, .. }, _) => format!("{runs} pairs of runs: {time}"),
         (Extent::Pairs { is_fixed: false, .. }, _) => {
-            format!("adds pairs of runs until every figure is decided (maximum {runs}); takes at least {time}")
+            format!(
+                "adds pairs of runs until the comparison of every figure is conclusive (maximum {runs}); takes at least {time}"
+            )
         }
+        (Extent::Streams, _) if runs == 1 => format!("{points} runs: {time}"),
+        (Extent::Streams, _) => format!("{runs} rounds of {points} runs: {time}"),
         (Extent::UntilSteady, _) => format!("adds rounds until steady state (maximum {runs}); takes at least {time}"),
-        (Extent::UntilFlat, _) => format!("adds values until throughput stops growing; takes at least {time}"),
+        (Extent::UntilFlat, _) => format!("tries further values until throughput stops growing; takes at least {time}"),
         (Extent::Whole, Kind::Repeat) if runs == 1 => format!("1 run: {time}"),
         (Extent::Whole, Kind::Repeat) => format!("{runs} runs: {time}"),
         (Extent::Whole, _) if runs > 1 => format!("{points} points, {runs} runs each: {time}"),
@@ -300,6 +328,17 @@ fn announce(
     say(&format!("results: {}", folder.path().display()));
 }
 
+/// The load that its points share: a search for a rate begins without one.
+fn load_of(design: &Design, first: &Profile) -> Profile {
+    let mut profile = first.clone();
+    if !design.limits.is_empty() {
+        for span in &mut profile.time_spans {
+            span.rate_iops = None;
+        }
+    }
+    profile
+}
+
 fn length(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
@@ -322,6 +361,10 @@ fn finish(
         Kind::Sweep => render::sweep::summary(sweep, &mut text),
         Kind::Repeat => render::repeat::summary(sweep, &mut text),
         Kind::Ab => ab::summary(sweep, &request.options, &mut text),
+        Kind::Interference => {
+            let together = request.points.last().map(|planned| &planned.request.profile);
+            render::interference::summary(sweep, together, &mut text)
+        }
     };
     let written = summary.and_then(|()| print(&text));
     let failed = sweep.visits.iter().filter(|visit| visit.headline().is_none()).count();
@@ -391,6 +434,7 @@ impl SweepObserver for SweepRecorder<'_> {
     fn keep(&mut self, step: &Step, result: RunResult) -> Result<String, String> {
         let point = &self.request.points[step.point];
         self.judged = match (self.judged, judged(&result, &point.request.options)) {
+            (Status::Corrupt, _) | (_, Status::Corrupt) => Status::Corrupt,
             (Status::No, _) | (_, Status::No) => Status::No,
             (Status::CannotTell, _) | (_, Status::CannotTell) => Status::CannotTell,
             _ => Status::Done,
@@ -413,6 +457,7 @@ impl SweepObserver for SweepRecorder<'_> {
             Kind::Sweep => render::sweep::line(visit, &planned.request.profile, &planned.point, &mut line),
             Kind::Repeat => render::repeat::line(visit, &mut line),
             Kind::Ab => render::ab::line(visit, &mut line),
+            Kind::Interference => render::interference::line(visit, &planned.point, &mut line),
         };
         made.and_then(|()| print(&line)).map_err(|error| format!("cannot write to stdout: {error}"))?;
         self.folder.save(sweep)

@@ -1,5 +1,6 @@
 //! How the program was called, and what the command line's meaning depends on beside its words.
 
+use crate::profile_file;
 use cli::Environment;
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,6 +16,11 @@ impl Environment for SystemEnv {
 
     fn file_exists(&self, path: &Path) -> bool {
         path.symlink_metadata().is_ok()
+    }
+
+    fn text_file(&self, path: &Path) -> Result<String, String> {
+        let bytes = profile_file::read(path).map_err(|error| error.to_string())?;
+        profile_file::text(bytes)
     }
 }
 

@@ -71,17 +71,17 @@ fn what_would_be_lost_is_named() {
         &[],
         &device.path,
         &image,
-        &["its content: an ext2, ext3 or ext4 file system", &destroy(&image)],
+        &["its contents: an ext2, ext3 or ext4 file system", &destroy(&image)],
     );
     let data = place.file("data.img", &vec![0x5a; 8 * MIB as usize]);
     let device = or_skip!(LoopDevice::over(&place, &data));
-    place.write_refused(&[], &device.path, &data, &["its content: data without a known signature", &destroy(&data)]);
+    place.write_refused(&[], &device.path, &data, &["its contents: data without a known signature", &destroy(&data)]);
     let mut table = vec![0; 8 * MIB as usize];
     let end = table.len() - 512;
     table[end..end + 8].copy_from_slice(b"EFI PART");
     let table = place.file("gpt.img", &table);
     let device = or_skip!(LoopDevice::over(&place, &table));
-    place.write_refused(&[], &device.path, &table, &["its content: a GPT partition table", &destroy(&table)]);
+    place.write_refused(&[], &device.path, &table, &["its contents: a GPT partition table", &destroy(&table)]);
 }
 
 // Shows data-safety: a block device
@@ -119,7 +119,7 @@ fn swap() {
     let swap = or_skip!(Swap::on(&place, &device.path));
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "active swap"]);
     drop(swap);
-    place.write_refused(&[], &device.path, &image, &["its content: swap space"]);
+    place.write_refused(&[], &device.path, &image, &["its contents: swap space"]);
 }
 
 #[test]

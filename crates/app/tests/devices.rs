@@ -38,7 +38,7 @@ fn a_file_lies_on_the_loop_device_under_its_file_system_and_on_what_is_below() {
     let result: serde_json::Value = serde_json::from_slice(&place.content("r.json")).expect("JSON");
     assert!(result["targets"][0]["placement"]["shares"].is_array(), "{result:#}");
     let plan = place.diskspd("--plan -b4K mounted/file").run();
-    plan.expect_stdout(&["Bytes of existing files on the disks\n  'mounted/file': "]);
+    plan.expect_stdout(&["Disks that hold the existing files\n  'mounted/file': "]);
 }
 
 #[test]

@@ -49,3 +49,44 @@ fn without_it_nothing_is_said_and_nonsense_is_refused() {
         .expect_status(3)
         .expect_stderr(&["RAID 5 needs at least 3 drives, not 2"]);
 }
+
+// Shows switches: --expect=<figure>=<value>[,...]
+#[test]
+fn a_volume_has_the_caps_of_its_table_and_the_lower_limit_is_named() {
+    let place = workplace!();
+    let table = "form = \"diskspd-volumes/1\"\n[[volume]]\nname = \"tiny\"\niops = 2\nmib_per_s = 1000000\n";
+    place.file("mine.toml", table.as_bytes());
+    let run =
+        place.diskspd("-c1M -d1 -W0 -b4K -r --expect volumes=mine.toml,volume=tiny,vm-iops=900000000 a.dat").run();
+    run.expect_status(0).expect_stdout(&[
+        "Expectation: the limit with the least headroom is volume-iops\n",
+        " of 900000000.00 I/O per s, ",
+        "  CEILING volume-iops: ",
+        " of 2.00 I/O per s, ",
+        "  CEILING volume-bytes: ",
+        " of 1048576.00 MB/s, ",
+        " % of volume-iops\n          possible causes: burst credit",
+    ]);
+    let run = place.diskspd("-c1M -d1 -W0 -b4K -r --expect volume=gp3,vm-iops=2 a.dat").run();
+    run.expect_status(0).expect_stdout(&[
+        "Expectation: the limit with the least headroom is vm-iops\n",
+        " of 3000.00 I/O per s, ",
+        " of 131.07 MB/s, ",
+        " % of vm-iops\n",
+    ]);
+}
+
+#[test]
+fn a_volume_that_is_not_known_is_refused_before_anything_is_made() {
+    let place = workplace!();
+    place.file("broken.toml", b"form = \"diskspd-volumes/1\"\n[[volume]]\nname = \"a\"\n");
+    for (expect, reason) in [
+        ("volume=gp33", "unknown volume 'gp33' (did you mean gp3? expected: gp3, "),
+        ("volumes=none.toml,volume=gp3", "volumes=none.toml: No such file or directory"),
+        ("volumes=broken.toml,volume=a", "volumes=broken.toml: volume 'a': iops, mib_per_s or mb_per_s is missing"),
+    ] {
+        let run = place.diskspd(&format!("-c1M -d1 --expect {expect} b.dat")).run();
+        run.expect_status(3).expect_stderr(&[reason]);
+    }
+    assert!(!place.path("b.dat").exists());
+}

@@ -159,7 +159,7 @@ fn more_memory_than_there_is_is_refused_with_its_kinds() {
     let run = place.diskspd("-d1 -W0 -b1G -o65536 -t64 -L -D a.dat").run();
     impossible(
         &run,
-        &[" of memory needed (I/O buffers 4PiB, latency buckets ", ", threads ", " are free, of which 90%"],
+        &[" of memory needed (I/O buffers 4PiB, latency buckets ", ", threads ", " is available, of which 90%"],
     );
 }
 
@@ -183,7 +183,7 @@ fn a_small_memory_cgroup_is_enough_for_the_main_job() {
     // A file larger than the group can be made.
     inside().args("-d1 -W0 -c100M -b64K -r").arg("c.dat").run().expect_status(0);
     let run = inside().args("-d1 -W0 -b1M -o128 a.dat").run();
-    impossible(&run, &["of memory needed (I/O buffers 128MiB, ", " are free, of which 90%"]);
+    impossible(&run, &["of memory needed (I/O buffers 128MiB, ", " is available, of which 90%"]);
 }
 
 // Shows faults: Threads cannot be started

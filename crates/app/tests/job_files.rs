@@ -79,7 +79,7 @@ fn a_command_line_and_its_job_have_the_same_plan() {
             let run = program.run();
             run.expect_status(0);
             // How much memory is free changes all the time.
-            run.stdout.lines().filter(|line| !line.contains(" are free, ")).map(str::to_owned).collect::<Vec<_>>()
+            run.stdout.lines().filter(|line| !line.contains(" is available, ")).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(plan(place.diskspd("run job.toml --plan")), plan(place.diskspd("--plan").args(line)), "{line}");
         std::fs::remove_file(job).expect("it is there");
@@ -113,7 +113,8 @@ fn what_is_wrong_with_a_job_is_listed_and_nothing_is_touched() {
     let refused = place.diskspd("run job.toml first.dat").run();
     refused.expect_status(3).expect_stderr(&[
         "ERROR: job.toml:2:22: require: unknown metric 'p98'",
-        "ERROR: job.toml:11:1: time_spans.targets.blok_size: unknown key in time_spans.targets; did you mean block_size?",
+        "ERROR: job.toml:11:1: time_spans.targets.blok_size: unknown key in time_spans.targets; did you mean \
+         block_size?",
     ]);
     assert!(!place.path("first.dat").exists() && !place.path("second.dat").exists());
     place.file("good.toml", JOB.as_bytes());
@@ -134,7 +135,7 @@ fn what_is_wrong_with_a_job_is_listed_and_nothing_is_touched() {
         .diskspd("run preset.toml a")
         .run()
         .expect_status(3)
-        .expect_stderr(&["a preset is run with diskspd preset run"]);
+        .expect_stderr(&["to run a preset, use 'diskspd preset run'"]);
     let theirs = place.file("second.dat", b"theirs");
     let refused = place.diskspd("run good.toml first.dat").run();
     refused.expect_status(3).expect_stderr(&["second.dat", "--overwrite"]);

@@ -19,7 +19,7 @@ fn every_result_is_kept_by_date_and_label_and_found_again() {
     let program = |words: &str| place.diskspd(words).env(VARIABLE, "results");
     place.made("f", "-c1M");
     let run = program("-b4K -o1 -r -d1 -W0 -L --label volume=gp/3 --label n=1 f").run();
-    run.expect_status(0).expect_stderr(&["result kept in 'results/", "Z-gp-3-1.json'"]);
+    run.expect_status(0).expect_stderr(&["result saved to 'results/", "Z-gp-3-1.json'"]);
     program("-b4K -o1 -r -d1 -W0 -L f").run().expect_status(0);
     program("preset run oltp -d1 -W0 -c1M g").run().expect_status(0);
     let names = kept(&place);
@@ -30,7 +30,10 @@ fn every_result_is_kept_by_date_and_label_and_found_again() {
     report("last").expect_status(0).expect_stdout(&["oltp"]);
     let first = place.diskspd(&format!("report results/{}", names[0])).run();
     assert_eq!(report("last~2").stdout, first.stdout);
-    program("report last~3").run().expect_status(3).expect_stderr(&["'last~3': 3 results are kept in DISKSPD_RESULTS"]);
+    program("report last~3")
+        .run()
+        .expect_status(3)
+        .expect_stderr(&["'last~3' does not exist; the number of results in DISKSPD_RESULTS"]);
     program("compare last~2 last~1").run().expect_status(0).expect_stdout(&["IOPS"]);
     // The last two are different loads.
     program("compare last").run().expect_status(3).expect_stderr(&["the loads differ"]);
@@ -50,6 +53,18 @@ fn a_directory_that_cannot_take_results_is_refused_before_anything_is_touched() 
         run.expect_status(3).expect_stderr(&["ERROR: DISKSPD_RESULTS '", expected]);
         assert!(!place.path("f").exists());
     }
+}
+
+#[test]
+fn a_full_directory_is_refused_before_the_run() {
+    let place = workplace!();
+    let full = or_skip!(Mounted::tmpfs(&place, "full", "1M"));
+    std::fs::write(full.path.join("filler"), vec![1; 900 << 10]).expect("room for it");
+    let run = place.diskspd("-c1M -d1 -W0 f").env(VARIABLE, "full").run();
+    run.expect_status(3).expect_stderr(&["ERROR: DISKSPD_RESULTS 'full': no room for a result", "No space left"]);
+    assert!(!place.path("f").exists());
+    std::fs::remove_file(full.path.join("filler")).expect("it is there");
+    place.diskspd("-c1M -d1 -W0 f").env(VARIABLE, "full").run().expect_status(0);
 }
 
 #[test]

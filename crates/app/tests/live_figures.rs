@@ -1,6 +1,7 @@
 //! `--live-json` and `--metrics`: what programs read while a run goes on.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
@@ -288,6 +289,55 @@ fn promtool_accepts_the_metrics() {
     promtool.stdin.take().expect("a pipe").write_all(page.as_bytes()).expect("it reads");
     let output = promtool.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Every `PromQL` text of the Grafana dashboard.
+fn dashboard_queries() -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/diskspd.json");
+    let text = std::fs::read_to_string(path).expect("the dashboard");
+    let dashboard: Value = serde_json::from_str(&text).expect("it is JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().expect("every panel has queries"));
+    let variables = dashboard["templating"]["list"].as_array().expect("variables").iter();
+    let queries = targets.map(|target| &target["expr"]).chain(variables.map(|variable| &variable["definition"]));
+    queries.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Names in a text: letters, digits and underscores.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|name| !name.is_empty())
+}
+
+/// Names of labels that a query selects or groups by.
+fn labels_of(query: &str) -> BTreeSet<&str> {
+    let selected = query.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    let selected = selected.flat_map(|pairs| pairs.split(',')).filter_map(|pair| pair.split('=').next());
+    let grouped = ["by (", "ignoring("].into_iter().flat_map(|word| query.split(word).skip(1));
+    let grouped = grouped.filter_map(|rest| rest.split(')').next()).flat_map(names);
+    selected.chain(grouped).collect()
+}
+
+#[test]
+fn the_grafana_dashboard_shows_what_is_served_and_nothing_else() {
+    let place = workplace!();
+    let (run, address) = serving(&place, "-c4M -b4K -r -w30 -o1 -d60 -W0 --live-interval=100 --metrics=0 a.dat");
+    let page = scrape(&address, "text/plain");
+    run.end();
+    let samples: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
+    let served: BTreeSet<&str> = samples.iter().filter_map(|line| names(line).next()).collect();
+    let in_samples = samples.iter().filter_map(|line| line.split_once('{')?.1.split_once('}'));
+    let label = |pair: &'_ str| pair.split('=').next().unwrap_or_default().to_owned();
+    let mut labels: BTreeSet<String> = in_samples.flat_map(|(pairs, _)| pairs.split(',').map(label)).collect();
+    // Prometheus adds the address that it asked.
+    labels.insert("instance".to_owned());
+    let queries = dashboard_queries();
+    let shown: BTreeSet<&str> =
+        queries.iter().flat_map(|query| names(query)).filter(|name| name.starts_with("diskspd_")).collect();
+    assert_eq!(shown, served, "shown by the dashboard, and served");
+    for query in &queries {
+        let unknown: Vec<&str> = labels_of(query).into_iter().filter(|label| !labels.contains(*label)).collect();
+        assert!(unknown.is_empty(), "{query}: {unknown:?} are no labels of {labels:?}");
+    }
 }
 
 #[test]

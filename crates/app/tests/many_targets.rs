@@ -141,9 +141,26 @@ fn a_thousand_threads_end_well_and_each_counts() {
     }
 }
 
-/// The figure of a line like `Memory: 72.25MiB at most; ...`.
+/// What more requests take is what is planned for them: the rest of the program is the same.
+#[test]
+fn requests_take_no_more_than_is_planned_for_them() {
+    let place = workplace!();
+    place.made("a.dat", "-c1M");
+    let measured = |depth: &str| {
+        let words = format!("-b512 -r -t1 -W0 -d1 -o{depth} a.dat");
+        let plan = place.diskspd("--plan").args(&words).run();
+        let run = place.diskspd(&words).limit(PATIENCE).run_counted();
+        Ok::<_, String>((planned_bytes(&plan.expect_status(0).stdout), whole(&run, 1)?.peak_bytes))
+    };
+    let ((plan_of_few, peak_of_few), (plan_of_many, peak_of_many)) =
+        (or_skip!(measured("1")), or_skip!(measured("65536")));
+    let (planned, taken) = (plan_of_many - plan_of_few, peak_of_many.saturating_sub(peak_of_few));
+    assert!(taken <= planned + (2 << 20), "{taken} bytes more, {planned} planned");
+}
+
+/// The figure of a line like `Memory: needs at most 72.25MiB; ...`.
 fn planned_bytes(plan: &str) -> u64 {
-    let text = plan.split_once("Memory: ").and_then(|(_, text)| text.split_once(" at most"));
+    let text = plan.split_once("Memory: needs at most ").and_then(|(_, text)| text.split_once(';'));
     let (figure, _) = text.unwrap_or_else(|| panic!("no memory in the plan:\n{plan}"));
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let unit = units.into_iter().find_map(|(name, shift)| Some((figure.strip_suffix(name)?, shift)));

@@ -99,7 +99,7 @@ fn a_copy_with_all_attributes_and_times_is_somebodys() {
         seen += 1;
         assert_eq!(place.mark(&copy), place.mark(&path), "{name}");
         for words in HARMFUL.into_iter().chain(["-c64K", "-c64K --delete-after"]) {
-            place.refused(words, &copy, &["this file is a copy", "--overwrite"]);
+            place.refused(words, &copy, &["this file seems to be a copy", "--overwrite"]);
         }
         fs::remove_file(&copy).expect("the test's own");
     }
@@ -192,7 +192,7 @@ fn times_of_two_seconds_and_inodes_of_fuse_are_enough() {
         place.allowed("-c64K", &path);
         let copied = place.tool("cp").args("-a").arg(&path).arg(mounted.folder.join("copy.dat")).run();
         if copied.code() == Some(0) && place.mark(&mounted.folder.join("copy.dat")).is_some() {
-            place.refused("-w100 -b4K", &mounted.folder.join("copy.dat"), &["this file is a copy"]);
+            place.refused("-w100 -b4K", &mounted.folder.join("copy.dat"), &["this file seems to be a copy"]);
         }
         // A creation that does not end leaves nothing behind.
         let names_before = names();
@@ -353,6 +353,18 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     fs::rename(theirs, place.path("c.dat")).expect("renamed");
     go(run, &event).expect_status(1).expect_stderr(&["c.dat", "no longer the file that was checked"]);
     assert_eq!(Snapshot::of(place.path("kept.dat")).checksum, kept.checksum);
+    // Written to after the run had made it anew in place.
+    let path = place.made("e.dat", "-c64K");
+    let event = format!("waits-{}-anew", std::process::id());
+    let mut run =
+        place.diskspd("-d1 -W0 -v -w100 -b4K --recreate -c128K").arg(format!("-yr{event}")).arg("e.dat").start();
+    run.wait_for_stderr("waiting for the start event");
+    assert_eq!(fs::metadata(&path).expect("it is there").len(), 128 << 10, "made anew");
+    fs::write(&path, vec![b'x'; 128 << 10]).expect("written");
+    let run = go(run, &event);
+    run.expect_status(1).expect_stderr(&["e.dat", "was changed by another process", "not touched"]);
+    assert!(fs::read(&path).expect("theirs") == vec![b'x'; 128 << 10]);
+    place.refused("-w100 -b4K", &path, &["may hold data"]);
     // Unlinked: nobody can find it any more.
     let path = place.made("d.dat", "-c64K");
     let (run, event) = waiting("d.dat");

@@ -54,7 +54,7 @@ fn a_pipe_on_a_terminal_is_told_of() {
     if code != Some(0) {
         skip!("no terminal can be made here, or there are no block devices: {said}");
     }
-    assert!(said.contains("stdout is not a terminal: writing comma-separated values (--csv)"), "{said}");
+    assert!(said.contains("stdout is not a terminal: writing CSV (--csv)"), "{said}");
     assert!(String::from_utf8(place.content("out.txt")).expect("text").starts_with("\"(PDH-CSV 4.0)"));
     assert_eq!(told("--csv").1, "", "nothing that was asked for");
 }

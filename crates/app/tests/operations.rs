@@ -142,8 +142,13 @@ fn only_the_ranges_that_were_counted_change() {
 fn other_peoples_files_need_the_permission_of_writes() {
     let place = workplace!();
     let path = place.somebodys("theirs.dat");
-    for words in ["-w0 -b4K --discard=10", "-w0 -b4K --write-zeroes=100", "-c128K --discard=1"] {
-        place.refused(words, &path, &["may hold data that diskspd did not write", "--overwrite"]);
+    for (words, harm) in [
+        ("-w0 -b4K --discard=10", "Discarding (--discard) would destroy"),
+        ("-w0 -b4K --write-zeroes=100", "Writing zeroes (--write-zeroes) would destroy"),
+        ("-w1 -b4K --discard=10", "Writing (-w) would destroy"),
+        ("-c128K --discard=1", "-c would replace"),
+    ] {
+        place.refused(words, &path, &["may hold data that diskspd did not write", harm, "--overwrite"]);
     }
     let profile = place.diskspd("-Rpxml -d1 -W0 -b4K --discard=10 *1").run();
     profile.expect_status(0).expect_stdout(&["<Linux>", "<Discard>10</Discard>"]);
@@ -257,7 +262,7 @@ fn devices_discard_and_zero_with_every_engine() {
         // Half of it.
         let words = format!("-d30 -W0 -b64K -f512K -s {engine} {option} --max-ios=8 --json r.json");
         let run = place.diskspd(&words).arg(&destroy).arg(&device.path).run();
-        if run.stderr.contains("takes no discards") || run.stderr.contains("needs Linux 6.12") {
+        if run.stderr.contains("does not support discards") || run.stderr.contains("needs Linux 6.12") {
             skip!("{}", run.stderr.trim());
         }
         run.expect_status(0);
@@ -302,7 +307,7 @@ fn discards_of_two_devices_stay_on_their_own() {
     place.file("job.toml", job.as_bytes());
     let destroy = images.each_ref().map(|image| format!("--destroy={}", image.display()));
     let run = place.diskspd("run job.toml --engine=io_uring").args(&destroy.join(" ")).run();
-    if run.stderr.contains("takes no discards") || run.stderr.contains("needs Linux 6.12") {
+    if run.stderr.contains("does not support discards") || run.stderr.contains("needs Linux 6.12") {
         skip!("{}", run.stderr.trim());
     }
     run.expect_status(0);

@@ -288,6 +288,29 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
 }
 
 #[test]
+fn a_run_does_not_destroy_the_file_that_describes_it() {
+    let place = with_result();
+    let profile = place.diskspd("-Rpxml -d1 -w50 *1").run().stdout;
+    let job = place.diskspd("-Rptoml -d1 -w50 *1").run().stdout;
+    let preset = place.diskspd("preset show sql-log --toml").run().stdout;
+    for (name, text, words) in
+        [("p.xml", profile, "-Xp.xml"), ("j.toml", job, "run j.toml"), ("p.toml", preset, "preset run ./p.toml -d1")]
+    {
+        place.file(name, text.as_bytes());
+        symlink(place.path(name), place.path(&format!("{name}.link"))).expect("our folder");
+        for target in [name.to_owned(), format!("{name}.link")] {
+            let run = place.diskspd(words).args("--overwrite").arg(&target).run();
+            run.expect_status(3).expect_stderr(&["holds the description of this run", &target]);
+        }
+        assert_eq!(place.content(name), text.as_bytes());
+    }
+    // It may be read.
+    let reads = place.diskspd("-Rpxml -b512 -d1 -W0 *1").run().stdout;
+    place.file("reads.xml", reads.as_bytes());
+    place.diskspd("-Xreads.xml reads.xml").run().expect_status(0);
+}
+
+#[test]
 fn bind_mounts_are_seen_through() {
     let place = with_result();
     for name in ["folder", "other"] {
@@ -402,6 +425,46 @@ fn a_kept_command_is_shown_and_run_only_when_asked_for() {
         let run = place.diskspd(folder).args("--run-commands -- -d1 a.dat").run();
         run.expect_status(3).expect_stderr(&["it is only for --resume"]);
     }
+}
+
+/// Nothing is made if a target that does not exist yet stands where results shall go.
+#[test]
+fn a_target_to_be_made_is_no_place_for_results() {
+    let place = workplace!();
+    std::os::unix::fs::symlink("made.dat", place.path("link")).expect("our link");
+    for (words, reason) in [
+        ("repeat --runs 2 --dir new -- -c1M -d1 new", "--dir 'new' is a target of this run"),
+        ("repeat --runs 2 --dir ./made.dat -- -c1M -d1 link", "--dir './made.dat' is a target of this run"),
+        ("-c1M -d1 --json made.dat link", "--json 'made.dat': the file is a target of this run"),
+        ("-c1M -d1 --csv link made.dat", "--csv 'link': it is a dangling symbolic link"),
+    ] {
+        let run = place.diskspd(words).run();
+        run.expect_status(3).expect_stderr(&[reason]);
+        assert_eq!(entries(&place), 1, "{words}: only the link is there");
+    }
+}
+
+/// Whoever can edit the files of a series must not decide what a resumed one destroys.
+#[test]
+fn kept_permissions_are_asked_for_again() {
+    let place = with_result();
+    place.file("foreign.dat", &vec![7; 1 << 20]);
+    let load = "-d1 -W0 -b4K -w100 --overwrite foreign.dat";
+    place.diskspd("sweep --vary o=1,2 --dir s --").args(load).run().expect_status(0);
+    place.file("foreign.dat", &vec![7; 1 << 20]);
+    let state = String::from_utf8(place.content("s/sweep.json")).expect("text");
+    for words in ["--resume s", "--resume s --run-commands --replace-output", "--resume s --destroy=eui.1"] {
+        let run = place.diskspd("sweep").args(words).run();
+        run.expect_status(3).expect_stderr(&["'s'", "existing files to be overwritten", "give --overwrite"]);
+    }
+    place.file("s/sweep.json", state.replace("\"--overwrite\"", "\"--destroy=eui.1\"").as_bytes());
+    let run = place.diskspd("sweep --resume s --overwrite --destroy=eui.2").run();
+    run.expect_status(3).expect_stderr(&["the block device 'eui.1' to be written to", "give --destroy=eui.1"]);
+    place.file("s/sweep.json", state.as_bytes());
+    assert!(place.content("foreign.dat") == vec![7; 1 << 20], "nothing was written");
+    place.diskspd("sweep --resume s --overwrite").run().expect_status(0);
+    let run = place.diskspd("sweep --overwrite --vary o=1 --dir t --").args(load).run();
+    run.expect_status(3).expect_stderr(&["--overwrite before '--' is only for --resume; put it behind '--'"]);
 }
 
 // Shows data-safety: unfinished results of killed runs, deleted

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use testkit::{Workplace, workplace};
+use testkit::{Workplace, or_skip, workplace};
 
 const SCHEMA: &str = include_str!("../../../docs/formats/diskspd-sweep.schema.json");
 
@@ -62,14 +62,24 @@ fn a_difference_is_found_and_limits_are_heeded() {
     again.expect_status(3).expect_stderr(&["--dir 'd' already holds an ab; --resume d continues it"]);
 }
 
+/// Whether every run of a pair reached its rate of 200 I/Os per second; if not, another program had the CPUs.
+fn kept_the_rate(stdout: &str) -> Result<(), &'static str> {
+    let rates = stdout.lines().filter_map(|line| line.strip_prefix("Pair ")?.split(", ").nth(1)?.strip_suffix(" iops"));
+    let fell_behind = rates.map(|rate| rate.parse::<f64>().expect("a rate")).any(|rate| rate < 180.0);
+    if fell_behind { Err("others leave so little of the CPUs that 200 I/Os per second are too many") } else { Ok(()) }
+}
+
 #[test]
 fn sides_that_are_alike_show_the_noise_floor() {
     let place = workplace!();
     let run = place
         .diskspd("ab --pairs 3 --margin 20% --fail-if iops<-50% -- -c1M -d1 -W0 -b4K -r --rate=200 --engine=null a.dat")
         .run();
-    run.expect_status(0)
-        .expect_stdout(&["equivalent within 20 %", "noise floor that as many pairs show in 90 of 100 cases"]);
+    or_skip!(kept_the_rate(&run.stdout));
+    run.expect_status(0).expect_stdout(&[
+        "equivalent within 20 %",
+        "noise floor (smallest difference that this number of pairs detects with 90 % probability)",
+    ]);
     // Without -L there is no percentile.
     let run =
         place.diskspd("ab --pairs 3 --fail-if p99>+5% -- -c1M -d1 -W0 -b4K -r --rate=1000 --engine=null a.dat").run();
@@ -97,6 +107,7 @@ fn commands_of_the_sides_are_run_and_stopped_pairs_go_on() {
     let refused = place.diskspd("ab --resume d").run();
     refused.expect_status(3).expect_stderr(&["'echo 0 >> log'", "'echo 1 >> log'", "--run-commands"]);
     let run = place.diskspd("ab --resume d --run-commands").run();
+    or_skip!(kept_the_rate(&run.stdout));
     run.expect_status(0).expect_stderr(&["1 runs are already done"]);
     run.expect_stdout(&["A: after 'echo 0 >> log'", "equivalent within 20 %"]);
     let found = document(&place, "d/ab.json");

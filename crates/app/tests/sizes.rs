@@ -220,7 +220,7 @@ fn profiles_and_plans_say_the_sizes() {
     let plan = place.diskspd("--plan --rate=1000").args(words).arg("a.dat").run();
     plan.expect_status(0).expect_stdout(&[
         "sizes of reads: 4KiB 75%, 16KiB 25%; 7168 bytes on average",
-        "random, multiples of the size",
+        "random, multiples of the I/O size",
         "expected: reads 48.0% of the I/Os, 48.0% of the bytes; writes 32.0% of the I/Os",
         "reads: 480 I/Os, ",
         "writes: 320 I/Os, ",

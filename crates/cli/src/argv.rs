@@ -3,6 +3,7 @@
 //! to the first fault.
 
 mod scan;
+mod streams;
 
 use crate::builder::{Builder, Given};
 use crate::completions::Shell;
@@ -10,13 +11,14 @@ use crate::options::{self, Kind, OptionRow, Pass};
 use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
 use crate::subcommand::{self, Subcommand};
 use crate::targets;
-use model::profile::{Profile, ResultFormat, Target};
+use model::profile::{Profile, ResultFormat, Target, TimeSpan};
 use scan::{Line, ShortOption};
 use settings::job;
 use settings::suggest::near;
 use settings::xml::unsayable_paths;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+pub(crate) use streams::TypedStream;
 
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +134,12 @@ fn interpret(
     }
     check_outputs(builder)?;
     if let Some(path) = builder.profile_path.take() {
+        if !line.streams.is_empty() {
+            return Err(ParseFailure::because(
+                "--stream cannot be combined with an XML profile (-X) or a job file: there, each target names its own \
+                 stream",
+            ));
+        }
         return Ok(Command::LoadProfile(LoadRequest {
             path,
             overrides: std::mem::take(&mut builder.overrides),
@@ -280,7 +288,7 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
             warnings: std::mem::take(&mut builder.warnings),
         });
     }
-    if line.targets.is_empty() {
+    if line.targets.is_empty() && line.streams.is_empty() {
         return Err(ParseFailure::because("need to provide at least one target: the path of a file or device"));
     }
     if builder.seen.separation && builder.settings().large_pages {
@@ -289,7 +297,10 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
     if builder.span.request_count > 0 && builder.span.thread_count == 0 {
         builder.warn("-O has no effect without -F");
     }
-    let profile = profile(line, builder);
+    if builder.seen.no_writes && builder.overrides.given.contains("Append") {
+        return Err(ParseFailure::because("--append writes, and -w0 excludes writes: leave out -w"));
+    }
+    let profile = profile(line, builder, environment)?;
     if builder.show {
         if builder.show_job {
             builder.warnings.extend(job::unsayable_paths(&profile));
@@ -304,8 +315,14 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
         }));
     }
     targets::check_number(&profile)?;
-    let refusals: Vec<String> = line
-        .targets
+    let mut paths: Vec<&OsStr> = Vec::new();
+    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+        // Streams may share them.
+        if !paths.contains(&target.path.as_os_str()) {
+            paths.push(target.path.as_os_str());
+        }
+    }
+    let refusals: Vec<String> = paths
         .iter()
         .filter_map(|target| targets::refusal(target, environment))
         .map(|refusal| format!("ERROR: {refusal}"))
@@ -313,7 +330,7 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
     if !refusals.is_empty() {
         return Err(ParseFailure { messages: refusals, exit_status: 3 });
     }
-    builder.warnings.extend(line.targets.iter().filter_map(|target| targets::warning(target, environment)));
+    builder.warnings.extend(paths.iter().filter_map(|target| targets::warning(target, environment)));
     Ok(Command::Run(RunRequest {
         profile,
         events: std::mem::take(&mut builder.events),
@@ -322,14 +339,23 @@ fn finish(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> 
     }))
 }
 
-/// The profile with its one timespan, in which every target has the same settings.
-fn profile(line: &Line, builder: &mut Builder) -> Profile {
-    let settings = std::mem::take(&mut builder.target).0;
-    let mut span = std::mem::take(&mut builder.span);
-    span.targets = line.targets.iter().map(|path| Target { path: PathBuf::from(path), ..settings.clone() }).collect();
+/// The profile with its one timespan. Without streams, every target has the same settings.
+fn profile(line: &Line, builder: &mut Builder, environment: &dyn Environment) -> Result<Profile, ParseFailure> {
+    let targets = if line.streams.is_empty() {
+        let settings = std::mem::take(&mut builder.target).0;
+        let settings = |path: &OsString| {
+            let mut target = Target { path: PathBuf::from(path), ..settings.clone() };
+            builder.overrides.apply_to_target(&mut target);
+            target
+        };
+        line.targets.iter().map(settings).collect()
+    } else {
+        streams::targets(line, builder, environment)?
+    };
+    let span = TimeSpan { targets, ..std::mem::take(&mut builder.span) };
     let mut profile = Profile { time_spans: vec![span], ..std::mem::take(&mut builder.profile) };
-    builder.overrides.apply(&mut profile);
-    profile
+    builder.overrides.apply_to_run(&mut profile);
+    Ok(profile)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The command line so far: what the options build up, left to right.
 
+use crate::argv::TypedStream;
 use crate::number;
 use crate::request::{Environment, Events, Overrides, RunOptions};
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
@@ -27,6 +28,8 @@ pub(crate) struct Builder {
     pub(crate) target: TargetSettings,
     /// Settings that may stand beside `-X`.
     pub(crate) overrides: Overrides,
+    /// `--stream`.
+    pub(crate) streams: Vec<TypedStream>,
     pub(crate) events: Events,
     /// `-ye`.
     pub(crate) signals: Vec<String>,
@@ -71,6 +74,8 @@ pub(crate) struct SeenOptions {
     pub(crate) cache_mode: bool,
     /// `-bsp`
     pub(crate) separation: bool,
+    /// `-w0`
+    pub(crate) no_writes: bool,
 }
 
 impl Builder {

@@ -113,7 +113,7 @@ fn value_of(row: &OptionRow) -> Value {
     let words: Vec<&str> = grammar.split('|').collect();
     let are_words = words.len() > 1 && words.iter().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_'));
     match (row.kind, row.value) {
-        (Kind::Flag, _) => Value::None,
+        (Kind::Flag | Kind::AttachedValue, _) => Value::None,
         (_, "<file>" | "=<file>") => Value::File,
         _ if are_words => Value::OneOf(words.into_iter().map(str::to_owned).collect()),
         _ => Value::Free,

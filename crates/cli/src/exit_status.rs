@@ -11,6 +11,8 @@ pub enum ExitStatus {
     Refused,
     /// 4
     No,
+    /// 5
+    Corrupt,
     /// 6
     CannotTell,
     /// 128 and the number of the signal.
@@ -19,7 +21,7 @@ pub enum ExitStatus {
 
 impl ExitStatus {
     /// Each status with its meaning.
-    pub const TABLE: [(&str, &str); 6] = [
+    pub const TABLE: [(&str, &str); 7] = [
         ("0", "Success. This includes a measurement that was ended by Ctrl+C or by a stop event (-yp)."),
         (
             "1",
@@ -32,6 +34,7 @@ impl ExitStatus {
             "The results are invalid (--strict) or miss a requirement (--require), a metric changed by more than the \
              limit (compare and ab --fail-if), or a check failed (check).",
         ),
+        ("5", "Data that was read back is not what was written (--verify)."),
         (
             "6",
             "The results cannot tell whether a requirement is met (--require), the limit is exceeded (compare and ab \
@@ -47,6 +50,7 @@ impl ExitStatus {
             Self::Failed => 1,
             Self::Refused => 3,
             Self::No => 4,
+            Self::Corrupt => 5,
             Self::CannotTell => 6,
             Self::Signal(number) => 128 + number,
         }

@@ -1,9 +1,12 @@
 //! The value of `--expect`: `raid=5,drives=3,drive-write=450M,vm-iops=1920`.
 
+use crate::request::Environment;
+use crate::volumes;
 use model::expectation::{RaidLevel, Stated};
 
 /// Keys, as help and messages list them.
-const NAMES: &str = "raid, drives, drive-read, drive-write, drive-iops, vm-iops, vm-bytes and hba";
+const NAMES: &str = "raid, drives, drive-read, drive-write, drive-iops, vm-iops, vm-bytes, volume, volumes, \
+                     volume-iops, volume-bytes and hba";
 /// More drives than any array has.
 const DRIVES_MAX: u64 = 100_000;
 /// Bits on the wire for each byte: SAS up to 12 Gbit/s and its forerunners send 8 bits as 10.
@@ -11,27 +14,54 @@ const HBA_BITS_PER_BYTE: u64 = 10;
 /// Larger figures are slips.
 const FIGURE_MAX: u64 = 1_000_000_000_000_000;
 
-/// Adds the values in `text` to those given before.
-pub(crate) fn parse(text: &str, before: Stated) -> Result<Stated, String> {
+/// Adds the values in `text` to those given before. The caps of a named volume come first, so that others in `text`
+/// replace them.
+pub(crate) fn parse(text: &str, before: Stated, environment: &dyn Environment) -> Result<Stated, String> {
     let mut stated = before;
-    for part in text.split(',') {
-        let Some((name, value)) = part.split_once('=') else {
-            return Err(format!("'{part}' is not a key=value pair, as in vm-iops=1920 (keys: {NAMES})"));
-        };
-        match name {
-            "raid" => stated.raid = Some(raid(value)?),
-            "drives" => stated.drives = Some(drives(value)?),
-            "drive-read" => stated.drive_read_bytes_per_s = Some(decimal(name, value)?),
-            "drive-write" => stated.drive_write_bytes_per_s = Some(decimal(name, value)?),
-            "drive-iops" => stated.drive_iops = Some(decimal(name, value)?),
-            "vm-iops" => stated.vm_iops = Some(decimal(name, value)?),
-            "vm-bytes" => stated.vm_bytes_per_s = Some(decimal(name, value)?),
-            "hba" => stated.hba_bytes_per_s = Some(adapter(value)?),
-            _ => return Err(format!("unknown key '{name}' (expected: {NAMES})")),
+    let parts: Vec<(&str, &str)> = text.split(',').map(pair).collect::<Result<_, _>>()?;
+    let last = |key: &str| parts.iter().rev().find(|(name, _)| *name == key).map(|(_, value)| *value);
+    match (last("volume"), last("volumes")) {
+        (Some(name), file) => {
+            let volume = volumes::find(name, file, environment)?;
+            stated.volume_iops = volume.iops;
+            stated.volume_bytes_per_s = volume.bytes_per_s();
         }
+        (None, Some(file)) => {
+            return Err(format!(
+                "volumes={file} needs the name of a volume in that file, as in volumes={file},volume=gp3"
+            ));
+        }
+        (None, None) => {}
+    }
+    for (name, value) in parts {
+        set(&mut stated, name, value)?;
     }
     sensible(&stated)?;
     Ok(stated)
+}
+
+fn pair(part: &str) -> Result<(&str, &str), String> {
+    let wrong = || format!("'{part}' is not a key=value pair, as in vm-iops=1920 (keys: {NAMES})");
+    part.split_once('=').ok_or_else(wrong)
+}
+
+/// One figure; those of a named volume are there already.
+fn set(stated: &mut Stated, name: &str, value: &str) -> Result<(), String> {
+    match name {
+        "raid" => stated.raid = Some(raid(value)?),
+        "drives" => stated.drives = Some(drives(value)?),
+        "drive-read" => stated.drive_read_bytes_per_s = Some(decimal(name, value)?),
+        "drive-write" => stated.drive_write_bytes_per_s = Some(decimal(name, value)?),
+        "drive-iops" => stated.drive_iops = Some(decimal(name, value)?),
+        "vm-iops" => stated.vm_iops = Some(decimal(name, value)?),
+        "vm-bytes" => stated.vm_bytes_per_s = Some(decimal(name, value)?),
+        "volume-iops" => stated.volume_iops = Some(decimal(name, value)?),
+        "volume-bytes" => stated.volume_bytes_per_s = Some(decimal(name, value)?),
+        "hba" => stated.hba_bytes_per_s = Some(adapter(value)?),
+        "volume" | "volumes" => {}
+        _ => return Err(format!("unknown key '{name}' (expected: {NAMES})")),
+    }
+    Ok(())
 }
 
 /// Things that only make sense together.
@@ -104,15 +134,46 @@ fn adapter(value: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    /// A machine with one table of volumes, `mine.toml`.
+    struct OneFile;
+
+    impl Environment for OneFile {
+        fn milliseconds_since_boot(&self) -> u32 {
+            0
+        }
+
+        fn file_exists(&self, _: &Path) -> bool {
+            false
+        }
+
+        fn text_file(&self, path: &Path) -> Result<String, String> {
+            let volume = "form = \"diskspd-volumes/1\"\n[[volume]]\nname = \"ours\"\niops = 700\n";
+            if path == Path::new("mine.toml") { Ok(volume.to_owned()) } else { Err("no such file".to_owned()) }
+        }
+    }
 
     fn parsed(text: &str) -> Result<Stated, String> {
-        parse(text, Stated::default())
+        parse(text, Stated::default(), &OneFile)
+    }
+
+    #[test]
+    fn a_named_volume_gives_its_caps_and_others_replace_them() {
+        let caps = |text: &str| {
+            let stated = parsed(text).expect(text);
+            (stated.volume_iops, stated.volume_bytes_per_s)
+        };
+        assert_eq!(caps("volume=gp3"), (Some(3000), Some(131_072_000)));
+        assert_eq!(caps("volume-iops=6000,volume=gp3"), (Some(6000), Some(131_072_000)));
+        assert_eq!(caps("volumes=mine.toml,volume=ours"), (Some(700), None));
+        assert_eq!(caps("volume-bytes=1G"), (None, Some(1_000_000_000)));
     }
 
     #[test]
     fn figures_are_decimal_and_may_be_said_in_parts() {
         let first = parsed("raid=5,drives=3,drive-write=450M,drive-read=500M,drive-iops=20K").expect("it is right");
-        let all = parse("vm-iops=1920,vm-bytes=48M,hba=12Gx4", first).expect("it is right");
+        let all = parse("vm-iops=1920,vm-bytes=48M,hba=12Gx4", first, &OneFile).expect("it is right");
         let expected = Stated {
             raid: Some(RaidLevel::Five),
             drives: Some(3),
@@ -121,6 +182,8 @@ mod tests {
             drive_iops: Some(20_000),
             vm_iops: Some(1920),
             vm_bytes_per_s: Some(48_000_000),
+            volume_iops: None,
+            volume_bytes_per_s: None,
             // 1200 MB/s each.
             hba_bytes_per_s: Some(4_800_000_000),
         };
@@ -142,6 +205,10 @@ mod tests {
             ("raid=10,drives=5,drive-iops=1", "an even number of drives"),
             ("raid=5,drives=3", "raid= and drives= need the rates of one drive"),
             ("drives=0,drive-iops=1", "a number from 1 to 100000"),
+            ("volume=gp33", "unknown volume 'gp33' (did you mean gp3? expected: gp3, gp3-max, "),
+            ("volumes=mine.toml", "as in volumes=mine.toml,volume=gp3"),
+            ("volumes=mine.toml,volume=gp3", "volumes=mine.toml: unknown volume 'gp3' (expected: ours;"),
+            ("volumes=other.toml,volume=gp3", "volumes=other.toml: no such file"),
             ("hba=12Gx0", "the number of lanes"),
             ("hba=x4", "a whole number of at least 1"),
         ] {

@@ -98,11 +98,14 @@ fn examples(program: &str) -> String {
 }
 
 /// All about the options that `word` names: `-rd`, `rd`, `-rdpct90/10`, `--plan`, `plan`; or about a
-/// subcommand.
+/// subcommand, whose name goes first: `verify` is not `--verify`.
 pub fn topic(word: &str) -> Option<String> {
+    if let Some(help) = subcommand::help(word) {
+        return Some(help);
+    }
     let rows = rows_named(word);
     if rows.is_empty() {
-        return subcommand::help(word);
+        return None;
     }
     let sections: Vec<String> = rows.into_iter().map(describe).collect();
     Some(sections.join("\n"))

@@ -29,13 +29,15 @@ pub mod subcommand;
 pub mod sweep;
 mod targets;
 mod templates;
+pub mod volumes;
 mod words;
 
 pub use argv::{Command, parse, parse_job};
 pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
 pub use request::{
-    Criteria, Environment, Events, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest, ShowRequest,
+    Criteria, Environment, Events, JournalOption, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest,
+    ShowRequest,
 };
 pub use settings::job::{FORM as JOB_FORM, Job, is_job, write_job};
 pub use settings::xml::{XmlFault, read_profile, write_profile};

@@ -21,7 +21,7 @@ pub fn read_job(bytes: &[u8], name: &str) -> Result<Job<Requirement>, Vec<JobFau
     job::read_job(bytes, name, requirement::parse).map_err(|mut faults| {
         // Both are TOML files that name a load.
         for fault in faults.iter_mut().filter(|fault| fault.message.contains(preset::FORM)) {
-            fault.message.push_str("; a preset is run with diskspd preset run");
+            fault.message.push_str("; to run a preset, use 'diskspd preset run'");
         }
         faults
     })
@@ -75,8 +75,8 @@ impl LoadRequest {
             }));
         }
         let (mut options, warnings) = (self.options, self.warnings);
-        options.source_name = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        Ok(Loaded::Run(RunRequest { profile, events: Events::default(), options, warnings }))
+        options.source = Some(self.path);
+        Ok(Loaded::Run(Box::new(RunRequest { profile, events: Events::default(), options, warnings })))
     }
 
     /// Targets of the command line.
@@ -136,7 +136,7 @@ mod tests {
 
     fn run(line: &str, paths: &[&str], existing: &'static [&'static str]) -> RunRequest {
         match request(line).load(profile(paths), &With(existing)) {
-            Ok(Loaded::Run(request)) => request,
+            Ok(Loaded::Run(request)) => *request,
             other => panic!("{line}: {other:?}"),
         }
     }

@@ -11,10 +11,10 @@ const VARIABLES: [(&str, &str); 4] = [
     ("DISKSPD_OVERWRITE", "1 does the same as --overwrite, for scripts that cannot be changed."),
     (
         "DISKSPD_RESULTS",
-        "Directory in which every run keeps its result as JSON, under a name with its date and labels. report and compare \
-         find them there as last, last~1 and so on.",
+        "Directory in which every run keeps its result as JSON, in a file named by date and labels. The subcommands \
+         report and compare take last, last~1 and so on for the newest of these results.",
     ),
-    ("NO_COLOR", "If set to any text, output has no colours."),
+    ("NO_COLOR", "If set to a non-empty value, output is not coloured."),
     ("TERM", "If set to dumb, the live progress line is not shown."),
 ];
 

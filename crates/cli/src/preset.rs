@@ -6,8 +6,8 @@ pub use request::{CommandLine, PresetRequest, command_lines, profile, run_reques
 
 use model::latency_band::BandKind;
 use model::preset::PresetTable;
+use model::profile::StreamName;
 use serde::Deserialize;
-use settings::suggest::near;
 
 /// Marks a file as a preset of this form.
 pub(crate) const FORM: &str = "diskspd-preset/1";
@@ -26,6 +26,9 @@ pub struct Preset {
     /// What its loads imitate, and how to read their figures.
     #[serde(default)]
     pub about: String,
+    /// Where that is documented: addresses of web pages.
+    #[serde(default)]
+    pub sources: Vec<String>,
     /// The most threads that `{threads}` becomes without `--maxdop`.
     #[serde(default)]
     pub(crate) threads_max: Option<u32>,
@@ -70,6 +73,9 @@ pub struct Load {
     /// Parts that run at the same time over the same target; none = the load is of one piece.
     #[serde(default)]
     pub(crate) mix: Vec<Part>,
+    /// Streams that run at the same time, each with figures of its own; none = the load is of one piece.
+    #[serde(default)]
+    pub(crate) streams: Vec<StreamPart>,
 }
 
 /// What is checked before the loads.
@@ -88,6 +94,16 @@ pub(crate) struct Part {
     #[serde(default = "one")]
     pub(crate) weight: u32,
     /// Options of the target, which win over those of the load.
+    pub(crate) options: String,
+}
+
+/// A stream of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StreamPart {
+    /// Its name.
+    pub(crate) name: StreamName,
+    /// Options of its targets, which win over those of the load.
     pub(crate) options: String,
 }
 
@@ -110,6 +126,9 @@ impl Preset {
         }
         if let Some(load) = preset.loads.iter().find(|load| load.mix.iter().any(|part| part.weight == 0)) {
             return Err(format!("load '{}': the weight must be above 0", load.name));
+        }
+        if let Some(load) = preset.loads.iter().find(|load| !load.mix.is_empty() && !load.streams.is_empty()) {
+            return Err(format!("load '{}': mix and streams cannot be used together", load.name));
         }
         Ok(preset)
     }
@@ -140,6 +159,7 @@ pub const BUILTIN: &[Builtin] = builtin![
     "oltp" "olap" "data-warehouse" "tempdb"
     "sql" "sql-normal" "sql-log" "sql-checkpoint" "sql-lazy-writer" "sql-bulk-insert" "sql-read-ahead" "sql-rebuild-index"
     "sql-checkdb" "sql-backup" "sql-restore"
+    "postgresql" "rocksdb" "kafka" "ai-data-loader" "checkpoint-writer"
     "fleet-peak" "fleet-general" "fleet-vdi" "fleet-sql"
     "desktop"
 ];
@@ -148,11 +168,6 @@ impl Builtin {
     /// The one with this name.
     pub fn find(name: &str) -> Option<Self> {
         BUILTIN.iter().copied().find(|builtin| builtin.name == name)
-    }
-
-    /// Names that are nearly this one.
-    pub fn near(name: &str) -> Vec<&'static str> {
-        near(name, BUILTIN.iter().map(|builtin| builtin.name))
     }
 
     /// Its content; a test reads all of them.

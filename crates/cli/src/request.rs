@@ -17,6 +17,14 @@ pub trait Environment {
     fn milliseconds_since_boot(&self) -> u32;
     /// True if `path` exists.
     fn file_exists(&self, path: &Path) -> bool;
+    /// Content of a small text file that an option names; why it cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// The reason, for a message that names the file.
+    fn text_file(&self, path: &Path) -> Result<String, String> {
+        Err(format!("no file {} here", path.display()))
+    }
 }
 
 /// A system without files, seconds after boot.
@@ -100,7 +108,7 @@ pub enum Loaded {
     /// To be shown.
     Show(ShowRequest),
     /// To be run.
-    Run(RunRequest),
+    Run(Box<RunRequest>),
 }
 
 /// Options that apply to typed profiles and to those from `-X`; `None` and `false` = not given.
@@ -131,6 +139,16 @@ impl Overrides {
 
     /// Applies the given options to the profile and all its timespans and targets.
     pub fn apply(&self, profile: &mut Profile) {
+        self.apply_to_run(profile);
+        profile
+            .time_spans
+            .iter_mut()
+            .flat_map(|span| &mut span.targets)
+            .for_each(|target| self.apply_to_target(target));
+    }
+
+    /// The same without its targets.
+    pub(crate) fn apply_to_run(&self, profile: &mut Profile) {
         profile.verbose |= self.verbose;
         profile.verbose_stats |= self.verbose_stats;
         if let Some(format) = self.result_format {
@@ -144,17 +162,19 @@ impl Overrides {
             for setting in rows.filter(|setting| self.given.contains(setting.element)) {
                 setting.copy(&self.settings, span);
             }
-            for target in &mut span.targets {
-                let had_sizes = target.sizes_option().is_some();
-                for setting in LINUX_IN_TARGET.iter().filter(|setting| self.given.contains(setting.element)) {
-                    setting.copy(&self.target_settings, target);
-                }
-                // A profile states the block size as the alignment if none was given.
-                let is_stated = target.alignment == Some(target.block_size);
-                if is_stated && !had_sizes && target.sizes_option().is_some() {
-                    target.alignment = None;
-                }
-            }
+        }
+    }
+
+    /// What options set in every target.
+    pub(crate) fn apply_to_target(&self, target: &mut Target) {
+        let had_sizes = target.sizes_option().is_some();
+        for setting in LINUX_IN_TARGET.iter().filter(|setting| self.given.contains(setting.element)) {
+            setting.copy(&self.target_settings, target);
+        }
+        // A profile states the block size as the alignment if none was given.
+        let is_stated = target.alignment == Some(target.block_size);
+        if is_stated && !had_sizes && target.sizes_option().is_some() {
+            target.alignment = None;
         }
     }
 }
@@ -189,6 +209,8 @@ pub struct RunOptions {
     pub hold_latency: bool,
     /// `--probe-host-cache`: look for a cache below the targets first.
     pub probe_host_cache: bool,
+    /// `--journal --journal-here`: where the map of verified units is saved.
+    pub journal: Option<JournalOption>,
     /// `--expect --require`: what results are held against.
     pub criteria: Box<Criteria>,
     /// `--strict`: figures that are not what they claim to be are a failure.
@@ -201,12 +223,21 @@ pub struct RunOptions {
     pub live: Box<LiveOptions>,
     /// `--label`: name and value, in the order given, each name once.
     pub labels: Vec<(String, String)>,
-    /// What the file is called that the profile was read from, without its suffix.
-    pub source_name: Option<String>,
+    /// The file that the profile was read from.
+    pub source: Option<PathBuf>,
     /// The preset that the profile was made from, if it was one.
     pub preset: Option<Box<PresetRun>>,
     /// The table of the preset's loads goes to stdout, instead of the whole report.
     pub is_brief: bool,
+}
+
+/// `--journal`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JournalOption {
+    /// The directory; `None` = only `--journal-here` was given.
+    pub dir: Option<PathBuf>,
+    /// `--journal-here`: it may be on the storage of the targets.
+    pub may_be_here: bool,
 }
 
 /// What results are held against.

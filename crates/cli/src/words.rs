@@ -38,17 +38,48 @@ pub(crate) fn with_all(options: &[String], over: &[String]) -> Vec<String> {
     };
     let mut words = options.iter();
     while let Some(word) = words.next() {
-        let row = row_of(word);
-        // The value of a long option may be the next word.
-        let has_value_behind = word.starts_with("--") && !word.contains('=');
-        let value =
-            if has_value_behind && row.is_some_and(|row| row.kind == Kind::Value) { words.next() } else { None };
-        if !row.is_some_and(is_over) {
+        let value = if has_value_behind(word) { words.next() } else { None };
+        if !row_of(word).is_some_and(is_over) {
             all.push(word.clone());
             all.extend(value.cloned());
         }
     }
     all
+}
+
+/// The options and the targets of a command line that makes a run.
+pub(crate) fn split(words: &[String]) -> (&[String], &[String]) {
+    let mut rest = words.iter().enumerate();
+    while let Some((index, word)) = rest.next() {
+        // Some dashes come from word processors.
+        if !word.starts_with(['-', '\u{2013}', '\u{2014}', '\u{2212}']) {
+            return words.split_at(index);
+        }
+        if has_value_behind(word) {
+            rest.next();
+        }
+    }
+    (words, &[])
+}
+
+/// Those of the options that one of `others` gives too.
+pub(crate) fn given_too(options: &[String], others: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let value = if has_value_behind(word) { words.next() } else { None };
+        let name = row_of(word).map(|row| row.name);
+        if name.is_some() && others.iter().any(|other| row_of(other).map(|row| row.name) == name) {
+            found.push(word.clone());
+            found.extend(value.cloned());
+        }
+    }
+    found
+}
+
+/// True if the value of a long option is the next word.
+fn has_value_behind(word: &str) -> bool {
+    word.starts_with("--") && !word.contains('=') && row_of(word).is_some_and(|row| row.kind == Kind::Value)
 }
 
 /// The row of an option as it is typed.
@@ -57,5 +88,20 @@ pub(crate) fn row_of(word: &str) -> Option<&'static OptionRow> {
         options::find_long(word.split('=').next().unwrap_or_default())
     } else {
         options::find_short(word).map(|(row, _)| row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_long_options_are_no_targets() {
+        for (line, options) in
+            [("-b4K --rate 500 --cold a b", 4), ("--rate=500 a", 1), ("-b4K --stream x:-r", 3), ("a", 0), ("", 0)]
+        {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(split(&words), words.split_at(options), "{line}");
+        }
     }
 }

@@ -97,7 +97,7 @@ fn load(request: LoadRequest) -> Result<Command, ParseFailure> {
     let profile = read_profile(&std::fs::read(file).unwrap(), &name).map_err(faults)?;
     Ok(match request.load(profile, &FakeEnv)? {
         Loaded::Show(request) => Command::ShowProfile(request),
-        Loaded::Run(request) => Command::Run(request),
+        Loaded::Run(request) => Command::Run(*request),
     })
 }
 

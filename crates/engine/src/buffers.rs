@@ -74,6 +74,11 @@ impl Regions {
         self.regions[op.region as usize].fill(op, fill)
     }
 
+    /// As [`crate::Engine::copy_out`].
+    pub(crate) fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
+        self.regions[op.region as usize].mapping().read(op.region_offset + at, bytes);
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Mapping> {
         self.regions.iter().map(Region::mapping)
     }

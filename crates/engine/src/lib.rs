@@ -41,6 +41,19 @@ pub struct Op {
     pub priority: u16,
 }
 
+/// A start of an operation that was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its request.
+    pub slot: SlotId,
+    /// Which of those prepared.
+    pub operation: Operation,
+    /// First byte on the target.
+    pub offset: u64,
+    /// Bytes to transfer; `None` = as many as before.
+    pub length: Option<u32>,
+}
+
 /// A completed operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
@@ -114,6 +127,9 @@ pub trait Engine {
     /// True if the kernel takes many operations at a time and may complete them later.
     const TAKES_MANY: bool;
 
+    /// True if it looks at the data of each I/O, so that nothing is gained by a shorter loop around it.
+    const VERIFIES: bool = false;
+
     /// True if it has [`do_now`](Self::do_now).
     const DOES_NOW: bool = false;
 
@@ -132,10 +148,17 @@ pub trait Engine {
     /// If that is more than was prepared.
     fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32);
 
-    /// Stages several operations that were prepared: request, what it does, and offset of each.
+    /// Stages several operations that were prepared.
+    ///
+    /// # Panics
+    ///
+    /// As [`set_length`](Self::set_length).
     #[inline]
-    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, Operation, u64)>) {
-        for (slot, operation, offset) in operations {
+    fn stage_each(&mut self, starts: impl ExactSizeIterator<Item = Start>) {
+        for Start { slot, operation, offset, length } in starts {
+            if let Some(length) = length {
+                self.set_length(slot, operation, length);
+            }
             self.stage_prepared(slot, operation, offset);
         }
     }
@@ -190,4 +213,14 @@ pub trait Engine {
     /// Fills the buffer of a write that is not under way; leaves a region that is shared with other threads as it is,
     /// and says so with false.
     fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool;
+
+    /// Copies bytes out of the buffer of an operation that is not under way, from the one with number `at` on.
+    ///
+    /// # Panics
+    ///
+    /// If they are not all in its region.
+    fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]);
+
+    /// A target was emptied while nothing was under way.
+    fn emptied(&mut self, _file: u32) {}
 }

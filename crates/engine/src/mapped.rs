@@ -147,6 +147,13 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
             None => self.inner.fill(op, fill),
         }
     }
+
+    fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
+        match self.regions.get(op.region as usize).and_then(Option::as_ref) {
+            Some(region) => region.mapping().read(op.region_offset + at, bytes),
+            None => self.inner.copy_out(op, at, bytes),
+        }
+    }
 }
 
 /// The copy that is one operation; its result is bytes or a negative error number.

@@ -74,4 +74,8 @@ impl Engine for NullEngine {
     fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
         self.regions.fill(op, fill)
     }
+
+    fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
+        self.regions.copy_out(op, at, bytes);
+    }
 }

@@ -131,6 +131,10 @@ impl<C: Clock> Engine for SyncEngine<C> {
     fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
         self.regions.fill(op, fill)
     }
+
+    fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
+        self.regions.copy_out(op, at, bytes);
+    }
 }
 
 /// Makes the call; its result is bytes or a negative error number.

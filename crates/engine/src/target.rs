@@ -31,6 +31,17 @@ pub enum Opened {
     Other,
 }
 
+impl Opened {
+    /// Device and inode of a file; 0 and its number for a device.
+    pub const fn numbers(self) -> (u64, u64) {
+        match self {
+            Self::File { identity, .. } => (identity.device, identity.inode),
+            Self::Block { device } | Self::Character { device } => (0, device),
+            Self::Other => (0, 0),
+        }
+    }
+}
+
 /// Which of these are block devices, for operations that the kernel does there in another way.
 pub(crate) fn block_devices(files: &[OwnedFd]) -> Vec<bool> {
     let is_block = |file: &OwnedFd| {

@@ -5,7 +5,7 @@ use crate::prepared::Prepared;
 use crate::ring_handle::RingHandle;
 use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
 use crate::target;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use crate::{Done, Engine, Found, Op, Pushed, SlotId, Start, Wait};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use model::operation::Operation;
@@ -64,6 +64,11 @@ pub struct UringEngine {
     /// `submission_polling`, or operations were spilled: one flag, which each push looks at.
     is_special: bool,
 }
+
+/// What memory is planned by.
+const _: () = assert!(
+    Operation::COUNT * (size_of::<squeue::Entry>() + size_of::<u32>()) <= model::limits::PREPARED_BYTES as usize
+);
 
 impl UringEngine {
     /// A ring for `slots` requests. Call it on the thread that will use it.
@@ -338,7 +343,7 @@ impl Engine for UringEngine {
 
     #[inline]
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
-        self.stage_each(std::iter::once((slot, operation, offset)));
+        self.stage_each(std::iter::once(Start { slot, operation, offset, length: None }));
     }
 
     #[inline]
@@ -353,17 +358,21 @@ impl Engine for UringEngine {
 
     #[expect(clippy::inline_always, reason = "a call for each costs 20 of the 150 instructions of an I/O (callgrind)")]
     #[inline(always)]
-    fn stage_each(&mut self, operations: impl ExactSizeIterator<Item = (SlotId, Operation, u64)>) {
-        let Self { ring, prepared, staged, outstanding, spilled, is_special, .. } = self;
-        let count = operations.len() as u32;
+    fn stage_each(&mut self, starts: impl ExactSizeIterator<Item = Start>) {
+        let Self { ring, prepared, longest, staged, outstanding, spilled, is_special, .. } = self;
+        let count = starts.len() as u32;
         *staged += count;
         *outstanding += count;
         // A separate value, which stays in registers.
         let mut queue = ring.submission();
-        for (slot, operation, offset) in operations {
+        for Start { slot, operation, offset, length } in starts {
             // In its place: a copy to change would be copied twice.
             let entry = prepared.get_mut(slot, operation);
             set_offset(entry, offset);
+            if let Some(length) = length {
+                assert!(length <= *longest.get(slot, operation), "an I/O extends beyond its buffer");
+                set_length(entry, operation, length);
+            }
             // SAFETY: `prepare` made it: its buffer lies in a region of the engine (`Regions::address` checked it),
             // which outlives the operation, and its file is registered. Any offset may go to the kernel.
             if unsafe { queue.push(entry) }.is_err() {
@@ -449,6 +458,10 @@ impl Engine for UringEngine {
 
     fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
         self.regions.fill(op, fill)
+    }
+
+    fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
+        self.regions.copy_out(op, at, bytes);
     }
 }
 

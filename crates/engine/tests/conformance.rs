@@ -8,7 +8,7 @@ use engine::ring_setup::RingSettings;
 use engine::sync::SyncEngine;
 use engine::target::open;
 use engine::uring::UringEngine;
-use engine::{Done, Engine, Op, Wait};
+use engine::{Done, Engine, Op, SlotId, Start, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::plan::OpenPlan;
@@ -105,6 +105,10 @@ fn transfers_reach_their_place(engine: &mut impl Engine, path: &Path) {
     prepared_operations_go_where_they_are_sent(engine, path);
 }
 
+fn start(slot: SlotId, operation: Operation, offset: u64) -> Start {
+    Start { slot, operation, offset, length: None }
+}
+
 /// Each request is prepared once and then sent to one place after the other, as runs do.
 fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &Path) {
     for slot in 0..4 {
@@ -115,10 +119,10 @@ fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &P
     for round in 0..3 {
         // Each of four blocks is read into a buffer, and written from there to a place four blocks on.
         let from = |slot: u32| round * 4 + slot;
-        engine.stage_each((0..4).map(|slot| (slot, Operation::Read, place(from(slot)))));
+        engine.stage_each((0..4).map(|slot| start(slot, Operation::Read, place(from(slot)))));
         let done = finish(engine);
         assert!(done.len() == 4 && done.iter().all(|done| done.result == BLOCK as i32), "{done:?}");
-        engine.stage_each((0..4).map(|slot| (slot, Operation::Write, place(from(slot) + 4))));
+        engine.stage_each((0..4).map(|slot| start(slot, Operation::Write, place(from(slot) + 4))));
         assert_eq!(finish(engine).len(), 4);
     }
     let bytes = std::fs::read(path).expect("the file is there");
@@ -129,6 +133,10 @@ fn prepared_operations_go_where_they_are_sent(engine: &mut impl Engine, path: &P
         engine.set_length(3, Operation::Read, length);
         engine.stage_prepared(3, Operation::Read, place(block));
         assert_eq!(finish(engine)[0].result, length.cast_signed());
+        let shorter = length / 2;
+        let again = Start { length: Some(shorter), ..start(3, Operation::Read, place(block)) };
+        engine.stage_each(std::iter::once(again));
+        assert_eq!(finish(engine)[0].result, shorter.cast_signed());
     }
     engine.set_length(3, Operation::Write, 512);
     engine.stage_prepared(3, Operation::Write, place(15));

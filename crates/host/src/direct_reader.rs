@@ -10,7 +10,7 @@ const ALIGNMENT_BYTES: usize = 4096;
 
 /// A target that is read past the page cache, with the memory that this takes.
 #[derive(Debug)]
-pub(crate) struct DirectReader {
+pub struct DirectReader {
     file: File,
     memory: Vec<u8>,
     /// Where the aligned part of the memory begins.
@@ -19,7 +19,7 @@ pub(crate) struct DirectReader {
 
 impl DirectReader {
     /// Opens a file or device for reads of at most so many bytes.
-    pub(crate) fn of(path: &Path, bytes_max: usize) -> io::Result<Self> {
+    pub fn of(path: &Path, bytes_max: usize) -> io::Result<Self> {
         let file = sys::block::open_past_cache(path)?;
         let memory = vec![0; bytes_max + ALIGNMENT_BYTES];
         let start = memory.as_ptr().align_offset(ALIGNMENT_BYTES);
@@ -27,7 +27,7 @@ impl DirectReader {
     }
 
     /// Reads so many bytes at a place, both multiples of the sector size.
-    pub(crate) fn read(&mut self, place: u64, bytes: usize) -> io::Result<&[u8]> {
+    pub fn read(&mut self, place: u64, bytes: usize) -> io::Result<&[u8]> {
         let block = &mut self.memory[self.start..][..bytes];
         self.file.read_exact_at(block, place)?;
         Ok(block)

@@ -9,19 +9,28 @@ use crate::syntax::{labelled, labelled_kib};
 use model::kernel_counters::{
     CpuLimitCounters, DeviceCounters, DirtyMemory, FlushCounters, KernelCounters, ProcessCounters, RequestCounters,
 };
+use std::collections::BTreeMap;
 
 /// The unit of sizes in /sys, whatever the sector size of the device.
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads the counters of `devices`, by the kernel's names, of caches, and those of this process. Devices
-/// that keep none are left out.
-pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str> + Clone) -> KernelCounters {
+/// Reads the counters of `devices`, by the kernel's names; those that keep none are left out.
+pub fn device_counters<'a>(
+    root: &Root,
+    devices: impl IntoIterator<Item = &'a str>,
+) -> BTreeMap<String, DeviceCounters> {
     let counters = |name: &str| {
         let text = root.text(place::directory(root, name)?.join("stat"))?;
         Some((name.to_owned(), device(&text)?))
     };
+    devices.into_iter().filter_map(counters).collect()
+}
+
+/// Reads the counters of `devices`, by the kernel's names, of caches, and those of this process. Devices
+/// that keep none are left out.
+pub fn io_counters<'a>(root: &Root, devices: impl IntoIterator<Item = &'a str> + Clone) -> KernelCounters {
     KernelCounters {
-        devices: devices.clone().into_iter().filter_map(counters).collect(),
+        devices: device_counters(root, devices.clone()),
         caches: cache_counters::read(root, devices),
         process: root.text("/proc/self/io").and_then(|text| process(&text)).map(|counters| {
             let times = root.text("/proc/self/stat").and_then(|text| cpu_times_ms(&text));

@@ -4,7 +4,7 @@
 //! devices of a profile. For reports, [`environment()`] describes what surrounds a run,
 //! [`target_environment`] what its targets stand on, [`placement()`] where the bytes of a file lie, [`devices()`] all block devices, and
 //! [`io_counters()`], [`dirty_parts()`], [`cpu_counters()`] and [`machine_counters()`] what the kernel
-//! counted, [`HealthWatch`] what went wrong with devices meanwhile; [`device_state`], [`file_system_state`]
+//! counted, [`share_counters()`] what it counted of NFS and SMB, [`HealthWatch`] what went wrong with devices meanwhile; [`device_state`], [`file_system_state`]
 //! and [`processor_state`] what `diskspd check` asks about. [`sampled_zeros`] reads some of a device before
 //! it is measured. Nothing here decides anything, and nothing here changes anything but this process's own
 //! limit of open files: who reads the facts decides.
@@ -43,6 +43,7 @@ mod placement;
 mod processor;
 mod resolve;
 mod root;
+mod shares;
 mod state;
 mod storage;
 mod syntax;
@@ -58,19 +59,23 @@ pub use cache_probe::cache_probe;
 pub use cpu_times::cpu_times;
 pub use device_reading::device_reading;
 pub use devices::devices;
+pub use direct_reader::DirectReader;
 pub use environment::{environment, target_environment};
 pub use health::HealthWatch;
 pub use kernel::{clock_source, computer_name, trusts_cpu_counter};
-pub use kernel_counters::io_counters;
+pub use kernel_counters::{device_counters, io_counters};
 pub use loops::loop_file;
 pub use machine_counters::machine_counters;
 pub use memory::{dirty_parts, huge_page_bytes};
 pub use model::facts::TargetQuestion;
 pub use named_device::{NamedDevice, named_device};
 pub use openers::users_of_files;
+pub use overlay::identity as file_identity;
 pub use placement::{BtrfsChunks, FileExtent, PlacementSource, placement, placement_from};
 pub use processor::cpu_counters;
+pub use resolve::on_machine;
 pub use root::Root;
+pub use shares::{counts_transfers, share_counters};
 pub use state::{device_state, file_system_state, housekeeping, processor_state};
 pub use system::system;
 pub use target::targets;

@@ -20,10 +20,13 @@ const SEGMENTS_MAX: usize = 10_000;
 
 /// Finds out who made `file`, and whether anything has written to it since.
 pub(crate) fn of(file: &File, state: &FileState) -> Origin {
+    let mark = sys::xattr::get(file, ATTRIBUTE);
     if state.size_bytes == 0 {
-        return Origin::Empty;
+        // It holds nobody's data, but may have been made by somebody.
+        let marked = mark.ok().flatten().map(|value| by_mark(file, state, &value));
+        return marked.filter(|origin| matches!(origin, Origin::Ours { .. })).unwrap_or(Origin::Empty);
     }
-    match sys::xattr::get(file, ATTRIBUTE) {
+    match mark {
         Ok(Some(value)) => by_mark(file, state, &value),
         Ok(None) => foreign("it has no diskspd mark"),
         Err(error) if error.kind() == io::ErrorKind::Unsupported => foreign(

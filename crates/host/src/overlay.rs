@@ -53,7 +53,7 @@ impl Overlays {
 }
 
 /// Which file it is.
-pub(crate) fn identity(metadata: &fs::Metadata) -> FileIdentity {
+pub fn identity(metadata: &fs::Metadata) -> FileIdentity {
     FileIdentity { device: metadata.dev(), inode: metadata.ino() }
 }
 

@@ -11,6 +11,7 @@ use model::environment::{Backing, TargetEnvironment};
 use model::placement::{DeviceShare, Placement, UnknownPlace};
 pub use ranges::FileExtent;
 use ranges::{Mapped, Part, SECTOR_BYTES, Sorted, bytes_in, inside};
+use std::cell::OnceCell;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -31,7 +32,7 @@ pub trait PlacementSource {
     ///
     /// # Errors
     ///
-    /// If it cannot be opened, or the file system does not tell.
+    /// If it cannot be opened, or the file system does not report it.
     fn extents(&self, path: &Path) -> io::Result<Vec<FileExtent>>;
 
     /// The table of a device of the device mapper.
@@ -61,6 +62,7 @@ impl PlacementSource for Kernel<'_> {
                 offset_bytes: extent.start_bytes,
                 length_bytes: extent.length_bytes,
                 place_bytes: extent.place_bytes,
+                is_encoded: extent.is_encoded,
             });
             if extents.len() > EXTENTS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -109,7 +111,7 @@ pub fn placement_from(
     if devices.is_empty() {
         return None;
     }
-    let mounts = mounts::read(root);
+    let mounts = OnceCell::new();
     let mut walk = Walk { root, source, mounts: &mounts, found: Placement::default() };
     let holder = Holder {
         file_system: &mount.file_system,
@@ -122,6 +124,7 @@ pub fn placement_from(
             let whole = 0..u64::MAX;
             let (bytes, ranges) = inside(&extents, std::slice::from_ref(&whole));
             walk.found.placed_bytes = bytes;
+            walk.found.encoded_bytes = ranges::encoded_bytes(&extents);
             walk.file(path, &holder, Part { bytes, ranges: Some(ranges), is_even: false }, 0);
         }
         Err(error) => walk.unknown("", 0, &why(&error)),
@@ -151,7 +154,8 @@ fn why(error: &io::Error) -> String {
 struct Walk<'a> {
     root: &'a Root,
     source: &'a dyn PlacementSource,
-    mounts: &'a [Mount],
+    /// Read when a loop device asks: a run on many files would read them as often.
+    mounts: &'a OnceCell<Vec<Mount>>,
     found: Placement,
 }
 
@@ -165,7 +169,7 @@ impl Walk<'_> {
             // Where in the file is unknown; on one device it is all the same.
             match holder.devices.as_slice() {
                 [only] => self.device(only, Part { ranges: None, ..part }, depth),
-                _ => self.unknown("", part.bytes, "the place in a file below is unknown"),
+                _ => self.unknown("", part.bytes, "the offset in the backing file is unknown"),
             }
             return;
         };
@@ -179,7 +183,7 @@ impl Walk<'_> {
         let is_address = holder.is_plain && !matches!(holder.file_system, "btrfs" | "bcachefs");
         match holder.devices.as_slice() {
             [only] => self.device(only, Part { ranges: part.ranges.filter(|_| is_address), ..part }, depth),
-            _ => self.unknown("", part.bytes, "the file system does not report on which of its devices"),
+            _ => self.unknown("", part.bytes, "the file system does not report which of its devices holds the data"),
         }
     }
 
@@ -228,7 +232,7 @@ impl Walk<'_> {
             let name = names.iter().find(|(known, _)| *known == id).map(|(_, name)| name.as_str());
             match holder.devices.iter().find(|device| Some(device.name.as_str()) == name) {
                 Some(device) => self.device(device, part, depth),
-                None => self.unknown("", part.bytes, &format!("device {id} of the btrfs is missing")),
+                None => self.unknown("", part.bytes, &format!("device {id} of the btrfs file system is missing")),
             }
         }
     }
@@ -244,7 +248,7 @@ impl Walk<'_> {
             return;
         }
         if depth >= DEPTH_MAX {
-            return self.unknown(&device.name, part.bytes, "too many layers");
+            return self.unknown(&device.name, part.bytes, "too many stacked devices");
         }
         match &device.kind {
             DeviceKind::Partition { .. } => {
@@ -274,7 +278,7 @@ impl Walk<'_> {
     fn all_below(&mut self, device: &BlockDevice, part: &Part, depth: usize) {
         match device.below.as_slice() {
             [only] => self.device(only, part.clone(), depth + 1),
-            _ => self.unknown(&device.name, part.bytes, "which of its members is not reported"),
+            _ => self.unknown(&device.name, part.bytes, "it is unknown which of its members holds the data"),
         }
     }
 
@@ -325,7 +329,9 @@ impl Walk<'_> {
     }
 
     fn loop_device(&mut self, device: &BlockDevice, file: &Path, offset_bytes: u64, part: &Part, depth: usize) {
-        let mount = self.root.real(file).and_then(|place| mounts::holding(self.mounts, &place));
+        let (root, mounts) = (self.root, self.mounts);
+        let mounts = mounts.get_or_init(|| mounts::read(root));
+        let mount = root.real(file).and_then(|place| mounts::holding(mounts, &place));
         let holder = Holder {
             file_system: mount.map_or("", |mount| &mount.file_system),
             devices: device.below.iter().collect(),
@@ -339,7 +345,7 @@ impl Walk<'_> {
                 self.file(file, &holder, Part { bytes, ranges: Some(ranges), ..part.clone() }, depth + 1);
                 let nowhere = bytes_in(wanted).saturating_sub(bytes);
                 if nowhere > 0 {
-                    self.unknown(&device.name, nowhere, "not allocated in its file");
+                    self.unknown(&device.name, nowhere, "not allocated in its backing file");
                 }
             }
             Err(_) if holder.devices.len() == 1 => self.file(file, &holder, part.anywhere(), depth + 1),

@@ -33,7 +33,7 @@ pub(crate) fn through_links(path: &Path) -> Option<PathBuf> {
 
 /// The machine's name for what `path` leads to, which need not exist: absolute, and as far as it
 /// exists without symbolic links.
-pub(crate) fn on_machine(root: &Root, path: &Path) -> PathBuf {
+pub fn on_machine(root: &Root, path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let seen = root.path(&absolute);
     let place = fs::canonicalize(&seen).ok().or_else(|| through_links(&seen)).or_else(|| {

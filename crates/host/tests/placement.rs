@@ -24,6 +24,8 @@ struct Recorded {
     chunks: Vec<Chunk>,
     names: Vec<(u64, String)>,
     is_root: bool,
+    /// All extents are compressed.
+    compresses: bool,
 }
 
 impl PlacementSource for Recorded {
@@ -33,6 +35,7 @@ impl PlacementSource for Recorded {
             offset_bytes,
             length_bytes,
             place_bytes: Some(place),
+            is_encoded: self.compresses,
         };
         let found: Vec<FileExtent> = of_file.map(extent).collect();
         if found.is_empty() { Err(io::ErrorKind::Unsupported.into()) } else { Ok(found) }
@@ -109,7 +112,12 @@ fn a_file_on_a_volume_over_two_disks_has_bytes_on_both() {
         ("nvme1n1", 2 * MIB, false, true),
     ];
     assert_eq!(shares(&found), expected);
+    assert_eq!(found.encoded_bytes, 0);
+    source.compresses = true;
+    let compressed = placement(&machine, "/srv/data/test.dat", &source);
+    assert_eq!((compressed.encoded_bytes, compressed.placed_bytes), (4 * MIB, 4 * MIB));
     source.is_root = false;
+    source.compresses = false;
     let found = placement(&machine, "/srv/data/test.dat", &source);
     assert_eq!(shares(&found), [("dm-3", 4 * MIB, false, false)]);
     assert_eq!(found.words(), "below dm-3 unknown (needs root) (4MiB in 2 extents)");
@@ -140,7 +148,7 @@ fn a_loop_device_is_followed_through_its_file_at_its_offset() {
     let expected =
         [("loop3", 4 * MIB, false, false), ("nvme0n1p2", 3 * MIB, false, false), ("nvme0n1", 3 * MIB, false, true)];
     assert_eq!(shares(&found), expected);
-    assert_eq!(found.unknown[0].words(), "below loop3 unknown (not allocated in its file)");
+    assert_eq!(found.unknown[0].words(), "below loop3 unknown (not allocated in its backing file)");
 }
 
 #[test]

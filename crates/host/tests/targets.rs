@@ -137,7 +137,7 @@ fn a_marked_file_is_ours_until_it_is_changed() {
     let copy = directory.path().join("copy");
     fs::copy(&path, &copy).expect("copied");
     assert!(marked(&copy, &mark.to_string()));
-    assert!(evidence(&copy).contains("this file is a copy"));
+    assert!(evidence(&copy).contains("this file seems to be a copy"));
     assert!(marked(&path, &Mark { state: MarkState::Open, ..mark.clone() }.to_string()));
     assert!(evidence(&path).contains("is still active"));
     assert!(marked(&path, &mark.to_string()));

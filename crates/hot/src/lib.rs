@@ -9,6 +9,8 @@ pub mod counters;
 pub mod fill;
 pub mod mix;
 pub mod pace;
+pub mod rate_curve;
+pub mod reducible;
 pub mod rng;
 pub mod scatter;
 pub mod sizes;

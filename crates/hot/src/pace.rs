@@ -3,6 +3,7 @@
 //! The schedule is kept in whole nanoseconds and an exact remainder, so that a rate does not
 //! drift however long the run; an I/O that starts late moves nothing behind it.
 
+use crate::rate_curve::Curve;
 use crate::rng::Rng;
 
 /// A meter: asked before each I/O, charged when it is issued.
@@ -16,6 +17,8 @@ pub enum Pacer {
     Bytes(ByteSchedule),
     /// Starts at random, independent times.
     Poisson(Arrivals),
+    /// Starts at a rate that changes with time.
+    Varying(Varying),
     /// Bursts with pauses.
     Burst(Bursts),
 }
@@ -56,6 +59,20 @@ pub struct Arrivals {
     due_ns: u64,
     /// What `due_ns` lacks, below one nanosecond.
     fraction_ns: f64,
+}
+
+/// Starts at a rate that changes with time: each follows from its number among those of all threads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Varying {
+    curve: Curve,
+    starts_before: f64,
+    first: f64,
+    every: f64,
+    /// `None` = every so many-th start; otherwise they come at random.
+    rng: Option<Rng>,
+    number: f64,
+    begun_ns: u64,
+    due_ns: u64,
 }
 
 /// So many starts at once, then a pause.
@@ -102,6 +119,14 @@ impl Pacer {
         Self::Poisson(Arrivals { mean_ns, rng, due_ns: 0, fraction_ns: 0.0 })
     }
 
+    /// Of the starts of a curve that with the number `first` (from 1), and every so many-th after it; with a generator
+    /// they come at random, every so many-th in the mean.
+    pub fn varying(curve: Curve, first: u32, every: u32, rng: Option<Rng>) -> Self {
+        let starts_before = curve.starts_before();
+        let (first, every) = (f64::from(first), f64::from(every));
+        Self::Varying(Varying { curve, starts_before, first, every, rng, number: 0.0, begun_ns: 0, due_ns: 0 })
+    }
+
     /// `ios` starts, then none for `pause_ns`.
     pub fn burst(ios: u32, pause_ns: u64) -> Self {
         let ios = ios.max(1);
@@ -126,6 +151,7 @@ impl Pacer {
                 arrivals.fraction_ns = 0.0;
                 arrivals.advance();
             }
+            Self::Varying(varying) => varying.start(now_ns),
             Self::Burst(bursts) => bursts.resume_ns = now_ns,
         }
     }
@@ -138,6 +164,7 @@ impl Pacer {
             Self::Throughput(schedule) => schedule.due_ns,
             Self::Bytes(bytes) => bytes.schedule.due_ns,
             Self::Poisson(arrivals) => arrivals.due_ns,
+            Self::Varying(varying) => varying.due_ns,
             Self::Burst(bursts) => bursts.resume_ns,
         }
     }
@@ -158,6 +185,7 @@ impl Pacer {
             Self::Unlimited | Self::Bytes(_) => {}
             Self::Throughput(schedule) => schedule.advance(schedule.interval),
             Self::Poisson(arrivals) => arrivals.advance(),
+            Self::Varying(varying) => varying.advance(),
             Self::Burst(bursts) => {
                 bursts.left -= 1;
                 if bursts.left == 0 {
@@ -174,6 +202,14 @@ impl Pacer {
         match self {
             Self::Unlimited | Self::Bytes(_) | Self::Burst(_) => 0,
             Self::Throughput(schedule) => schedule.pass(end_ns),
+            Self::Varying(varying) => {
+                let mut passed = 0;
+                while varying.due_ns < end_ns {
+                    varying.advance();
+                    passed += 1;
+                }
+                passed
+            }
             Self::Poisson(arrivals) => {
                 let mut passed = 0;
                 while arrivals.due_ns < end_ns {
@@ -219,13 +255,39 @@ impl Schedule {
     }
 }
 
-impl Arrivals {
-    /// One gap, by inverse transform: -ln(u) × mean for u uniform in (0, 1] (Devroye, Non-Uniform
-    /// Random Variate Generation, II.2.1, <https://luc.devroye.org/rnbookindex.html>).
+impl Varying {
+    fn start(&mut self, now_ns: u64) {
+        self.begun_ns = now_ns;
+        self.number = 0.0;
+        let first = self.rng.as_mut().map_or(self.first, |rng| exponential(rng) * self.every);
+        self.go_on(first);
+    }
+
+    #[inline]
     fn advance(&mut self) {
-        // 53 random bits, as many as a double holds; never 0, whose logarithm has no end.
-        let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
-        let gap_ns = self.fraction_ns - uniform.ln() * self.mean_ns;
+        let step = self.rng.as_mut().map_or(1.0, exponential) * self.every;
+        self.go_on(step);
+    }
+
+    #[inline]
+    fn go_on(&mut self, step: f64) {
+        self.number += step;
+        self.due_ns = self.begun_ns.saturating_add(self.curve.due_ns(self.number, self.starts_before));
+    }
+}
+
+/// A number with an exponential distribution and the mean 1, by inverse transform: -ln(u) for u uniform in (0, 1]
+/// (Devroye, Non-Uniform Random Variate Generation, II.2.1, <https://luc.devroye.org/rnbookindex.html>).
+fn exponential(rng: &mut Rng) -> f64 {
+    // 53 random bits, as many as a double holds; never 0, whose logarithm has no end.
+    let uniform = ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
+    -uniform.ln()
+}
+
+impl Arrivals {
+    /// One gap.
+    fn advance(&mut self) {
+        let gap_ns = self.fraction_ns + exponential(&mut self.rng) * self.mean_ns;
         let whole_ns = gap_ns.floor();
         self.fraction_ns = gap_ns - whole_ns;
         self.due_ns = self.due_ns.saturating_add(whole_ns as u64);
@@ -235,6 +297,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::plan::RateCurve;
 
     #[test]
     fn bytes_of_several_sizes_are_paced_exactly() {
@@ -359,11 +422,36 @@ mod tests {
         }
     }
 
+    /// From 1 to 3 starts per microsecond over 1 ms, after 100 us; the second of two rows.
+    fn ramp(rng: Option<Rng>) -> Pacer {
+        let (from_iops, to_iops, before_ns, over_ns) = (1_000_000, 3_000_000, 100_000, 1_000_000);
+        Pacer::varying(Curve::new(RateCurve::Ramp { from_iops, to_iops, before_ns, over_ns }), 2, 2, rng)
+    }
+
+    #[test]
+    fn random_starts_follow_a_curve_too() {
+        let starts_until = |seed: Option<u64>, end_ns: u64| {
+            let mut pacer = ramp(seed.map(Rng::new));
+            pacer.start(50);
+            pacer.pass(50 + end_ns)
+        };
+        // 50 before, 1,000 over the ramp, of which 312.5 in its first half.
+        assert_eq!([100_000, 600_000, 1_100_001].map(|end_ns| starts_until(None, end_ns)), [49, 424, 1050]);
+        let sum = |end_ns| (0..200).map(|seed| starts_until(Some(seed), end_ns)).sum::<u64>() as f64 / 200.0;
+        for (end_ns, mean) in [(100_000, 50.0), (600_000, 425.0), (1_100_000, 1050.0_f64)] {
+            // Four deviations of the mean of 200 Poisson counts.
+            assert!((sum(end_ns) - mean).abs() < 4.0 * (mean / 200.0).sqrt(), "{} {mean}", sum(end_ns));
+        }
+    }
+
     #[test]
     fn starts_are_passed_over_as_if_they_were_made() {
-        for pacer in
-            [Pacer::schedule(3, 10, 7), Pacer::schedule(5_000, 123_456, 1), Pacer::poisson(100, 3, Rng::new(1))]
-        {
+        for pacer in [
+            Pacer::schedule(3, 10, 7),
+            Pacer::schedule(5_000, 123_456, 1),
+            Pacer::poisson(100, 3, Rng::new(1)),
+            ramp(None),
+        ] {
             let (mut stepped, mut passed) = (pacer.clone(), pacer);
             stepped.start(1000);
             passed.start(1000);

@@ -47,7 +47,7 @@ impl Rng {
     /// `bound` / 2^64.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+        scale(self.next_u64(), bound)
     }
 
     /// Moves 2^128 draws ahead.
@@ -67,6 +67,12 @@ impl Rng {
         }
         self.state = sum;
     }
+}
+
+/// 64 random bits as a number below `bound`.
+#[inline]
+pub fn scale(bits: u64, bound: u64) -> u64 {
+    ((u128::from(bits) * u128::from(bound)) >> 64) as u64
 }
 
 /// The generators of many threads. Each is reached from the one before: a jump costs as much as 256 draws, and one

@@ -1,43 +1,48 @@
 //! I/Os of several sizes: which one the next has, and where it falls.
 //!
-//! The size is drawn before the offset. Nothing divides per I/O.
+//! The size is drawn before the offset, from the same random number. Nothing divides per I/O.
 
-use crate::rng::Rng;
+use crate::rng::{self, Rng};
 use crate::stream::{Range, Ranges, percent_threshold};
-use crate::weighted::Weighted;
 use model::operation::{ByOperation, Operation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Which sizes there are, and how often each operation has them.
+/// How often each operation has which of the sizes.
 #[derive(Clone, Debug)]
 pub struct SizeTable {
-    bytes: Box<[u32]>,
-    draws: ByOperation<Option<Weighted>>,
+    /// The size of each hundredth of the random numbers.
+    shares: ByOperation<[u8; ENTRIES]>,
 }
 
+/// Sizes are drawn in percent.
+const PERCENT: usize = 100;
+
+/// Of a table of [`PERCENT`] entries: a power of two, so that no index needs a check.
+const ENTRIES: usize = PERCENT.next_power_of_two();
+
 impl SizeTable {
-    /// `bytes`, of which each operation has those with a weight; none if it is never drawn.
-    pub fn new(bytes: &[u32], weights: impl Fn(Operation) -> Vec<u64>) -> Self {
-        let draws = ByOperation::new(|operation| Weighted::new(&weights(operation)));
-        Self { bytes: bytes.into(), draws }
+    /// The percentages of an operation add up to 100; there are none if it is never drawn.
+    pub fn new(percents: impl Fn(Operation) -> Vec<u32>) -> Self {
+        let shares = ByOperation::new(|operation| {
+            let percents = percents(operation);
+            let sizes =
+                (0_u8..).zip(&percents).flat_map(|(size, &percent)| std::iter::repeat_n(size, percent as usize));
+            let mut shares = [0; ENTRIES];
+            for (share, size) in shares.iter_mut().zip(sizes) {
+                *share = size;
+            }
+            shares
+        });
+        Self { shares }
     }
 
-    /// The index of the size of the next I/O that does this.
+    /// The index of the size of the next I/O that does this, and what is left of 64 random bits: as random as they
+    /// were, in steps of 100 / 2^64.
     #[inline]
-    pub fn draw(&self, operation: Operation, rng: &mut Rng) -> u8 {
-        self.draws[operation].as_ref().map_or(0, |draws| draws.draw(rng) as u8)
-    }
-
-    /// A size in bytes.
-    #[inline]
-    pub fn bytes(&self, index: u8) -> u32 {
-        self.bytes[usize::from(index)]
-    }
-
-    /// All of them.
-    pub fn all(&self) -> &[u32] {
-        &self.bytes
+    fn draw(&self, operation: Operation, bits: u64) -> (u8, u64) {
+        let product = u128::from(bits) * PERCENT as u128;
+        (self.shares[operation][(product >> 64) as usize % ENTRIES], product as u64)
     }
 }
 
@@ -45,7 +50,7 @@ impl SizeTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// The size.
-    pub bytes: u64,
+    pub bytes: u32,
     /// Distance between random offsets.
     pub alignment: u64,
     /// Number of random offsets, at least 1.
@@ -56,18 +61,32 @@ pub struct Places {
 
 #[derive(Debug)]
 struct Place {
-    bytes: u64,
+    bytes: u32,
     alignment: u64,
     positions: u64,
     ranges: Option<Ranges>,
 }
 
-/// A source of offsets for I/Os whose size is known, owned by one thread.
+/// An I/O of one of several sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizedNext {
+    /// Index of its size.
+    pub size: u8,
+    /// Its size in bytes.
+    pub length: u32,
+    /// Absolute offset in bytes.
+    pub offset: u64,
+}
+
+/// A source of sizes and offsets, owned by one thread.
 #[derive(Debug)]
 pub struct SizedStream {
+    table: SizeTable,
     base: u64,
     /// Bytes of the area, which every size fits into.
     size: u64,
+    /// The largest size in bytes.
+    largest: u64,
     /// By size.
     places: Box<[Place]>,
     kind: Kind,
@@ -77,7 +96,7 @@ pub struct SizedStream {
 enum Kind {
     Sequential { next: u64 },
     Interlocked { next: Arc<AtomicU64> },
-    Random,
+    Random { is_uniform: bool },
     Mixed { jump_below: u64, next: u64 },
 }
 
@@ -96,7 +115,7 @@ pub enum Walk {
 
 impl SizedStream {
     /// A stream in `size` bytes from `base` on.
-    pub fn new(base: u64, size: u64, places: &[Places], walk: Walk) -> Self {
+    pub fn new(base: u64, size: u64, places: &[Places], table: SizeTable, walk: Walk) -> Self {
         let place = |places: &Places| Place {
             bytes: places.bytes,
             alignment: places.alignment,
@@ -106,10 +125,25 @@ impl SizedStream {
         let kind = match walk {
             Walk::Sequential => Kind::Sequential { next: 0 },
             Walk::Interlocked(next) => Kind::Interlocked { next },
-            Walk::Random => Kind::Random,
+            Walk::Random => Kind::Random { is_uniform: places.iter().all(|places| places.ranges.is_empty()) },
             Walk::Mixed(percent) => Kind::Mixed { jump_below: percent_threshold(percent), next: u64::MAX },
         };
-        Self { base, size, places: places.iter().map(place).collect(), kind }
+        let largest = places.iter().map(|place| u64::from(place.bytes)).max().unwrap_or(0);
+        Self { table, base, size, largest, places: places.iter().map(place).collect(), kind }
+    }
+
+    /// The size with this index, in bytes.
+    #[inline]
+    pub fn bytes(&self, size: u8) -> u32 {
+        self.places[usize::from(size)].bytes
+    }
+
+    /// The draw behind them if all offsets of a size are equally likely: chosen once, so that a loop keeps it in
+    /// registers.
+    #[inline]
+    pub fn uniform(&self) -> Option<UniformSizes<'_>> {
+        let is_uniform = matches!(self.kind, Kind::Random { is_uniform: true });
+        is_uniform.then_some(UniformSizes { table: &self.table, base: self.base, places: &self.places })
     }
 
     /// True if the next I/O goes on from the one before in a mixed load; decided before its size is drawn.
@@ -122,16 +156,39 @@ impl SizedStream {
         }
     }
 
-    /// The offset of the next I/O, of the size with this index.
+    /// False if a sequential stream may go back to its start next: the largest size does not fit there.
     #[inline]
-    pub fn next(&mut self, size: u8, continues: bool, rng: &mut Rng) -> u64 {
+    pub fn has_room(&self) -> bool {
+        match &self.kind {
+            Kind::Sequential { next } => *next <= self.size - self.largest,
+            _ => true,
+        }
+    }
+
+    /// A sequential stream goes back to its start.
+    pub fn rewind(&mut self) {
+        if let Kind::Sequential { next } = &mut self.kind {
+            *next = 0;
+        }
+    }
+
+    /// The next I/O, which does this.
+    #[inline]
+    pub fn next(&mut self, operation: Operation, continues: bool, rng: &mut Rng) -> SizedNext {
+        let (size, bits) = self.table.draw(operation, rng.next_u64());
+        self.next_of(size, continues, bits, rng)
+    }
+
+    /// The next I/O, of the size with this index; `bits` are random.
+    #[inline]
+    fn next_of(&mut self, size: u8, continues: bool, bits: u64, rng: &mut Rng) -> SizedNext {
         let place = &self.places[usize::from(size)];
         let relative = match &mut self.kind {
-            Kind::Random => place.random(rng),
+            Kind::Random { .. } => place.random(bits, rng),
             Kind::Sequential { next } => follow(next, place.bytes, self.size),
             Kind::Mixed { next, .. } => {
                 if !continues {
-                    *next = place.random(rng);
+                    *next = place.random(bits, rng);
                 }
                 follow(next, place.bytes, self.size)
             }
@@ -147,23 +204,42 @@ impl SizedStream {
                 }
             }
         };
-        self.base + relative
+        SizedNext { size, length: place.bytes, offset: self.base + relative }
+    }
+}
+
+/// Sizes of which all offsets are equally likely.
+#[derive(Clone, Copy, Debug)]
+pub struct UniformSizes<'a> {
+    table: &'a SizeTable,
+    base: u64,
+    places: &'a [Place],
+}
+
+impl UniformSizes<'_> {
+    /// The next I/O, which does this.
+    #[inline]
+    pub fn next(&self, operation: Operation, rng: &mut Rng) -> SizedNext {
+        let (size, bits) = self.table.draw(operation, rng.next_u64());
+        let Place { bytes, alignment, positions, .. } = self.places[usize::from(size)];
+        SizedNext { size, length: bytes, offset: self.base + rng::scale(bits, positions) * alignment }
     }
 }
 
 impl Place {
     #[inline]
-    fn random(&self, rng: &mut Rng) -> u64 {
+    fn random(&self, bits: u64, rng: &mut Rng) -> u64 {
         match &self.ranges {
             Some(ranges) => ranges.draw(rng, self.alignment),
-            None => rng.below(self.positions) * self.alignment,
+            None => rng::scale(bits, self.positions) * self.alignment,
         }
     }
 }
 
 /// Takes `next`, or 0 if no such I/O fits there, and moves on.
 #[inline]
-fn follow(next: &mut u64, bytes: u64, size: u64) -> u64 {
+fn follow(next: &mut u64, bytes: u32, size: u64) -> u64 {
+    let bytes = u64::from(bytes);
     let offset = if *next > size - bytes { 0 } else { *next };
     *next = offset + bytes;
     offset
@@ -177,37 +253,74 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     fn places(bytes: u64) -> Places {
-        Places { bytes, alignment: bytes, positions: (SIZE - bytes) / bytes + 1, ranges: Vec::new() }
+        let positions = (SIZE - bytes) / bytes + 1;
+        Places { bytes: bytes as u32, alignment: bytes, positions, ranges: Vec::new() }
     }
 
     fn stream(walk: Walk) -> SizedStream {
-        SizedStream::new(7 * KIB, SIZE, &[places(4 * KIB), places(12 * KIB), places(64 * KIB)], walk)
+        let table = SizeTable::new(|_| vec![50, 30, 20]);
+        SizedStream::new(7 * KIB, SIZE, &[places(4 * KIB), places(12 * KIB), places(64 * KIB)], table, walk)
     }
 
     /// Pearson's test: 16 sizes, 10^7 draws; the bound is the 0.9999 quantile of chi-square with 15 degrees of freedom.
     #[test]
     fn sizes_are_drawn_in_their_shares() {
         const DRAWS: u64 = 10_000_000;
-        let weights: Vec<u64> = vec![1, 1, 2, 3, 5, 8, 13, 10, 7, 6, 9, 4, 11, 12, 5, 3];
-        assert_eq!(weights.iter().sum::<u64>(), 100);
-        let bytes: Vec<u32> = (1..=16).map(|size| size * 512).collect();
-        let table = SizeTable::new(&bytes, |_| weights.clone());
+        let weights = vec![1, 1, 2, 3, 5, 8, 13, 10, 7, 6, 9, 4, 11, 12, 5, 3];
+        assert_eq!(weights.iter().sum::<u32>(), 100);
+        let table = SizeTable::new(|_| weights.clone());
         for seed in 1..=3 {
             let mut rng = Rng::new(seed);
             let mut seen = [0_u64; 16];
             for _ in 0..DRAWS {
-                seen[usize::from(table.draw(Operation::Read, &mut rng))] += 1;
+                seen[usize::from(table.draw(Operation::Read, rng.next_u64()).0)] += 1;
             }
             let chi_square: f64 = seen
                 .iter()
                 .zip(&weights)
                 .map(|(&count, &weight)| {
-                    let expected = (DRAWS / 100 * weight) as f64;
+                    let expected = (DRAWS / 100 * u64::from(weight)) as f64;
                     (count as f64 - expected).powi(2) / expected
                 })
                 .sum();
             assert!(chi_square < 44.26, "seed {seed}: {chi_square}, {seen:?}");
         }
+    }
+
+    /// One random number gives both: 16 sizes with 16 parts of the area each, by Pearson's test; the bound is the 0.9999
+    /// quantile of chi-square with 255 degrees of freedom.
+    #[test]
+    fn offsets_do_not_depend_on_the_size_that_was_drawn_with_them() {
+        const DRAWS: u32 = 2_560_000;
+        let percents: Vec<u32> = [6; 12].into_iter().chain([7; 4]).collect();
+        let table = SizeTable::new(|_| percents.clone());
+        let mut rng = Rng::new(6);
+        let mut seen = [[0_u32; 16]; 16];
+        for _ in 0..DRAWS {
+            let (size, bits) = table.draw(Operation::Read, rng.next_u64());
+            seen[usize::from(size)][rng::scale(bits, 16) as usize] += 1;
+        }
+        let part = |(counts, &percent): (&[u32; 16], &u32)| {
+            let expected = f64::from(DRAWS) / 1600.0 * f64::from(percent);
+            counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum::<f64>()
+        };
+        let chi_square: f64 = seen.iter().zip(&percents).map(part).sum();
+        assert!(chi_square < 347.7, "{chi_square}");
+    }
+
+    #[test]
+    fn a_sequential_stream_has_room_while_the_largest_size_fits() {
+        let mut stream = stream(Walk::Sequential);
+        let mut rng = Rng::new(1);
+        for _ in 0..15 {
+            assert!(stream.has_room());
+            stream.next_of(2, false, 0, &mut rng);
+        }
+        assert!(stream.has_room(), "64 KiB are left");
+        stream.next_of(0, false, 0, &mut rng);
+        assert!(!stream.has_room(), "60 KiB are left");
+        stream.rewind();
+        assert_eq!((stream.has_room(), stream.next_of(2, false, 0, &mut rng).offset), (true, 7 * KIB));
     }
 
     #[test]
@@ -217,11 +330,10 @@ mod tests {
             Operation::Write => vec![0, 50, 50],
             _ => Vec::new(),
         };
-        let table = SizeTable::new(&[512, 4096, 8192], weights);
+        let table = SizeTable::new(weights);
         let mut rng = Rng::new(8);
-        assert!((0..1000).all(|_| table.bytes(table.draw(Operation::Read, &mut rng)) == 512));
-        assert!((0..1000).all(|_| table.draw(Operation::Write, &mut rng) > 0));
-        assert_eq!(table.all(), [512, 4096, 8192]);
+        assert!((0..1000).all(|_| table.draw(Operation::Read, rng.next_u64()).0 == 0));
+        assert!((0..1000).all(|_| table.draw(Operation::Write, rng.next_u64()).0 > 0));
     }
 
     #[test]
@@ -229,12 +341,27 @@ mod tests {
         let mut stream = stream(Walk::Random);
         let mut rng = Rng::new(4);
         for (size, bytes) in [(0, 4 * KIB), (1, 12 * KIB), (2, 64 * KIB)] {
-            let mut seen: Vec<u64> = (0..10_000).map(|_| stream.next(size, false, &mut rng)).collect();
+            let mut seen: Vec<u64> =
+                (0..10_000).map(|_| stream.next_of(size, false, rng.next_u64(), &mut rng).offset).collect();
             seen.sort_unstable();
             seen.dedup();
             let expected: Vec<u64> = (0..SIZE / bytes).map(|position| 7 * KIB + position * bytes).collect();
             assert_eq!(seen, expected);
         }
+    }
+
+    #[test]
+    fn uniform_draws_are_those_of_the_stream() {
+        let (mut random, mut ours, mut theirs) = (stream(Walk::Random), Rng::new(9), Rng::new(9));
+        for _ in 0..1000 {
+            let uniform = random.uniform().expect("no ranges").next(Operation::Write, &mut ours);
+            assert_eq!(uniform, random.next(Operation::Write, false, &mut theirs));
+        }
+        let ranges = vec![Range { weight: 1, start: 0, positions: 1 }];
+        let places = [Places { ranges, ..places(4 * KIB) }];
+        let table = SizeTable::new(|_| vec![100]);
+        assert!(SizedStream::new(0, SIZE, &places, table, Walk::Random).uniform().is_none());
+        assert!(stream(Walk::Mixed(50)).uniform().is_none());
     }
 
     #[test]
@@ -244,9 +371,9 @@ mod tests {
         let mut at = 0;
         for turn in 0..10_000_usize {
             let size = [2, 0, 1, 1][turn % 4];
-            let bytes = stream.places[size].bytes;
+            let bytes = u64::from(stream.bytes(size as u8));
             let expected = if at + bytes > SIZE { 0 } else { at };
-            assert_eq!(stream.next(size as u8, false, &mut rng), 7 * KIB + expected);
+            assert_eq!(stream.next_of(size as u8, false, 0, &mut rng).offset, 7 * KIB + expected);
             at = expected + bytes;
         }
     }
@@ -256,7 +383,7 @@ mod tests {
         let next = Arc::new(AtomicU64::new(0));
         let (mut first, mut second) = (stream(Walk::Interlocked(Arc::clone(&next))), stream(Walk::Interlocked(next)));
         let mut rng = Rng::new(4);
-        let mut at = |stream: &mut SizedStream, size| stream.next(size, false, &mut rng) - 7 * KIB;
+        let mut at = |stream: &mut SizedStream, size| stream.next_of(size, false, 0, &mut rng).offset - 7 * KIB;
         assert_eq!(at(&mut first, 0), 0);
         assert_eq!(at(&mut second, 2), 4 * KIB);
         assert_eq!(at(&mut first, 1), 68 * KIB);
@@ -273,8 +400,8 @@ mod tests {
             let continues = stream.continues(&mut rng);
             assert!(continues || turn > 0 || end.is_none());
             let size = turn % 3;
-            let bytes = stream.places[size].bytes;
-            let offset = stream.next(size as u8, continues, &mut rng) - 7 * KIB;
+            let bytes = u64::from(stream.bytes(size as u8));
+            let offset = stream.next_of(size as u8, continues, rng.next_u64(), &mut rng).offset - 7 * KIB;
             if continues {
                 assert!(Some(offset) == end || offset == 0);
             } else {

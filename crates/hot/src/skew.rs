@@ -6,12 +6,16 @@
 //! the smallest such probability of its stratum and is kept without computing it; fewer than one in a hundred is not
 //! kept and drawn again. Sizes of tables do not depend on the number of positions.
 //!
+//! One random number is enough for all of it: the numbers that choose a stratum are intervals, and multiples of the
+//! golden ratio spread an interval evenly over all 64 bits (Weyl's theorem). Each rank gets its share of the 2^64 numbers
+//! up to some dozens, as it would with rounding.
+//!
 //! All mathematics is that of the crate `libm`, which gives the same bits on every machine, unlike the C libraries.
 
 use crate::counters::Counter;
 use crate::rng::Rng;
 use crate::scatter::Scatter;
-use crate::weighted::Weighted;
+use crate::weighted::{Cells, Weighted};
 use model::profile::{Skew, SkewLaw};
 use std::sync::Arc;
 
@@ -158,25 +162,16 @@ impl Strata {
         Some(Self { law, table: Weighted::new(&weights)?, groups: strata })
     }
 
-    /// A stratum and a rank in it.
+    /// What draws need of the table.
     #[inline]
-    fn draw(&self, rng: &mut Rng) -> (usize, u64) {
-        loop {
-            let index = self.table.draw(rng);
-            let stratum = &self.groups[index];
-            // Uniform in the stratum; what is left of the draw decides whether it is kept. Its steps are `count` / 2^64.
-            let product = u128::from(rng.next_u64()) * u128::from(stratum.count);
-            let (rank, fraction) = (stratum.first + (product >> 64) as u64, product as u64);
-            if fraction <= stratum.keeps_up_to || self.keeps(stratum, rank, fraction) {
-                return (index, rank);
-            }
-        }
+    fn draws(&self) -> Draws<'_> {
+        Draws { law: self.law, cells: self.table.cells(), groups: &self.groups }
     }
 
-    /// Decides by the law itself.
-    #[cold]
-    fn keeps(&self, stratum: &Stratum, rank: u64, fraction: u64) -> bool {
-        fraction as f64 * stratum.weight < self.law.weight(rank) * TWO_TO_64
+    /// A stratum and a rank in it.
+    #[cfg(test)]
+    fn draw(&self, rng: &mut Rng) -> (usize, u64) {
+        self.draws().next(rng)
     }
 
     /// Number of ranks in each stratum, the hottest first.
@@ -184,6 +179,41 @@ impl Strata {
         self.groups.iter().map(|stratum| stratum.count)
     }
 }
+
+/// Parts of a table that a loop keeps in registers.
+#[derive(Clone, Copy)]
+struct Draws<'a> {
+    law: Law,
+    cells: Cells<'a>,
+    groups: &'a [Stratum],
+}
+
+impl Draws<'_> {
+    /// A stratum and a rank in it.
+    #[inline]
+    fn next(self, rng: &mut Rng) -> (usize, u64) {
+        loop {
+            let bits = rng.next_u64();
+            let index = self.cells.pick(bits);
+            let stratum = &self.groups[index];
+            // Uniform in the stratum; what is left of the draw decides whether it is kept. Its steps are `count` / 2^64.
+            let product = u128::from(bits.wrapping_mul(GOLDEN)) * u128::from(stratum.count);
+            let (rank, fraction) = (stratum.first + (product >> 64) as u64, product as u64);
+            if fraction <= stratum.keeps_up_to || keeps(self.law, stratum, rank, fraction) {
+                return (index, rank);
+            }
+        }
+    }
+}
+
+/// Decides by the law itself.
+#[cold]
+fn keeps(law: Law, stratum: &Stratum, rank: u64, fraction: u64) -> bool {
+    fraction as f64 * stratum.weight < law.weight(rank) * TWO_TO_64
+}
+
+/// 2^64 divided by the golden ratio: of all numbers, its multiples are spread most evenly (Knuth, volume 3, 6.4).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The sum of integer weights, nearly.
 const WHOLE: f64 = (1_u64 << 62) as f64;
@@ -217,31 +247,91 @@ fn firsts(positions: u64, single: u64, groups: u64) -> Vec<u64> {
     firsts
 }
 
-/// A source of skewed positions, owned by one thread.
+/// A source of skewed positions, owned by one thread. It draws some ahead: a loop over many keeps in registers what a
+/// call for each would load.
 #[derive(Clone, Debug)]
 pub struct Skewed {
     strata: Arc<Strata>,
     /// `None` = the hottest position is the first, and so on.
-    scatter: Option<Scatter>,
-    /// Draws of each stratum, which others may read.
+    scattered: Option<Scattered>,
+    /// Draws of each stratum that were used, which others may read.
     drawn: Arc<[Counter]>,
+    ahead: Box<[Draw; AHEAD]>,
+    /// Those from here on were not used.
+    next: usize,
+}
+
+/// A position that was drawn.
+#[derive(Clone, Copy, Debug, Default)]
+struct Draw {
+    position: u64,
+    stratum: usize,
+}
+
+/// Draws made at once.
+const AHEAD: usize = 64;
+
+/// Where ranks lie.
+#[derive(Clone, Debug)]
+struct Scattered {
+    scatter: Scatter,
+    /// Of the hottest ranks, which are drawn again and again: a look is cheaper than the permutation.
+    hottest: Box<[u64]>,
+}
+
+impl Scattered {
+    fn new(scatter: Scatter) -> Self {
+        let hottest = (0..SINGLE.min(scatter.positions())).map(|rank| scatter.position(rank)).collect();
+        Self { scatter, hottest }
+    }
+
+    #[inline]
+    fn position(&self, rank: u64) -> u64 {
+        self.hottest.get(rank as usize).copied().unwrap_or_else(|| self.scatter.position(rank))
+    }
 }
 
 impl Skewed {
     /// Draws from `strata`; counts in `drawn`, one counter for each stratum.
     pub fn new(strata: Arc<Strata>, scatter: Option<Scatter>, drawn: Arc<[Counter]>) -> Self {
-        Self { strata, scatter, drawn }
+        let ahead = Box::new([Draw::default(); AHEAD]);
+        Self { strata, scattered: scatter.map(Scattered::new), drawn, ahead, next: AHEAD }
     }
 
     /// The next position.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> u64 {
-        let (stratum, rank) = self.strata.draw(rng);
-        self.drawn[stratum].add(1);
-        match &self.scatter {
-            Some(scatter) => scatter.position(rank),
-            None => rank,
+    pub fn draw(&mut self, rng: &mut Rng) -> u64 {
+        self.draw_many(1, rng).next().unwrap_or_default()
+    }
+
+    /// The next positions: at least one, at most `most`, which is not 0.
+    #[inline]
+    pub fn draw_many(&mut self, most: usize, rng: &mut Rng) -> impl ExactSizeIterator<Item = u64> {
+        if self.next == AHEAD {
+            self.fill(rng);
         }
+        let (first, drawn) = (self.next, &*self.drawn);
+        self.next = AHEAD.min(first + most);
+        self.ahead[first..self.next].iter().map(|draw| {
+            drawn[draw.stratum].add(1);
+            draw.position
+        })
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, rng: &mut Rng) {
+        let (draws, mut numbers) = (self.strata.draws(), rng.clone());
+        for draw in &mut *self.ahead {
+            let (stratum, position) = draws.next(&mut numbers);
+            *draw = Draw { position, stratum };
+        }
+        *rng = numbers;
+        if let Some(scattered) = &self.scattered {
+            for draw in &mut *self.ahead {
+                draw.position = scattered.position(draw.position);
+            }
+        }
+        self.next = 0;
     }
 }
 

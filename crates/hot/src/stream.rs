@@ -70,7 +70,7 @@ enum Jumps {
 
 impl Jumps {
     #[inline]
-    fn draw(&self, grid: &Grid, rng: &mut Rng) -> u64 {
+    fn draw(&mut self, grid: &Grid, rng: &mut Rng) -> u64 {
         match self {
             Self::Uniform => uniform(rng, grid.positions, grid.alignment),
             Self::Ranges(ranges) => ranges.draw(rng, grid.alignment),
@@ -132,7 +132,7 @@ impl OffsetStream {
     #[must_use]
     pub fn mixed(self, random_percent: u32, rng: &mut Rng) -> Self {
         let Self { grid, kind } = self;
-        let jumps = match kind {
+        let mut jumps = match kind {
             Kind::Ranges(ranges) => Jumps::Ranges(ranges),
             Kind::Skewed(skewed) => Jumps::Skewed(skewed),
             _ => Jumps::Uniform,
@@ -141,12 +141,38 @@ impl OffsetStream {
         Self { grid, kind: Kind::Mixed { jumps, jump_below: percent_threshold(random_percent), next } }
     }
 
+    /// False if a sequential stream goes back to its start next.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        match &self.kind {
+            Kind::Sequential { next, .. } => *next <= self.grid.last,
+            _ => true,
+        }
+    }
+
+    /// A sequential stream goes back to its start.
+    pub fn rewind(&mut self) {
+        if let Kind::Sequential { next, wrap } = &mut self.kind {
+            *next = *wrap;
+        }
+    }
+
     /// The draw behind the offsets if they are uniform: chosen once, so that a loop keeps it in
     /// registers.
     #[inline]
     pub fn uniform(&self) -> Option<Uniform> {
         let Grid { base, alignment, positions, .. } = self.grid;
         matches!(self.kind, Kind::Uniform).then_some(Uniform { base, alignment, positions })
+    }
+
+    /// The same for offsets that are skewed.
+    #[inline]
+    pub fn hot(&mut self) -> Option<Hot<'_>> {
+        let Grid { base, alignment, .. } = self.grid;
+        match &mut self.kind {
+            Kind::Skewed(skewed) => Some(Hot { base, alignment, skewed }),
+            _ => None,
+        }
     }
 
     /// The next offset for request `request` (its number inside the target).
@@ -178,6 +204,24 @@ impl OffsetStream {
             }
         };
         Next { offset: grid.base + relative, continues }
+    }
+}
+
+/// Offsets that are skewed.
+#[derive(Debug)]
+pub struct Hot<'a> {
+    base: u64,
+    alignment: u64,
+    skewed: &'a mut Skewed,
+}
+
+impl Hot<'_> {
+    /// The next ones: at least one, at most `most`, which is not 0.
+    #[inline]
+    pub fn next_many(&mut self, most: usize, rng: &mut Rng) -> impl ExactSizeIterator<Item = Next> {
+        let Self { base, alignment, skewed } = self;
+        let (base, alignment) = (*base, *alignment);
+        skewed.draw_many(most, rng).map(move |position| Next { offset: base + position * alignment, continues: false })
     }
 }
 
@@ -242,6 +286,20 @@ mod tests {
         }
         let mut stream = OffsetStream::sequential(grid(0, 200, 200, 3000), 500);
         assert_eq!(take(&mut stream, 15)[9..], [2300, 2500, 2700, 100, 300, 500]);
+    }
+
+    #[test]
+    fn a_sequential_stream_has_room_until_no_block_fits() {
+        let mut stream = OffsetStream::sequential(grid(0, 1000, 1000, 3500), 0);
+        assert_eq!(take(&mut stream, 2), [0, 1000]);
+        assert!(stream.has_room());
+        assert_eq!(take(&mut stream, 1), [2000]);
+        assert!(!stream.has_room());
+        stream.rewind();
+        assert!(stream.has_room());
+        assert_eq!(take(&mut stream, 2), [0, 1000]);
+        stream.rewind();
+        assert_eq!(take(&mut stream, 1), [0]);
     }
 
     #[test]

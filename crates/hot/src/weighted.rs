@@ -50,9 +50,27 @@ impl Weighted {
     /// The index of an entry, with probability in proportion to its weight.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
-        let product = u128::from(rng.next_u64()) * self.cells.len() as u128;
+        self.cells().pick(rng.next_u64())
+    }
+
+    /// Its cells, which a loop keeps in registers.
+    #[inline]
+    pub(crate) fn cells(&self) -> Cells<'_> {
+        Cells(&self.cells)
+    }
+}
+
+/// The cells of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cells<'a>(&'a [Cell]);
+
+impl Cells<'_> {
+    /// The entry that belongs to 64 random bits. An entry has intervals of them: at most one in each cell.
+    #[inline]
+    pub(crate) fn pick(self, bits: u64) -> usize {
+        let product = u128::from(bits) * self.0.len() as u128;
         let index = (product >> 64) as usize;
-        let cell = self.cells[index];
+        let cell = self.0[index];
         // A branch on random bits would be predicted wrong half of the time.
         select_unpredictable((product as u64) < cell.threshold, index, cell.alias as usize)
     }

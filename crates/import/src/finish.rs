@@ -2,21 +2,35 @@
 
 use model::affinity::AffinityEntry;
 use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
-use model::profile::{Profile, TimeSpan};
+use model::profile::{Profile, Target, TimeSpan};
 use model::result::{Ending, MixedCores, Row, RunResult, TimeSpanResult};
 use model::topology::Topology;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Which target of the profile each row is about, by path: the second row of a thread on a path is
-/// about the second target with it.
+/// Which target of the profile each row is about. Threads of their own tell it where no pool of threads serves all
+/// targets; else the second row of a thread on a path is about the second target with it.
 pub(super) fn number_targets(rows: &mut [Row], span: &TimeSpan) {
     let mut targets: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
     for (index, target) in span.targets.iter().enumerate() {
         targets.entry(&target.path).or_default().push(index);
     }
+    let owner = |thread: u32| {
+        let mut end = 0u32;
+        let is_before = |target: &&Target| {
+            end = end.saturating_add(target.threads);
+            end <= thread
+        };
+        span.targets.iter().take_while(is_before).count()
+    };
     let mut seen: BTreeMap<(u32, PathBuf), usize> = BTreeMap::new();
     for row in rows {
+        let owner = owner(row.thread);
+        let is_owned = span.thread_count == 0 && span.targets.get(owner).is_some_and(|target| target.path == row.path);
+        if is_owned {
+            row.target = owner;
+            continue;
+        }
         let nth = seen.entry((row.thread, row.path.clone())).or_default();
         let known = targets.get(&row.path);
         row.target = known.and_then(|indices| indices.get(*nth).or(indices.last())).copied().unwrap_or(0);

@@ -67,7 +67,8 @@ fn beginning(first: &[u8]) -> Result<WatchBegin, NoRecording> {
     if let Some(version) = version.filter(|version| *version > WATCH_SCHEMA_VERSION.into()) {
         return Err(NoRecording::TooNew { version: u32::try_from(version).unwrap_or(u32::MAX) });
     }
-    match serde_json::from_value(value) {
+    // Of what was said twice the last counts, as for `is_recording`.
+    match serde_json::from_str(&value.to_string()) {
         Ok(WatchLine::Begin(begin)) if begin.schema == WATCH_SCHEMA => Ok(begin),
         Ok(_) => Err(NoRecording::NoBeginning),
         Err(error) => Err(NoRecording::Malformed { line: 1, reason: error.to_string() }),

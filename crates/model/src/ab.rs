@@ -36,7 +36,7 @@ pub struct AbFigure {
     pub a: f64,
     /// Geometric mean of side B.
     pub b: f64,
-    /// By how much B differs, in percent of A.
+    /// By how much B differs, as a percentage of A.
     pub percent: f64,
     /// Its interval, in percent: 95 % for all looks and figures together.
     pub low_percent: f64,
@@ -46,7 +46,7 @@ pub struct AbFigure {
     pub verdict: AbVerdict,
     /// True if the difference lies within the margin, whether it is significant or not.
     pub is_within_margin: bool,
-    /// The difference, in percent, that as many pairs with this scatter would find in 90 of 100 cases.
+    /// The difference, in percent, that this number of pairs with this scatter detects with 90 % probability.
     pub detectable_percent: f64,
 }
 

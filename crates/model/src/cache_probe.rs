@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Reads past the page cache before a run (`--probe-host-cache`): blocks that were read once are read again, in turn
-/// with blocks that were not. Both are read at the same time, so other load slows both.
+/// Reads past the page cache before a run (`--probe-host-cache`): blocks that were read once are read again,
+/// alternating with blocks that were not. Both are read at the same time, so other load slows both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CacheProbe {
@@ -20,7 +20,7 @@ pub struct CacheProbe {
     pub first_p50_ns: u64,
     /// Median latency of the second reads.
     pub second_p50_ns: u64,
-    /// Median latency of the other blocks, read in turn with the second reads.
+    /// Median latency of the other blocks, read alternately with the second reads.
     pub other_p50_ns: u64,
     /// Second reads that were faster than the read of another block just after them.
     pub faster_blocks: u32,

@@ -24,11 +24,33 @@ pub struct BriefChange {
     pub iops: f64,
     /// I/Os per second in the rest: their median per 100 ms.
     pub usual_iops: f64,
-    /// What leaving it out would do to the mean, as a share of it.
+    /// Change in the mean if it is left out, as a share of the mean.
     pub shift: f64,
 }
 
-/// Stalls that come back after the same time.
+/// A part of the measurement in which no I/O completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CompletionGap {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub start_ns: u64,
+    /// Where it ends.
+    pub end_ns: u64,
+}
+
+impl CompletionGap {
+    /// Its length.
+    pub fn length_ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// How much of a range of time lies in it.
+    pub fn overlap_ns(self, start_ns: u64, end_ns: u64) -> u64 {
+        self.end_ns.min(end_ns).saturating_sub(self.start_ns.max(start_ns))
+    }
+}
+
+/// Stalls that recur at regular intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodicStalls {

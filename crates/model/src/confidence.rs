@@ -1,11 +1,11 @@
 //! How far the figures of a timespan may be off, and whether they were the same all the time.
 
-use crate::change::{BriefChange, Level, PeriodicStalls};
+use crate::change::{BriefChange, CompletionGap, Level, PeriodicStalls};
 use serde::{Deserialize, Serialize};
 
-/// The 95 % confidence intervals of the figures of one direction: did the same run go on for ever, 95 of 100
-/// such intervals would hold the figure that it comes to. They know nothing of what differs from one run to the
-/// next. A figure without an interval was not measured, or its interval was withheld.
+/// The 95 % confidence intervals of the figures of one direction: if the same run went on forever, 95 of 100 such
+/// intervals would contain its final figure. They do not cover differences from one run to the next. A figure without
+/// an interval was not measured, or its interval was withheld.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HalfWidths {
@@ -15,7 +15,7 @@ pub struct HalfWidths {
     pub bytes_per_s: Option<f64>,
     /// Half the width of the interval of the mean latency in nanoseconds.
     pub latency_mean_ns: Option<f64>,
-    /// Intervals of the percentiles that the report shows, ascending. Those that fewer than ten I/Os lie beyond
+    /// Intervals of the percentiles that the report shows, ascending. Percentiles with fewer than ten I/Os beyond them
     /// have none.
     pub percentiles: Vec<PercentileHalfWidth>,
     /// I/Os per second; files of earlier versions have only half widths.
@@ -61,7 +61,7 @@ impl Interval {
     }
 }
 
-/// Why a run cannot say how far a figure may be off.
+/// Why a figure of a run has no confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Withheld {
@@ -97,9 +97,13 @@ pub struct FigureSteadiness {
     /// of time. The steadiness of both figures is judged without them.
     #[serde(default)]
     pub brief_changes: Vec<BriefChange>,
-    /// Stalls that come back after the same time; `None` = there are none, or it cannot be told.
+    /// Stalls that recur at regular intervals; `None` = there are none, or this is unknown.
     #[serde(default)]
     pub periodic_stalls: Option<PeriodicStalls>,
+    /// Parts of a second or more in which no I/O completed although the rest of the measurement leads to expect ten or
+    /// more, in the order of time.
+    #[serde(default)]
+    pub completion_gaps: Vec<CompletionGap>,
 }
 
 /// Whether a figure was the same from the start of the measurement to its end.

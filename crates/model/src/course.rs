@@ -29,6 +29,21 @@ pub struct SeriesCounts {
     pub latency_sum_ns: Vec<u64>,
 }
 
+/// What all online CPUs together did in each part of the measurement, one number per part: a second, or more in long
+/// runs. The parts follow each other without gaps, the first from the start. What is missing to 100 % is idle time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuCourse {
+    /// Where each part ends, in nanoseconds since the start of the measurement.
+    pub end_ns: Vec<u64>,
+    /// Percent of the time that programs used.
+    pub user_percent: Vec<f64>,
+    /// Percent that the kernel used.
+    pub kernel_percent: Vec<f64>,
+    /// Steal time: percent in which the hypervisor ran something else.
+    pub steal_percent: Vec<f64>,
+}
+
 /// What all threads did to all targets in one part of the measurement. Sections follow each other without
 /// gaps, from its start to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -72,7 +72,7 @@ pub struct DeviceBelow {
     pub claim: bool,
 }
 
-/// What the kernel says when it is asked for exclusive use of a device (`O_EXCL`).
+/// The kernel's answer to a request for exclusive use of a device (`O_EXCL`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

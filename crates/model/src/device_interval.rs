@@ -91,7 +91,7 @@ pub struct RequestRates {
     pub size_bytes: Option<f64>,
     /// Mean time, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Mean number of these requests in flight: the sum of their times by the interval.
+    /// Mean number of these requests in flight: the sum of their times divided by the interval.
     pub queue_length: f64,
 }
 
@@ -170,7 +170,7 @@ pub struct WatchedDevice {
 pub struct WatchEnd {
     /// Reported intervals.
     pub interval_count: u64,
-    /// Intervals that could not be read in time; what they held is in the one after them.
+    /// Intervals that could not be read in time; their counts are in the interval after them.
     pub missed_count: u64,
 }
 

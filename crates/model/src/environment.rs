@@ -3,7 +3,7 @@
 //! Nothing here decides anything about a run. `None` means unknown: the kernel does not tell, or
 //! not to this process.
 
-use crate::block_device::{BlockDevice, DeviceNumber};
+use crate::block_device::{BlockDevice, DeviceKind, DeviceNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -146,6 +146,13 @@ pub fn device_names(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTre
     devices.map(|device| device.name.clone()).collect()
 }
 
+/// Those of them that requests wait at: partitions have no queue of their own.
+pub fn queue_device_names(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeSet<String> {
+    let devices = environments.values().flat_map(TargetEnvironment::devices).flat_map(BlockDevice::walk);
+    let has_queue = devices.filter(|device| !matches!(device.kind, DeviceKind::Partition { .. }));
+    has_queue.map(|device| device.name.clone()).collect()
+}
+
 impl TargetEnvironment {
     /// The block devices directly below it.
     pub fn devices(&self) -> Vec<&BlockDevice> {
@@ -258,7 +265,7 @@ pub struct ZfsMember {
     pub kind: String,
     /// Its role, if not data: `log`, `cache`, `spare`, `special`, `dedup`.
     pub role: Option<String>,
-    /// Where it lies, as the pool remembers it.
+    /// Its path, as recorded by the pool.
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub path: Option<PathBuf>,

@@ -19,10 +19,14 @@ pub struct Stated {
     pub drive_write_bytes_per_s: Option<u64>,
     /// Small random I/Os per second of one drive.
     pub drive_iops: Option<u64>,
-    /// I/Os per second that the hypervisor or cloud allows a virtual machine or volume.
+    /// I/Os per second that the hypervisor or cloud allows a virtual machine.
     pub vm_iops: Option<u64>,
     /// The same limit in bytes per second.
     pub vm_bytes_per_s: Option<u64>,
+    /// I/Os per second that the cloud allows a volume.
+    pub volume_iops: Option<u64>,
+    /// The same limit in bytes per second.
+    pub volume_bytes_per_s: Option<u64>,
     /// Throughput of the adapter in each direction.
     pub hba_bytes_per_s: Option<u64>,
 }
@@ -91,7 +95,7 @@ pub struct Ceiling {
     pub limit: f64,
     /// The measured value in the same unit.
     pub reached: f64,
-    /// The measured value, in percent of the limit.
+    /// The measured value, as a percentage of the limit.
     pub share_percent: f64,
     /// True if it is based on the rule of thumb for small random writes to a RAID.
     pub is_estimate: bool,

@@ -1,6 +1,7 @@
 //! What the machine is: read once by `host`, then plain data.
 
 use crate::device_guard::{DeviceGuard, FileIdentity};
+use crate::profile::Reduction;
 use crate::topology::Topology;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -195,7 +196,7 @@ pub struct RegularFacts {
     pub identity: FileIdentity,
     /// Its length.
     pub size_bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// When its contents were last changed, in nanoseconds since 1970.
     #[serde(default)]
     pub modified_ns: i64,
     /// Bytes allocated for it: fewer than its length if it has holes.
@@ -210,14 +211,14 @@ pub struct RegularFacts {
     pub openers: Openers,
     /// True if all its blocks are allocated and written; only examined if the run would create the file.
     pub fully_written: Option<bool>,
-    /// The parts without written data, in order; only searched for if the run does not create the file.
+    /// The holes and unwritten parts, in order; only searched for if the run does not create the file.
     #[serde(default)]
     pub unwritten: Option<Vec<UnwrittenPart>>,
     /// Why this process cannot open it for writing, if it cannot.
     pub not_writable: Option<String>,
 }
 
-/// A part of a file that is a hole, or room that is reserved and not written.
+/// A hole in a file, or space that is allocated but unwritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnwrittenPart {
@@ -229,7 +230,7 @@ pub struct UnwrittenPart {
     pub unwritten_bytes: u64,
 }
 
-/// A file and its content at a moment: what must still be the same just before the first write.
+/// A file and its contents at one moment; both must still be the same just before the first write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileStamp {
@@ -239,7 +240,7 @@ pub struct FileStamp {
     /// Its length.
     #[serde(default)]
     pub size_bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// When its contents were last changed, in nanoseconds since 1970.
     #[serde(default)]
     pub modified_ns: i64,
 }
@@ -263,8 +264,8 @@ pub struct FileSystem {
     pub free_bytes: u64,
     /// True if mounted read-only.
     pub read_only: bool,
-    /// Whether completions can be polled for at the device below it; `None` if there is none, or
-    /// the kernel does not tell.
+    /// Whether completions can be polled for at the device below it; `None` if there is none, or the kernel does not
+    /// report it.
     #[serde(default)]
     pub completion_polling: Option<bool>,
 }
@@ -274,7 +275,7 @@ pub struct FileSystem {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DirectIo {
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     #[default]
     Unknown,
     /// The file system refuses it.
@@ -310,7 +311,7 @@ pub enum Origin {
     /// Another, or unknown.
     Foreign {
         /// Why diskspd is not known to have created it: "it has no diskspd mark", "its diskspd mark names another file, so
-        /// this file is a copy" ...
+        /// this file seems to be a copy" ...
         evidence: String,
     },
 }
@@ -327,25 +328,28 @@ pub enum Fill {
     Zero,
     /// Random bytes (`-Zr`, `-Z<size>`).
     Random,
-    /// Created by diskspd, and since then written to by a test with other content. No file is created with this
-    /// content.
+    /// Data that storage can compress and deduplicate (`--compress`, `--dedupe`).
+    Reducible(Reduction),
+    /// Created by diskspd, and since then written to by a test with other data. No file is created with this fill.
     Mixed,
 }
 
 impl Fill {
     /// The word in the mark.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> Cow<'static, str> {
         match self {
-            Self::Ramp => "ramp",
-            Self::Zero => "zero",
-            Self::Random => "random",
-            Self::Mixed => "mixed",
+            Self::Ramp => "ramp".into(),
+            Self::Zero => "zero".into(),
+            Self::Random => "random".into(),
+            Self::Mixed => "mixed".into(),
+            Self::Reducible(reduction) => reduction.to_string().into(),
         }
     }
 
     /// The fill with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Ramp, Self::Zero, Self::Random, Self::Mixed].into_iter().find(|fill| fill.name() == name)
+        let plain = [Self::Ramp, Self::Zero, Self::Random, Self::Mixed].into_iter().find(|fill| fill.name() == name);
+        plain.or_else(|| Reduction::parse(name).map(Self::Reducible))
     }
 }
 
@@ -398,8 +402,8 @@ pub struct BlockFacts {
     pub zeros: Vec<ZeroSample>,
 }
 
-/// How much of a part of a block device gives zeros. What was never written, or was discarded, mostly does,
-/// and many devices answer for it without touching their medium.
+/// How much of a part of a block device reads as zeros. Blocks that were never written, or were discarded, mostly do,
+/// and many devices return them without accessing their medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroSample {

@@ -143,7 +143,7 @@ pub struct FlushFigures {
     pub count: u64,
     /// The same per second.
     pub per_s: f64,
-    /// What they took; null = there were none.
+    /// Their latencies; null = there were none.
     pub latency: Option<LatencyFigures>,
     /// Median in nanoseconds; null = there were none.
     pub p50_ns: Option<u64>,
@@ -151,7 +151,22 @@ pub struct FlushFigures {
     pub p99_ns: Option<u64>,
 }
 
-/// The figures of a direction that are asked for most, without levels.
+/// Rotations of the files that threads append to (`--append`): truncations and reservations of blocks, which are part of
+/// no latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RotationFigures {
+    /// Rotations of all threads that ended during the measurement.
+    pub count: u64,
+    /// What they took together, in nanoseconds.
+    pub total_ns: u64,
+    /// What the longest took, in nanoseconds; null = there were none.
+    pub max_ns: Option<u64>,
+    /// Percent of the measured time of the threads that append, in which they did nothing else.
+    pub time_percent: f64,
+}
+
+/// The most used figures of a direction, without levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {

@@ -20,12 +20,12 @@ pub struct Finding {
     pub value: Option<f64>,
     /// What to do about it; empty = nothing.
     pub advice: String,
-    /// Whose rule it is.
+    /// The group of rules that it belongs to.
     #[serde(default)]
     pub source: Source,
 }
 
-/// Whose rule made a finding.
+/// The group of rules that a finding belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -52,7 +52,7 @@ pub enum Source {
 pub enum Severity {
     /// Nothing is wrong.
     Pass,
-    /// It cannot be told.
+    /// It could not be determined.
     Unknown,
     /// The results are valid, but have a limitation.
     Note,

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Headline {
+    /// I/Os measured; 0 in older documents.
+    #[serde(default)]
+    pub ios: u64,
     /// I/Os per second.
     pub iops: f64,
     /// Share of writes among the I/Os, from 0 to 1.
@@ -40,14 +43,23 @@ pub struct Headline {
     pub threads: u32,
     /// I/Os outstanding at most, all threads together; `None` = unknown.
     pub depth: Option<u32>,
-    /// The gravest finding of the verdict; `None` if nothing was found or nothing was judged.
+    /// The most severe finding of the verdict; `None` if nothing was found or nothing was judged.
     pub severity: Option<Severity>,
-    /// Names of the verdict's warnings and of what is graver; an older document does not tell.
+    /// Names of the verdict's warnings and more severe findings; empty in older documents.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The figure of each of these findings, in the same order; empty in older documents.
+    #[serde(default)]
+    pub warning_figures: Vec<String>,
 }
 
 impl Headline {
+    /// The figure of a warning of this name, if it has one and the document tells it.
+    pub fn warning_figure(&self, name: &str) -> Option<&str> {
+        let at = self.warnings.iter().position(|warning| warning == name)?;
+        self.warning_figures.get(at).map(String::as_str)
+    }
+
     /// The metrics that it keeps, in the order of tables.
     pub const METRICS: [Metric; 7] =
         [Metric::Iops, Metric::MibPerS, Metric::Mean, Metric::P50, Metric::P99, Metric::P999, Metric::Cpu];

@@ -3,6 +3,7 @@
 use crate::machine_counters::MachineCounters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct KernelCounters {
     /// kernel's name.
     #[serde(default)]
     pub caches: BTreeMap<String, CacheCounters>,
+    /// Of network file systems that targets are on (NFS, SMB).
+    #[serde(default)]
+    pub shares: Vec<ShareCounters>,
     /// Data that the page cache of the whole machine still had to write.
     #[serde(default)]
     pub dirty: Option<DirtyMemory>,
@@ -55,10 +59,12 @@ impl KernelCounters {
         let of_cache = |(name, now): (&String, &CacheCounters)| {
             before.caches.get(name).map(|then| (name.clone(), now.since(then)))
         };
+        let of_share = |now: &ShareCounters| Some(now.since(now.find_in(&before.shares)?));
         let of_cpu = |now: &CpuCounters| Some(now.since(before.cpus.iter().find(|then| then.cpu == now.cpu)?));
         Self {
             devices: self.devices.iter().filter_map(difference).collect(),
             caches: self.caches.iter().filter_map(of_cache).collect(),
+            shares: self.shares.iter().filter_map(of_share).collect(),
             process: self.process.zip(before.process).map(|(now, then)| now.since(&then)),
             dirty: self.dirty,
             dirty_of_targets: self.dirty_of_targets,
@@ -94,8 +100,8 @@ impl RequestCounters {
     }
 }
 
-/// What a block device did since it was found. The kernel rounds times of single requests down
-/// (to milliseconds before Linux 5.0), and lets counters wrap.
+/// Counters of a block device since it was detected. The kernel rounds times of single requests down (to milliseconds
+/// before Linux 5.0), and lets counters wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCounters {
@@ -166,7 +172,120 @@ impl CacheCounters {
     }
 }
 
-/// Memory whose content is not on storage yet.
+/// What a mounted share transferred since it was mounted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShareCounters {
+    /// Where it is mounted.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub mount_point: PathBuf,
+    /// What is mounted: `server:/export`, `//server/share`.
+    pub source: String,
+    /// Requests to read.
+    pub read: TransferCounters,
+    /// Requests to write.
+    pub write: TransferCounters,
+}
+
+impl ShareCounters {
+    /// The same share in another reading.
+    pub fn find_in<'a>(&self, reading: &'a [Self]) -> Option<&'a Self> {
+        reading.iter().find(|other| other.mount_point == self.mount_point && other.source == self.source)
+    }
+
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self { read: self.read.since(&before.read), write: self.write.since(&before.write), ..self.clone() }
+    }
+
+    /// True if a counter is less than it was: the share was mounted anew.
+    pub fn went_backwards(&self, before: &Self) -> bool {
+        self.read.went_backwards(&before.read) || self.write.went_backwards(&before.write)
+    }
+}
+
+/// Requests of one kind to the server of a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TransferCounters {
+    /// Requests completed.
+    pub count: u64,
+    /// Bytes transferred, of NFS with the headers of the RPCs.
+    pub bytes: u64,
+    /// What the RPC client counts (NFS); null = the file system does not count it (SMB).
+    pub rpc: Option<RpcCounters>,
+}
+
+impl TransferCounters {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            count: self.count.saturating_sub(before.count),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            rpc: self.rpc.zip(before.rpc).map(|(now, then)| now.since(&then)),
+        }
+    }
+
+    fn went_backwards(&self, before: &Self) -> bool {
+        let rpcs = self.rpc.zip(before.rpc);
+        self.count < before.count
+            || self.bytes < before.bytes
+            || rpcs.is_some_and(|(now, then)| now.went_backwards(&then))
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            count: self.count.saturating_add(other.count),
+            bytes: self.bytes.saturating_add(other.bytes),
+            rpc: self.rpc.zip(other.rpc).map(|(one, another)| one.and(&another)),
+        }
+    }
+}
+
+/// What the RPC client counts of one kind of request. Sums of times are in whole milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RpcCounters {
+    /// Transmissions: more than requests if some were retransmitted.
+    pub transmission_count: u64,
+    /// Requests that the server did not answer in time (major timeouts).
+    pub timeout_count: u64,
+    /// Time that requests waited in this machine to be sent, in milliseconds.
+    pub queue_ms: u64,
+    /// Time from sending to the reply, in milliseconds.
+    pub round_trip_ms: u64,
+    /// Time from the creation of requests to their completion, in milliseconds.
+    pub execute_ms: u64,
+}
+
+impl RpcCounters {
+    fn since(&self, before: &Self) -> Self {
+        self.each(before, u64::saturating_sub)
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        self.each(other, u64::saturating_add)
+    }
+
+    fn each(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            transmission_count: of(self.transmission_count, other.transmission_count),
+            timeout_count: of(self.timeout_count, other.timeout_count),
+            queue_ms: of(self.queue_ms, other.queue_ms),
+            round_trip_ms: of(self.round_trip_ms, other.round_trip_ms),
+            execute_ms: of(self.execute_ms, other.execute_ms),
+        }
+    }
+
+    fn went_backwards(&self, before: &Self) -> bool {
+        self.transmission_count < before.transmission_count || self.execute_ms < before.execute_ms
+    }
+}
+
+/// Memory whose contents are not on storage yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirtyMemory {
@@ -183,13 +302,13 @@ impl DirtyMemory {
     }
 }
 
-/// What limits of CPU time did to the cgroups that this process is in, the most of them all.
+/// Effect of CPU limits on this process's cgroups: the counters of the one that was throttled most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuLimitCounters {
     /// Periods in which it was throttled (`nr_throttled`).
     pub throttled_count: u64,
-    /// Total time for which its CPUs were throttled (`throttled_usec`, `throttled_time`), in microseconds.
+    /// Total time for which it was throttled, summed over CPUs (`throttled_usec`, `throttled_time`), in microseconds.
     pub throttled_us: u64,
 }
 

@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Label {
-    /// What stands before the `=`.
+    /// The part before the `=`.
     pub key: String,
-    /// What stands behind it.
+    /// The part after the `=`.
     pub value: String,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// The metric that the limit holds.
+    /// The metric that is limited.
     pub figure: Metric,
     /// Response times in nanoseconds, CPU usage in percent.
     pub at_most: f64,
@@ -47,19 +47,18 @@ pub struct LimitSample {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitFound {
-    /// All of them hold or fail together.
+    /// The limits; a rate must meet all of them.
     pub limits: Vec<Limit>,
-    /// Index of the highest point that keeps them; `None` = not even the lowest that was tried does.
+    /// Index of the highest rate that meets them; `None` = even the lowest rate tried does not.
     pub holds: Option<usize>,
-    /// Index of a point some percent above that does not; `None` = even the highest keeps them.
+    /// Index of a rate a few percent above it that does not; `None` = even the highest rate tried meets them.
     pub fails: Option<usize>,
     /// True if the confirming runs at each of the two, pooled, lie on their side of the limits by more than chance.
     pub is_confirmed: bool,
     /// I/Os per second without a rate, in a closed loop: no rate above it was tried.
     #[serde(default)]
     pub capacity_iops: Option<f64>,
-    /// Rates over which the limited figure does not depend on the rate: chance decides which of them keeps the
-    /// limits.
+    /// Rates over which the limited figure does not depend on the rate: chance decides which of them meets the limits.
     #[serde(default)]
     pub noise: Option<NoiseRange>,
 }

@@ -6,6 +6,13 @@ pub const BLOCK_SIZE_BYTES_MAX: u64 = 0xFFFF_FFFE;
 /// Most requests outstanding per thread, or per thread and target (`-o`, `-O`).
 pub const OUTSTANDING_MAX: u32 = 65_536;
 
+/// Bytes that an engine keeps of a request at most: what it does, prepared for each kind of I/O.
+pub const PREPARED_BYTES: u64 = 272;
+
+/// Bytes that a thread keeps of a target at most: its counters, and how its offsets are drawn. Tables and lists, which it
+/// has as it needs them, are not among them.
+pub const ROW_BYTES: u64 = 2048;
+
 /// Most completions taken per dequeue call (`-oc`).
 pub const COMPLETION_DEPTH_MAX: u32 = 16;
 
@@ -42,6 +49,15 @@ pub const SECTIONS_MAX: u64 = 200_000;
 
 /// Sections of a measurement with `-L` and without `-D`: batches enough for confidence intervals.
 pub const SECTIONS_WITHOUT_INTERVALS: u64 = 20;
+
+/// Shortest time in nanoseconds between two readings of the storage counters during a measurement.
+pub const STORAGE_STEP_NS_MIN: u64 = 100_000_000;
+
+/// Most readings of the storage counters in one measurement.
+pub const STORAGE_READINGS_MAX: u64 = 2_000;
+
+/// Most counters of one device or share in these readings together, where there are many devices.
+pub const STORAGE_COUNTERS_MAX: u64 = 65_536;
 
 /// Words of a thread's queue of closed sections: the largest section fits in, and some dozen usual ones.
 pub const SECTION_QUEUE_WORDS: usize = 40_960;

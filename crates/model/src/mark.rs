@@ -25,7 +25,7 @@ pub struct Mark {
     pub size_bytes: u64,
     /// Its content.
     pub fill: Fill,
-    /// When its content was last changed, in nanoseconds since 1970: chosen when the run ended.
+    /// When its contents were last changed, in nanoseconds since 1970: chosen when the run ended.
     pub modified_ns: i64,
     /// What no other file has, copies of this one included.
     pub file: String,
@@ -45,7 +45,7 @@ pub enum MarkState {
 pub struct Seen<'a> {
     /// Its length.
     pub size_bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// When its contents were last changed, in nanoseconds since 1970.
     pub modified_ns: i64,
     /// What no other file has.
     pub file: &'a str,
@@ -76,9 +76,9 @@ impl fmt::Display for Unfit {
         match self {
             Self::NotAMark => f.write_str("its diskspd mark (extended attribute user.diskspd) is not valid"),
             Self::OldVersion => f.write_str(
-                "its mark is from an older version of diskspd, which did not record whether the file was changed later",
+                "its mark is from an older version of diskspd, whose marks do not show whether the file was changed later",
             ),
-            Self::Copied => f.write_str("its diskspd mark names another file, so this file is a copy"),
+            Self::Copied => f.write_str("its diskspd mark names another file, so this file seems to be a copy"),
             Self::Open => f.write_str(
                 "a diskspd run that wrote to the file is still active or was killed, so later changes cannot be \
                  detected",
@@ -179,7 +179,9 @@ mod tests {
 
     #[test]
     fn a_mark_reads_back() {
-        for fill in [Fill::Ramp, Fill::Zero, Fill::Random, Fill::Mixed] {
+        for fill in
+            [Fill::Ramp, Fill::Zero, Fill::Random, Fill::Mixed, Fill::Reducible(crate::profile::Reduction::NONE)]
+        {
             for size_bytes in [0, 1 << 30, u64::MAX] {
                 for modified_ns in [0, -1, i64::MAX, i64::MIN] {
                     for state in [MarkState::Open, MarkState::Closed] {

@@ -3,12 +3,13 @@
 use crate::durability::Durability;
 use crate::kernel_log::DeviceFault;
 use crate::profile::EndAfter;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A note: its name in `note`, then what belongs to it.
+/// A note: its name in `note`, then its fields.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Note"))]
@@ -80,7 +81,7 @@ pub enum Note {
         /// Why a lease could not be used.
         reason: String,
     },
-    /// A block device was written to: its previous content is lost.
+    /// A block device was written to: its previous contents are lost.
     DeviceWritten {
         /// Which target.
         #[serde(with = "crate::path")]
@@ -90,7 +91,7 @@ pub enum Note {
         identity: String,
         /// What allowed it: an option or a file.
         allowed_by: String,
-        /// Its previous content, as a phrase.
+        /// Its previous contents, as a phrase.
         content: String,
         /// A network through which other hosts may access it.
         network: Option<String>,
@@ -158,6 +159,18 @@ pub enum Note {
     EndedByLimit {
         /// The limits.
         limits: EndAfter,
+    },
+    /// The run ended early because corrupt units were found (`--verify-stop`).
+    EndedByVerification {
+        /// How many.
+        units: u64,
+    },
+    /// The map of verified units is too large for the memory.
+    VerificationWithoutMap {
+        /// What it would take, in bytes.
+        needed_bytes: u64,
+        /// The memory that is available, in bytes.
+        available_bytes: u64,
     },
     /// Intended starts (`--rate`) were late because all requests were outstanding.
     StartsDelayedByDepth {
@@ -318,7 +331,7 @@ impl fmt::Display for Note {
             Self::DeviceWritten { path, identity, allowed_by, content, network } => {
                 write!(
                     f,
-                    "block device '{}' ({identity}) is overwritten, allowed by {allowed_by}; previous content: \
+                    "block device '{}' ({identity}) is overwritten, allowed by {allowed_by}; previous contents: \
                      {content}",
                     path.display()
                 )?;
@@ -344,6 +357,16 @@ impl fmt::Display for Note {
                 write!(f, "{count} I/Os had not completed when the run ended; they are not counted")
             }
             Self::QueueDrainedLate { drain_ns, outstanding, left } => drained_late(f, *drain_ns, *outstanding, *left),
+            Self::EndedByVerification { units } => {
+                write!(f, "the run ended early because {units} corrupt units were found (--verify-stop)")
+            }
+            Self::VerificationWithoutMap { needed_bytes, available_bytes } => write!(
+                f,
+                "the map of verified units needs {} of memory, and {} is available: units are compared with themselves \
+                 only (place, run, checksum), so lost writes are not found. Use a smaller target (-f) or larger I/Os",
+                Bytes(*needed_bytes),
+                Bytes(*available_bytes)
+            ),
             Self::EndedByLimit { limits } => write!(f, "the run ended early because a limit was reached ({limits})"),
             Self::StartsDelayedByDepth { delayed, started, depth } => starts_delayed(f, *delayed, *started, *depth),
             Self::StartsNotMade { backlog, intended } => starts_not_made(f, *backlog, *intended),
@@ -427,8 +450,7 @@ fn process_paused(f: &mut fmt::Formatter<'_>, pause_ns: u64, at_end_ns: u64) -> 
         }
         _ => write!(
             f,
-            "; rates include this pause, and latencies include it except for its last {:.1} s, which lasted until the \
-             end",
+            "; rates include this whole pause, but latencies do not include its last {:.1} s, at the end of the measurement",
             seconds(at_end_ns)
         ),
     }

@@ -13,9 +13,9 @@ pub enum Operation {
     Read,
     /// Transfers data to it.
     Write,
-    /// Gives up what is there (`--discard`): a hole in a file, a discard on a block device.
+    /// Discards the data in its range (`--discard`): a hole in a file, a discard on a block device.
     Discard,
-    /// Replaces what is there by zeros, without transferring them (`--write-zeroes`).
+    /// Replaces the data in its range with zeros, without transferring them (`--write-zeroes`).
     WriteZeroes,
 }
 
@@ -115,7 +115,7 @@ impl Shares {
 
     /// Percent of the I/Os that change what the target holds, to the next whole number.
     pub fn changing_percent(self) -> u32 {
-        (100.0 * (1.0 - self.expected(Operation::Read))).ceil() as u32
+        100 - self.transfer_percent() * 100_u32.saturating_sub(self.write_percent) / 100
     }
 
     /// The expected share of an operation in all I/Os, from 0 to 1.
@@ -183,6 +183,10 @@ mod tests {
         assert_eq!(ByOperation::new(|operation| shares.expected(operation)), ByOperation([0.3, 0.3, 0.1, 0.3]));
         let without = Shares { discard_percent: 100, ..shares };
         assert_eq!(ByOperation::new(|operation| without.does(operation)), ByOperation([false, false, true, true]));
+        let changing = |discard_percent, write_percent| {
+            Shares { discard_percent, write_percent, ..Shares::default() }.changing_percent()
+        };
+        assert_eq!([changing(0, 30), changing(1, 30), changing(100, 0), changing(0, 0)], [30, 31, 100, 0]);
         let reads = Shares::default();
         assert!(!reads.changes_data() && Shares { discard_percent: 1, ..reads }.changes_data());
     }

@@ -9,11 +9,15 @@ use serde::{Deserialize, Serialize};
 pub struct Placement {
     /// Bytes that have a place on a device. Holes, and data that is not yet written back, have none.
     pub placed_bytes: u64,
+    /// How many of these are on the device in another form, compressed or encrypted: they count with their length in the
+    /// file. How much of the device they take is not reported.
+    #[serde(default)]
+    pub encoded_bytes: u64,
     /// Extents that the file system reports.
     pub extents: u64,
     /// The devices, each before those that it stands on.
     pub shares: Vec<DeviceShare>,
-    /// Bytes whose place is unknown further down.
+    /// Bytes whose location on the devices below is unknown.
     pub unknown: Vec<UnknownPlace>,
 }
 
@@ -31,7 +35,7 @@ pub struct DeviceShare {
     pub is_disk: bool,
 }
 
-/// Bytes of a file whose place is unknown further down.
+/// Bytes of a file whose location on the devices below is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnknownPlace {
@@ -49,6 +53,17 @@ impl Placement {
         if self.placed_bytes == 0 { 0.0 } else { share.bytes as f64 / self.placed_bytes as f64 * 100.0 }
     }
 
+    /// `1GiB in 3 extents, 512MiB of it compressed or encrypted`
+    pub fn size_in_words(&self) -> String {
+        let plural = if self.extents == 1 { "" } else { "s" };
+        let encoded = match self.encoded_bytes {
+            0 => String::new(),
+            all if all == self.placed_bytes => ", compressed or encrypted".to_owned(),
+            some => format!(", {} of it compressed or encrypted", Bytes(some)),
+        };
+        format!("{} in {} extent{plural}{encoded}", Bytes(self.placed_bytes), self.extents)
+    }
+
     /// In one line: `vda 100 % (1GiB in 3 extents)`.
     pub fn words(&self) -> String {
         let disks = self.shares.iter().filter(|share| share.is_disk);
@@ -56,10 +71,9 @@ impl Placement {
         let disks = disks.map(|share| format!("{} {}{:.0} %", share.device, about(share), self.percent(share)));
         let unknown = self.unknown.iter().map(UnknownPlace::words);
         let all: Vec<String> = disks.chain(unknown).collect();
-        let plural = if self.extents == 1 { "" } else { "s" };
-        let size = format!("{} in {} extent{plural}", Bytes(self.placed_bytes), self.extents);
+        let size = self.size_in_words();
         match all.as_slice() {
-            _ if self.placed_bytes == 0 && self.unknown.is_empty() => "nothing is stored on a device".to_owned(),
+            _ if self.placed_bytes == 0 && self.unknown.is_empty() => "no data is allocated on a device".to_owned(),
             [] => size,
             all if self.placed_bytes == 0 => all.join(", "),
             all => format!("{} ({size})", all.join(", ")),
@@ -85,6 +99,7 @@ mod tests {
             |device: &str, bytes, is_even, is_disk| DeviceShare { device: device.to_owned(), bytes, is_even, is_disk };
         let mut placement = Placement {
             placed_bytes: 4096,
+            encoded_bytes: 0,
             extents: 1,
             shares: vec![
                 share("md0", 4096, false, false),
@@ -94,10 +109,13 @@ mod tests {
             unknown: Vec::new(),
         };
         assert_eq!(placement.words(), "sda 25 %, sdb about 75 % (4KiB in 1 extent)");
+        placement.encoded_bytes = 1024;
+        assert_eq!(placement.size_in_words(), "4KiB in 1 extent, 1KiB of it compressed or encrypted");
+        placement.encoded_bytes = 0;
         placement.shares.truncate(1);
         placement.extents = 2;
         placement.unknown.push(UnknownPlace { below: "md0".to_owned(), bytes: 4096, reason: "needs root".to_owned() });
         assert_eq!(placement.words(), "below md0 unknown (needs root) (4KiB in 2 extents)");
-        assert_eq!(Placement::default().words(), "nothing is stored on a device");
+        assert_eq!(Placement::default().words(), "no data is allocated on a device");
     }
 }

@@ -10,9 +10,11 @@ use crate::affinity::AffinityEntry;
 use crate::device_guard::{DeviceBelow, LoopBacking};
 use crate::engine_kind::EngineKind;
 use crate::facts::{FileStamp, Fill};
+use crate::limits::{STORAGE_COUNTERS_MAX, STORAGE_READINGS_MAX, STORAGE_STEP_NS_MIN};
 use crate::note::Note;
 use crate::operation::{Operation, Shares};
-use crate::profile::{EndAfter, FlushCall, FlushMode, IoPriority};
+use crate::profile::{EndAfter, FlushCall, FlushMode, IoPriority, RateBursts, Reduction, StreamName};
+use crate::verification::VerificationPlan;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -51,6 +53,9 @@ pub struct TimeSpanPlan {
     pub measure_latency: bool,
     /// Width and number of the intervals of `-D`.
     pub intervals: Option<Intervals>,
+    /// What is read is compared with what was written (`--verify`); null = not.
+    #[serde(default)]
+    pub verification: Option<VerificationPlan>,
     /// Drop the targets' cached pages before the warm-up (`--cold`).
     pub cold: bool,
     /// Ends the timespan before its time.
@@ -88,6 +93,29 @@ pub struct Intervals {
     pub count: u64,
 }
 
+impl Intervals {
+    /// How often the counters of so many devices and shares are read during a measurement: at the intervals of `-D`, or
+    /// once per second with `-L` alone; less often if intervals are short or the run is long. `None` = not at all.
+    pub fn of_storage(
+        duration_ns: u64,
+        intervals: Option<Self>,
+        measures_latency: bool,
+        counted: usize,
+    ) -> Option<Self> {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let wanted_ns = intervals.map(|intervals| intervals.width_ns).or(measures_latency.then_some(SECOND_NS));
+        let mut width_ns = wanted_ns.filter(|_| counted > 0)?.max(1);
+        let most = (STORAGE_COUNTERS_MAX / counted as u64).clamp(STORAGE_READINGS_MIN, STORAGE_READINGS_MAX);
+        while width_ns < STORAGE_STEP_NS_MIN || duration_ns.div_ceil(width_ns) > most {
+            width_ns = width_ns.saturating_mul(2);
+        }
+        Some(Self { width_ns, count: duration_ns.div_ceil(width_ns) })
+    }
+}
+
+/// Readings of the storage counters that a measurement may have, however many devices there are.
+const STORAGE_READINGS_MIN: u64 = 60;
+
 /// Memory that a timespan takes, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -101,18 +129,21 @@ pub struct MemoryPlan {
     /// Latency buckets, if every page of them were touched.
     #[serde(rename = "latency_buckets_bytes")]
     pub latency_buckets: u64,
-    /// Interval records, the series of counts, and what threads keep of their section.
+    /// Interval records, the series of counts, what threads keep of their section, and readings of the storage counters.
     #[serde(rename = "intervals_bytes")]
     pub intervals: u64,
     /// Stacks, rings and slot tables.
     #[serde(rename = "threads_bytes")]
     pub threads: u64,
+    /// The map of what each unit must hold (`--verify`), if all of it is used.
+    #[serde(rename = "verification_bytes", default)]
+    pub verification: u64,
 }
 
 impl MemoryPlan {
     /// All kinds together.
     pub fn total(&self) -> u64 {
-        [self.buffers, self.write_sources, self.latency_buckets, self.intervals, self.threads]
+        [self.buffers, self.write_sources, self.latency_buckets, self.intervals, self.threads, self.verification]
             .into_iter()
             .fold(0, u64::saturating_add)
     }
@@ -126,6 +157,9 @@ pub struct TargetPlan {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
+    /// The stream that it belongs to; null = none.
+    #[serde(default)]
+    pub stream: Option<StreamName>,
     /// Size in bytes that offsets were planned for.
     pub size_bytes: u64,
     /// Preparation of the target before the run.
@@ -136,6 +170,16 @@ pub struct TargetPlan {
     pub open: OpenPlan,
     /// `-Z<size>` source shared by the threads: size in bytes and file.
     pub write_source: Option<WriteSourcePlan>,
+}
+
+impl TargetPlan {
+    /// Its length in bytes when threads open it.
+    pub const fn opened_bytes(&self) -> u64 {
+        match &self.preparation {
+            Preparation::Create(Creation { blocks: Blocks::None, .. }) => 0,
+            _ => self.size_bytes,
+        }
+    }
 }
 
 /// What must be found when a target is opened.
@@ -174,18 +218,18 @@ pub enum Preparation {
     Keep,
     /// An earlier entry of the plan makes this file.
     MadeBefore,
-    /// The file already has the right size and content; the plan states this, and nothing is done.
+    /// The file already has the right size and contents; the plan states this, and nothing is done.
     Reuse {
         /// Which file.
         #[serde(with = "crate::path")]
         #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
         path: PathBuf,
     },
-    /// Write it from start to end.
+    /// Make it.
     Create(Creation),
 }
 
-/// A file to be written from start to end.
+/// A file to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Creation {
@@ -193,10 +237,13 @@ pub struct Creation {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
-    /// How long, in bytes.
+    /// How long, in bytes; for [`Blocks::None`], how long threads will make it.
     pub size_bytes: u64,
-    /// With what.
+    /// What it is filled with.
     pub fill: Fill,
+    /// How much of it is there before the threads begin.
+    #[serde(default)]
+    pub blocks: Blocks,
     /// The file that may be replaced; `None` = none may exist, unless an earlier entry of this
     /// plan made it.
     pub replaces: Option<FileStamp>,
@@ -206,13 +253,27 @@ pub struct Creation {
     pub direct_alignment_bytes: Option<u64>,
 }
 
+/// What a created file has before threads write to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Blocks {
+    /// It is written from start to end.
+    #[default]
+    Written,
+    /// Blocks are reserved for it, and not written (`--append=<size>,preallocate`).
+    Reserved,
+    /// It is empty (`--append`).
+    None,
+}
+
 /// A `-Z<size>` source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteSourcePlan {
     /// Its size.
     pub size_bytes: u64,
-    /// Its content, repeated if shorter; `None` = random bytes from seed 0.
+    /// Its contents, repeated if shorter; `None` = random bytes from seed 0.
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub file: Option<PathBuf>,
@@ -240,7 +301,7 @@ pub struct WorkerPlan {
     pub seed: u64,
     /// See `seed`.
     pub stream: u32,
-    /// New random content for every write (`-Zr`).
+    /// New random data for every write (`-Zr`).
     pub randomize_writes: bool,
 }
 
@@ -432,6 +493,10 @@ pub enum Content {
     RandomEach,
     /// A random piece of the target's source.
     Source,
+    /// Units that tell their place and write (`--verify`), otherwise random.
+    Verified,
+    /// New data for every write, which storage can compress and deduplicate.
+    Reducible(Reduction),
 }
 
 /// When I/Os may be issued.
@@ -467,6 +532,17 @@ pub enum Pace {
         /// Denominator.
         mean_denominator: u64,
     },
+    /// `--rate` that changes with time: the starts of all threads and targets together follow a curve.
+    Varying {
+        /// The curve.
+        curve: RateCurve,
+        /// The first of the starts that are made, from 1.
+        first: u32,
+        /// This one and every so many-th are.
+        every: u32,
+        /// At random: the numbers of starts are exponentially distributed, `every` apart in the mean.
+        is_poisson: bool,
+    },
     /// `-i`, `-j`.
     Burst {
         /// I/Os per burst, at least 1.
@@ -476,9 +552,59 @@ pub enum Pace {
     },
 }
 
+/// A rate of intended starts over time, of all threads together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RateCurve {
+    /// From one rate to another over the measurement; the first before it, the second after it.
+    Ramp {
+        /// At the start of the measurement.
+        from_iops: u32,
+        /// At its end.
+        to_iops: u32,
+        /// From the start of load to the measurement, in nanoseconds.
+        before_ns: u64,
+        /// The measurement in nanoseconds.
+        over_ns: u64,
+    },
+    /// Bursts, one of which begins with the measurement.
+    Bursts {
+        /// The mean rate.
+        iops: u32,
+        /// How it varies.
+        bursts: RateBursts,
+        /// From the start of load to the measurement, in nanoseconds.
+        before_ns: u64,
+    },
+}
+
 impl Pace {
     /// True if starts are intended at times that do not depend on completions.
     pub const fn is_open_loop(&self) -> bool {
-        matches!(self, Self::Rate { .. } | Self::Poisson { .. })
+        matches!(self, Self::Rate { .. } | Self::Poisson { .. } | Self::Varying { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_is_read_at_the_intervals_or_once_per_second_but_not_too_often() {
+        let ms = 1_000_000;
+        let every = |duration_ms: u64, interval_ms: Option<u64>, measures_latency, counted| {
+            let width = |width: u64| Intervals { width_ns: width * ms, count: duration_ms.div_ceil(width) };
+            let found = Intervals::of_storage(duration_ms * ms, interval_ms.map(width), measures_latency, counted)?;
+            Some((found.width_ns / ms, found.count))
+        };
+        assert_eq!(every(60_000, None, false, 1), None);
+        assert_eq!(every(60_000, None, true, 0), None);
+        assert_eq!(every(60_000, None, true, 1), Some((1000, 60)));
+        assert_eq!(every(60_500, Some(500), true, 1), Some((500, 121)));
+        assert_eq!(every(1000, Some(30), false, 1), Some((120, 9)));
+        assert_eq!(every(86_400_000, Some(1000), true, 1), Some((64_000, 1350)), "a day");
+        assert_eq!(every(600_000, Some(1000), true, 300), Some((4000, 150)), "many disks");
+        assert_eq!(every(60_000, Some(1000), true, 1 << 20), Some((1000, 60)));
     }
 }

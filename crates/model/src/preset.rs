@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct PresetRun {
     /// Its name, or the path of its file.
     pub name: String,
-    /// What it stands for.
+    /// Its title: the workload in a few words.
     pub title: String,
     /// The name of each timespan's load.
     pub loads: Vec<String>,

@@ -4,8 +4,12 @@
 //! was *said*, contradictions included; the module `validate` finds those, and the plan holds what
 //! will be *done*.
 
+mod append;
+mod rate;
+mod reduction;
 mod sizes;
 mod skew;
+mod stream;
 mod target;
 
 use crate::affinity::AffinityEntry;
@@ -14,8 +18,12 @@ use crate::limits::TARGETS_MAX;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+pub use append::{Append, Rotation};
+pub use rate::{OfferedRate, RateBursts, RateProcess};
+pub use reduction::Reduction;
 pub use sizes::{SizeMix, SizeShare};
 pub use skew::{Skew, SkewLaw};
+pub use stream::StreamName;
 pub use target::{
     BypassIo, CacheMode, Distribution, DistributionRange, FlushMode, IoPriority, Target, ThreadTarget, Throughput,
     WriteSource,
@@ -110,7 +118,7 @@ pub struct TimeSpan {
     pub cool_down_s: u32,
     /// `-z`.
     pub random_seed: u32,
-    /// `-Zr`: new random content for every write.
+    /// `-Zr`: new random data for every write.
     pub random_write_data: bool,
     /// `-F`: total threads, every one serving every target; 0 = threads per target.
     pub thread_count: u32,
@@ -143,7 +151,7 @@ pub struct TimeSpan {
     pub end_after: EndAfter,
     /// `--rate`: intended I/Os per second of all threads together; `None` = closed loop.
     #[serde(default)]
-    pub rate_iops: Option<u32>,
+    pub rate_iops: Option<OfferedRate>,
     /// `--rate-process`; `None` = not said (constant).
     #[serde(default)]
     pub rate_process: Option<RateProcess>,
@@ -153,6 +161,12 @@ pub struct TimeSpan {
     /// `--fsync-every`: the same with fsync.
     #[serde(default)]
     pub fsync_after_writes: Option<u32>,
+    /// `--verify`: what is read is compared with what was written.
+    #[serde(default)]
+    pub verify: bool,
+    /// `--verify-stop`: corrupt units that end the run; `None` = none do.
+    #[serde(default)]
+    pub verify_stop: Option<u64>,
     /// `-L`.
     pub measure_latency: bool,
     /// `-D`.
@@ -190,6 +204,8 @@ impl Default for TimeSpan {
             rate_process: None,
             flush_after_writes: None,
             fsync_after_writes: None,
+            verify: false,
+            verify_stop: None,
             measure_latency: false,
             calculate_iops_std_dev: false,
             interval_ms: 1000,
@@ -236,6 +252,11 @@ impl TimeSpan {
         call(self.flush_after_writes, FlushCall::Fdatasync).or_else(|| call(self.fsync_after_writes, FlushCall::Fsync))
     }
 
+    /// True if more I/Os are meant to start at one time than at another.
+    pub fn varies_rate(&self) -> bool {
+        self.rate_iops.is_some_and(OfferedRate::is_ramp) || matches!(self.rate_process, Some(RateProcess::Bursts(_)))
+    }
+
     /// What results of versions before 2.3 do not say, because those knew nothing else; the rest is as by default.
     pub fn of_results() -> Self {
         Self {
@@ -253,6 +274,19 @@ impl TimeSpan {
     /// Number of threads that serve `target` (`-F`, else its own `-t`).
     pub fn threads_on(&self, target: &Target) -> u32 {
         if self.thread_count > 0 { self.thread_count } else { target.threads }
+    }
+
+    /// The streams in the order of their first targets, each with the indices of its targets.
+    pub fn streams(&self) -> Vec<(&StreamName, Vec<usize>)> {
+        let mut streams: Vec<(&StreamName, Vec<usize>)> = Vec::new();
+        for (index, target) in self.targets.iter().enumerate() {
+            let Some(name) = &target.stream else { continue };
+            match streams.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, targets)) => targets.push(index),
+                None => streams.push((name, vec![index])),
+            }
+        }
+        streams
     }
 
     /// Why there are too many targets to look at any, if there are.
@@ -362,36 +396,6 @@ pub enum BufferSeparation {
     /// `-bsp`: no two buffers share a cache line of page-directory entries.
     #[default]
     ThreadOptimized,
-}
-
-/// `--rate-process`: how the intended starts of an open loop follow each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RateProcess {
-    /// At even distances.
-    #[default]
-    Constant,
-    /// Independently of each other: gaps are exponentially distributed.
-    Poisson,
-}
-
-impl RateProcess {
-    /// Every process.
-    pub const ALL: [Self; 2] = [Self::Constant, Self::Poisson];
-
-    /// The word after `--rate-process`, and in output.
-    pub const fn option(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Poisson => "poisson",
-        }
-    }
-
-    /// The process with this word.
-    pub fn from_option(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|process| process.option() == word)
-    }
 }
 
 /// When a timespan ends before its time; `None` = this does not end it.

@@ -2,13 +2,15 @@
 //!
 //! Records of several runs merge by adding counts and buckets and aligning intervals by index.
 
-use crate::kernel_counters::KernelCountersAround;
+use crate::kernel_counters::{DeviceCounters, KernelCountersAround, ShareCounters};
 use crate::kernel_log::KernelMessage;
 use crate::note::Note;
 use crate::operation::Operation;
 use crate::packed_counts::PackedCounts;
 use crate::units::UnixTime;
+use crate::verification::VerificationFigures;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +38,8 @@ pub struct TimeSpanRecord {
     pub threads: Vec<ThreadRecord>,
     /// CPU times over the measurement, one per online CPU, ascending.
     pub cpus: Vec<CpuTimes>,
+    /// What all of them spent since the beginning of the measurement, about once per second; empty if it is unknown.
+    pub cpu_course: Vec<CpuSample>,
     /// Counts of every 100 ms.
     pub series: SeriesRecord,
     /// Latency histograms of equal parts: the intervals of `-D`, or twentieths with `-L`; else none.
@@ -44,8 +48,24 @@ pub struct TimeSpanRecord {
     pub kernel_counters: Option<KernelCountersAround>,
     /// When the first of these were read, in nanoseconds of `CLOCK_MONOTONIC`.
     pub counted_from_ns: u64,
+    /// Counters of the storage below the targets from the start of the measurement to its end, ascending; empty without
+    /// `-L` and `-D`.
+    pub storage: Vec<StorageReading>,
+    /// What verification found; `None` without `--verify`.
+    pub verification: Option<VerificationFigures>,
     /// Notes for the user.
     pub notes: Vec<Note>,
+}
+
+/// The counters of devices and shares at one moment of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageReading {
+    /// When they were read, in nanoseconds since the start of the measurement.
+    pub at_ns: u64,
+    /// Block devices below the targets, partitions left out, by the kernel's name.
+    pub devices: BTreeMap<String, DeviceCounters>,
+    /// Shares that targets are on.
+    pub shares: Vec<ShareCounters>,
 }
 
 /// How a timespan ended.
@@ -86,6 +106,17 @@ pub struct RowRecord {
     pub open_loop: Option<OpenLoopRecord>,
     /// Random offsets drawn while measuring, by stratum of the skew (`hot::skew`); empty without `--skew`.
     pub skew_draws: Vec<u64>,
+    /// What was written first, warm-up included; `None` unless data that reduces is written (`--compress`, `--dedupe`).
+    pub written: Option<WrittenSample>,
+}
+
+/// The beginning of what one thread wrote to one target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenSample {
+    /// Write by write.
+    pub bytes: Vec<u8>,
+    /// A hash of each whole block of 4 KiB, of more writes than [`bytes`](Self::bytes) holds.
+    pub block_hashes: Vec<u64>,
 }
 
 /// I/Os of one kind of one row.
@@ -104,6 +135,8 @@ pub struct SizeRecord {
     pub operation: Operation,
     /// Their size.
     pub size_bytes: u64,
+    /// Bytes transferred: less than the size of each if some transfers were short.
+    pub bytes: u64,
     /// How many, and their latencies.
     pub tally: Tally,
     /// Coarse buckets that are not empty, ascending: index (`hot::buckets::coarse`) and count. Empty without `-L`.
@@ -174,6 +207,8 @@ pub struct ThreadRecord {
     pub stamp_samples: Option<StampSamples>,
     /// Its flushes (`--fdatasync-every`, `--fsync-every`).
     pub flushes: Option<TimesRecord>,
+    /// Its rotations of files (`--append`); `None` if none are rotated.
+    pub rotations: Option<Tally>,
     /// Its slowest I/Os (`-L` or `-D`), in no order.
     pub slowest: Vec<SlowIo>,
 }
@@ -245,6 +280,21 @@ impl CpuTimes {
         };
         after.iter().filter_map(spent).collect()
     }
+}
+
+/// What all online CPUs together spent since the beginning of the measurement, in clock ticks of /proc/stat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuSample {
+    /// When they were read, in nanoseconds since the beginning.
+    pub at_ns: u64,
+    /// user + nice
+    pub user: u64,
+    /// system + irq + softirq
+    pub kernel: u64,
+    /// idle + iowait
+    pub idle: u64,
+    /// Steal time.
+    pub steal: u64,
 }
 
 /// Count and moments of latencies. Without `-L` and `-D` only the count is kept.

@@ -5,13 +5,14 @@
 
 use crate::affinity::AffinityEntry;
 use crate::confidence::{FigureSteadiness, HalfWidths};
-use crate::course::{Section, Series};
+use crate::course::{CpuCourse, Section, Series};
 use crate::engine_kind::EngineKind;
 use crate::environment::Environment;
 use crate::expectation::Expectation;
 use crate::facts::SystemFacts;
 use crate::figures::{
-    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, OperationFigures, SizeFigures, Summary,
+    Directions, Figures, FlushFigures, IntervalFigures, LatencyDistribution, OperationFigures, RotationFigures,
+    SizeFigures, Summary,
 };
 use crate::finding::Finding;
 use crate::kernel_counters::KernelCountersAround;
@@ -20,11 +21,13 @@ use crate::kernel_log::KernelMessage;
 use crate::note::Note;
 use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
-use crate::profile::{Profile, RateProcess, Skew};
+use crate::profile::{OfferedRate, Profile, RateProcess, Reduction, Skew, StreamName};
 use crate::record::{SlowIo, WaitCounts};
+use crate::storage_course::{DeviceCourse, ShareCourse};
 use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;
 use crate::verdict::Verdict;
+use crate::verification::VerificationFigures;
 use crate::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE, IMPLEMENTATION, IMPLEMENTATION_VERSION};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -154,6 +157,9 @@ pub struct TimeSpanResult {
     /// Kernel events by class, and I/O at each level of storage (`-e`); null = not asked for.
     #[serde(default)]
     pub kernel_events: Option<KernelEvents>,
+    /// What verification found; null = not asked for (`--verify`).
+    #[serde(default)]
+    pub verification: Option<VerificationFigures>,
     /// Conditions that invalidate or bias the results; null = there are no results, or another program measured them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::verdict::WrittenVerdict<'_>>"))]
@@ -213,6 +219,9 @@ pub struct Measured {
     pub cpus: Vec<CpuUsage>,
     /// Mean over the CPUs; its field `cpu` has no meaning.
     pub cpu_average: CpuUsage,
+    /// Usage of all online CPUs together over time; empty if unknown, and from formats other than JSON.
+    #[serde(default)]
+    pub cpu_course: CpuCourse,
     /// Effective distributions, each listed once, with the threads and targets that used them.
     pub distributions: Vec<DistributionUse>,
     /// One per thread and target.
@@ -235,6 +244,9 @@ pub struct Measured {
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,
+    /// Rotations of the files that threads append to; null = no file was to be rotated (`--append`).
+    #[serde(default)]
+    pub rotations: Option<RotationFigures>,
     /// I/Os that transfer no data, which `DiskSpd`'s tables do not have; empty without `--discard` and
     /// `--write-zeroes`.
     #[serde(default)]
@@ -245,6 +257,12 @@ pub struct Measured {
     /// What was drawn with `--skew`, by target; empty if none was asked for.
     #[serde(default)]
     pub skews: Vec<SkewFigures>,
+    /// Figures of each stream (`--stream`), in the order of the profile; empty without streams.
+    #[serde(default)]
+    pub streams: Vec<StreamFigures>,
+    /// What was measured of the data written with `--compress` or `--dedupe`, by target; empty if none was asked for.
+    #[serde(default)]
+    pub reductions: Vec<ReductionFigures>,
     /// Half the widths of 95 % confidence intervals; null = unknown, and of a direction: it has no I/Os, or
     /// the series has fewer than ten whole cells.
     #[serde(default)]
@@ -259,6 +277,13 @@ pub struct Measured {
     /// targets together; empty without both.
     #[serde(default)]
     pub sections: Vec<Section>,
+    /// The block devices below the targets over the measurement, the busiest first, partitions left out: one step per
+    /// interval (`-D`), or per second (`-L`), but none below 100 ms, and longer ones in long runs. Empty without both.
+    #[serde(default)]
+    pub devices: Vec<DeviceCourse>,
+    /// The shares (NFS, SMB) that targets are on, in the same steps.
+    #[serde(default)]
+    pub shares: Vec<ShareCourse>,
     /// The slowest I/Os, at most 100, the slowest first; empty without `-L` and `-D`.
     #[serde(default)]
     pub slowest: Vec<SlowIo>,
@@ -281,14 +306,14 @@ pub enum LoadLoop {
     Open(Box<OpenLoop>),
 }
 
-/// What became of the intended I/Os of an open loop.
+/// Outcome of the intended I/Os of an open loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenLoop {
     /// I/Os outstanding at most, all threads together.
     pub depth: u32,
     /// Intended starts per second, all threads together.
-    pub rate_iops: u32,
+    pub rate_iops: OfferedRate,
     /// How they follow each other.
     pub process: RateProcess,
     /// Intended starts during the measurement: the I/Os started plus the backlog.
@@ -301,12 +326,34 @@ pub struct OpenLoop {
     pub lateness_mean_ns: f64,
     /// Longest such time, in nanoseconds.
     pub lateness_max_ns: u64,
+    /// Offered rate and response times over the measurement, of a rate that rises or falls (`--rate=1000..50000`), in at
+    /// most 20 parts; empty for other rates.
+    #[serde(default)]
+    pub ramp: Vec<RampInterval>,
     /// Times from intended start to completion; null = there were no such I/Os.
     pub response_time: Directions<Option<LatencyDistribution>>,
     /// 95 % confidence intervals of the response times of all I/Os together, of their mean and percentiles only; null =
     /// neither `-L` nor `-D`, or a file of an earlier version.
     #[serde(default)]
     pub response_time_confidence: Option<HalfWidths>,
+}
+
+/// A part of a measurement whose offered rate rises or falls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RampInterval {
+    /// Where it begins, in nanoseconds since the start of the measurement.
+    pub start_ns: u64,
+    /// Where it ends.
+    pub end_ns: u64,
+    /// Intended starts per second, the mean of the part.
+    pub offered_iops: f64,
+    /// I/Os that completed per second.
+    pub iops: f64,
+    /// Mean time from intended start to completion of these, in nanoseconds; null = there were none.
+    pub response_mean_ns: Option<f64>,
+    /// The 99th percentile of these times in nanoseconds.
+    pub response_p99_ns: Option<u64>,
 }
 
 /// Latencies of one target.
@@ -318,6 +365,20 @@ pub struct TargetLatencies {
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
     /// By direction; null = there were no such I/Os.
+    pub latency: Directions<Option<LatencyDistribution>>,
+}
+
+/// What the threads of one stream did, all its targets together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StreamFigures {
+    /// Its name.
+    pub name: StreamName,
+    /// Indices of its targets in the timespan.
+    pub targets: Vec<usize>,
+    /// Volumes and rates of its reads and writes.
+    pub figures: Directions<Figures>,
+    /// Their latencies, by direction; null without `-L`, or without such I/Os.
     pub latency: Directions<Option<LatencyDistribution>>,
 }
 
@@ -352,7 +413,7 @@ pub struct SkewFigures {
 pub struct HottestShare {
     /// Percent of the positions.
     pub positions_percent: u32,
-    /// So many positions, rounded up.
+    /// Number of these positions, rounded up.
     pub positions: u64,
     /// Percent of the I/Os that the law gives them.
     pub law_percent: f64,
@@ -360,7 +421,31 @@ pub struct HottestShare {
     pub drawn_percent: Option<f64>,
 }
 
-/// Usage of one CPU, in percent of the measured time.
+/// How much smaller storage can make what was written to a target, measured on a sample of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReductionFigures {
+    /// Index of the target in the timespan.
+    pub target: usize,
+    /// Its path.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// What was asked for.
+    pub asked: Reduction,
+    /// Bytes that were compressed: the first writes of each thread.
+    pub sample_bytes: u64,
+    /// Their size divided by that after zstd (level 3) on pieces of 128 KiB; null = nothing was written.
+    pub zstd_ratio: Option<f64>,
+    /// The same with LZ4.
+    pub lz4_ratio: Option<f64>,
+    /// Blocks of 4 KiB that were compared with each other.
+    pub compared_blocks: u64,
+    /// Percent of them that are equal to another one of them; null = no write was so large.
+    pub equal_blocks_percent: Option<f64>,
+}
+
+/// Usage of one CPU, as percentages of the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsage {

@@ -5,6 +5,11 @@ pub fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     names.filter(|name| distance(word, name) <= 2 || (word.len() > 1 && name.starts_with(word))).collect()
 }
 
+/// `did you mean gp3? `, with the first of the names that are near; nothing if none is.
+pub fn hint<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    near(word, names).first().map(|meant| format!("did you mean {meant}? ")).unwrap_or_default()
+}
+
 /// Number of characters to insert, remove or replace (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -38,5 +43,7 @@ mod tests {
         assert_eq!(near("overwirte", names.into_iter()), ["overwrite"]);
         assert_eq!(near("over", names.into_iter()), ["overwrite"]);
         assert_eq!(near("x", names.into_iter()), Vec::<&str>::new());
+        assert_eq!(hint("overwirte", names.into_iter()), "did you mean overwrite? ");
+        assert_eq!(hint("x", names.into_iter()), "");
     }
 }

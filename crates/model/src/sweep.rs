@@ -5,6 +5,7 @@
 use crate::ab::AbAnswer;
 use crate::finding::Finding;
 use crate::headline::Headline;
+use crate::interference::{Interference, StreamInRun};
 use crate::limit::{LimitFound, LimitSample};
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The name of what stands for a side of `ab`, whose options may be any.
+    pub const SIDE: &str = "side";
+    /// The name of what stands for the streams of a run of `interference`.
+    pub const STREAM: &str = "stream";
+
     /// As it is typed: `-o8`, `--rate=8`.
     pub fn typed(&self) -> String {
         if self.name.chars().count() == 1 {
@@ -86,6 +92,8 @@ pub enum Extent {
     },
     /// Rounds of one point until it is in a steady state.
     UntilSteady,
+    /// Rounds over points of which each is a stream alone, but the last all together.
+    Streams,
     /// Pairs of runs of two points, in random order, until their difference is decided, at most as many as there
     /// are runs of a point.
     Pairs {
@@ -105,7 +113,7 @@ pub enum Purpose {
     Measure,
     /// A short look (`--probe`).
     Probe,
-    /// Once more, because the point lay off the curve.
+    /// A repeat, because the point lay off the curve.
     Again,
     /// A probed point that matters, at the length of `--confirm`.
     Confirm,
@@ -133,9 +141,13 @@ pub struct Visit {
     /// I/Os per second of the last third of a run without a rate (purpose `capacity`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained_iops: Option<f64>,
+    /// Figures of each stream, if the load has streams.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamInRun>,
 }
 
 /// How the run of a point went.
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are measured")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -194,7 +206,7 @@ pub struct Sweep {
     pub devices: Option<DeviceCount>,
     /// The best depth for each series of depths; empty until the sweep is complete.
     pub depths: Vec<DepthSeries>,
-    /// The highest rate that keeps limits, if it was looked for and the search has ended.
+    /// The highest rate that meets the limits, if it was searched for and the search has ended.
     #[serde(default)]
     pub limit: Option<LimitFound>,
     /// Whether the rounds reached a steady state; null unless requested and ended.
@@ -203,15 +215,18 @@ pub struct Sweep {
     /// What the pairs of two sides say, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbAnswer>,
+    /// What streams alone and together say, if that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interference: Option<Interference>,
     /// Points that no other point beats in throughput, 99th percentile and CPU usage together; empty until the sweep is
     /// complete.
     #[serde(default)]
     pub front: Vec<usize>,
-    /// Where throughput stops to grow, for each series of block sizes; empty until the sweep is complete, and where
+    /// Where throughput stops growing, for each series of block sizes; empty until the sweep is complete, and where
     /// depth varies.
     #[serde(default)]
     pub block_sizes: Vec<BlockSeries>,
-    /// What the runs say about each other and of the noise in them.
+    /// Findings about the runs as a whole, such as differences between them and noise.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
@@ -269,7 +284,7 @@ pub struct BlockSeries {
     pub settings: Vec<Setting>,
     /// The points, by rising block size.
     pub points: Vec<usize>,
-    /// What the block sizes say; `None` with too few of them.
+    /// Where throughput stops growing; `None` with too few block sizes to tell.
     pub knee: Option<BlockKnee>,
 }
 
@@ -287,7 +302,7 @@ pub enum BlockKnee {
     },
     /// There is no plateau among the block sizes that were tried.
     StillRising {
-        /// What twice the largest block would still bring, in percent of the throughput there.
+        /// Gain from doubling the largest block, as a percentage of its throughput.
         doubling_percent: f64,
     },
 }
@@ -308,7 +323,7 @@ pub struct Knee {
 pub struct DepthEstimate {
     /// The depth, all threads and targets together.
     pub depth: u32,
-    /// Lower end of its 95 % interval.
+    /// Lower end of its 95 % confidence interval.
     pub low: u32,
     /// Upper end.
     pub high: u32,
@@ -330,7 +345,7 @@ pub enum Saturation {
     },
     /// The depths tried show no plateau.
     StillRising {
-        /// The gain from doubling the largest depth, in percent of its throughput.
+        /// Gain from doubling the largest depth, as a percentage of its throughput.
         doubling_percent: f64,
     },
 }
@@ -339,15 +354,15 @@ pub enum Saturation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyState {
-    /// False if the rounds ended before.
+    /// False if the rounds ended before that.
     pub is_reached: bool,
-    /// The first and the last round that are looked at, from 1.
+    /// The first and the last of the rounds that were evaluated, numbered from 1.
     pub rounds: (u32, u32),
     /// Mean of their I/Os per second.
     pub mean_iops: f64,
-    /// Largest minus smallest, in percent of the mean.
+    /// Largest minus smallest, as a percentage of the mean.
     pub range_percent: f64,
-    /// Rise or fall of a line fitted through them, from the first to the last, in percent of the mean.
+    /// Rise or fall of a line fitted through them, from the first to the last, as a percentage of the mean.
     pub rise_percent: f64,
     /// Other requirements of SNIA's performance test specification, as sentences.
     pub missing: Vec<String>,

@@ -16,13 +16,13 @@ pub struct TargetsFound {
     pub facts: BTreeMap<PathBuf, TargetFacts>,
     /// What each target stands on, if it was looked at.
     pub environments: BTreeMap<PathBuf, TargetEnvironment>,
-    /// What reads before the run told of caches below each target (`--probe-host-cache`).
+    /// Results of the probe for caches below each target (`--probe-host-cache`).
     pub cache_probes: BTreeMap<PathBuf, CacheProbe>,
     /// Where the bytes of each file lay after the run, if the file system tells.
     pub placements: BTreeMap<PathBuf, Placement>,
 }
 
-/// A target path and what stood there.
+/// A target path and what was found there before the run.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct TargetFound<'a> {
@@ -32,13 +32,12 @@ pub(crate) struct TargetFound<'a> {
     path: PathBuf,
     /// What was there; null = unknown.
     facts: Option<Cow<'a, TargetFacts>>,
-    /// What it stands on; null = it was not looked at.
+    /// The mount and the devices below it; null = not examined.
     environment: Option<Cow<'a, TargetEnvironment>>,
-    /// What reads before the run told of a cache below it; null = `--probe-host-cache` was not given, or it could not be
-    /// probed.
+    /// Result of the probe for a cache below it; null = `--probe-host-cache` was not given, or it could not be probed.
     #[serde(default)]
     cache_probe: Option<CacheProbe>,
-    /// Where the bytes of the file lay after the run; null = it is no file, or the file system does not tell.
+    /// Where the bytes of the file lay after the run; null = it is not a file, or the file system does not report it.
     #[serde(default)]
     placement: Option<Cow<'a, Placement>>,
 }

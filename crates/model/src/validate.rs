@@ -7,10 +7,11 @@
 mod distribution;
 mod target;
 
+use crate::engine_kind::EngineKind;
 use crate::limits::{COMPLETION_DEPTH_MAX, OUTSTANDING_MAX};
 use crate::operation::Operation;
-use crate::profile::{BypassIo, Profile, Target, Throughput, TimeSpan};
-use std::collections::BTreeMap;
+use crate::profile::{BypassIo, Profile, RateProcess, Target, Throughput, TimeSpan};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What the profile is wanted for.
@@ -63,8 +64,10 @@ impl Report<'_> {
         self.findings.warnings.push(format!("{}{}", self.place, message.as_ref()));
     }
 
-    fn at_target(&mut self, path: &Path) -> Report<'_> {
-        Report { place: format!("{}target '{}': ", self.place, path.display()), findings: self.findings }
+    fn at_target(&mut self, target: &Target) -> Report<'_> {
+        let stream = target.stream.as_ref().map(|name| format!("stream '{name}', ")).unwrap_or_default();
+        let place = format!("{}{stream}target '{}': ", self.place, target.path.display());
+        Report { place, findings: self.findings }
     }
 }
 
@@ -72,6 +75,7 @@ fn check_time_span(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     check_completion_depth(span, report);
     check_affinity(span, report);
     check_flushes(span, report);
+    check_verification(span, report);
     if span.io_ring.is_some() && span.completion_routines {
         report.error("IoRing (-u) cannot be used with completion routines (-x)");
     }
@@ -80,6 +84,7 @@ fn check_time_span(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
     }
     check_times(span, purpose, report);
     check_rate(span, report);
+    check_streams(span, report);
     check_targets(span, purpose, report);
     check_same_path_bypass(span, report);
 }
@@ -133,6 +138,36 @@ fn check_flushes(span: &TimeSpan, report: &mut Report<'_>) {
     }
 }
 
+/// Verified data is made by this program, and read back from where it was written to.
+fn check_verification(span: &TimeSpan, report: &mut Report<'_>) {
+    if !span.verify {
+        if span.verify_stop.is_some() {
+            report.error("--verify-stop needs --verify");
+        }
+        return;
+    }
+    if span.verify_stop == Some(0) {
+        report.error("the number of corrupt units (--verify-stop) must be at least 1");
+    }
+    if span.engine == Some(EngineKind::Null) {
+        report.error("--verify cannot be used with --engine=null: the null engine stores nothing");
+    }
+    if span.random_write_data {
+        report.error("--verify cannot be used with -Zr: verified data is random already; leave out -Zr");
+    }
+    let has = |test: fn(&Target) -> bool| span.targets.iter().any(test);
+    if has(|target| target.zero_write_buffers || target.write_source.is_some()) {
+        report.error(
+            "--verify cannot be used with -Z or -Z<size>: each unit that is written must tell its place and write",
+        );
+    }
+    if has(|target| target.dedupe_percent.is_some()) {
+        report.error(
+            "--verify cannot be used with --dedupe: units that tell their place are never equal; use --compress",
+        );
+    }
+}
+
 /// Discards and write-zeroes go to the file system or device, not through memory, and nobody polls for their end.
 fn check_without_data(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
     let shares = target.shares();
@@ -165,14 +200,24 @@ fn check_times(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
 
 /// What `--rate` excludes: everything else that says when I/Os start.
 fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
-    if span.rate_iops.is_none() {
+    let Some(rate) = span.rate_iops else {
         if span.rate_process.is_some() {
             report.error("--rate-process needs --rate=<IOPS>");
         }
         return;
-    }
-    if span.rate_iops == Some(0) {
+    };
+    if rate.least_iops() == 0 {
         report.error("the rate (--rate) must be at least 1 I/O per second");
+    }
+    let process = span.rate_process.unwrap_or_default();
+    if let Some(fault) = process.fault() {
+        report.error(fault);
+    }
+    if rate.is_ramp() && matches!(process, RateProcess::Bursts(_)) {
+        report.error(format!(
+            "--rate={rate} cannot be used with --rate-process=bursts: give a single rate (the mean over bursts and the \
+             time between them), or leave out the bursts"
+        ));
     }
     if span.targets.iter().any(|target| target.throughput != Throughput::Unlimited) {
         report.error("--rate and -g cannot be used together: --rate is an open loop, -g limits a closed loop");
@@ -183,6 +228,44 @@ fn check_rate(span: &TimeSpan, report: &mut Report<'_>) {
     }
     if span.is_pool_with_requests() {
         report.error("--rate cannot be used with -O (outstanding I/Os per thread); use -o instead");
+    }
+}
+
+/// A stream has threads of its own and one load, and a file is created once for all streams.
+fn check_streams(span: &TimeSpan, report: &mut Report<'_>) {
+    let streams = span.streams();
+    if streams.is_empty() {
+        return;
+    }
+    if span.thread_count > 0 || span.request_count > 0 {
+        report.error(
+            "streams have threads of their own: -F and -O cannot be used with --stream; give -t and -o inside each stream",
+        );
+    }
+    for (name, indices) in &streams {
+        let targets: Vec<&Target> = indices.iter().filter_map(|&index| span.targets.get(index)).collect();
+        if targets.windows(2).any(|pair| !target::is_twin(pair[0], pair[1])) {
+            report.error(format!(
+                "stream '{name}': its targets may differ only in their paths; put a different load in a stream with another name"
+            ));
+        }
+        let mut paths: BTreeSet<&Path> = BTreeSet::new();
+        if let Some(twice) = targets.iter().find(|target| !paths.insert(&target.path)) {
+            report.error(format!("stream '{name}': target '{}' is given twice", twice.path.display()));
+        }
+    }
+    let mut created: BTreeMap<&Path, &Target> = BTreeMap::new();
+    // Files that threads append to have names of their own.
+    let whole = span.targets.iter().filter(|target| target.append.is_none());
+    for target in whole.filter(|target| target.size_to_create().is_some()) {
+        let first = created.entry(&target.path).or_insert(target);
+        if first.size_to_create() != target.size_to_create() {
+            report.at_target(target).error(format!(
+                "-c cannot create the same file with two sizes ({} and {}); give -c once, outside of --stream",
+                first.size_to_create().unwrap_or_default(),
+                target.size_to_create().unwrap_or_default()
+            ));
+        }
     }
 }
 
@@ -199,7 +282,7 @@ fn check_targets(span: &TimeSpan, purpose: Purpose, report: &mut Report<'_>) {
             if all_alike {
                 target::check_settings(span, target, report);
             } else {
-                target::check_settings(span, target, &mut report.at_target(&target.path));
+                target::check_settings(span, target, &mut report.at_target(target));
             }
         }
         if purpose == Purpose::Run {

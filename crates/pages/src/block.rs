@@ -1,22 +1,29 @@
 //! What a page consists of, in the order in which it is read. The template knows one form for each kind of block.
 
+use super::answer::Answer;
 use super::chart::Chart;
 use super::charts::{Absent, Shown};
 use super::image::{Room, svg_for_page};
 use super::palette::{self, Swatch};
 use model::finding::Severity;
+use render::plain_table::PlainTable;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io;
 
 /// A page.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
-    /// The window title and the page heading.
+    /// The name of what is shown: a label, a file or a directory.
     pub(super) title: String,
-    /// The load on a line; empty on pages without one.
+    /// What was done with the load: `Sweep`; empty of a run.
+    pub(super) method: &'static str,
+    /// The load on a line, which is the page heading; empty on pages without one.
     pub(super) load: String,
     /// When and where it was measured, on a line.
     pub(super) subtitle: String,
+    /// Links to the parts; empty on short pages.
+    contents: Vec<Entry>,
     pub(super) sections: Vec<Section>,
     /// Who wrote it.
     pub(super) program: String,
@@ -24,10 +31,65 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(title: String, load: String, subtitle: String, sections: Vec<Section>) -> Self {
+    pub(super) fn new(title: String, load: String, subtitle: String, mut sections: Vec<Section>) -> Self {
         use model::version::{IMPLEMENTATION, IMPLEMENTATION_VERSION};
         let program = format!("{IMPLEMENTATION} {IMPLEMENTATION_VERSION}");
-        Self { title, load, subtitle, sections, program, swatches: palette::swatches() }
+        let contents = contents(&mut sections);
+        name_tables(&mut sections);
+        Self { title, method: "", load, subtitle, contents, sections, program, swatches: palette::swatches() }
+    }
+
+    /// The page with what was done with its load.
+    pub(super) fn of_method(self, method: &'static str) -> Self {
+        Self { method, ..self }
+    }
+}
+
+/// Headings that a page has at least for a list of them.
+const HEADINGS_MIN: usize = 4;
+
+/// A line of the contents.
+#[derive(Debug, Serialize)]
+struct Entry {
+    id: String,
+    heading: String,
+    /// Parts of this part.
+    parts: Vec<Entry>,
+}
+
+/// The headings, each of which becomes a place to go to.
+fn contents(sections: &mut [Section]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let headed = sections.iter_mut().filter(|section| !section.heading.is_empty());
+    let mut count = 0;
+    for section in headed {
+        count += 1;
+        section.id = format!("part-{count}");
+        let entry = Entry { id: section.id.clone(), heading: section.heading.clone(), parts: Vec::new() };
+        match entries.last_mut() {
+            Some(whole) if section.is_part => whole.parts.push(entry),
+            _ => entries.push(entry),
+        }
+    }
+    if count < HEADINGS_MIN { Vec::new() } else { entries }
+}
+
+/// What scrolls is a landmark, and landmarks of one name could not be told apart: such tables are named after their
+/// part of the page, too.
+fn name_tables(sections: &mut [Section]) {
+    let mut known = BTreeSet::new();
+    let mut whole = String::new();
+    for section in sections {
+        if !section.heading.is_empty() && !section.is_part {
+            whole.clone_from(&section.heading);
+        }
+        for block in &mut section.blocks {
+            let Block::Table(table) = block else { continue };
+            let name = if table.heading.is_empty() { table.label.to_owned() } else { table.heading.clone() };
+            let in_whole = [name.clone(), format!("{name}, {whole}")].into_iter();
+            let numbered = (2..).map(|number| format!("{name}, {whole}, {number}"));
+            table.name = in_whole.chain(numbered).find(|name| known.insert(name.clone())).unwrap_or_default();
+        }
     }
 }
 
@@ -38,12 +100,16 @@ pub(super) struct Section {
     pub(super) heading: String,
     /// Charts over time of sections with the same number have one crosshair and one zoom.
     pub(super) time: usize,
+    /// True if it belongs to the part before it.
+    pub(super) is_part: bool,
+    /// Where links to it lead; empty without a heading.
+    id: String,
     pub(super) blocks: Vec<Block>,
 }
 
 impl Section {
     pub(super) fn new(heading: &str, blocks: Vec<Block>) -> Self {
-        Self { heading: heading.to_owned(), time: 0, blocks }
+        Self { heading: heading.to_owned(), time: 0, is_part: false, id: String::new(), blocks }
     }
 
     /// The section with another time.
@@ -78,16 +144,6 @@ pub(super) enum Block {
     Notes { heading: String, sentences: Vec<String> },
 }
 
-/// An answer in words.
-#[derive(Debug, Serialize)]
-pub(super) struct Answer {
-    pub(super) tone: Tone,
-    /// What it belongs to; may be empty.
-    pub(super) about: String,
-    pub(super) headline: String,
-    pub(super) sentences: Vec<String>,
-}
-
 /// A verdict, or what is like one.
 #[derive(Debug, Serialize)]
 pub(super) struct Banner {
@@ -96,10 +152,11 @@ pub(super) struct Banner {
     pub(super) findings: Vec<Found>,
 }
 
-/// How a block is coloured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+/// How a block is coloured, the mildest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tone {
+    #[default]
     Plain,
     Good,
     Warn,
@@ -117,13 +174,15 @@ impl Tone {
 }
 
 /// One line of a verdict.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Found {
     pub(super) tone: Tone,
     pub(super) word: String,
     /// May be empty.
     pub(super) name: String,
     pub(super) figure: String,
+    /// May be empty.
+    pub(super) meaning: String,
     /// May be empty.
     pub(super) advice: String,
 }
@@ -136,6 +195,8 @@ pub(super) struct Tile {
     pub(super) unit: String,
     /// The text below it; may be empty.
     pub(super) beside: String,
+    /// True of a percentile that too few I/Os lie beyond.
+    pub(super) is_weak: bool,
 }
 
 /// A chart, drawn.
@@ -192,10 +253,46 @@ pub(super) struct Table {
     pub(super) heading: String,
     /// What a screen reader calls it if it has no heading.
     pub(super) label: &'static str,
+    /// What a screen reader calls it, once the page is whole; no other table of the page has this name.
+    pub(super) name: String,
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<String>>,
     /// The text below it; may be empty.
     pub(super) note: String,
+}
+
+impl Table {
+    /// A table of the text under these headings. What is judged in its last column comes before the figures, or small
+    /// screens would not show it.
+    pub(super) fn judged_first(table: &PlainTable, names: &[String]) -> Self {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        if names.len() > 2 && !table.is_flush_right(names.len() - 1) {
+            order[1..].rotate_right(1);
+        }
+        let column = |index: &usize| {
+            if table.is_flush_right(*index) { Column::number(&names[*index]) } else { Column::text(&names[*index]) }
+        };
+        // Rows without figures are shorter.
+        let filled =
+            |row: &Vec<String>| order.iter().map(|index| row.get(*index).cloned().unwrap_or_default()).collect();
+        let rows = table.rows().iter().map(filled).collect();
+        Self { columns: order.iter().map(column).collect(), rows, ..Self::default() }
+    }
+}
+
+impl Table {
+    /// The index of the column of this name.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Adds a column of words before another one.
+    pub(super) fn insert(&mut self, index: usize, name: &str, cells: impl IntoIterator<Item = String>) {
+        self.columns.insert(index, Column::text(name));
+        for (row, cell) in self.rows.iter_mut().zip(cells) {
+            row.insert(index, cell);
+        }
+    }
 }
 
 /// The head of a column.
@@ -220,4 +317,48 @@ impl Column {
 pub(super) struct Fact {
     pub(super) name: &'static str,
     pub(super) value: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(heading: &str, label: &'static str) -> Block {
+        Block::Table(Table { heading: heading.to_owned(), label, ..Table::default() })
+    }
+
+    fn page(sections: Vec<Section>) -> Page {
+        Page::new(String::new(), String::new(), String::new(), sections)
+    }
+
+    #[test]
+    fn tables_of_one_name_are_told_apart() {
+        let part = |heading: &str| Section { is_part: true, ..Section::new(heading, vec![table("Percentiles", "")]) };
+        let page = page(vec![
+            Section::new("first", vec![table("", "Figures")]),
+            part("Tables"),
+            Section::new("second", vec![table("", "Figures"), table("", "Figures")]),
+            part("Tables"),
+        ]);
+        let names = page.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+            Block::Table(table) => Some(table.name.as_str()),
+            _ => None,
+        });
+        let names: Vec<&str> = names.collect();
+        assert_eq!(names, ["Figures", "Percentiles", "Figures, second", "Figures, second, 2", "Percentiles, second"]);
+    }
+
+    #[test]
+    fn long_pages_have_contents() {
+        let part = |heading: &str| Section { is_part: true, ..Section::new(heading, Vec::new()) };
+        let sections =
+            || vec![Section::new("", Vec::new()), Section::new("one", Vec::new()), part("Charts"), part("Tables")];
+        assert!(page(sections()).contents.is_empty(), "three headings are seen at a glance");
+        let page = page(sections().into_iter().chain([Section::new("two", Vec::new())]).collect());
+        let listed: Vec<(&str, &str, usize)> =
+            page.contents.iter().map(|entry| (entry.id.as_str(), entry.heading.as_str(), entry.parts.len())).collect();
+        assert_eq!(listed, [("part-1", "one", 2), ("part-4", "two", 0)]);
+        let ids: Vec<&str> = page.sections.iter().map(|section| section.id.as_str()).collect();
+        assert_eq!(ids, ["", "part-1", "part-2", "part-3", "part-4"]);
+    }
 }

@@ -128,3 +128,10 @@ pub(crate) struct Marker {
     pub(crate) role: Role,
     pub(crate) label: String,
 }
+
+impl Marker {
+    /// True if its range is drawn.
+    pub(crate) fn has_band(&self) -> bool {
+        self.bounds.1 > self.bounds.0
+    }
+}

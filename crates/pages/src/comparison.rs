@@ -1,14 +1,17 @@
 //! The page of results beside each other.
 
-use super::block::{Answer, Block, Column, Fact, Page, Section, Table, Tone, charts};
+use super::answer::{Answer, Statement, sentence};
+use super::block::{Block, Column, Fact, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, differences, overlays};
 use super::environment::{command, facts, subtitle};
 use super::foreign_text::text;
 use super::repeat::{name, shown};
+use super::warnings::{Explain, NamedRun, banner, warnings};
+use model::headline::Headline;
 use model::result::RunResult;
-use render::compare::{cautions, system_differences, word};
+use render::compare::{SameRuns, drift, equivalent, system_differences, word};
 use render::load_line;
-use stats::compare::{ComparisonVerdict, Difference, compare};
+use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT, compare};
 use std::io;
 
 /// One side of a comparison.
@@ -21,13 +24,13 @@ pub struct Side {
 }
 
 /// Each side beside the first.
-pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
+pub(super) fn page(sides: &[Side], explain: Explain) -> io::Result<Page> {
     let Some((first, others)) = sides.split_first() else {
         return Ok(Page::new("Nothing to compare".to_owned(), String::new(), String::new(), Vec::new()));
     };
     let mut sections = Vec::new();
     for other in others {
-        sections.extend(comparison(first, other, others.len() > 1)?);
+        sections.extend(comparison(first, other, others.len() > 1, explain)?);
     }
     let shown = overlaid(sides);
     if !shown.is_empty() {
@@ -42,7 +45,7 @@ pub(super) fn page(sides: &[Side]) -> io::Result<Page> {
     }
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let subtitle = first.results.first().map(subtitle).unwrap_or_default();
-    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle, sections))
+    Ok(Page::new(names.join(" / "), load(sides).join(" / "), subtitle, sections).of_method("Comparison"))
 }
 
 /// The load, or that of each side.
@@ -50,10 +53,14 @@ pub(super) fn load(sides: &[Side]) -> Vec<String> {
     load_line::of_sides(sides.iter().map(|side| (side.name.as_str(), side.results.first())))
 }
 
-fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Section>> {
+fn comparison(first: &Side, second: &Side, several: bool, explain: Explain) -> io::Result<Vec<Section>> {
     let found = compare(&first.results, &second.results);
     let heading = if several { format!("{} against {}", second.name, first.name) } else { String::new() };
-    let blocks = vec![Block::Answers { answers: vec![answer(&found, first, second)] }];
+    let headlines: Vec<(String, Headline)> = [first, second].into_iter().flat_map(named_headlines).collect();
+    let runs: Vec<NamedRun<'_>> = headlines.iter().map(|(name, headline)| (name.clone(), headline)).collect();
+    let answer = Answer::resting_on(runs.iter().map(|(_, run)| *run), statement(&found, first, second));
+    let mut blocks = vec![Block::Answers { answers: vec![answer] }];
+    blocks.extend(banner(warnings(&runs, explain)));
     let mut sections = vec![Section::new(&heading, blocks)];
     if let Some(chart) = differences(&found) {
         let mut blocks = charts(&[Ok(chart)])?;
@@ -61,6 +68,16 @@ fn comparison(first: &Side, second: &Side, several: bool) -> io::Result<Vec<Sect
         sections.push(Section::new("Differences", blocks));
     }
     Ok(sections)
+}
+
+/// The figures of a side's runs: those of their first timespans, which are compared.
+fn named_headlines(side: &Side) -> Vec<(String, Headline)> {
+    let name = |number: usize| match side.results.len() {
+        1 => side.name.clone(),
+        _ => format!("{}, run {number}", side.name),
+    };
+    let headline = |result: &RunResult| stats::headline(result.time_spans.first()?);
+    (1..).zip(&side.results).filter_map(|(number, result)| Some((name(number), headline(result)?))).collect()
 }
 
 /// Rates over time and percentiles of the first run of each side.
@@ -124,51 +141,81 @@ fn other_differences(sides: &[Side]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The metrics that are better, worse or inconclusive.
-fn answer(found: &[Difference], first: &Side, second: &Side) -> Answer {
+/// The metrics that are better, worse, equivalent or inconclusive.
+fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
     let of = |wanted: ComparisonVerdict| -> Vec<&Difference> {
         found.iter().filter(|difference| difference.verdict == wanted).collect()
     };
     let (better, worse) = (of(ComparisonVerdict::Better), of(ComparisonVerdict::Worse));
+    let (equivalent, open) = (of(ComparisonVerdict::NoDifference), of(ComparisonVerdict::CannotTell));
+    let same = SameRuns::of(&first.results, &second.results);
+    let told = same.map(|same| sentence(&same.words()));
     let headline = match (better.is_empty(), worse.is_empty()) {
+        _ if matches!(same, Some(SameRuns::All { .. })) => {
+            return Statement {
+                tone: Tone::Warn,
+                about: String::new(),
+                headline: told.unwrap_or_default().trim_end_matches('.').to_owned(),
+                sentences: vec!["Nothing is compared: give the results of two different runs.".to_owned()],
+            };
+        }
         _ if found.is_empty() => "No metrics in common".to_owned(),
         (false, true) => format!("{} is better", second.name),
         (true, false) => format!("{} is worse", second.name),
         (false, false) => format!("{} is better in some metrics, worse in others", second.name),
-        (true, true) if of(ComparisonVerdict::CannotTell).is_empty() => "No difference".to_owned(),
-        (true, true) => "No clear difference".to_owned(),
+        (true, true) => open.first().map_or_else(equal, |open| cannot_tell(open)),
     };
     let tone = match (better.is_empty(), worse.is_empty()) {
+        _ if found.is_empty() => Tone::Plain,
         (false, true) => Tone::Good,
         (true, false) => Tone::Bad,
-        (false, false) => Tone::Warn,
-        (true, true) => Tone::Plain,
+        (true, true) if open.is_empty() => Tone::Plain,
+        (false, false) | (true, true) => Tone::Warn,
     };
-    let changes = |of: &[&Difference]| {
-        of.iter().map(|found| format!("{} {:+.1} %", name(found.figure), found.percent)).collect::<Vec<_>>().join(", ")
+    let with_interval = |found: &Difference| {
+        let interval = found.interval.map(|(low, high)| format!(" (95 % interval {low:+.1} % to {high:+.1} %)"));
+        format!("{} {:+.1} %{}", name(found.figure), found.percent, interval.unwrap_or_default())
     };
-    let names = |of: &[&Difference]| of.iter().map(|found| name(found.figure)).collect::<Vec<_>>().join(", ");
+    let change = |found: &Difference| format!("{} {:+.1} %", name(found.figure), found.percent);
     let mut sentences = Vec::new();
-    for (heading, of) in [("Better", &better), ("Worse", &worse)] {
+    let mut add = |heading: &str, of: &[&Difference], words: &dyn Fn(&Difference) -> String| {
         if !of.is_empty() {
-            sentences.push(format!("{heading}: {}.", changes(of)));
+            let words: Vec<String> = of.iter().map(|found| words(found)).collect();
+            sentences.push(format!("{heading}: {}.", words.join(", ")));
         }
-    }
-    for (heading, verdict) in
-        [("No difference above 5 %", ComparisonVerdict::NoDifference), ("Cannot tell", ComparisonVerdict::CannotTell)]
-    {
-        let of = of(verdict);
-        if !of.is_empty() {
-            sentences.push(format!("{heading}: {}.", names(&of)));
-        }
-    }
-    sentences.extend(cautions(&first.results, &second.results).iter().map(|caution| text(caution.as_bytes())));
+    };
+    add("Better", &better, &change);
+    add("Worse", &worse, &change);
+    add(&equal(), &equivalent, &|found| name(found.figure));
+    let (noisy, unknown): (Vec<_>, Vec<_>) = open.iter().partition(|found| found.interval.is_some());
+    add("Cannot tell, within the noise", &noisy, &with_interval);
+    add("Cannot tell, scatter unknown", &unknown, &with_interval);
+    sentences.extend(told);
+    sentences.extend(drift(&first.results, &second.results).map(|caution| text(caution.as_bytes())));
     if first.results.len() == 1 || second.results.len() == 1 {
         sentences.push(
-            "A single run shows only the variation within that run; runs often differ more from each other.".to_owned(),
+            "A single run shows only the variation within that run; runs often differ more from each other: use several \
+             of each side (diskspd repeat), or diskspd ab."
+                .to_owned(),
         );
     }
-    Answer { tone, about: String::new(), headline, sentences }
+    Statement { tone, about: String::new(), headline, sentences }
+}
+
+/// [`equivalent`] at the start of a sentence.
+fn equal() -> String {
+    equivalent(EQUAL_PERCENT).replacen('e', "E", 1)
+}
+
+/// That nothing was found is not that there is nothing.
+fn cannot_tell(open: &Difference) -> String {
+    let figure = name(open.figure);
+    match open.interval {
+        Some(_) => {
+            format!("Cannot tell: the difference of {:.1} % in {figure} is within the noise", open.percent.abs())
+        }
+        None => format!("Cannot tell: the scatter of {figure} is unknown"),
+    }
 }
 
 fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
@@ -176,11 +223,11 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
         let Difference { figure, first, second, percent, interval, verdict } = *difference;
         vec![
             name(figure),
-            shown(figure, first),
-            shown(figure, second),
+            word(verdict),
             format!("{percent:+.1} %"),
             interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:+.1} % to {high:+.1} %")),
-            word(verdict).to_owned(),
+            shown(figure, first),
+            shown(figure, second),
         ]
     };
     let runs = |side: &Side| match side.results.len() {
@@ -189,11 +236,65 @@ fn table(found: &[Difference], first: &Side, second: &Side) -> Table {
     };
     let columns = vec![
         Column::text(""),
-        Column::number(&runs(first)),
-        Column::number(&runs(second)),
+        Column::text("verdict"),
         Column::number("change"),
         Column::number("95 % interval"),
-        Column::text("verdict"),
+        Column::number(&runs(first)),
+        Column::number(&runs(second)),
     ];
     Table { columns, rows: found.iter().map(row).collect(), label: "Differences", ..Table::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::metric::Metric;
+
+    fn side(name: &str) -> Side {
+        Side { name: name.to_owned(), results: Vec::new() }
+    }
+
+    fn difference(figure: Metric, percent: f64, half: Option<f64>, verdict: ComparisonVerdict) -> Difference {
+        let interval = half.map(|half| (percent - half, percent + half));
+        Difference { figure, first: 100.0, second: 100.0 + percent, percent, interval, verdict }
+    }
+
+    fn told(found: &[Difference]) -> (Tone, String, Vec<String>) {
+        let Statement { tone, headline, sentences, .. } = statement(found, &side("old"), &side("new"));
+        (tone, headline, sentences)
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_equal() {
+        let open = difference(Metric::Iops, 1.2, Some(6.0), ComparisonVerdict::CannotTell);
+        let equal = difference(Metric::MibPerS, 0.1, Some(1.0), ComparisonVerdict::NoDifference);
+        let (tone, headline, sentences) = told(&[open, equal]);
+        assert_eq!(
+            (tone, headline.as_str()),
+            (Tone::Warn, "Cannot tell: the difference of 1.2 % in IOPS is within the noise")
+        );
+        assert_eq!(
+            sentences,
+            [
+                "Equivalent within 5 %: MiB/s.",
+                "Cannot tell, within the noise: IOPS +1.2 % (95 % interval -4.8 % to +7.2 %)."
+            ]
+        );
+        let unknown = difference(Metric::P99, -3.0, None, ComparisonVerdict::CannotTell);
+        let (_, headline, sentences) = told(&[unknown]);
+        assert_eq!(headline, "Cannot tell: the scatter of p99 is unknown");
+        assert_eq!(sentences, ["Cannot tell, scatter unknown: p99 -3.0 %."]);
+    }
+
+    #[test]
+    fn equivalence_is_said_only_where_all_of_it_was_tested() {
+        let equal = |figure| difference(figure, 0.1, Some(1.0), ComparisonVerdict::NoDifference);
+        let (tone, headline, _) = told(&[equal(Metric::Iops), equal(Metric::Mean)]);
+        assert_eq!((tone, headline.as_str()), (Tone::Plain, "Equivalent within 5 %"));
+        let better = difference(Metric::Iops, 9.0, Some(1.0), ComparisonVerdict::Better);
+        let (tone, headline, sentences) = told(&[better, equal(Metric::Mean)]);
+        assert_eq!((tone, headline.as_str()), (Tone::Good, "new is better"));
+        assert_eq!(sentences, ["Better: IOPS +9.0 %.", "Equivalent within 5 %: mean."]);
+        assert_eq!(word(ComparisonVerdict::NoDifference), "equivalent within 5 %");
+    }
 }

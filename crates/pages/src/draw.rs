@@ -215,7 +215,12 @@ impl<'a> Drawing<'a> {
         let line = colour.stroke_width(self.line_width(1.8));
         let dot = |radius_px: f64| move |at| Circle::new(at, self.units(radius_px), colour.filled());
         match &series.marks {
-            Marks::Line(values) => self.lines(context, index, values, line),
+            Marks::Line(values) => {
+                self.lines(context, index, values, line)?;
+                // A line of one point is not seen.
+                let alone = self.placed(index, values).into_iter().filter(|run| run.len() == 1).flatten();
+                context.draw_series(alone.map(dot(2.4))).map(drop)
+            }
             Marks::DottedLine(values) => {
                 self.lines(context, index, values, line)?;
                 context.draw_series(self.placed(index, values).into_iter().flatten().map(dot(3.2))).map(drop)
@@ -318,6 +323,7 @@ impl<'a> Drawing<'a> {
             self.marker(context, area, index, marker)?;
         }
         let mut names: Vec<(i32, &Series)> = Vec::new();
+        let mut peaks: Vec<(i32, (i32, &Series))> = Vec::new();
         for (index, series) in self.chart.series.iter().enumerate() {
             match &series.marks {
                 Marks::Line(values) | Marks::DottedLine(values) if is_named_at_end(series) => {
@@ -329,11 +335,22 @@ impl<'a> Drawing<'a> {
                     let runs = self.placed(index, values);
                     let peak = runs.iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
                     let Some((x, y)) = peak.map(|peak| context.backend_coord(peak)) else { continue };
-                    let style = self.text(series.role).pos(Pos::new(HPos::Left, VPos::Bottom));
-                    area.draw(&Text::new(series.name.clone(), (x + self.units(4.0), y - self.units(2.0)), style))?;
+                    peaks.push((y, (x, series)));
                 }
                 _ => {}
             }
+        }
+        // Names of peaks stand above each other where they would overlap.
+        let width = |series: &Series| self.units(longest([series.name.as_str()].into_iter()));
+        let ends = |(x, series): (i32, &Series)| x + width(series);
+        peaks.sort_by_key(|(_, (x, _))| *x);
+        if peaks.windows(2).any(|pair| ends(pair[0].1) > pair[1].1.0) {
+            peaks.sort_by_key(|(y, _)| *y);
+            peaks = self.apart(peaks);
+        }
+        for (y, (x, series)) in peaks {
+            let style = self.text(series.role).pos(Pos::new(HPos::Left, VPos::Bottom));
+            area.draw(&Text::new(series.name.clone(), (x + self.units(4.0), y - self.units(2.0)), style))?;
         }
         // What has no end has its name at the top.
         let others = self.chart.series.iter().filter(|series| is_named_on_top(series));
@@ -348,7 +365,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Moves names, from top to bottom, so far that none overlaps another or lies below the plane.
-    fn apart<'s>(&self, mut names: Vec<(i32, &'s Series)>) -> Vec<(i32, &'s Series)> {
+    fn apart<T>(&self, mut names: Vec<(i32, T)>) -> Vec<(i32, T)> {
         let line = self.units(LINE_PX);
         let mut floor = i32::MIN;
         for (y, _) in &mut names {
@@ -450,4 +467,62 @@ fn longest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
 fn ink(role: Role) -> RGBColor {
     let (red, green, blue): Rgb = role.light();
     RGBColor(red, green, blue)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::axis::Axis;
+    use crate::chart::{Chart, Marks, Series};
+    use crate::image::{Room, svg_for_page};
+    use crate::palette::Role;
+    use crate::quantity::Quantity;
+
+    #[test]
+    fn a_point_between_gaps_is_a_dot() {
+        let circles = |values: Vec<(f64, f64)>| {
+            let series = vec![Series { name: "p99".to_owned(), role: Role::Read, marks: Marks::Line(values) }];
+            let chart = Chart {
+                name: "latency",
+                title: String::new(),
+                caption: String::new(),
+                x: Axis::linear("", Quantity::TimeS, 0.0, 5.0),
+                y: Axis::from_zero("", Quantity::Count, [9.0].into_iter()),
+                series,
+                right: None,
+                markers: Vec::new(),
+            };
+            svg_for_page(&chart, Room::Wide).expect("a chart").matches("<circle").count()
+        };
+        let gap = f64::NAN;
+        assert_eq!(circles(vec![(1.0, 5.0), (2.0, gap), (3.0, 7.0), (4.0, gap), (5.0, 2.0)]), 3);
+        assert_eq!(circles(vec![(1.0, 5.0), (2.0, 6.0), (3.0, 7.0), (4.0, gap), (5.0, 2.0)]), 1);
+        assert_eq!(circles(vec![(1.0, 5.0), (2.0, 6.0), (3.0, 7.0)]), 0);
+    }
+
+    #[test]
+    fn names_of_peaks_at_one_place_do_not_overlap() {
+        let area = |name: &str, role, peak| Series {
+            name: name.to_owned(),
+            role,
+            marks: Marks::Area(vec![(1e5, 0.0), (1.2e5, peak), (1e6, 0.0)]),
+        };
+        let series = vec![area("reads", Role::Read, 50.0), area("writes", Role::Write, 49.0)];
+        let chart = Chart {
+            name: "distribution",
+            title: "Latency distribution".to_owned(),
+            caption: String::new(),
+            x: Axis::log("", Quantity::LatencyNs, [1e5, 1e6].into_iter()),
+            y: Axis::from_zero("share", Quantity::Percent, [50.0].into_iter()),
+            series,
+            right: None,
+            markers: Vec::new(),
+        };
+        let svg = svg_for_page(&chart, Room::Narrow).expect("a chart");
+        let y = |name: &str| -> f64 {
+            let (before, _) = svg.split_once(&format!("\n{name}</text>")).expect("the name");
+            let from = before.rfind(" y=\"").expect("a place") + 4;
+            before[from..].split('"').next().expect("a number").parse().expect("a number")
+        };
+        assert!(y("writes") - y("reads") > 100.0, "{} {}", y("reads"), y("writes"));
+    }
 }

@@ -47,8 +47,8 @@ pub(super) fn command(result: &RunResult) -> Section {
 /// In place of a command line that a result of another program does not have.
 fn profile(result: &RunResult) -> Section {
     let words = settings::xml::write_profile(&result.profile, ResultFormat::Text);
-    let hint = "The result has no command line. To repeat the load, save this profile as load.xml, adapt its paths, and \
-                run diskspd -Xload.xml.";
+    let hint = "The result does not come from a command line of this program. To repeat the load, save this profile \
+                as load.xml, adapt its paths, and run diskspd -Xload.xml.";
     Section::new("Profile", vec![Block::Command { words, hint: hint.to_owned() }])
 }
 

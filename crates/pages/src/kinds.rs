@@ -1,10 +1,11 @@
-//! Tables of I/Os by size, and of those that transfer no data.
+//! Tables of I/Os by stream, by size, of those that transfer no data, and of rotations of logs.
 
 use crate::block::{Column, Table};
 use crate::quantity::{Quantity, grouped, latency};
-use model::figures::{Figures, OperationFigures, SizeFigures};
-use model::result::Measured;
+use model::figures::{Figures, LatencyDistribution, OperationFigures, RotationFigures, SizeFigures};
+use model::result::{Measured, StreamFigures, TimeSpanResult};
 use model::units::{Bytes, mib};
+use model::verification::CorruptUnits;
 
 const P50_PPB: u64 = 500_000_000;
 const P99_PPB: u64 = 990_000_000;
@@ -25,7 +26,38 @@ pub(crate) fn sizes(measured: &Measured) -> Option<Table> {
         heading: "I/Os by size".to_owned(),
         columns: columns.into_iter().chain(figure_columns()).collect(),
         rows,
-        note: "Shares are of the I/Os of the same kind.".to_owned(),
+        note: "Percentages are of all I/Os of the same kind.".to_owned(),
+        ..Table::default()
+    })
+}
+
+/// By stream and kind; `None` without streams.
+pub(crate) fn streams(measured: &Measured) -> Option<Table> {
+    let row = |name: &str, kind: &str, figures: &Figures, latency: Option<&LatencyDistribution>| {
+        let at = |rank_ppb| latency.and_then(|latency| latency.at(rank_ppb));
+        let mut cells = vec![name.to_owned(), kind.to_owned()];
+        cells.extend(rates(figures));
+        cells.extend(times(figures, at(P50_PPB), at(P99_PPB)));
+        cells
+    };
+    let rows_of = |StreamFigures { name, figures, latency, .. }: &StreamFigures| {
+        let kinds =
+            [("reads", &figures.read, latency.read.as_ref()), ("writes", &figures.write, latency.write.as_ref())];
+        let mut rows: Vec<Vec<String>> = kinds
+            .into_iter()
+            .filter(|(_, figures, _)| figures.ios > 0)
+            .map(|(kind, figures, latency)| row(name.as_str(), kind, figures, latency))
+            .collect();
+        if rows.len() != 1 {
+            rows.push(row(name.as_str(), "total", &figures.total, latency.total.as_ref()));
+        }
+        rows
+    };
+    let rows: Vec<Vec<String>> = measured.streams.iter().flat_map(rows_of).collect();
+    (!rows.is_empty()).then(|| Table {
+        heading: "Streams".to_owned(),
+        columns: [Column::text("stream"), Column::text("kind")].into_iter().chain(figure_columns()).collect(),
+        rows,
         ..Table::default()
     })
 }
@@ -44,7 +76,45 @@ pub(crate) fn without_data(measured: &Measured) -> Option<Table> {
         heading: "I/Os that transfer no data".to_owned(),
         columns: std::iter::once(Column::text("kind")).chain(figure_columns()).collect(),
         rows,
-        note: "They are in no other table or chart; MiB/s is what was discarded or zeroed.".to_owned(),
+        note: "These I/Os are in no other table or chart; MiB/s counts the bytes discarded or zeroed.".to_owned(),
+        ..Table::default()
+    })
+}
+
+/// Rotations of the files that threads append to; `None` if no file was to be rotated.
+pub(crate) fn rotations(measured: &Measured) -> Option<Table> {
+    let RotationFigures { count, total_ns, max_ns, time_percent } = measured.rotations?;
+    let longest = max_ns.map_or_else(|| "-".to_owned(), |ns| latency(ns as f64));
+    let cells = [grouped(count as f64), latency(total_ns as f64), longest, format!("{time_percent:.2} %")];
+    Some(Table {
+        heading: "Log rotations".to_owned(),
+        columns: ["rotations", "total", "maximum", "of the threads' time"].map(Column::number).into(),
+        rows: vec![cells.to_vec()],
+        note: "Latencies do not include the time spent rotating log files.".to_owned(),
+        ..Table::default()
+    })
+}
+
+/// What verification found; `None` without `--verify`.
+pub(crate) fn verification(span_result: &TimeSpanResult) -> Option<Table> {
+    let found = span_result.verification.as_ref()?;
+    let unchecked = found.unchecked_percent.map(|percent| format!(" ({percent:.2} %)")).unwrap_or_default();
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut rows = vec![
+        row("units checked", grouped(found.checked_units as f64)),
+        row("units not checkable", format!("{}{unchecked}", grouped(found.unchecked_units as f64))),
+        row("I/Os that waited for another one on the same units", grouped(found.waiting_ios as f64)),
+        row("corrupt units", grouped(found.corrupt_units() as f64)),
+    ];
+    let class = |class: &CorruptUnits| {
+        row(&format!("{}: {}", class.class.name(), class.class.words()), grouped(class.units as f64))
+    };
+    rows.extend(found.corrupt.iter().map(class));
+    Some(Table {
+        heading: format!("Data verification, units of {} bytes (experimental)", found.unit_bytes),
+        columns: vec![Column::text(""), Column::number("count")],
+        rows,
+        note: "Units that this run did not write, or that changed during the read, are not checkable.".to_owned(),
         ..Table::default()
     })
 }
@@ -73,8 +143,26 @@ fn times(figures: &Figures, p50_ns: Option<u64>, p99_ns: Option<u64>) -> [String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::figures::LatencyFigures;
+    use model::figures::{Directions, LatencyFigures};
     use model::operation::Operation;
+    use model::profile::StreamName;
+
+    #[test]
+    fn each_stream_has_a_row_for_each_kind() {
+        let volume = |ios| Figures { ios, ..Figures::default() };
+        let stream = |name: &str, read, write| StreamFigures {
+            name: StreamName::parse(name).expect("a name"),
+            targets: Vec::new(),
+            figures: Directions { read: volume(read), write: volume(write), total: volume(read + write) },
+            latency: Directions::default(),
+        };
+        let measured = Measured { streams: vec![stream("a", 2, 3), stream("b", 4, 0)], ..Measured::default() };
+        let table = streams(&measured).expect("there is one");
+        let starts: Vec<String> = table.rows.iter().map(|row| row[..3].join(" ")).collect();
+        assert_eq!(starts, ["a reads 2", "a writes 3", "a total 5", "b reads 4"]);
+        assert_eq!(table.rows[0].len(), table.columns.len());
+        assert!(streams(&Measured::default()).is_none());
+    }
 
     #[test]
     fn each_kind_and_size_has_a_row() {
@@ -91,6 +179,12 @@ mod tests {
                 ..SizeFigures::default()
             }],
             operations: vec![OperationFigures { operation, figures, latency: None }],
+            rotations: Some(RotationFigures {
+                count: 3,
+                total_ns: 4_500_000,
+                max_ns: Some(2_000_000),
+                time_percent: 0.125,
+            }),
             ..Measured::default()
         };
         let table = sizes(&measured).expect("there is one");
@@ -98,6 +192,10 @@ mod tests {
         assert_eq!((table.rows[0].len(), &*table.rows[0][7]), (table.columns.len(), "-"));
         let table = without_data(&measured).expect("there is one");
         assert_eq!((table.rows[0].len(), &*table.rows[0][0]), (table.columns.len(), "discard"));
+        let table = rotations(&measured).expect("there is one");
+        assert_eq!(table.rows, [["3", "4.5 ms", "2 ms", "0.12 %"].map(str::to_owned)]);
+        assert_eq!(table.columns.len(), 4);
+        assert!(rotations(&Measured::default()).is_none());
         assert!(sizes(&Measured::default()).is_none() && without_data(&Measured::default()).is_none());
     }
 }

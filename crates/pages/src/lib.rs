@@ -1,9 +1,10 @@
 //! Results to look at: a page of HTML that needs nothing else, and single charts as SVG and PNG.
 //!
 //! [`charts`] makes charts of results as plain data, [`draw`] draws them, [`image`] puts them into a format.
-//! [`run`], [`sweep`], [`repeat`] and [`comparison`] say what stands on a page and in which order, as blocks;
+//! [`run`], [`sweep`], [`repeat`], [`pairs`] and [`comparison`] say what stands on a page and in which order, as blocks;
 //! the template gives each kind of block its form.
 
+mod answer;
 mod axis;
 mod block;
 mod chart;
@@ -13,16 +14,23 @@ mod draw;
 mod environment;
 mod foreign_text;
 mod image;
+mod interference;
 mod kinds;
+mod pairs;
 mod palette;
+mod preset;
 mod quantity;
 mod recording;
 mod repeat;
 mod ruler;
 mod run;
+mod storage;
 mod sweep;
+mod warnings;
+mod weak;
 
 pub use comparison::Side;
+pub use warnings::{Explain, Meaning};
 
 use block::Page;
 use chart::Chart;
@@ -72,6 +80,24 @@ pub enum Subject<'a> {
         /// The result of one of them, if it can be had.
         example: Option<&'a RunResult>,
     },
+    /// Two loads in pairs of runs.
+    Pairs {
+        /// The name of their directory.
+        name: &'a str,
+        /// The runs.
+        sweep: &'a Sweep,
+        /// The result of one of them, if it can be had.
+        example: Option<&'a RunResult>,
+    },
+    /// Streams alone and together.
+    Interference {
+        /// The name of their directory.
+        name: &'a str,
+        /// The runs.
+        sweep: &'a Sweep,
+        /// The result of one of them, if it can be had.
+        example: Option<&'a RunResult>,
+    },
     /// Results beside the first of them.
     Comparison {
         /// Two or more.
@@ -107,14 +133,16 @@ pub enum NoChart {
     Failed(#[from] io::Error),
 }
 
-/// A page as HTML.
-pub fn html(subject: &Subject<'_>) -> io::Result<String> {
+/// A page as HTML; `explain` knows what the findings of its runs mean.
+pub fn html(subject: &Subject<'_>, explain: Explain) -> io::Result<String> {
     let page = match *subject {
-        Subject::Run { name, result, devices } => run::page(result, name, devices),
+        Subject::Run { name, result, devices } => run::page(result, name, devices, explain),
         Subject::Recording { name, recording } => recording::page(recording, name),
-        Subject::Sweep { name, sweep, chosen } => sweep::page(sweep, chosen, name),
-        Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name),
-        Subject::Comparison { sides } => comparison::page(sides),
+        Subject::Sweep { name, sweep, chosen } => sweep::page(sweep, chosen, name, explain),
+        Subject::Repeat { name, sweep, example } => repeat::page(sweep, example, name, explain),
+        Subject::Pairs { name, sweep, example } => pairs::page(sweep, example, name, explain),
+        Subject::Interference { name, sweep, example } => Ok(interference::page(sweep, example, name, explain)),
+        Subject::Comparison { sides } => comparison::page(sides, explain),
     }?;
     rendered(page).map_err(|error| io::Error::other(format!("the HTML page cannot be created: {error:#}")))
 }
@@ -135,7 +163,10 @@ fn about(subject: &Subject<'_>) -> Vec<String> {
     let (mut lines, place) = match *subject {
         Subject::Run { result, .. } => (vec![load_line::of_result(result)], Some(environment::subtitle(result))),
         Subject::Recording { recording, .. } => (Vec::new(), Some(recording::subtitle(recording))),
-        Subject::Sweep { sweep, chosen: example, .. } | Subject::Repeat { sweep, example, .. } => {
+        Subject::Sweep { sweep, chosen: example, .. }
+        | Subject::Repeat { sweep, example, .. }
+        | Subject::Interference { sweep, example, .. }
+        | Subject::Pairs { sweep, example, .. } => {
             (vec![load_line::of_sweep(sweep)], example.map(environment::subtitle))
         }
         Subject::Comparison { sides } => {
@@ -158,6 +189,10 @@ pub fn chart(subject: &Subject<'_>, name: Option<&str>, format: ChartFormat) -> 
         }
         Subject::Recording { recording, .. } => recording::shown(recording),
         Subject::Sweep { sweep, .. } => sweep::shown(sweep),
+        Subject::Pairs { sweep, .. } => pairs::shown(sweep),
+        Subject::Interference { .. } => {
+            return Err(NoChart::Nothing("results of diskspd interference have tables only, no charts".to_owned()));
+        }
         Subject::Repeat { sweep, .. } => {
             let headlines: Vec<_> = sweep.measured().collect();
             stats::repeats::repeats(&headlines).map(|found| Ok(charts::runs(&headlines, &found))).into_iter().collect()

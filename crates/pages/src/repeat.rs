@@ -1,43 +1,50 @@
 //! The page of runs of the same load.
 
-use super::block::{Answer, Block, Column, Page, Section, Table, Tone, charts};
+use super::answer::{Answer, Statement};
+use super::block::{Block, Column, Page, Section, Table, Tone, charts};
 use super::charts::runs;
 use super::environment::{environment, subtitle};
 use super::foreign_text::text;
-use super::quantity::{Quantity, latency};
+use super::quantity::{Quantity, grouped, latency, significant};
 use super::sweep::{command, verdicts};
+use super::warnings::Explain;
+use super::weak;
 use model::headline::Headline;
 use model::metric::{Metric, MetricUnit};
 use model::result::RunResult;
-use model::sweep::Sweep;
+use model::sweep::{Sweep, Visit};
+use model::units::mib;
 use render::figure_words::label;
 use render::load_line;
+use render::repeat::NO_INTERVAL;
 use stats::repeats::{Repeats, Spread, repeats};
 use std::io;
 
 /// The page; `example` is the result of one of the runs.
-pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str) -> io::Result<Page> {
+pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> io::Result<Page> {
     let headlines: Vec<&Headline> = sweep.measured().collect();
     let mut first = Vec::new();
     let mut sections = Vec::new();
     let found = repeats(&headlines);
-    first.push(Block::Answers { answers: vec![answer(found.as_ref(), headlines.len(), !sweep.findings.is_empty())] });
-    first.extend(verdicts(sweep));
+    let statement = statement(found.as_ref(), headlines.len(), !sweep.findings.is_empty());
+    first.push(Block::Answers { answers: vec![Answer::resting_on(headlines.iter().copied(), statement)] });
+    first.extend(verdicts(sweep, explain, |_, visit| format!("run {}", visit.run + 1)));
     sections.push(Section::new("", first));
     if let Some(found) = &found {
         let mut blocks = charts(&[Ok(runs(&headlines, found))])?;
         blocks.push(Block::Table(table(found)));
+        blocks.push(Block::Table(each_run(sweep)));
         sections.push(Section::new("The runs", blocks));
     }
     sections.extend(example.map(environment));
     sections.push(command("repeat", sweep));
     let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections))
+    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("Repeated runs"))
 }
 
-fn answer(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Answer {
+fn statement(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Statement {
     let Some(found) = found else {
-        return Answer {
+        return Statement {
             tone: Tone::Bad,
             about: String::new(),
             headline: "No run has results".to_owned(),
@@ -51,8 +58,11 @@ fn answer(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Answer {
             Quantity::Iops.value(low),
             Quantity::Iops.value(high)
         ),
+        None if runs >= 6 && found.is_doubtful => format!("The median of {runs} runs; {NO_INTERVAL}."),
         None if runs >= 6 => {
-            format!("The median of {runs} runs; neighbouring runs are too much alike for a confidence interval.")
+            format!(
+                "The median of {runs} runs; neighbouring runs are too strongly correlated for a confidence interval."
+            )
         }
         None => format!("The median of {runs} runs, too few for a confidence interval; 6 are needed."),
     }];
@@ -63,7 +73,7 @@ fn answer(found: Option<&Repeats>, runs: usize, has_findings: bool) -> Answer {
         iops.deviation_percent
     ));
     let tone = if has_findings { Tone::Warn } else { Tone::Good };
-    Answer { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
+    Statement { tone, about: String::new(), headline: Quantity::Iops.value(iops.median), sentences }
 }
 
 fn table(found: &Repeats) -> Table {
@@ -74,11 +84,39 @@ fn table(found: &Repeats) -> Table {
         (Metric::P99, found.p99_ns.as_ref()),
         (Metric::Cpu, Some(&found.cpu_percent)),
     ];
-    let names = ["mean", "median", "95 % interval", "smallest", "largest", "std dev"].map(Column::number);
+    let names = ["median", "95 % interval", "std dev", "mean", "smallest", "largest"].map(Column::number);
     Table {
         columns: [Column::text("")].into_iter().chain(names).collect(),
         rows: figures.into_iter().filter_map(|(figure, spread)| Some(row(figure, spread?))).collect(),
-        label: "Figures of the runs",
+        label: "Figures of all runs",
+        ..Table::default()
+    }
+}
+
+/// A row for each run, also for those that failed.
+fn each_run(sweep: &Sweep) -> Table {
+    let mut is_any_weak = false;
+    let mut row = |visit: &Visit| {
+        let number = (visit.run + 1).to_string();
+        let Some(figures) = visit.headline() else { return vec![number, "failed".to_owned()] };
+        let p99 = weak::p99(figures);
+        is_any_weak |= p99.is_weak;
+        vec![
+            number,
+            figures.severity.map_or("", |severity| severity.word()).to_owned(),
+            grouped(figures.iops),
+            significant(mib(figures.bytes_per_s)),
+            figures.mean_ns.map_or_else(|| "-".to_owned(), latency),
+            p99.text,
+        ]
+    };
+    let rows = sweep.visits.iter().filter(|visit| visit.is_of_point()).map(&mut row).collect();
+    let columns = [Column::number("run"), Column::text("verdict")];
+    Table {
+        heading: "Each run".to_owned(),
+        columns: columns.into_iter().chain(["IOPS", "MiB/s", "mean", "p99"].map(Column::number)).collect(),
+        rows,
+        note: weak::note(is_any_weak),
         ..Table::default()
     }
 }
@@ -89,17 +127,23 @@ fn row(figure: Metric, spread: &Spread) -> Vec<String> {
         spread.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{} - {}", shown(low), shown(high)));
     vec![
         name(figure),
-        shown(spread.mean),
         shown(spread.median),
         interval,
+        format!("{:.2} %", spread.deviation_percent),
+        shown(spread.mean),
         shown(spread.min),
         shown(spread.max),
-        format!("{:.2} %", spread.deviation_percent),
     ]
 }
 
+/// What tables call the CPU usage: it is that of all programs.
+pub(super) const MACHINE_CPU: &str = "machine CPU";
+
 /// Without the unit, which its values bring along.
 pub(super) fn name(figure: Metric) -> String {
+    if figure == Metric::Cpu {
+        return MACHINE_CPU.to_owned();
+    }
     let label = label(figure);
     label.strip_suffix(" ms").or(label.strip_suffix(" %")).unwrap_or(label).to_owned()
 }
@@ -111,5 +155,24 @@ pub(super) fn shown(metric: Metric, value: f64) -> String {
         MetricUnit::MibPerSecond => Quantity::MibPerS.value(value),
         MetricUnit::Nanoseconds => latency(value),
         MetricUnit::Percent => Quantity::Percent.value(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+
+    #[test]
+    fn runs_that_all_have_warnings_say_why_there_is_no_interval() {
+        let first = |severity: Severity, count: usize| {
+            let run = Headline { iops: 100.0, severity: Some(severity), ..Headline::default() };
+            let found = repeats(&vec![&run; count]).expect("runs");
+            statement(Some(&found), count, false).sentences.remove(0)
+        };
+        let expected = "The median of 8 runs; no 95 % confidence interval: every run has a warning.";
+        assert_eq!(first(Severity::Warn, 8), expected);
+        assert!(first(Severity::Note, 8).contains("with 95 % confidence it lies between "));
+        assert!(first(Severity::Warn, 3).ends_with("too few for a confidence interval; 6 are needed."));
     }
 }

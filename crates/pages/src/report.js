@@ -98,6 +98,10 @@
         }
         const raw = kind === "circle" ? [number("cx"), number("cy")] : numbers(shape.getAttribute("points"));
         const at = [];
+        // Of a line, only points between gaps have dots.
+        const near = (a, b) => Math.abs(a - b) <= 1;
+        const alone = points.findIndex((_, i) => near(drawn[2 * i], raw[0]) && near(drawn[2 * i + 1], raw[1]));
+        if (marks === "line" && kind === "circle" && alone >= 0) next.circle = alone;
         for (let i = 0; i < raw.length; i += 2) {
           const exact = kind === "polygon" || isFlat ? undefined : points[next[kind]];
           // The line of an event goes from its beginning to its end.
@@ -505,11 +509,25 @@
   }
   for (const command of all(".command")) command.after(copyButton("copy command", () => command.textContent));
 
-  // What scrolls can be reached with keys.
+  // What scrolls says so, is a landmark, and can be reached with keys; what does not scroll needs none of that.
   const reach = () => {
     for (const box of all(".table")) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
+      const isWide = box.scrollWidth > box.clientWidth;
+      const last = box.previousElementSibling;
+      const cue = last?.className === "cue" ? last : null;
+      if (!isWide) {
+        box.removeAttribute("tabindex");
+        box.setAttribute("role", "group");
+        cue?.remove();
+        continue;
+      }
+      box.tabIndex = 0;
+      box.setAttribute("role", "region");
+      if (cue) continue;
+      const words = document.createElement("p");
+      words.className = "cue";
+      words.textContent = "more columns: scroll sideways →";
+      box.before(words);
     }
   };
   reach();

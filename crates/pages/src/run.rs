@@ -5,14 +5,19 @@ use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::foreign_text::{text, text_of_path};
 use super::kinds;
+use super::preset;
 use super::quantity::{Quantity, grouped, latency, significant};
 use super::recording;
+use super::storage;
+use super::warnings::Explain;
 use model::confidence::Interval;
 use model::device_interval::Recording;
 use model::figures::{Directions, LatencyDistribution};
 use model::finding::{Finding, Severity};
-use model::profile::TimeSpan;
-use model::result::{Ending, HottestShare, LoadLoop, Measured, RunResult, SkewFigures, TimeSpanResult};
+use model::profile::{OfferedRate, TimeSpan};
+use model::result::{
+    Ending, HottestShare, LoadLoop, Measured, ReductionFigures, RunResult, SkewFigures, TimeSpanResult,
+};
 use model::units::mib;
 use model::verdict::Verdict;
 use render::confidence::{of_bytes, of_iops, of_mean_latency};
@@ -28,13 +33,13 @@ const STALL_ROWS: usize = 20;
 const SLOWEST_ROWS: usize = 20;
 
 /// Everything about a result.
-pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>) -> io::Result<Page> {
+pub(super) fn page(result: &RunResult, name: &str, devices: Option<&Recording>, explain: Explain) -> io::Result<Page> {
     let mut sections = Vec::new();
     if !result.errors.is_empty() {
         sections.push(Section::new("", vec![failure("Nothing was run", &result.errors)]));
     }
     let several = result.time_spans.len() > 1;
-    sections.extend(preset(result));
+    sections.extend(preset::section(result, explain));
     for (index, span_result) in result.time_spans.iter().enumerate() {
         let heading = heading(result, index, several);
         let mut of_span = time_span(result.profile.time_spans.get(index), span_result, &heading)?;
@@ -62,21 +67,6 @@ fn heading(result: &RunResult, index: usize, several: bool) -> String {
         (true, None) => format!("Timespan {}", index + 1),
         (false, name) => name.unwrap_or_default(),
     }
-}
-
-/// What a preset's loads say together.
-fn preset(result: &RunResult) -> Option<Section> {
-    let preset = result.preset.as_ref()?;
-    let table = render::preset::loads(result)?;
-    let column = |(index, name): (usize, &String)| {
-        if table.is_flush_right(index) { Column::number(name) } else { Column::text(name) }
-    };
-    let columns = table.header().iter().enumerate().map(column).collect();
-    // Rows without figures are shorter.
-    let width = table.header().len();
-    let filled = |row: &Vec<String>| row.iter().cloned().chain(std::iter::repeat(String::new())).take(width).collect();
-    let table = Table { columns, rows: table.rows().iter().map(filled).collect(), ..Table::default() };
-    Some(Section::new(&text(preset.title.as_bytes()), vec![Block::Table(table)]))
 }
 
 /// The first label, or the name of the file.
@@ -108,14 +98,23 @@ pub(super) fn time_span(
     let mut sections = vec![Section::new(heading, first)];
     sections.push(Section::new("Charts", charts(&of_time_span(span, measured))?));
     let tables = [
+        kinds::verification(span_result),
         devices(span_result),
         skews(measured),
-        percentiles(measured),
+        reductions(measured),
+        measured.total_latency.as_ref().and_then(|latency| percentiles("Percentiles of latency".to_owned(), latency)),
         stalls(measured),
         slowest(measured),
         kernel_messages(measured),
     ];
-    let tables = tables.into_iter().chain([kinds::sizes(measured), kinds::without_data(measured)]).flatten();
+    let of_streams = measured.streams.iter().filter(|_| measured.streams.len() > 1);
+    let of_streams = of_streams
+        .map(|stream| percentiles(format!("Percentiles of latency, stream {}", stream.name), &stream.latency));
+    let tables = std::iter::once(kinds::streams(measured)).chain(of_streams).chain(tables);
+    let tables = tables
+        .chain(storage::tables(measured))
+        .chain([kinds::sizes(measured), kinds::without_data(measured), kinds::rotations(measured)])
+        .flatten();
     let tables: Vec<Block> = tables.map(Block::Table).collect();
     if !tables.is_empty() {
         sections.push(Section::new("Tables", tables));
@@ -124,6 +123,9 @@ pub(super) fn time_span(
         let sentences = span_result.notes.iter().map(|note| text(note.to_string().as_bytes())).collect();
         sections.push(Section::new("Notes", vec![Block::Notes { heading: String::new(), sentences }]));
     }
+    for section in sections.iter_mut().skip(1) {
+        section.is_part = !heading.is_empty();
+    }
     Ok(sections)
 }
 
@@ -131,9 +133,8 @@ fn failure(headline: &str, reasons: &[String]) -> Block {
     let found = |reason: &String| Found {
         tone: Tone::Bad,
         word: "ERROR".to_owned(),
-        name: String::new(),
         figure: text(reason.as_bytes()),
-        advice: String::new(),
+        ..Found::default()
     };
     Block::Verdict(Banner {
         tone: Tone::Bad,
@@ -181,6 +182,7 @@ fn found(finding: &Finding, name: &str) -> Found {
         name: text(name.as_bytes()),
         figure: text(finding.figure.as_bytes()),
         advice: text(finding.advice.as_bytes()),
+        ..Found::default()
     }
 }
 
@@ -197,6 +199,7 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         value,
         unit: unit.to_owned(),
         beside,
+        is_weak: false,
     };
     let mut tiles = vec![
         tile(
@@ -212,11 +215,11 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
             between(confidence.and_then(|found| of_bytes(figures, found)), |bytes| significant(mib(bytes))),
         ),
     ];
-    let mut add_latency = |label: &str, ns: Option<f64>, beside: String| {
+    let mut add_latency = |label: &str, ns: Option<f64>, beside: String, is_weak: bool| {
         let Some(ns) = ns else { return };
         let shown = latency(ns);
         let (value, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
-        tiles.push(tile(label, value.to_owned(), unit, beside));
+        tiles.push(Tile { is_weak, ..tile(label, value.to_owned(), unit, beside) });
     };
     let rank = |rank_ppb: u64, ns: Option<u64>| {
         let found = confidence?.percentiles.iter().find(|found| found.rank_ppb == rank_ppb)?;
@@ -224,19 +227,28 @@ fn tiles(span_result: &TimeSpanResult, measured: &Measured) -> Vec<Tile> {
         Some(between(found.interval_ns.or_else(around), latency))
     };
     let mean = between(confidence.and_then(|found| of_mean_latency(figures, found)), latency);
-    add_latency("Mean latency", headline.mean_ns, mean);
+    add_latency("Mean latency", headline.mean_ns, mean, false);
     let named = [("Median", headline.p50_ns, 500_000_000), ("99th percentile", headline.p99_ns, 990_000_000)];
-    let count = measured.total.total.ios;
+    let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
+    let count = latencies.map_or(figures.ios, |latencies| latencies.count);
     for (label, ns, rank_ppb) in named.into_iter().chain([("99.9th percentile", headline.p999_ns, 999_000_000)]) {
-        let weak = || if stats::is_weak(count, rank_ppb) { "too few I/Os to rely on" } else { "" }.to_owned();
-        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb, ns).unwrap_or_else(weak));
+        let is_weak = stats::is_weak(count, rank_ppb);
+        add_latency(label, ns.map(|ns| ns as f64), rank(rank_ppb, ns).unwrap_or_default(), is_weak);
     }
+    let responses = match &measured.load_loop {
+        Some(LoadLoop::Open(open)) => open.response_time.total.as_ref().map_or(0, |responses| responses.count),
+        _ => 0,
+    };
     add_latency(
         "99th pct. response time",
         headline.response_p99_ns.map(|ns| ns as f64),
         "from the intended start".to_owned(),
+        stats::is_weak(responses, 990_000_000),
     );
-    tiles.push(tile("CPU", significant(headline.cpu_percent), "%", "mean of all CPUs".to_owned()));
+    let own =
+        stats::program_cpu_percent(span_result).map(|percent| format!("; diskspd itself {} %", significant(percent)));
+    let beside = format!("all programs, mean of all CPUs{}", own.unwrap_or_default());
+    tiles.push(tile("CPU of the machine", significant(headline.cpu_percent), "%", beside));
     tiles
 }
 
@@ -245,7 +257,13 @@ fn load(measured: &Measured) -> String {
     match &measured.load_loop {
         Some(LoadLoop::Closed { depth }) => format!(", closed loop of depth {depth}"),
         Some(LoadLoop::Open(open)) => {
-            format!(", open loop of {} I/Os per second, depth {}", grouped(open.rate_iops.into()), open.depth)
+            let rate = match open.rate_iops {
+                OfferedRate::Steady(iops) => format!("of {}", grouped(iops.into())),
+                OfferedRate::Ramp { from_iops, to_iops } => {
+                    format!("from {} to {}", grouped(from_iops.into()), grouped(to_iops.into()))
+                }
+            };
+            format!(", open loop {rate} I/Os per second, depth {}", open.depth)
         }
         None => String::new(),
     }
@@ -259,12 +277,12 @@ fn totals(measured: &Measured) -> Table {
         let latencies = figures.latency;
         vec![
             name.to_owned(),
-            grouped(figures.ios as f64),
             grouped(figures.iops),
             Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
             known(latencies.map(|latency| latency.mean_ns)),
-            known(latencies.map(|latency| latency.std_dev_ns)),
             known(latencies.and_then(|latency| latency.max_ns).map(|ns| ns as f64)),
+            known(latencies.map(|latency| latency.std_dev_ns)),
+            grouped(figures.ios as f64),
         ]
     };
     let sides = [("reads", read), ("writes", write)].into_iter().filter(|(_, figures)| figures.ios > 0);
@@ -272,7 +290,7 @@ fn totals(measured: &Measured) -> Table {
     if rows.len() != 1 {
         rows.push(row("total", total));
     }
-    let names = ["I/Os", "IOPS", "MiB/s", "mean", "std dev", "max"].map(Column::number);
+    let names = ["IOPS", "MiB/s", "mean", "max", "std dev", "I/Os"].map(Column::number);
     Table {
         columns: [Column::text("")].into_iter().chain(names).collect(),
         rows,
@@ -290,8 +308,7 @@ fn totals(measured: &Measured) -> Table {
 }
 
 /// The percentiles that reports show, with those named that are weaker than their sample.
-fn percentiles(measured: &Measured) -> Option<Table> {
-    let latencies = measured.total_latency.as_ref()?;
+fn percentiles(heading: String, latencies: &Directions<Option<LatencyDistribution>>) -> Option<Table> {
     let sides = [("reads", &latencies.read), ("writes", &latencies.write), ("total", &latencies.total)];
     let sides: Vec<(&str, &LatencyDistribution)> =
         sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?))).collect();
@@ -317,15 +334,15 @@ fn percentiles(measured: &Measured) -> Option<Table> {
     rows.push(row("max", sides.iter().map(|(_, side)| extreme(side, |side| side.figures.max_ns)).collect()));
     let names = sides.iter().map(|(name, _)| Column::number(name));
     (!sides.is_empty()).then(|| Table {
-        heading: "Percentiles of latency".to_owned(),
+        heading,
         columns: [Column::text("percentile")].into_iter().chain(names).collect(),
         rows,
-        label: "",
         note: if is_any_weak {
             "* unreliable: fewer than ten I/Os lie beyond this percentile. 3-nines is the 99.9th percentile.".to_owned()
         } else {
             "3-nines is the 99.9th percentile.".to_owned()
         },
+        ..Table::default()
     })
 }
 
@@ -354,10 +371,10 @@ fn devices(span_result: &TimeSpanResult) -> Option<Table> {
     let numbers = ["I/Os", "IOPS", "MiB/s", "mean latency"].map(Column::number);
     (!rows.is_empty()).then(|| Table {
         heading: "I/O at each level".to_owned(),
-        label: "",
         columns: columns.into_iter().chain(numbers).collect(),
         rows,
         note: "Devices: requests of all programs, timed from creation to completion (/sys/block/*/stat).".to_owned(),
+        ..Table::default()
     })
 }
 
@@ -378,15 +395,45 @@ fn skews(measured: &Measured) -> Option<Table> {
     };
     let shares = measured.skews.iter().flat_map(|skew| skew.hottest.iter().map(move |share| (skew, share)));
     let rows: Vec<Vec<String>> = shares.map(row).collect();
-    let numbers = ["hottest", "positions", "by the law", "drawn", "random I/Os", "positions touched"];
+    let numbers = ["hottest", "positions", "expected", "drawn", "random I/Os", "positions touched"];
     (!rows.is_empty()).then(|| Table {
         heading: "I/Os on the hottest positions".to_owned(),
-        label: "",
         columns: [Column::text("file"), Column::text("skew")].into_iter().chain(numbers.map(Column::number)).collect(),
         rows,
-        note: "Shares of the random I/Os that started during the measurement; the number of positions touched is an \
-               estimate."
+        note:
+            "\"expected\" and \"drawn\" are shares of the random I/Os that started during the measurement; \"positions \
+               touched\" is an estimate."
+                .to_owned(),
+        ..Table::default()
+    })
+}
+
+/// How far what was written reduces (`--compress`, `--dedupe`).
+fn reductions(measured: &Measured) -> Option<Table> {
+    let or_dash =
+        |value: Option<f64>, unit: &str| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}{unit}"));
+    let row = |figures: &ReductionFigures| {
+        vec![
+            text_of_path(&figures.path),
+            figures.asked.compress_ratio.to_string(),
+            or_dash(figures.zstd_ratio, ""),
+            or_dash(figures.lz4_ratio, ""),
+            format!("{} %", figures.asked.dedupe_percent),
+            or_dash(figures.equal_blocks_percent, " %"),
+            grouped(figures.compared_blocks as f64),
+        ]
+    };
+    let rows: Vec<Vec<String>> = measured.reductions.iter().map(row).collect();
+    let numbers = ["ratio asked for", "zstd", "lz4", "repeats asked for", "equal blocks", "blocks compared"];
+    (!rows.is_empty()).then(|| Table {
+        heading: "Compressibility of the written data".to_owned(),
+        label: "",
+        columns: [Column::text("file")].into_iter().chain(numbers.map(Column::number)).collect(),
+        rows,
+        note: "Measured on a sample of the first writes: zstd (level 3) and LZ4 on pieces of 128 KiB, and blocks of 4 KiB \
+               that are equal to another one."
             .to_owned(),
+        ..Table::default()
     })
 }
 
@@ -423,15 +470,16 @@ fn stalls(measured: &Measured) -> Option<Table> {
     let alone = found.len() - together.len();
     (!together.is_empty()).then(|| Table {
         heading: stalled(&together),
-        label: "",
         columns,
         rows: together.iter().take(STALL_ROWS).map(row).collect(),
         note: format!(
-            "Of the {} slowest I/Os, those that were outstanding at the same moment are one stall.{}{}",
+            "The {} slowest I/Os, grouped into stalls: those that were outstanding at the same time belong to one \
+             stall.{}{}",
             measured.slowest.len(),
             if together.len() > STALL_ROWS { format!(" The {STALL_ROWS} longest are shown.") } else { String::new() },
             if alone > 0 { format!(" {alone} waited alone.") } else { String::new() },
         ),
+        ..Table::default()
     })
 }
 
@@ -477,9 +525,8 @@ fn slowest(measured: &Measured) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         heading: format!("The {} slowest I/Os", rows.len()),
         columns,
-        label: "",
         rows,
-        note: String::new(),
+        ..Table::default()
     })
 }
 
@@ -493,9 +540,8 @@ fn kernel_messages(measured: &Measured) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         heading: "Kernel messages during the slowest I/Os".to_owned(),
         columns: vec![Column::number("at"), Column::text("message")],
-        label: "",
         rows,
-        note: String::new(),
+        ..Table::default()
     })
 }
 

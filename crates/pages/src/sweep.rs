@@ -1,26 +1,31 @@
 //! The page of a sweep: which setting to use, and why.
 
-use super::block::{Answer, Banner, Block, Column, Found, Page, Section, Table, Tone, charts};
+use super::answer::{Answer, Statement, sentence};
+use super::block::{Block, Column, Found, Page, Section, Table, Tone, charts};
 use super::charts::{Shown, grids, over_depth, over_settings};
 use super::environment::{environment, subtitle};
 use super::foreign_text::{quoted, text};
 use super::quantity::{Quantity, grouped, latency, significant};
+use super::repeat::MACHINE_CPU;
 use super::run::time_span;
+use super::warnings::{Explain, NamedRun, banner, warnings};
+use super::weak;
 use model::headline::Headline;
 use model::limit::LimitFound;
 use model::result::RunResult;
 use model::sweep::{
-    BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, VisitOutcome,
+    BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit, VisitOutcome,
 };
 use model::units::mib;
 use render::load_line;
+use render::repeat::NO_INTERVAL;
 use render::sweep::{Range, best_of_blocks, dashed, edge, names, range_of_load};
 use std::io;
 
 /// The page; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
-pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io::Result<Page> {
+pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explain: Explain) -> io::Result<Page> {
     let mut first = vec![Block::Answers { answers: answers(sweep) }];
-    first.extend(verdicts(sweep));
+    first.extend(verdicts(sweep, explain, settings_of));
     let mut sections = vec![Section::new("", first)];
     sections.push(Section::new("The points", charts(&shown(sweep))?));
     if let Some(block) = sections.last_mut() {
@@ -37,7 +42,7 @@ pub(super) fn page(sweep: &Sweep, chosen: Option<&RunResult>, name: &str) -> io:
     }
     sections.push(command("sweep", sweep));
     let subtitle = chosen.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
-    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections))
+    Ok(Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("Sweep"))
 }
 
 /// The charts of the points.
@@ -62,22 +67,27 @@ pub(super) fn command(subcommand: &str, sweep: &Sweep) -> Section {
 /// The answer for each series of depths or of block sizes, or the best point.
 fn answers(sweep: &Sweep) -> Vec<Answer> {
     if let Some(found) = &sweep.limit {
-        return vec![of_limits(sweep, found)];
+        return vec![Answer::resting_on(render::limit::decisive(sweep, found), of_limits(sweep, found))];
     }
+    let of_points = |points: &[usize], statement: Statement| {
+        let runs = points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline);
+        Answer::resting_on(runs, statement)
+    };
     if !sweep.depths.is_empty() {
-        return sweep.depths.iter().map(|series| answer(sweep, series)).collect();
+        return sweep.depths.iter().map(|series| of_points(&series.points, of_depths(sweep, series))).collect();
     }
     if !sweep.block_sizes.is_empty() {
-        return sweep.block_sizes.iter().map(|series| of_blocks(sweep, series)).collect();
+        return sweep.block_sizes.iter().map(|series| of_points(&series.points, of_blocks(sweep, series))).collect();
     }
-    range_of_load(sweep).map(of_load).or_else(|| best(sweep)).into_iter().collect()
+    let statement = range_of_load(sweep).map(of_load).or_else(|| best(sweep));
+    statement.map(|statement| Answer::resting_on(sweep.measured(), statement)).into_iter().collect()
 }
 
 /// What was measured, where no value is better than another.
-fn of_load(range: Range) -> Answer {
+fn of_load(range: Range) -> Statement {
     let Range { options, least, most } = range;
     let [options, least, most] = [options, least, most].map(|words| text(words.as_bytes()));
-    Answer {
+    Statement {
         tone: Tone::Plain,
         about: String::new(),
         headline: format!("IOPS: {least} to {most}"),
@@ -85,7 +95,7 @@ fn of_load(range: Range) -> Answer {
     }
 }
 
-fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Answer {
+fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Statement {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let typed = |point: usize| text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
     let (tone, headline, sentence) = match series.knee {
@@ -108,18 +118,29 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> Answer {
             format!("To find where throughput stops growing, at least {} block sizes are needed.", stats::DEPTHS_MIN),
         ),
     };
-    Answer { tone, about, headline, sentences: vec![sentence] }
+    let mut sentences = vec![sentence];
+    if let Some(BlockKnee::At { plateau_bytes_per_s, .. }) = series.knee {
+        let highest =
+            stats::sweep::above_plateau(sweep, &series.points, plateau_bytes_per_s, |figures| figures.bytes_per_s);
+        sentences
+            .extend(highest.map(|(point, bytes)| highest_measured(sweep, point, &Quantity::MibPerS.value(mib(bytes)))));
+    }
+    Statement { tone, about, headline, sentences }
 }
 
 /// What the text says, which begins with the answer.
-fn of_limits(sweep: &Sweep, found: &LimitFound) -> Answer {
+fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
     let mut written = Vec::new();
     // Writing to a vector cannot fail.
-    let _ = render::limit::answer(sweep, found, &mut written);
+    let _ = render::limit::decision(sweep, found, &mut written);
     let written = text_of_lines(&written);
     let mut lines = written.into_iter();
-    Answer {
-        tone: if found.holds.is_some() { Tone::Good } else { Tone::Bad },
+    Statement {
+        tone: match (found.noise, found.holds) {
+            (Some(_), _) => Tone::Warn,
+            (None, Some(_)) => Tone::Good,
+            (None, None) => Tone::Bad,
+        },
         about: String::new(),
         headline: lines.next().unwrap_or_default(),
         sentences: lines.collect(),
@@ -131,10 +152,10 @@ fn text_of_lines(written: &[u8]) -> Vec<String> {
     lines.map(|line| text(line.trim_ascii())).collect()
 }
 
-fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
+fn of_depths(sweep: &Sweep, series: &DepthSeries) -> Statement {
     let about = text(Setting::typed_all(&series.settings).as_bytes());
     let Some(Knee { efficient, saturation }) = &series.knee else {
-        return Answer {
+        return Statement {
             tone: Tone::Plain,
             about,
             headline: "Too few queue depths to find the best one".to_owned(),
@@ -158,15 +179,25 @@ fn answer(sweep: &Sweep, series: &DepthSeries) -> Answer {
              % more. Sweep larger depths to find the saturation point."
         )),
     }
+    if let Saturation::At { plateau_iops, .. } = saturation {
+        let highest = stats::sweep::above_plateau(sweep, &series.points, *plateau_iops, |figures| figures.iops);
+        sentences.extend(highest.map(|(point, iops)| highest_measured(sweep, point, &Quantity::Iops.value(iops))));
+    }
     sentences.extend(instead(sweep, series, efficient));
     if stats::sweep::is_doubtful(sweep, &series.points) {
-        sentences.push("Every run has a warning, so no confidence interval is shown.".to_owned());
+        sentences.push(sentence(NO_INTERVAL));
     } else {
         sentences.extend(how_sure(efficient, saturation));
     }
     let used = series.recommended.and_then(|point| stats::sweep::figures(sweep, point)?.depth);
     let headline = format!("Use {}", depth_named(sweep, used.unwrap_or(efficient.depth), series.recommended));
-    Answer { tone: Tone::Good, about, headline, sentences }
+    Statement { tone: Tone::Good, about, headline, sentences }
+}
+
+/// A plateau is a mean: single points may lie above it.
+fn highest_measured(sweep: &Sweep, point: usize, rate: &str) -> String {
+    let typed = text(Setting::typed_all(&sweep.points[point].settings).as_bytes());
+    format!("Highest measured: {rate} with {typed}, above the plateau, which is the mean of several points.")
 }
 
 /// Why another point is to be used than that of the efficient depth.
@@ -239,10 +270,10 @@ fn how_sure(efficient: &DepthEstimate, saturation: &Saturation) -> Option<String
     (!ranges.is_empty()).then(|| format!("With 95 % confidence {}.", ranges.join(", and ")))
 }
 
-fn best(sweep: &Sweep) -> Option<Answer> {
+fn best(sweep: &Sweep) -> Option<Statement> {
     let point = stats::sweep::best(sweep)?;
     let figures = stats::sweep::figures(sweep, point)?;
-    Some(Answer {
+    Some(Statement {
         tone: Tone::Good,
         about: String::new(),
         headline: format!("Highest IOPS with {}", text(Setting::typed_all(&sweep.points[point].settings).as_bytes())),
@@ -250,45 +281,65 @@ fn best(sweep: &Sweep) -> Option<Answer> {
     })
 }
 
-/// Runs that failed, and what the others say together.
-pub(super) fn verdicts(sweep: &Sweep) -> Option<Block> {
+/// What a run of a point was made with.
+fn settings_of(sweep: &Sweep, visit: &Visit) -> String {
+    let typed = sweep.points.get(visit.point).map(|point| Setting::typed_all(&point.settings)).unwrap_or_default();
+    if typed.is_empty() { format!("run {}", visit.run + 1) } else { text(typed.as_bytes()) }
+}
+
+/// Runs that failed, the warnings of the others, and what they say together; `name` is that of a run.
+pub(super) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit) -> String) -> Option<Block> {
     let mut findings = Vec::new();
     for visit in &sweep.visits {
-        let settings = || text(Setting::typed_all(&sweep.points[visit.point].settings).as_bytes());
         if let VisitOutcome::Failed { reasons } = &visit.outcome {
             findings.push(Found {
                 tone: Tone::Bad,
                 word: "FAILED".to_owned(),
-                name: settings(),
+                name: name(sweep, visit),
                 figure: text(reasons.join("; ").as_bytes()),
-                advice: String::new(),
+                ..Found::default()
             });
         }
     }
-    findings.extend(sweep.findings.iter().map(|finding| Found {
+    let of_points = sweep.visits.iter().filter(|visit| visit.is_of_point());
+    let runs: Vec<NamedRun<'_>> = of_points.filter_map(|visit| Some((name(sweep, visit), visit.headline()?))).collect();
+    let each = warnings(&runs, explain);
+    // What says that there are warnings is needed only where older documents do not name them.
+    let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
+    let others = others.map(|finding| Found {
         tone: Tone::of(Some(finding.severity)),
         word: finding.severity.word().to_owned(),
         name: text(finding.name.as_bytes()),
         figure: text(finding.figure.as_bytes()),
         advice: text(finding.advice.as_bytes()),
-    }));
-    let tone = findings.iter().map(|found| found.tone).max()?;
-    let headline =
-        if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Look at these before using the results" };
-    Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
+        ..Found::default()
+    });
+    let others: Vec<Found> = others.collect();
+    findings.extend(each);
+    findings.extend(others);
+    banner(findings)
 }
+
+/// What the column of this name means.
+const FRONT: &str = "Pareto front: no other point beats this one in throughput, latency and CPU usage.";
 
 fn table(sweep: &Sweep) -> Table {
     let settings = names(sweep).into_iter().map(|name| Column::number(&text(dashed(&name).as_bytes())));
-    let mut figures = vec!["depth", "IOPS", "MiB/s", "mean", "p99", "CPU %"];
+    // What decides stands where small screens show it.
+    let mut figures = vec!["IOPS", "mean", "p99", "MiB/s", "depth", MACHINE_CPU];
     if sweep.devices.is_some() {
         figures.extend(["amplification", "depth/SSD", "IOPS/SSD", "MiB/s/SSD"]);
     }
-    let columns =
-        settings.chain(figures.into_iter().map(Column::number)).chain(["front", "verdict"].map(Column::text)).collect();
-    let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.point == *point);
-    let rows = (0..sweep.points.len()).filter(tried).map(|point| row(sweep, point)).collect();
-    Table { columns, rows, label: "Points", ..Table::default() }
+    let judged = ["verdict", "Pareto front"].map(Column::text);
+    let columns = settings.chain(judged).chain(figures.into_iter().map(Column::number)).collect();
+    let tried = |point: &usize| sweep.visits.iter().any(|visit| visit.is_of_point() && visit.point == *point);
+    let points: Vec<usize> = (0..sweep.points.len()).filter(tried).collect();
+    let mut figures = points.iter().filter_map(|point| stats::sweep::figures(sweep, *point));
+    let weak = weak::note(figures.any(|figures| weak::p99(figures).is_weak));
+    let front = if sweep.front.is_empty() { "" } else { FRONT };
+    let note = [front, weak.as_str()].join(" ").trim().to_owned();
+    let rows = points.iter().map(|point| row(sweep, *point)).collect();
+    Table { columns, rows, note, label: "Points", ..Table::default() }
 }
 
 fn row(sweep: &Sweep, point: usize) -> Vec<String> {
@@ -300,19 +351,19 @@ fn row(sweep: &Sweep, point: usize) -> Vec<String> {
     };
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     cells.extend([
-        known(figures.depth.map(|depth| depth.to_string())),
+        figures.severity.map_or("", |severity| severity.word()).to_owned(),
+        if sweep.front.contains(&point) { "yes" } else { "" }.to_owned(),
         grouped(figures.iops),
-        significant(mib(figures.bytes_per_s)),
         known(figures.mean_ns.map(latency)),
-        known(figures.p99_ns.map(|ns| latency(ns as f64))),
-        significant(figures.cpu_percent),
+        weak::p99(figures).text,
+        significant(mib(figures.bytes_per_s)),
+        known(figures.depth.map(|depth| depth.to_string())),
+        Quantity::Percent.value(figures.cpu_percent),
     ]);
     if let Some(devices) = sweep.devices {
         let each = stats::sweep::per_device(figures, devices);
         cells.extend([significant(each.amplification), known(each.depth.map(significant)), grouped(each.iops)]);
         cells.push(significant(mib(each.bytes_per_s)));
     }
-    cells.push(if sweep.front.contains(&point) { "*" } else { "" }.to_owned());
-    cells.push(figures.severity.map_or("", |severity| severity.word()).to_owned());
     cells
 }

@@ -9,14 +9,18 @@ use model::profile::{Target, TimeSpan};
 /// Pieces of a `-Z<size>` source start at multiples of this if the cache is off, as in `DiskSpd`.
 const DIRECT_SOURCE_STEP_BYTES: u64 = 512;
 
-/// What writes contain: `-Z<size>` before `-Z` before `-Zr` before the pattern.
+/// What writes contain: `-Z<size>` before `-Z` before `-Zr` before the pattern; data that reduces excludes the others.
 pub(crate) fn content(time_span: &TimeSpan, target: &Target) -> Content {
-    if target.write_source.is_some() {
+    if let Some(reduction) = target.reduction() {
+        Content::Reducible(reduction)
+    } else if target.write_source.is_some() {
         Content::Source
     } else if target.zero_write_buffers {
         Content::Zero
     } else if time_span.random_write_data {
         Content::RandomEach
+    } else if time_span.verify {
+        Content::Verified
     } else {
         Content::Ramp
     }
@@ -25,7 +29,8 @@ pub(crate) fn content(time_span: &TimeSpan, target: &Target) -> Content {
 /// What a target holds after the threads' I/Os.
 pub(crate) fn left(time_span: &TimeSpan, target: &Target) -> Fill {
     let shares = target.shares();
-    if shares.does(Operation::Discard) || shares.does(Operation::WriteZeroes) {
+    let is_verified = time_span.verify && shares.does(Operation::Write);
+    if is_verified || shares.does(Operation::Discard) || shares.does(Operation::WriteZeroes) {
         Fill::Mixed
     } else {
         fill(time_span, target)
@@ -37,7 +42,8 @@ pub(crate) fn fill(time_span: &TimeSpan, target: &Target) -> Fill {
     match content(time_span, target) {
         Content::Source | Content::RandomEach => Fill::Random,
         Content::Zero => Fill::Zero,
-        Content::Ramp => Fill::Ramp,
+        Content::Ramp | Content::Verified => Fill::Ramp,
+        Content::Reducible(reduction) => Fill::Reducible(reduction),
     }
 }
 
@@ -51,7 +57,7 @@ pub(crate) fn write_source(target: &Target, direct: Option<Alignment>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::profile::WriteSource;
+    use model::profile::{Reduction, WriteSource};
     use model::units::Bytes;
 
     #[test]
@@ -72,6 +78,15 @@ mod tests {
             assert_eq!(content(&time_span, &target), expected);
             assert_eq!(fill(&time_span, &target), filled);
         }
+    }
+
+    #[test]
+    fn what_reduces_is_created_as_it_is_written() {
+        let mut target = Target::new("a");
+        target.dedupe_percent = Some(30);
+        let reduction = Reduction { dedupe_percent: 30, ..Reduction::NONE };
+        assert_eq!(content(&TimeSpan::default(), &target), Content::Reducible(reduction));
+        assert_eq!(fill(&TimeSpan::default(), &target), Fill::Reducible(reduction));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::words;
 use model::device_guard::{Claim, DeviceContent, DeviceGuard, SCRATCH_LIST, Scratch};
 use model::facts::{BlockFacts, TargetFacts, TargetKind};
 use model::note::Note;
+use model::operation::Operation;
 use model::suggest::near;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ pub(crate) fn may_use(
     name: &str,
     path: &Path,
     device: &BlockFacts,
-    writes: bool,
+    change: Option<Operation>,
     destroy: &[String],
     findings: &mut Findings,
 ) -> bool {
@@ -24,18 +25,13 @@ pub(crate) fn may_use(
         findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be opened for reading: {reason}"));
         return false;
     }
-    if !writes {
-        return true;
-    }
+    let Some(change) = change else { return true };
     let Some(guard) = &device.guard else {
-        findings.refuse_file(
-            RefusalKind::Invalid,
-            format!("{name} is a block device, and whether it is in use was not checked"),
-        );
+        findings.refuse_file(RefusalKind::Invalid, format!("{name} is a block device that was not checked for use"));
         return false;
     };
     let is_free = is_free(name, guard, findings);
-    let allowed_by = allowed_by(name, guard, destroy, findings);
+    let allowed_by = allowed_by(name, guard, change, destroy, findings);
     if let Some(reason) = &guard.not_writable {
         findings.refuse_file(RefusalKind::Impossible, format!("{name} cannot be written to: {reason}"));
     }
@@ -82,6 +78,7 @@ pub fn scratch_name<'a>(path: &Path, target: &'a TargetFacts) -> Result<&'a str,
 /// True if the device is not in use; adds all reasons otherwise.
 fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
     let mut reasons = guard.users.clone();
+    let mut unknown = None;
     match &guard.claim {
         Claim::Busy if reasons.is_empty() => reasons.push(
             "exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process \
@@ -89,10 +86,16 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
                 .to_owned(),
         ),
         Claim::Granted | Claim::Busy => {}
-        Claim::Failed { reason } => {
-            reasons.push(format!("whether it is in use cannot be determined: {reason}"));
-        }
-        Claim::NotAsked => reasons.push("whether it is in use was not checked".to_owned()),
+        Claim::Failed { reason } => unknown = Some(format!("this cannot be determined: {reason}")),
+        Claim::NotAsked => unknown = Some("this was not checked".to_owned()),
+    }
+    if let Some(unknown) = &unknown {
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!(
+                "{name} may be in use: {unknown}. A block device is written to only if it is known not to be in use"
+            ),
+        );
     }
     if !reasons.is_empty() {
         let reasons = words::list(&reasons);
@@ -109,11 +112,17 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
             ),
         );
     }
-    reasons.is_empty() && guard.shares_blocks.is_none()
+    reasons.is_empty() && unknown.is_none() && guard.shares_blocks.is_none()
 }
 
 /// What allows overwriting the device; refuses with the required option if nothing does.
-fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mut Findings) -> Option<String> {
+fn allowed_by(
+    name: &str,
+    guard: &DeviceGuard,
+    change: Operation,
+    destroy: &[String],
+    findings: &mut Findings,
+) -> Option<String> {
     if let Some(identity) = destroy.iter().find(|given| guard.identities.contains(given)) {
         return Some(flag(identity));
     }
@@ -128,8 +137,9 @@ fn allowed_by(name: &str, guard: &DeviceGuard, destroy: &[String], findings: &mu
              a file on it instead"
             .to_owned(),
     };
+    let harm = words::changing(change).to_lowercase();
     let mut remarks =
-        vec![format!("{name} is a block device, and writing (-w) would destroy its content: {content}. {way}")];
+        vec![format!("{name} is a block device, and {harm} would destroy its contents: {content}. {way}")];
     remarks.extend(destroy.iter().filter_map(|given| wrong_name(given, guard)));
     match &guard.scratch {
         Scratch::Listed => remarks.push(format!(
@@ -169,7 +179,7 @@ fn content(content: &DeviceContent) -> String {
     match content {
         DeviceContent::NotAsked => "not checked".to_owned(),
         DeviceContent::Unknown { reason } => format!("unknown: it could not be read ({reason})"),
-        DeviceContent::Blank => "the samples read contain only zeros or diskspd's fill pattern".to_owned(),
+        DeviceContent::Blank => "the sampled blocks contain only zeros or diskspd's fill pattern".to_owned(),
         DeviceContent::Unsigned { offset_bytes } => {
             format!("data without a known signature (for example at offset {offset_bytes})")
         }
@@ -196,7 +206,8 @@ mod tests {
         let device = BlockFacts { device: 1, size_bytes: 1, logical_block_bytes: 512, guard, ..BlockFacts::default() };
         let destroy: Vec<String> = destroy.iter().map(|&name| name.to_owned()).collect();
         let mut findings = Findings::default();
-        let allowed = may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, true, &destroy, &mut findings);
+        let allowed =
+            may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, Some(Operation::Write), &destroy, &mut findings);
         assert_eq!(allowed, findings.refusals().is_empty());
         assert_eq!(allowed, findings.notes().len() == 1, "writing is noted");
         findings
@@ -278,10 +289,10 @@ mod tests {
             texts.iter().flat_map(|findings| findings.refusals().iter().map(ToString::to_string)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         '/dev/sdb' is in use: mounted at '/mnt' and open in process 7 (qemu). A block device in use is never written to, even with --destroy
-        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but the list allows writes only to empty disks; use by other hosts over iSCSI cannot be detected from here
+        '/dev/sdb' is a block device, and writing (-w) would destroy its contents: an XFS file system. To allow this: --destroy='/srv/o'\''ne image'; sdb is a kernel name, which can change; /etc/diskspd/scratch lists it, but the list allows writes only to empty disks; use by other hosts over iSCSI cannot be detected from here
         '/dev/sdb' cannot be written to: the kernel marks the device read-only
         '/dev/sdb' is in use: exclusive open (O_EXCL) failed: the device is used by a file system, swap, another device or a process not visible from here. A block device in use is never written to, even with --destroy
-        '/dev/sdb' is a block device, and writing (-w) would destroy its content: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
+        '/dev/sdb' is a block device, and writing (-w) would destroy its contents: an XFS file system. It has no wwid or serial number, which --destroy needs, so it cannot be written to; use a file on it instead
         ");
     }
 
@@ -328,15 +339,15 @@ mod tests {
 
     #[test]
     fn reading_needs_nothing() {
-        let use_it = |not_readable: Option<&str>, writes| {
+        let use_it = |not_readable: Option<&str>, change| {
             let not_readable = not_readable.map(str::to_owned);
             let device = BlockFacts { not_readable, ..BlockFacts::default() };
             let mut findings = Findings::default();
-            may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, writes, &[], &mut findings);
+            may_use("'/dev/sdb'", Path::new("/dev/sdb"), &device, change, &[], &mut findings);
             findings.refusals().iter().map(|refusal| refusal.kind).collect::<Vec<_>>()
         };
-        assert_eq!(use_it(None, false), []);
-        assert_eq!(use_it(Some("Permission denied"), false), [RefusalKind::Impossible]);
-        assert_eq!(use_it(None, true), [RefusalKind::Invalid], "nobody looked");
+        assert_eq!(use_it(None, None), []);
+        assert_eq!(use_it(Some("Permission denied"), None), [RefusalKind::Impossible]);
+        assert_eq!(use_it(None, Some(Operation::Discard)), [RefusalKind::Invalid], "nobody looked");
     }
 }

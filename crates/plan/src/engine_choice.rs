@@ -35,7 +35,7 @@ pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePl
     let (kind, reason, required) = wanted(thread)?;
     if let (EngineKind::LinuxAio | EngineKind::MemoryMapped, Some(option)) = (kind, thread.without_data) {
         return Err(NoEngine::Contradiction(format!(
-            "{option} cannot be used with {} ({reason}), which only reads and writes; use --engine=io_uring or \
+            "{option} cannot be used with {} ({reason}): this engine can only read and write; use --engine=io_uring or \
              --engine=sync",
             kind.name()
         )));

@@ -7,11 +7,14 @@ use crate::findings::{Findings, RefusalKind};
 use crate::guard::{self, Touch};
 use crate::space::Space;
 use crate::words;
+use model::by_path::ByPath;
 use model::device_guard::FileIdentity;
 use model::facts::{
     CharacterDevice, DirectIo, Facts, Fill, MissingFacts, Origin, RegularFacts, TargetFacts, TargetKind,
 };
-use model::plan::{Creation, Expected, Preparation};
+use model::operation::Operation;
+use model::plan::{Blocks, Creation, Expected, Preparation};
+use model::profile::{Append, Rotation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -47,11 +50,41 @@ enum FileKey {
     New(PathBuf),
 }
 
-/// A file as `-c` wants it.
+/// A file as `-c` or `--append` wants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) size_bytes: u64,
     pub(crate) fill: Fill,
+    pub(crate) blocks: Blocks,
+    /// Which of the two, for messages.
+    pub(crate) option: &'static str,
+}
+
+/// The option whose files threads make longer.
+const APPEND: &str = "--append";
+
+impl Wanted {
+    /// Written from start to end (`-c`).
+    pub(crate) const fn whole(size_bytes: u64, fill: Fill) -> Self {
+        Self { size_bytes, fill, blocks: Blocks::Written, option: "-c" }
+    }
+
+    /// As the only thread of a target wants the file that it appends to; a recycled one gets `fill`.
+    pub(crate) const fn log(append: Append, fill: Fill) -> Self {
+        // What a file holds that is emptied again and again is not known beforehand.
+        let (blocks, fill) = match append.rotation {
+            Rotation::Truncate => (Blocks::None, Fill::Mixed),
+            Rotation::Preallocate => (Blocks::Reserved, Fill::Mixed),
+            Rotation::Recycle => (Blocks::Written, fill),
+        };
+        Self { size_bytes: append.size.get(), fill, blocks, option: APPEND }
+    }
+
+    /// True if a file that was made for the first may be used for the second.
+    fn is_as_good_as(self, other: Self) -> bool {
+        let Self { size_bytes, fill, blocks, option: _ } = other;
+        blocks == Blocks::Written && (self.size_bytes, self.fill, self.blocks) == (size_bytes, fill, blocks)
+    }
 }
 
 /// A file that an entry of the plan makes or takes over.
@@ -80,6 +113,7 @@ pub(crate) struct Standing {
 #[derive(Debug)]
 pub(crate) struct Files<'a> {
     facts: &'a Facts,
+    targets: ByPath<'a, TargetFacts>,
     choices: &'a Choices,
     made: BTreeMap<FileKey, Made>,
     precreated: BTreeSet<PathBuf>,
@@ -94,11 +128,17 @@ impl Made {
 
 impl<'a> Files<'a> {
     pub(crate) fn new(facts: &'a Facts, choices: &'a Choices) -> Self {
-        Self { facts, choices, made: BTreeMap::new(), precreated: BTreeSet::new(), space: Space::default() }
+        let targets = ByPath::new(&facts.targets);
+        Self { facts, targets, choices, made: BTreeMap::new(), precreated: BTreeSet::new(), space: Space::default() }
     }
 
     pub(crate) fn facts(&self) -> &'a Facts {
         self.facts
+    }
+
+    /// What is known of a target.
+    pub(crate) fn target_facts(&self, path: &Path) -> Option<&'a TargetFacts> {
+        self.targets.get(path)
     }
 
     /// Refuses creations that do not fit together.
@@ -112,7 +152,7 @@ impl<'a> Files<'a> {
     }
 
     fn target(&self, path: &Path, findings: &mut Findings) -> Option<&'a TargetFacts> {
-        let Some(target) = self.facts.targets.get(path) else {
+        let Some(target) = self.target_facts(path) else {
             findings
                 .refuse_file(RefusalKind::Impossible, format!("'{}' was not checked before the run", path.display()));
             return None;
@@ -139,10 +179,17 @@ impl<'a> Files<'a> {
         match &target.kind {
             TargetKind::Missing(missing) => self.make(path, target, missing, wanted, findings),
             TargetKind::Regular(file) => self.remake(path, target, file, wanted, findings),
+            TargetKind::Block(_) | TargetKind::Character(_) if wanted.option == APPEND => {
+                findings.refuse_file(RefusalKind::Invalid, format!("{name} is a device; {APPEND} needs a file"));
+                None
+            }
             // As in DiskSpd, -c creates the files on its line and leaves devices as they are.
             TargetKind::Block(_) | TargetKind::Character(_) => Some(Preparation::Keep),
             TargetKind::Unusable { what } => {
-                findings.refuse_file(RefusalKind::Invalid, format!("{name} is {what}; -c creates regular files only"));
+                findings.refuse_file(
+                    RefusalKind::Invalid,
+                    format!("{name} is {what}; {} creates regular files only", wanted.option),
+                );
                 None
             }
             TargetKind::Inaccessible { reason } => {
@@ -176,6 +223,7 @@ impl<'a> Files<'a> {
             path: path.to_owned(),
             size_bytes: wanted.size_bytes,
             fill: wanted.fill,
+            blocks: wanted.blocks,
             replaces: None,
             make_parents: !missing.parent_exists,
             direct_alignment_bytes: alignment::of_creation(missing.direct_io),
@@ -196,13 +244,13 @@ impl<'a> Files<'a> {
             return Some(Preparation::MadeBefore);
         }
         let is_first = !self.made.contains_key(&key);
-        if is_first && is_good(file, wanted, self.choices.reuse) {
+        if is_first && wanted.blocks == Blocks::Written && is_good(file, wanted, self.choices.reuse) {
             self.made.insert(key, Made::new(wanted, true));
             return Some(Preparation::Reuse { path: path.to_owned() });
         }
         self.made.insert(key, Made::new(wanted, false));
         let name = words::path(path, target);
-        if !guard::may_touch(&name, path, file, Touch::Replace, self.choices.overwrite, findings) {
+        if !guard::may_touch(&name, path, file, Touch::Replace(wanted.option), self.choices.overwrite, findings) {
             return None;
         }
         self.space.add(file.identity.device, &file.file_system, name, wanted.size_bytes, file.allocated_bytes);
@@ -210,6 +258,7 @@ impl<'a> Files<'a> {
             path: path.to_owned(),
             size_bytes: wanted.size_bytes,
             fill: wanted.fill,
+            blocks: wanted.blocks,
             replaces: Some(file.stamp()),
             make_parents: false,
             direct_alignment_bytes: alignment::of_creation(file.direct_io),
@@ -217,12 +266,12 @@ impl<'a> Files<'a> {
     }
 
     fn is_made(&self, key: &FileKey, wanted: Wanted) -> bool {
-        self.made.get(key).is_some_and(|made| made.wanted == wanted && !made.is_mixed)
+        self.made.get(key).is_some_and(|made| made.wanted.is_as_good_as(wanted) && !made.is_mixed)
     }
 
     /// Remembers that threads write to `path`, `content`.
     pub(crate) fn mark_written(&mut self, path: &Path, content: Fill) {
-        let Some(target) = self.facts.targets.get(path) else { return };
+        let Some(target) = self.target_facts(path) else { return };
         let Some(key) = file_key(path, target) else { return };
         if let Some(made) = self.made.get_mut(&key) {
             made.is_mixed |= made.wanted.fill != content;
@@ -233,7 +282,7 @@ impl<'a> Files<'a> {
     pub(crate) fn standing(
         &self,
         path: &Path,
-        writes: bool,
+        change: Option<Operation>,
         max_offset_bytes: u64,
         findings: &mut Findings,
     ) -> Option<Standing> {
@@ -249,9 +298,9 @@ impl<'a> Files<'a> {
                 };
                 made_standing(made, Expected::Prepared, missing.direct_io, &missing.file_system.name)
             }
-            TargetKind::Regular(file) => self.regular(path, &name, file, writes, findings)?,
+            TargetKind::Regular(file) => self.regular(path, &name, file, change, findings)?,
             TargetKind::Block(device) => {
-                if !device_guard::may_use(&name, path, device, writes, &self.choices.destroy, findings) {
+                if !device_guard::may_use(&name, path, device, change, &self.choices.destroy, findings) {
                     return None;
                 }
                 Standing {
@@ -267,7 +316,7 @@ impl<'a> Files<'a> {
                     preparation: Preparation::Keep,
                 }
             }
-            TargetKind::Character(device) => character(&name, *device, writes, max_offset_bytes, findings)?,
+            TargetKind::Character(device) => character(&name, *device, change.is_some(), max_offset_bytes, findings)?,
             TargetKind::Unusable { what } => {
                 let message = format!("{name} is {what}; a target is a regular file or a block device");
                 findings.refuse_file(RefusalKind::Impossible, message);
@@ -290,13 +339,15 @@ impl<'a> Files<'a> {
         path: &Path,
         name: &str,
         file: &RegularFacts,
-        writes: bool,
+        change: Option<Operation>,
         findings: &mut Findings,
     ) -> Option<Standing> {
         let made = self.made.get(&FileKey::Existing(file.identity));
         // A file that the plan writes anew was judged when that was decided.
         let is_judged = made.is_some_and(|made| !made.is_reused);
-        if writes && !is_judged && !guard::may_touch(name, path, file, Touch::Write, self.choices.overwrite, findings) {
+        if let Some(by) = change.filter(|_| !is_judged)
+            && !guard::may_touch(name, path, file, Touch::Change(by), self.choices.overwrite, findings)
+        {
             return None;
         }
         Some(match made {
@@ -342,7 +393,7 @@ fn character(
 
 /// True if the file need not be made anew.
 fn is_good(file: &RegularFacts, wanted: Wanted, reuse: Reuse) -> bool {
-    let Wanted { size_bytes, fill } = wanted;
+    let Wanted { size_bytes, fill, .. } = wanted;
     let is_content_good = match reuse {
         Reuse::Nothing => false,
         Reuse::AsMade => file.origin == Origin::Ours { size_bytes, fill },

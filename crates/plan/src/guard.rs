@@ -7,15 +7,16 @@ use crate::findings::{Findings, RefusalKind};
 use crate::words;
 use model::facts::{CharacterDevice, MissingFacts, Openers, Origin, RegularFacts, TargetFacts, TargetKind};
 use model::note::Note;
+use model::operation::Operation;
 use std::path::Path;
 
 /// What would happen to an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
-    /// `-c` writes it anew.
-    Replace,
-    /// `-w` writes into it.
-    Write,
+    /// This option makes it anew.
+    Replace(&'static str),
+    /// I/Os that do this change it.
+    Change(Operation),
 }
 
 /// Names that only Windows understands.
@@ -83,8 +84,8 @@ pub(crate) fn may_touch(
     let obstacle = obstacle(file);
     if let Some(evidence) = &foreign {
         let harm = match touch {
-            Touch::Replace => "-c would replace its content",
-            Touch::Write => "Writing (-w) would destroy its content",
+            Touch::Replace(option) => format!("{option} would replace its contents"),
+            Touch::Change(by) => format!("{} would destroy its contents", words::changing(by)),
         };
         findings.refuse_file(
             RefusalKind::Invalid,
@@ -210,7 +211,7 @@ mod tests {
             (ours(), Openers::NotAsked, invalid(), invalid()),
         ] {
             let file = RegularFacts { origin, openers, ..RegularFacts::default() };
-            for touch in [Touch::Replace, Touch::Write] {
+            for touch in [Touch::Replace("-c"), Touch::Change(Operation::Write)] {
                 assert_eq!(verdict(&file, touch, false), without, "{touch:?} {file:?}");
                 assert_eq!(verdict(&file, touch, true), with, "--overwrite {touch:?} {file:?}");
             }
@@ -224,24 +225,28 @@ mod tests {
         let read_only = RegularFacts { file_system, ..base.clone() };
         let denied = RegularFacts { not_writable: Some("Permission denied".to_owned()), ..base.clone() };
         for file in [read_only, denied] {
-            assert_eq!(verdict(&file, Touch::Write, true), [RefusalKind::Impossible]);
+            assert_eq!(verdict(&file, Touch::Change(Operation::Write), true), [RefusalKind::Impossible]);
         }
         let file_system = FileSystem { name: "proc".to_owned(), is_pseudo: true, ..FileSystem::default() };
-        assert_eq!(verdict(&RegularFacts { file_system, ..base }, Touch::Write, true), [RefusalKind::Invalid]);
+        assert_eq!(
+            verdict(&RegularFacts { file_system, ..base }, Touch::Change(Operation::Write), true),
+            [RefusalKind::Invalid]
+        );
     }
 
     #[test]
     fn a_refusal_says_which_file_why_and_what_would_allow_it() {
         let file = RegularFacts { origin: theirs(), openers: opened(), ..RegularFacts::default() };
         let mut findings = Findings::default();
-        for touch in [Touch::Replace, Touch::Write] {
+        for touch in [Touch::Replace("-c"), Touch::Change(Operation::Write), Touch::Change(Operation::Discard)] {
             may_touch("'a'", Path::new("a"), &file, touch, false, &mut findings);
         }
         let text: Vec<String> = findings.refusals().iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
-            'a' may hold data that diskspd did not write: it has no diskspd mark. -c would replace its content; --overwrite allows it
+            'a' may hold data that diskspd did not write: it has no diskspd mark. -c would replace its contents; --overwrite allows it
             'a' is in use: open in process 7 (postgres) and active swap. A file that others have open is never written to, even with --overwrite
-            'a' may hold data that diskspd did not write: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows it
+            'a' may hold data that diskspd did not write: it has no diskspd mark. Writing (-w) would destroy its contents; --overwrite allows it
+            'a' may hold data that diskspd did not write: it has no diskspd mark. Discarding (--discard) would destroy its contents; --overwrite allows it
             "#);
     }
 
@@ -249,7 +254,7 @@ mod tests {
     fn a_search_that_may_have_missed_somebody_is_noted() {
         let file = RegularFacts { origin: ours(), openers: searched(), ..RegularFacts::default() };
         let mut findings = Findings::default();
-        assert!(may_touch("'a'", Path::new("a"), &file, Touch::Write, false, &mut findings));
+        assert!(may_touch("'a'", Path::new("a"), &file, Touch::Change(Operation::Write), false, &mut findings));
         let note = Note::OpenersSearchedInProc { path: "a".into(), reason: "no leases on NFS".to_owned() };
         assert_eq!(findings.notes(), [note]);
     }

@@ -4,7 +4,7 @@ use crate::distribution;
 use crate::words;
 use model::operation::Operation;
 use model::plan::{Area, EffectiveDistribution, Pattern, SizePlan, SizesPlan, WeightedRange};
-use model::profile::{Skew, Target, Throughput};
+use model::profile::{Rotation, Skew, Target, Throughput};
 
 /// The layout of a target, before it is handed to its threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,7 @@ pub(crate) struct Layout {
 pub(crate) enum Shape {
     Sequential { thread_stride_bytes: u64 },
     Parallel { thread_stride_bytes: u64 },
+    Append { rotation: Rotation },
     Interlocked { counter: usize },
     Random { ranges: Vec<WeightedRange>, skew: Option<Skew> },
     Mixed { ranges: Vec<WeightedRange>, skew: Option<Skew>, random_percent: u32 },
@@ -124,6 +125,9 @@ fn sizes(target: &Target, area: &Area) -> SizesPlan {
 
 fn shape(target: &Target, ranges: Vec<WeightedRange>, counters: &mut usize) -> Shape {
     let thread_stride_bytes = target.thread_stride.get();
+    if let Some(append) = target.append {
+        return Shape::Append { rotation: append.rotation };
+    }
     match target.random_percent {
         100.. => Shape::Random { ranges, skew: target.skew },
         random_percent @ 1.. => Shape::Mixed { ranges, skew: target.skew, random_percent },
@@ -173,6 +177,7 @@ impl Layout {
             Shape::Parallel { thread_stride_bytes } => {
                 Pattern::Parallel { area, start_bytes: start(*thread_stride_bytes) }
             }
+            Shape::Append { rotation } => Pattern::Append { area, rotation: *rotation },
             Shape::Interlocked { counter } => Pattern::Interlocked { area, counter: *counter },
             Shape::Random { ranges, skew } => Pattern::Random { area, ranges: ranges.clone(), skew: *skew },
             Shape::Mixed { ranges, skew, random_percent } => {
@@ -261,7 +266,7 @@ mod tests {
     fn last_offset(pattern: &Pattern) -> u64 {
         let on_grid = |area: &Area, phase: u64| phase + (area.positions - 1) * area.alignment_bytes;
         match pattern {
-            Pattern::Interlocked { area, .. } => on_grid(area, 0),
+            Pattern::Interlocked { area, .. } | Pattern::Append { area, .. } => on_grid(area, 0),
             Pattern::Random { area, ranges, .. } | Pattern::Mixed { area, ranges, .. } => {
                 let last = |range: &WeightedRange| range.start_bytes + (range.positions - 1) * area.alignment_bytes;
                 ranges.iter().map(last).max().unwrap_or_else(|| on_grid(area, 0))

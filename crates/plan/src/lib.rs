@@ -30,6 +30,7 @@ mod space;
 mod target;
 mod time_span;
 mod tracing;
+mod verification;
 mod words;
 mod workers;
 

@@ -26,7 +26,11 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     }
     let lines = matches!(target.flush, Some(FlushMode::NonVolatileMemory | FlushMode::NonVolatileMemoryNoDrain));
     if lines && !system.cache_line_write_back {
-        refuse("-Nn and -Ni need a CPU with CLWB, CLFLUSHOPT or DC CVAP, and this one has none of them; -Nv works everywhere".into());
+        refuse(
+            "-Nn and -Ni need a CPU with CLWB, CLFLUSHOPT or DC CVAP, and this one has none of them; -Nv works \
+             everywhere"
+                .into(),
+        );
     }
     if target.cache_mode == CacheMode::NoLocalCache && !NETWORK_FILE_SYSTEMS.contains(&standing.place.as_str()) {
         refuse(format!(
@@ -37,7 +41,7 @@ pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, 
     }
     match target.bypass_io {
         Some(BypassIo::Full) => refuse(format!(
-            "-SY needs full BypassIO between '{name}' and its device, which Linux does not have; use \
+            "-SY needs full BypassIO between '{name}' and its device, but Linux has no BypassIO; use \
              -Sy (O_DIRECT) instead"
         )),
         Some(BypassIo::Partial) => findings.note(Note::OptionWithoutEffect {
@@ -72,7 +76,7 @@ pub(crate) fn may_change_without_data(
         let reason = match kind {
             _ if !shares.does(operation) => continue,
             Some(TargetKind::Block(device)) if discards && device.discard_bytes_max == Some(0) => {
-                "the device takes no discards".to_owned()
+                "the device does not support discards".to_owned()
             }
             Some(TargetKind::Block(_)) => continue,
             Some(TargetKind::Character(_)) => "it is a character device".to_owned(),
@@ -148,7 +152,7 @@ mod tests {
         assert_eq!(refused(&Target::new("f"), "vfat", None), "");
         insta::assert_snapshot!(refused(&both, "tmpfs", None), @"--write-zeroes cannot be used on 'f': tmpfs cannot zero a range of a file");
         insta::assert_snapshot!(refused(&both, "vfat", None), @"--discard cannot be used on 'f': vfat cannot make holes in files; --write-zeroes cannot be used on 'f': vfat cannot zero a range of a file");
-        insta::assert_snapshot!(refused(&both, "this block device", Some(&device(Some(0)))), @"--discard cannot be used on 'f': the device takes no discards");
+        insta::assert_snapshot!(refused(&both, "this block device", Some(&device(Some(0)))), @"--discard cannot be used on 'f': the device does not support discards");
     }
 
     // Shows switches: -Sr

@@ -1,15 +1,19 @@
 //! Memory of a timespan, by kind, before any of it is taken.
 
 use crate::findings::{Findings, RefusalKind};
+use hot::counters::TallyCells;
+use hot::reducible::{SAMPLE_BLOCKS, SAMPLE_BYTES};
+use hot::slots::Slot;
 use model::facts::SystemFacts;
+use model::kernel_counters::DeviceCounters;
 use model::limits::{
-    MEMORY_PERCENT_MAX, SECTION_QUEUE_WORDS, SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX,
-    SERIES_WIDTH_NS, SLOWEST_IOS,
+    MEMORY_PERCENT_MAX, PREPARED_BYTES, ROW_BYTES, SECTION_QUEUE_WORDS, SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS,
+    SERIES_CELLS_MAX, SERIES_WIDTH_NS, SLOWEST_IOS,
 };
 use model::operation::Operation;
 use model::plan::{Content, Intervals, MemoryPlan, TargetPlan, WorkerPlan, WorkerTarget};
 use model::profile::BufferSeparation;
-use model::record::{IntervalRecord, SectionCounts, SeriesCell};
+use model::record::{IntervalRecord, SectionCounts, SeriesCell, StorageReading};
 use model::units::Bytes;
 
 /// Kinds of memory that `--plan` says more about.
@@ -20,11 +24,24 @@ pub(crate) const LATENCY_BUCKETS: &str = "latency buckets";
 /// Stack, recorder and the like that a thread touches.
 const THREAD_BYTES: u64 = 64 << 10;
 
-/// A request's share of its ring (64-byte entry, two 16-byte completions) and of the slot table.
-const SLOT_BYTES: u64 = 256;
+/// What a thread keeps of a request: what the engine prepared, its state, and its number among those that are free.
+const REQUEST_BYTES: u64 = PREPARED_BYTES + (size_of::<Slot>() + size_of::<u32>()) as u64;
+
+/// What the kernel keeps of each entry of a ring, of which there is a power of two: the entry and its number, and two
+/// completions.
+const RING_ENTRY_BYTES: u64 = 64 + 4 + 2 * 16;
+
+/// What one row counts in an interval of `-D`, and what is recorded of it at the end.
+const INTERVAL_BYTES: u64 = (Operation::COUNT * size_of::<TallyCells>() + size_of::<IntervalRecord>()) as u64;
+
+/// What is counted in a cell of the series, three words for each operation, and what is recorded of it at the end.
+const SERIES_CELL_BYTES: u64 = (Operation::COUNT * 3 * 8 + size_of::<SeriesCell>()) as u64;
 
 /// What a skewed target takes in each thread: its table, which threads may share, and two counters per stratum.
-const SKEW_BYTES: u64 = 56 * hot::skew::STRATA_MAX as u64;
+const SKEW_BYTES: u64 = 69 * hot::skew::STRATA_MAX as u64;
+
+/// What a target with data that reduces takes in each thread: its table, and the sample of what was written.
+const REDUCIBLE_BYTES: u64 = (72 << 10) + (SAMPLE_BYTES + 8 * SAMPLE_BLOCKS) as u64;
 
 /// What one table of latency buckets really takes. Latencies of one target and direction lie
 /// within a few powers of two of each other, and each of those is two pages of the table.
@@ -50,6 +67,9 @@ const SECTION_BUCKETS: u64 = 700;
 /// What the control thread keeps of a section of all threads: reads and writes.
 const SECTION_SUM_BYTES: u64 = 2 * (size_of::<SectionCounts>() as u64 + 2 * SECTION_BUCKETS);
 
+/// The counters of a device or share in one reading, with its name; shares have about as many.
+const STORAGE_COUNTER_BYTES: u64 = 64 + size_of::<DeviceCounters>() as u64;
+
 /// What is measured, and for how long.
 pub(crate) struct Measured {
     pub(crate) duration_ns: u64,
@@ -57,42 +77,57 @@ pub(crate) struct Measured {
     pub(crate) intervals: Option<Intervals>,
     /// `-L`.
     pub(crate) latency: bool,
+    /// Response times over a rate that rises or falls.
+    pub(crate) ramp: bool,
     /// `--fdatasync-every`, `--fsync-every`.
     pub(crate) flushes: bool,
+    /// Disks below the targets.
+    pub(crate) disks: usize,
 }
 
 impl Measured {
     /// The series of counts, which all threads share.
     fn series_bytes(&self) -> u64 {
         let cells = self.duration_ns.div_ceil(SERIES_WIDTH_NS).min(SERIES_CELLS_MAX);
-        cells * size_of::<SeriesCell>() as u64
+        cells * SERIES_CELL_BYTES
     }
 
     /// The sections of all threads together.
     fn section_sums_bytes(&self) -> u64 {
         let count = match self.intervals {
             Some(intervals) => intervals.count.min(SECTIONS_MAX),
-            None if self.latency => SECTIONS_WITHOUT_INTERVALS,
+            None if self.latency || self.ramp => SECTIONS_WITHOUT_INTERVALS,
             None => 0,
         };
         count * SECTION_SUM_BYTES
     }
 
+    /// The readings of the storage counters. A disk may have another device stacked on it; shares are not known yet.
+    fn storage_bytes(&self) -> u64 {
+        let counted = (2 * self.disks).max(1);
+        let readings = Intervals::of_storage(self.duration_ns, self.intervals, self.latency, counted);
+        // One at the start, too.
+        let count = readings.map_or(0, |readings| readings.count + 1);
+        count * (size_of::<StorageReading>() as u64 + counted as u64 * STORAGE_COUNTER_BYTES)
+    }
+
     /// What one thread keeps of the section that it is in.
     fn section_bytes(&self) -> u64 {
-        if self.latency || self.intervals.is_some() { SECTION_BYTES } else { 0 }
+        if self.latency || self.ramp || self.intervals.is_some() { SECTION_BYTES } else { 0 }
     }
 }
 
 /// Adds up what the threads of a timespan take.
 pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Measured, page_bytes: u64) -> MemoryPlan {
     let interval_count = measured.intervals.map_or(0, |intervals| intervals.count);
-    let shared = measured.series_bytes() + measured.section_sums_bytes();
+    let shared = measured.series_bytes() + measured.section_sums_bytes() + measured.storage_bytes();
     let mut memory = MemoryPlan { intervals: shared, ..MemoryPlan::default() };
     let page_bytes = page_bytes.max(1);
     for worker in workers {
-        let slots = u64::from(worker.slots) * SLOT_BYTES;
-        memory.threads = memory.threads.saturating_add(THREAD_BYTES + slots);
+        let slots = u64::from(worker.slots);
+        let requests = slots * REQUEST_BYTES + slots.next_power_of_two() * RING_ENTRY_BYTES;
+        let rows = worker.targets.len() as u64 * ROW_BYTES;
+        memory.threads = memory.threads.saturating_add(THREAD_BYTES + requests + rows);
         memory.intervals = memory.intervals.saturating_add(measured.section_bytes());
         if measured.section_bytes() > 0 && worker.targets.iter().any(WorkerTarget::changes_without_data) {
             let tables = Operation::WITHOUT_DATA.len() * hot::buckets::COARSE_COUNT;
@@ -104,7 +139,7 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         memory.latency_buckets += u64::from(measured.flushes) * hot::buckets::TABLE_BYTES;
         for target in &worker.targets {
             memory.buffers = memory.buffers.saturating_add(buffer_bytes(target, page_bytes));
-            let intervals = interval_count.saturating_mul(size_of::<IntervalRecord>() as u64);
+            let intervals = interval_count.saturating_mul(INTERVAL_BYTES);
             memory.intervals = memory.intervals.saturating_add(intervals);
             if let Some(sizes) = &target.sizes {
                 let tables = operations(target) * sizes.sizes.len() as u64;
@@ -114,6 +149,9 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
             // Service times with -L, response times in an open loop.
             let tables = u64::from(measured.latency) + u64::from(target.pace.is_open_loop());
             memory.latency_buckets += tables * operations(target) * hot::buckets::TABLE_BYTES;
+            if matches!(target.content, Content::Reducible(_)) {
+                memory.threads = memory.threads.saturating_add(REDUCIBLE_BYTES);
+            }
             if target.pattern.skew().is_some() {
                 memory.threads = memory.threads.saturating_add(SKEW_BYTES);
             }
@@ -154,7 +192,7 @@ pub(crate) fn check(memory: &MemoryPlan, system: &SystemFacts, findings: &mut Fi
     findings.refuse(
         RefusalKind::Impossible,
         format!(
-            "{} of memory needed ({}); {} are free, of which {MEMORY_PERCENT_MAX}% may be used. Lower -o, -b, -t or -F, \
+            "{} of memory needed ({}); {} is available, of which {MEMORY_PERCENT_MAX}% may be used. Lower -o, -b, -t or -F, \
              or -Z<size>",
             Bytes(expected.total()),
             kinds.join(", "),
@@ -171,6 +209,7 @@ pub(crate) fn kinds(memory: &MemoryPlan) -> impl Iterator<Item = (&'static str, 
         (LATENCY_BUCKETS, memory.latency_buckets),
         ("intervals, time series and interval histograms", memory.intervals),
         ("threads", memory.threads),
+        ("map of verified units", memory.verification),
     ]
     .into_iter()
     .filter(|(_, bytes)| *bytes > 0)
@@ -191,26 +230,44 @@ mod tests {
     #[test]
     fn the_series_grows_with_the_duration_and_sections_come_with_latencies() {
         let measured = |duration_s: u64, latency| {
-            let measured =
-                Measured { duration_ns: duration_s * 1_000_000_000, intervals: None, latency, flushes: false };
+            let measured = Measured {
+                duration_ns: duration_s * 1_000_000_000,
+                intervals: None,
+                latency,
+                ramp: false,
+                flushes: false,
+                disks: 1,
+            };
             (measured.series_bytes(), measured.section_bytes())
         };
-        assert_eq!(measured(60, false), (600 * 48, 0));
-        assert_eq!(measured(60, true), (600 * 48, (165 << 10) + (320 << 10) + 3200));
-        assert_eq!(measured(86_400, false), (262_144 * 48, 0));
+        assert_eq!(measured(60, false), (600 * 144, 0));
+        assert_eq!(measured(60, true), (600 * 144, (165 << 10) + (320 << 10) + 3200));
+        assert_eq!(measured(86_400, false), (262_144 * 144, 0));
     }
 
     #[test]
     fn sections_of_all_threads_grow_with_the_intervals() {
         let sums = |intervals: Option<u64>, latency| {
             let intervals = intervals.map(|count| Intervals { width_ns: 1, count });
-            Measured { duration_ns: 1, intervals, latency, flushes: false }.section_sums_bytes()
+            Measured { duration_ns: 1, intervals, latency, ramp: false, flushes: false, disks: 1 }.section_sums_bytes()
         };
         assert_eq!(sums(None, false), 0);
         assert_eq!(sums(None, true), 20 * SECTION_SUM_BYTES);
         // A day of seconds takes what a test of reports counts of one.
         assert!((240 << 20..280 << 20).contains(&sums(Some(86_400), true)), "{}", sums(Some(86_400), true));
         assert_eq!(sums(Some(1 << 40), true), 200_000 * SECTION_SUM_BYTES);
+    }
+
+    #[test]
+    fn readings_of_storage_counters_are_bounded() {
+        let bytes = |duration_s: u64, latency, disks| {
+            let duration_ns = duration_s * 1_000_000_000;
+            Measured { duration_ns, intervals: None, latency, ramp: false, flushes: false, disks }.storage_bytes()
+        };
+        assert_eq!(bytes(60, false, 1), 0);
+        let reading = |counted: u64| size_of::<StorageReading>() as u64 + counted * STORAGE_COUNTER_BYTES;
+        assert_eq!([bytes(60, true, 0), bytes(60, true, 1)], [61 * reading(1), 61 * reading(2)]);
+        assert!(bytes(1 << 24, true, 1) < 2 << 20 && bytes(1 << 24, true, 500) < 32 << 20);
     }
 
     #[test]
@@ -225,7 +282,7 @@ mod tests {
             findings.refusals().iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert!(refusals(10 * gib).is_empty());
-        insta::assert_snapshot!(refusals(10 * gib - 2).join("\n"), @"9GiB of memory needed (I/O buffers 8GiB, threads 1GiB); 10GiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>");
+        insta::assert_snapshot!(refusals(10 * gib - 2).join("\n"), @"9GiB of memory needed (I/O buffers 8GiB, threads 1GiB); 10GiB is available, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! When I/Os may be issued: `-g`, `-i`, `-j`, `--rate`.
 
-use model::plan::Pace;
-use model::profile::{RateProcess, Target, Throughput, TimeSpan};
+use model::plan::{Pace, RateCurve};
+use model::profile::{OfferedRate, RateProcess, Target, Throughput, TimeSpan};
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -20,7 +20,7 @@ pub(crate) struct Share {
 /// limit down to whole bytes per millisecond (and to none at all, if it is small).
 pub(crate) fn pace(time_span: &TimeSpan, target: &Target, share: Share) -> Pace {
     if let Some(rate) = time_span.rate_iops {
-        return open_loop(u64::from(rate.max(1)), time_span.rate_process.unwrap_or_default(), share);
+        return open_loop(time_span, rate, share);
     }
     match target.throughput {
         Throughput::BytesPerMs(rate) if rate > 0 => {
@@ -39,16 +39,34 @@ pub(crate) fn ignores_bursts(target: &Target) -> bool {
 
 /// Of all intended starts, one every 1 / `rate` seconds, a row makes every `rows`-th: so rows, and
 /// with them threads, are out of phase. The first is due one such distance after the start of load.
-fn open_loop(rate: u64, process: RateProcess, Share { row, rows }: Share) -> Pace {
+fn open_loop(time_span: &TimeSpan, rate: OfferedRate, Share { row, rows }: Share) -> Pace {
+    let process = time_span.rate_process.unwrap_or_default();
+    let before_ns = u64::from(time_span.warm_up_s) * NS_PER_S;
+    let over_ns = u64::from(time_span.duration_s.max(1)) * NS_PER_S;
+    let varying = |curve| Pace::Varying {
+        curve,
+        first: row.saturating_add(1),
+        every: rows,
+        is_poisson: process == RateProcess::Poisson,
+    };
     // Both factors are below 2^32.
     let interval_numerator = u64::from(rows).saturating_mul(NS_PER_S);
-    match process {
-        RateProcess::Constant => Pace::Rate {
+    match (rate, process) {
+        (OfferedRate::Ramp { from_iops, to_iops }, _) => {
+            let (from_iops, to_iops) = (from_iops.max(1), to_iops.max(1));
+            varying(RateCurve::Ramp { from_iops, to_iops, before_ns, over_ns })
+        }
+        (OfferedRate::Steady(iops), RateProcess::Bursts(bursts)) => {
+            varying(RateCurve::Bursts { iops: iops.max(1), bursts, before_ns })
+        }
+        (OfferedRate::Steady(iops), RateProcess::Constant) => Pace::Rate {
             first_numerator: (u64::from(row) + 1).saturating_mul(NS_PER_S),
             interval_numerator,
-            denominator: rate,
+            denominator: u64::from(iops.max(1)),
         },
-        RateProcess::Poisson => Pace::Poisson { mean_numerator: interval_numerator, mean_denominator: rate },
+        (OfferedRate::Steady(iops), RateProcess::Poisson) => {
+            Pace::Poisson { mean_numerator: interval_numerator, mean_denominator: u64::from(iops.max(1)) }
+        }
     }
 }
 
@@ -145,7 +163,7 @@ mod tests {
 
     #[test]
     fn rows_of_an_open_loop_divide_its_rate_and_take_turns() {
-        let span = TimeSpan { rate_iops: Some(7), ..TimeSpan::default() };
+        let span = TimeSpan { rate_iops: Some(OfferedRate::Steady(7)), ..TimeSpan::default() };
         let mut starts = Vec::new();
         for row in 0..3 {
             let pace = pace(&span, &target(Throughput::Unlimited, 512), Share { row, rows: 3 });
@@ -160,5 +178,22 @@ mod tests {
             pace(&poisson, &target(Throughput::Unlimited, 512), Share { row: 1, rows: 3 }),
             Pace::Poisson { mean_numerator: 3 * NS_PER_S, mean_denominator: 7 }
         );
+    }
+
+    #[test]
+    fn rates_that_vary_do_so_in_the_measured_time() {
+        let span = TimeSpan { warm_up_s: 3, duration_s: 20, ..TimeSpan::default() };
+        let of = |rate: &str, process: &str| {
+            let (rate_iops, rate_process) = (OfferedRate::parse(rate).ok(), RateProcess::parse(process).ok());
+            let span = TimeSpan { rate_iops, rate_process, ..span.clone() };
+            pace(&span, &target(Throughput::Unlimited, 512), Share { row: 1, rows: 3 })
+        };
+        let (before_ns, over_ns) = (3 * NS_PER_S, 20 * NS_PER_S);
+        let curve = RateCurve::Ramp { from_iops: 10, to_iops: 50, before_ns, over_ns };
+        assert_eq!(of("10..50", "constant"), Pace::Varying { curve, first: 2, every: 3, is_poisson: false });
+        assert_eq!(of("10..50", "poisson"), Pace::Varying { curve, first: 2, every: 3, is_poisson: true });
+        let Ok(RateProcess::Bursts(bursts)) = RateProcess::parse("bursts:1s,2s,2") else { panic!("bursts") };
+        let curve = RateCurve::Bursts { iops: 7, bursts, before_ns };
+        assert_eq!(of("7", "bursts:1s,2s,2"), Pace::Varying { curve, first: 2, every: 3, is_poisson: false });
     }
 }

@@ -89,7 +89,7 @@ fn check(entry: AffinityEntry, topology: &Topology) -> Result<(), String> {
     }
     if entry.mask & online & !allowed != 0 {
         let cpus = affinity::ranges_text(entry.mask & online & !allowed);
-        wrong.push(format!("{cpus} outside the taskset or cpuset of this process (allowed: {allowed:#x})"));
+        wrong.push(format!("{cpus} outside the CPU affinity mask or cpuset of this process (allowed: {allowed:#x})"));
     }
     if wrong.is_empty() {
         return Ok(());
@@ -406,7 +406,7 @@ mod tests {
         topology.cpus[0].allowed = false;
         topology.cpus.remove(3);
         insta::assert_snapshot!(refusals(&topology, "-a0-3,9 -ag1").join("\n"), @r#"
-            -a: mask 0x20f of processor group 0 includes CPUs that cannot be used: 3,9 not online (online: 0xf7); 0 outside the taskset or cpuset of this process (allowed: 0xf6)
+            -a: mask 0x20f of processor group 0 includes CPUs that cannot be used: 3,9 not online (online: 0xf7); 0 outside the CPU affinity mask or cpuset of this process (allowed: 0xf6)
             -a names processor group 1, but the last group of this machine is 0 (group = CPU number / 64)
             "#);
         topology.cpus.iter_mut().for_each(|cpu| cpu.allowed = false);

@@ -31,7 +31,7 @@ pub fn precondition(profile: &Profile, plan: &Plan) -> (Profile, u64) {
         let bytes = size_bytes / block_bytes.max(1) * block_bytes * PASSES;
         bytes_all = bytes_all.saturating_add(bytes);
         let target = Target {
-            create_size: target.create_size,
+            create_size: target.size_to_create(),
             block_size: Bytes(block_bytes),
             outstanding: 32,
             write_percent: 100,
@@ -65,6 +65,7 @@ mod tests {
     fn every_target_is_written_twice_in_whole_blocks() {
         let target = |path: &str, size_bytes| TargetPlan {
             path: path.into(),
+            stream: None,
             size_bytes,
             preparation: Preparation::Keep,
             expect: Expected::Character,

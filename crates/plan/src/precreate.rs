@@ -57,8 +57,7 @@ fn agreed(mode: PrecreateFiles, wishes: &Wishes) -> Option<Wanted> {
         PrecreateFiles::OnlyConstantSizes => all_equal(&wishes.sizes),
         PrecreateFiles::OnlyConstantOrZeroSizes => wishes.sizes.iter().all(|&size| size == 0 || size == largest),
     };
-    (is_constant && all_equal(&wishes.zeros) && all_equal(&wishes.fills))
-        .then_some(Wanted { size_bytes: largest, fill })
+    (is_constant && all_equal(&wishes.zeros) && all_equal(&wishes.fills)).then(|| Wanted::whole(largest, fill))
 }
 
 fn all_equal<T: PartialEq>(values: &[T]) -> bool {
@@ -70,6 +69,7 @@ mod tests {
     use super::*;
     use crate::Choices;
     use crate::fixture;
+    use model::operation::Operation;
     use model::profile::{Target, TimeSpan};
 
     /// Two timespans: sizes per path f1: 100, 150; f2: 0, 200; f3: 0; f4: 300, 300; f5: 300
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn targets_that_differ_in_their_zeros_are_made_in_turn_even_if_one_creates_nothing() {
         let wishes = |zeros: &[bool]| Wishes { sizes: vec![100, 0], zeros: zeros.to_vec(), fills: vec![Fill::Ramp] };
-        let wanted = Wanted { size_bytes: 100, fill: Fill::Ramp };
+        let wanted = Wanted::whole(100, Fill::Ramp);
         assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, false])), Some(wanted));
         assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, true])), None);
     }
@@ -126,10 +126,9 @@ mod tests {
         let choices = Choices::default();
         let mut files = Files::new(&facts, &choices);
         plan(&profile, &mut files, &mut Findings::default());
-        let again =
-            files.create(Path::new("f1"), Wanted { size_bytes: 100, fill: Fill::Ramp }, &mut Findings::default());
+        let again = files.create(Path::new("f1"), Wanted::whole(100, Fill::Ramp), &mut Findings::default());
         assert_eq!(again, Some(Preparation::MadeBefore));
-        let standing = files.standing(Path::new("f1"), true, 0, &mut Findings::default());
+        let standing = files.standing(Path::new("f1"), Some(Operation::Write), 0, &mut Findings::default());
         assert_eq!(standing.map(|standing| standing.size_bytes), Some(150));
     }
 }

@@ -7,6 +7,7 @@ use crate::findings::{Findings, RefusalKind};
 use crate::layout::{self, Layout};
 use crate::mechanism;
 use crate::pace;
+use model::facts::TargetKind;
 use model::note::Note;
 use model::plan::{Expected, OpenPlan, Preparation, TargetPlan};
 use model::profile::{Target, TimeSpan};
@@ -37,13 +38,13 @@ pub(crate) fn plan_all(
             Creating::NotAsked => None,
             Creating::Decided(preparation) => Some(preparation),
         };
-        let Some(standing) = files.standing(&target.path, target.writes(), target.max_offset.get(), findings) else {
+        let Some(standing) = files.standing(&target.path, target.change(), target.max_offset.get(), findings) else {
             continue;
         };
         let facts = files.facts();
-        let polling = facts.targets.get(&target.path).and_then(|target| target.kind.completion_polling());
+        let kind = files.target_facts(&target.path).map(|target| &target.kind);
+        let polling = kind.and_then(TargetKind::completion_polling);
         let can_poll = !time_span.completion_polling || mechanism::may_poll(&target.path, polling, findings);
-        let kind = facts.targets.get(&target.path).map(|target| &target.kind);
         let can_change = mechanism::may_change_without_data(target, &standing, kind, findings);
         if mechanism::check(target, &standing, &facts.system, findings) && can_poll && can_change {
             planned.extend(plan(time_span, target, standing, preparation, threads, &mut counters, findings));
@@ -62,9 +63,29 @@ enum Creating {
 }
 
 fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &mut Findings) -> Creating {
-    let Some(size) = target.size_to_create() else { return Creating::NotAsked };
-    let wanted = Wanted { size_bytes: size.get(), fill: content::fill(time_span, target) };
+    // Streams share a file: it is created once, with the content of the first of them.
+    let is_first = |other: &&Target| other.path == target.path && other.create_size == target.create_size;
+    let first = time_span.targets.iter().filter(|_| target.stream.is_some()).find(is_first).unwrap_or(target);
+    let fill = content::fill(time_span, first);
+    let of_option = || target.size_to_create().map(|size| Wanted::whole(size.get(), fill));
+    let Some(wanted) = target.append.map(|append| Wanted::log(append, fill)).or_else(of_option) else {
+        return Creating::NotAsked;
+    };
+    if target.append.is_some() && !is_alone(time_span, target, findings) {
+        return Creating::Refused;
+    }
     files.create(&target.path, wanted, findings).map_or(Creating::Refused, Creating::Decided)
+}
+
+/// Refuses a log that other targets use too: its length would not be what their plans count on.
+fn is_alone(time_span: &TimeSpan, target: &Target, findings: &mut Findings) -> bool {
+    let users = time_span.targets.iter().filter(|other| other.path == target.path).count();
+    if users > 1 {
+        let path = target.path.display();
+        let message = format!("'{path}' is used by {users} targets; a thread appends to a file of its own (--append)");
+        findings.refuse(RefusalKind::Invalid, message);
+    }
+    users == 1
 }
 
 fn plan(
@@ -105,7 +126,8 @@ fn plan(
         _ => standing.expect,
     };
     let write_source = content::write_source(target, direct);
-    let plan = TargetPlan { path: target.path.clone(), size_bytes, preparation, expect, open, write_source };
+    let (path, stream) = (target.path.clone(), target.stream.clone());
+    let plan = TargetPlan { path, stream, size_bytes, preparation, expect, open, write_source };
     Some(Planned { plan, layout })
 }
 

@@ -7,10 +7,13 @@ use crate::limits;
 use crate::memory;
 use crate::placement;
 use crate::target;
+use crate::verification;
 use crate::workers;
+use model::facts::Facts;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
-use model::profile::{Profile, TimeSpan};
+use model::profile::{OfferedRate, Profile, TimeSpan};
+use std::collections::BTreeSet;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -45,15 +48,27 @@ pub(crate) fn plan(
         duration_ns,
         intervals,
         latency: time_span.measure_latency,
+        ramp: time_span.rate_iops.is_some_and(OfferedRate::is_ramp),
         flushes: time_span.flushes().is_some(),
+        disks: disks(files.facts()),
     };
-    let memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);
+    let mut memory = memory::plan(&workers, &targets, &measured, system.page_size_bytes);
+    let verification = time_span.verify.then(|| verification::plan(time_span, &workers, &targets, system, findings));
+    let verification = match verification {
+        Some(planned) => {
+            let (planned, map_bytes) = planned?;
+            memory.verification = map_bytes;
+            Some(planned)
+        }
+        None => None,
+    };
     memory::check(&memory, system, findings);
     Some(TimeSpanPlan {
         warm_up_ns: u64::from(time_span.warm_up_s) * NS_PER_S,
         duration_ns,
         cool_down_ns: u64::from(time_span.cool_down_s) * NS_PER_S,
         measure_latency: time_span.measure_latency,
+        verification,
         cold: time_span.cold,
         end_after: time_span.end_after,
         flush_after_writes: time_span.flushes().map(|(writes, _)| writes),
@@ -68,4 +83,9 @@ pub(crate) fn plan(
         buffer_separation_bytes: memory::separation_bytes(time_span.buffer_separation, system),
         memory,
     })
+}
+
+/// How many disks the targets are on.
+fn disks(facts: &Facts) -> usize {
+    facts.disks.values().flatten().map(|disk| disk.name.as_str()).collect::<BTreeSet<_>>().len()
 }

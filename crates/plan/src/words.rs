@@ -1,6 +1,9 @@
 //! How messages word quantities, lists and paths.
 
 use model::facts::TargetFacts;
+use model::operation::Operation;
+use model::plan::TargetPlan;
+use model::profile::Reduction;
 use std::path::Path;
 
 /// A size without rounding, in the largest unit that holds it whole: `1280KiB`.
@@ -18,6 +21,16 @@ pub(crate) fn offset(bytes: u64) -> String {
     if bytes == 0 { "0".to_owned() } else { exact(bytes) }
 }
 
+/// What I/Os do that change a target, and the option that asks for them, at the beginning of a sentence.
+pub(crate) fn changing(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "Reading",
+        Operation::Write => "Writing (-w)",
+        Operation::Discard => "Discarding (--discard)",
+        Operation::WriteZeroes => "Writing zeroes (--write-zeroes)",
+    }
+}
+
 /// "a", "a and b", "a, b and c".
 pub(crate) fn list(items: &[String]) -> String {
     match items {
@@ -25,6 +38,12 @@ pub(crate) fn list(items: &[String]) -> String {
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// `'f'`, `stream oltp, 'f'`
+pub(crate) fn target(target: &TargetPlan) -> String {
+    let stream = target.stream.as_ref().map(|name| format!("stream {name}, ")).unwrap_or_default();
+    format!("{stream}'{}'", target.path.display())
 }
 
 /// `1 thread`, `2 threads`.
@@ -38,6 +57,16 @@ pub fn path(path: &Path, facts: &TargetFacts) -> String {
     match &facts.resolved {
         Some(resolved) => format!("'{}' (a symbolic link to '{}')", path.display(), resolved.display()),
         None => format!("'{}'", path.display()),
+    }
+}
+
+/// Data that storage can make smaller.
+pub(crate) fn reducible(reduction: Reduction) -> String {
+    let Reduction { compress_ratio, dedupe_percent } = reduction;
+    let compressible = format!("newly generated data that compresses {compress_ratio}:1");
+    match dedupe_percent {
+        0 => compressible,
+        percent => format!("{compressible}, with {percent}% repeated blocks"),
     }
 }
 

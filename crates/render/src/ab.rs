@@ -1,5 +1,6 @@
 //! Pairs of runs of two sides: a line for each run, and what they say together.
 
+use crate::compare::{end, equivalent};
 use crate::figure_words::{label, shown_figure};
 use crate::plain_table::PlainTable;
 use crate::sweep::figures_of_line;
@@ -31,7 +32,7 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
     for (side, name) in ["A", "B"].into_iter().zip(names).filter(|(_, name)| !name.is_empty()) {
         writeln!(out, "{side}: {name}")?;
     }
-    table(answer, out)?;
+    table(answer).write(out)?;
     let looks = match &answer.looks[..] {
         [_] => String::new(),
         looks => {
@@ -39,18 +40,35 @@ pub fn summary(sweep: &Sweep, names: &[String; 2], is_noise_floor: bool, out: &m
             format!(", tested after {}", looks.join(", "))
         }
     };
-    writeln!(out, "\n{} pairs{looks}; the intervals hold for all figures and tests together", answer.pairs)?;
-    let seen: Vec<String> = answer
-        .figures
-        .iter()
-        .map(|found| format!("{} {:.1} %", label(found.figure), found.detectable_percent))
-        .collect();
-    let what = if is_noise_floor { "noise floor" } else { "smallest difference" };
-    writeln!(out, "{what} that as many pairs show in 90 of 100 cases: {}", seen.join(", "))?;
+    writeln!(out, "\n{} pairs{looks}; the confidence intervals hold jointly for all figures and tests", answer.pairs)?;
+    let what = if is_noise_floor { format!("noise floor ({DETECTABLE})") } else { DETECTABLE.to_owned() };
+    writeln!(out, "{what}: {}", detectable(answer))?;
     verdicts(&pairs, out)
 }
 
-fn table(answer: &AbAnswer, out: &mut dyn Write) -> io::Result<()> {
+/// What [`detectable`] lists.
+pub const DETECTABLE: &str = "smallest difference that this number of pairs detects with 90 % probability";
+
+/// A difference beyond this is none that anybody looks for: the pairs cannot tell.
+const DETECTABLE_PERCENT_MAX: f64 = 100.0;
+
+/// `IOPS 1.2 %, mean ms 2.3 %`
+pub fn detectable(answer: &AbAnswer) -> String {
+    const NONE: &str = "these pairs cannot tell: they vary too much";
+    let is_known = |found: &&AbFigure| found.detectable_percent <= DETECTABLE_PERCENT_MAX;
+    let of = |found: &AbFigure| format!("{} {:.1} %", label(found.figure), found.detectable_percent);
+    let known: Vec<String> = answer.figures.iter().filter(is_known).map(of).collect();
+    let unknown = answer.figures.iter().filter(|found| !is_known(found)).map(|found| label(found.figure));
+    let unknown: Vec<&str> = unknown.collect();
+    match (known.is_empty(), unknown.is_empty()) {
+        (_, true) => known.join(", "),
+        (true, false) => NONE.to_owned(),
+        (false, false) => format!("{}; of {}, {NONE}", known.join(", "), unknown.join(" and ")),
+    }
+}
+
+/// A row for each figure.
+pub fn table(answer: &AbAnswer) -> PlainTable {
     let mut table = PlainTable::new(["", "A", "B", "change", "95 % interval", "verdict"], 1..5);
     for found in &answer.figures {
         table.add([
@@ -58,7 +76,7 @@ fn table(answer: &AbAnswer, out: &mut dyn Write) -> io::Result<()> {
             shown_figure(found.figure, found.a, 3),
             shown_figure(found.figure, found.b, 3),
             format!("{:+.1} %", found.percent),
-            format!("{:+.1} % to {:+.1} %", found.low_percent, found.high_percent),
+            format!("{} to {}", end(found.low_percent), end(found.high_percent)),
             verdict(found, answer.margin),
         ]);
     }
@@ -72,16 +90,16 @@ fn table(answer: &AbAnswer, out: &mut dyn Write) -> io::Result<()> {
         String::new(),
         "not judged".to_owned(),
     ]);
-    table.write(out)
+    table
 }
 
 fn verdict(found: &AbFigure, margin: f64) -> String {
     let percent = margin * 100.0;
-    let within = if found.is_within_margin { format!(", by less than {percent} %") } else { String::new() };
+    let within = if found.is_within_margin { format!(" by less than {percent} %") } else { String::new() };
     match found.verdict {
         AbVerdict::Better => format!("better{within}"),
         AbVerdict::Worse => format!("worse{within}"),
-        AbVerdict::Equivalent => format!("equivalent within {percent} %"),
+        AbVerdict::Equivalent => equivalent(percent),
         AbVerdict::CannotTell => "cannot tell".to_owned(),
     }
 }
@@ -91,4 +109,32 @@ fn verdicts(pairs: &[(&Headline, &Headline)], out: &mut dyn Write) -> io::Result
     let severities = pairs.iter().flat_map(|(a, b)| [a.severity, b.severity]).flatten();
     let Some((worst, count)) = Severity::worst_above_note(severities) else { return Ok(()) };
     writeln!(out, "verdict: {} in {count} of {} runs", worst.word(), 2 * pairs.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_vary_too_much_detect_nothing() {
+        let figure = |figure, detectable_percent| AbFigure {
+            figure,
+            a: 1.0,
+            b: 1.0,
+            percent: 0.0,
+            low_percent: -5.0,
+            high_percent: 1331.0,
+            verdict: AbVerdict::CannotTell,
+            is_within_margin: false,
+            detectable_percent,
+        };
+        let answer = |figures| AbAnswer { pairs: 3, looks: vec![3], margin: 0.02, figures, cpu_percent: (1.0, 1.0) };
+        let (iops, p99) = (figure(Metric::Iops, 1.24), figure(Metric::P99, 1331.0));
+        assert_eq!(detectable(&answer(vec![iops])), "IOPS 1.2 %");
+        let mixed = "IOPS 1.2 %; of p99 ms, these pairs cannot tell: they vary too much";
+        assert_eq!(detectable(&answer(vec![iops, p99])), mixed);
+        assert_eq!(detectable(&answer(vec![p99])), "these pairs cannot tell: they vary too much");
+        let interval = table(&answer(vec![p99])).rows()[0][4].clone();
+        assert_eq!(interval, "-5.0 % to above +1000 %");
+    }
 }

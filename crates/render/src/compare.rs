@@ -7,7 +7,7 @@ use model::finding::Severity;
 use model::result::RunResult;
 use serde::Serialize;
 use serde_json::Value;
-use stats::compare::{ComparisonVerdict, Difference};
+use stats::compare::{ComparisonVerdict, Difference, EQUAL_PERCENT};
 use std::io::{self, Write};
 
 /// What is not the same in two results, with the place of each.
@@ -103,7 +103,7 @@ pub fn text(
             shown_figure(found.figure, found.second, 3),
             format!("{:+.1} %", found.percent),
             interval,
-            word(found.verdict).to_owned(),
+            word(found.verdict),
         ]);
     }
     table.write(out)?;
@@ -130,9 +130,46 @@ pub fn text(
 
 /// What a difference may be due to: the verdicts of the results, or that they were measured one after the other.
 pub fn cautions(first: &[RunResult], second: &[RunResult]) -> Vec<String> {
-    let drift = "measured one after the other: drift looks like difference; use diskspd ab";
-    let in_blocks = stats::compare::is_in_blocks(first, second).then(|| drift.to_owned());
-    verdicts(first, second).into_iter().chain(in_blocks).collect()
+    let same = SameRuns::of(first, second).map(SameRuns::words);
+    same.into_iter().chain(verdicts(first, second)).chain(drift(first, second).map(str::to_owned)).collect()
+}
+
+/// Runs that are on both sides of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SameRuns {
+    /// All of them, so that nothing is compared.
+    All {
+        /// How many each side has.
+        runs: usize,
+    },
+    /// So many.
+    Some(usize),
+}
+
+impl SameRuns {
+    /// `None` if each run is on one side.
+    pub fn of(first: &[RunResult], second: &[RunResult]) -> Option<Self> {
+        match stats::compare::on_both_sides(first, second) {
+            0 => None,
+            runs if runs == second.len() && runs == first.len() => Some(Self::All { runs }),
+            runs => Some(Self::Some(runs)),
+        }
+    }
+
+    /// What it says to who compares them.
+    pub fn words(self) -> String {
+        match self {
+            Self::All { runs: 1 } => "both sides are the same run".to_owned(),
+            Self::All { .. } => "both sides are the same runs".to_owned(),
+            Self::Some(runs) => format!("runs that are on both sides: {runs}; each run belongs to one side"),
+        }
+    }
+}
+
+/// That the results were measured one after the other.
+pub fn drift(first: &[RunResult], second: &[RunResult]) -> Option<&'static str> {
+    stats::compare::is_in_blocks(first, second)
+        .then_some("measured one after the other: drift looks like a difference; use diskspd ab")
 }
 
 /// The worst verdicts of the results, if they are worse than a note.
@@ -166,17 +203,23 @@ pub fn scaling(one: &RunResult, many: &RunResult, drives: u32, out: &mut dyn Wri
     Ok(())
 }
 
-pub fn word(verdict: ComparisonVerdict) -> &'static str {
+/// A verdict in words.
+pub fn word(verdict: ComparisonVerdict) -> String {
     match verdict {
-        ComparisonVerdict::Better => "better",
-        ComparisonVerdict::Worse => "worse",
-        ComparisonVerdict::NoDifference => "no difference",
-        ComparisonVerdict::CannotTell => "cannot tell",
+        ComparisonVerdict::Better => "better".to_owned(),
+        ComparisonVerdict::Worse => "worse".to_owned(),
+        ComparisonVerdict::NoDifference => equivalent(EQUAL_PERCENT),
+        ComparisonVerdict::CannotTell => "cannot tell".to_owned(),
     }
 }
 
+/// What was tested: the whole interval lies within the margin.
+pub fn equivalent(margin_percent: f64) -> String {
+    format!("equivalent within {margin_percent} %")
+}
+
 /// An end of an interval; so wide a one says nothing, however wide it is.
-fn end(percent: f64) -> String {
+pub(crate) fn end(percent: f64) -> String {
     const WIDE_PERCENT: f64 = 1000.0;
     match percent {
         wide if wide >= WIDE_PERCENT => format!("above +{WIDE_PERCENT} %"),

@@ -64,6 +64,9 @@ pub(crate) fn lines(
     platform: Platform,
 ) -> io::Result<()> {
     path(out, target)?;
+    if let Some(name) = &target.stream {
+        writeln!(out, "      stream: {name}")?;
+    }
     writeln!(out, "      think time: {}ms", target.think_time_ms.unwrap_or(0))?;
     writeln!(out, "      burst size: {}", target.burst_ios.unwrap_or(0))?;
     caching(out, target, platform)?;
@@ -92,6 +95,9 @@ pub(crate) fn lines(
         if let Some(sizes) = sizes {
             writeln!(out, "      {label}: {sizes}")?;
         }
+    }
+    if let Some(append) = target.append {
+        writeln!(out, "      appending to a file per thread: {append}")?;
     }
     pattern(out, target)?;
     depth(out, span, target)?;

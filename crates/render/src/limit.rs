@@ -8,8 +8,17 @@ use model::metric::{Metric, MetricUnit};
 use model::sweep::{Sweep, Visit};
 use std::io::{self, Write};
 
-/// What was found and at which runs.
+/// What was found, at which runs, and their verdicts.
 pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
+    decision(sweep, found, out)?;
+    match (found.noise, found.holds) {
+        (None, Some(_)) => verdicts(sweep, found, out),
+        _ => Ok(()),
+    }
+}
+
+/// What was found and at which runs.
+pub fn decision(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
     let limits: Vec<String> = found
         .limits
         .iter()
@@ -23,7 +32,7 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
         writeln!(out, "noise decides whether a rate meets {limits}: {}", ranges(found, &runs))?;
         return writeln!(
             out,
-            "  at every rate from {low} to {high} I/Os per s, where a lower rate does not help. Find out what disturbs \
+            "  at every rate from {low} to {high} I/Os per s; lowering the rate does not help. Find out what disturbs \
              the runs, measure longer (--confirm), or set another limit"
         );
     }
@@ -42,8 +51,7 @@ pub fn answer(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Res
         }
         (None, None) => writeln!(out, "  the search ended at this rate; higher rates may also meet the limits")?,
     }
-    not_confirmed(found, out)?;
-    verdicts(sweep, found, out)
+    not_confirmed(found, out)
 }
 
 fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
@@ -59,11 +67,19 @@ fn not_confirmed(found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
 
 /// The worst verdict among the runs that decided.
 fn verdicts(sweep: &Sweep, found: &LimitFound, out: &mut dyn Write) -> io::Result<()> {
-    let points = [found.holds, found.fails];
-    let runs: Vec<&Headline> = points.into_iter().flatten().flat_map(|point| deciding(sweep, point)).collect();
+    let runs = decisive(sweep, found);
     let severities = runs.iter().filter_map(|run| run.severity);
     let Some((worst, count)) = Severity::worst_above_note(severities) else { return Ok(()) };
     writeln!(out, "  verdict: {} in {count} of the {} runs at these rates", worst.word(), runs.len())
+}
+
+/// The runs that decided: those at the two rates around the limit, or those of the range in which noise decides.
+pub fn decisive<'a>(sweep: &'a Sweep, found: &LimitFound) -> Vec<&'a Headline> {
+    let points: Vec<usize> = match found.noise {
+        Some(NoiseRange { first, last }) => (first..=last).collect(),
+        None => [found.holds, found.fails].into_iter().flatten().collect(),
+    };
+    points.into_iter().flat_map(|point| deciding(sweep, point)).collect()
 }
 
 /// The runs of a point that decided.

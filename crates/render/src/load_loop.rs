@@ -3,7 +3,8 @@
 
 use crate::latency_table;
 use crate::numbers::ms;
-use model::result::{LoadLoop, OpenLoop};
+use crate::plain_table::PlainTable;
+use model::result::{LoadLoop, OpenLoop, RampInterval};
 use std::io::{self, Write};
 
 /// The title of the table of response times.
@@ -28,12 +29,37 @@ pub(crate) fn lines(out: &mut dyn Write, load_loop: &LoadLoop, outstanding: Opti
 
 fn open_loop(out: &mut dyn Write, open: &OpenLoop) -> io::Result<()> {
     let OpenLoop { depth, rate_iops, process, intended_starts, backlog, delayed_by_depth, .. } = open;
-    writeln!(out, "open loop, {rate_iops} I/Os per s ({}), depth {depth}", process.option())?;
+    writeln!(out, "open loop, {rate_iops} I/Os per s ({process}), depth {depth}")?;
     writeln!(out, "intended starts:        {intended_starts}")?;
     writeln!(out, "backlog at the end:     {backlog}")?;
     writeln!(out, "delayed by -o limit:    {delayed_by_depth}")?;
     writeln!(out, "average lateness:       {:.3}ms", ms(open.lateness_mean_ns))?;
     writeln!(out, "maximum lateness:       {:.3}ms", ms(open.lateness_max_ns as f64))?;
     let mean_ns = open.response_time.total.as_ref().map_or(0.0, |response| response.figures.mean_ns);
-    writeln!(out, "average response time:  {:.3}ms", ms(mean_ns))
+    writeln!(out, "average response time:  {:.3}ms", ms(mean_ns))?;
+    ramp(out, &open.ramp)
+}
+
+/// Response times over an offered rate that rises or falls.
+fn ramp(out: &mut dyn Write, intervals: &[RampInterval]) -> io::Result<()> {
+    if intervals.is_empty() {
+        return Ok(());
+    }
+    let mut table =
+        PlainTable::new(["from (s)", "to (s)", "offered/s", "I/O per s", "response avg (ms)", "99th"], 0..6);
+    for RampInterval { start_ns, end_ns, offered_iops, iops, response_mean_ns, response_p99_ns } in intervals {
+        let seconds = |ns: u64| format!("{:.2}", ns as f64 / 1e9);
+        let shown = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ms(ns)));
+        table.add([
+            seconds(*start_ns),
+            seconds(*end_ns),
+            format!("{offered_iops:.2}"),
+            format!("{iops:.2}"),
+            shown(*response_mean_ns),
+            shown(response_p99_ns.map(|ns| ns as f64)),
+        ]);
+    }
+    writeln!(out)?;
+    table.write(out)?;
+    writeln!(out)
 }

@@ -171,8 +171,7 @@ fn latencies(summaries: &[(&str, &Directions<Summary>)]) -> [Gauges; 3] {
         ),
         family(
             "io_latency_quantile",
-            "Latency percentiles: the fraction of I/Os given by the label quantile took this \
-                long or less",
+            "Latency percentiles; the label \"quantile\" is the fraction of I/Os that took this long or less",
             quantiles,
         ),
         family("io_latency_max", "Longest latency", samples(summaries, &[], |summary| summary.max_ns.map(seconds))),

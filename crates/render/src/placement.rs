@@ -23,8 +23,7 @@ pub fn text(path: &Path, environment: &TargetEnvironment, placement: Option<&Pla
     }
     let _ = write!(text, "{}", place(&environment.backing));
     if let Some(placement) = placement.filter(|placement| placement.extents > 0) {
-        let plural = if placement.extents == 1 { "" } else { "s" };
-        let _ = writeln!(text, "  {} in {} extent{plural}", Bytes(placement.placed_bytes), placement.extents);
+        let _ = writeln!(text, "  {}", placement.size_in_words());
     }
     let devices = environment.devices();
     if !devices.is_empty() {
@@ -47,7 +46,7 @@ pub fn of_targets(placements: &BTreeMap<PathBuf, Placement>) -> String {
         return String::new();
     }
     let lines = placements.iter().map(|(path, placement)| format!("  '{}': {}\n", shown(path), placement.words()));
-    format!("\nBytes of existing files on the disks\n{}", lines.collect::<String>())
+    format!("\nDisks that hold the existing files\n{}", lines.collect::<String>())
 }
 
 fn shown(path: &Path) -> String {
@@ -62,7 +61,9 @@ fn place(backing: &Backing) -> String {
         Backing::Remote { address } => format!("  on the server {address}\n"),
         Backing::Process => "  served by a process (FUSE)\n".to_owned(),
         Backing::Zfs(dataset) => format!("  ZFS dataset {} of the pool {}\n", dataset.dataset, dataset.pool),
-        Backing::Overlay { upper: Some(upper), .. } => format!("  overlay; written files are in {}\n", shown(upper)),
+        Backing::Overlay { upper: Some(upper), .. } => {
+            format!("  overlayfs; writes go to {}\n", shown(upper))
+        }
         Backing::Overlay { .. } => "  overlay, read-only\n".to_owned(),
     }
 }
@@ -138,6 +139,7 @@ mod tests {
         };
         let placement = Placement {
             placed_bytes: 8192,
+            encoded_bytes: 8192,
             extents: 2,
             shares: vec![share("dm-0", 8192, false), share("sda", 4096, true)],
             unknown: vec![UnknownPlace { below: "dm-0".into(), bytes: 4096, reason: "needs root".into() }],
@@ -145,7 +147,7 @@ mod tests {
         insta::assert_snapshot!(text(Path::new("/data/f"), &environment, Some(&placement)), @"
         /data/f
           xfs from /dev/mapper/vg-data, mounted at /data (rw,noatime)
-          8KiB in 2 extents
+          8KiB in 2 extents, compressed or encrypted
            LAYER         KIND  SIZE  MODEL  BYTES         SHARE
            dm-0 vg-data  dm    1GiB  -       8KiB       100.0 %
              sda         disk  1TiB  -       4KiB  about 50.0 %
@@ -154,8 +156,8 @@ mod tests {
         let targets = BTreeMap::from([(PathBuf::from("/data/f"), placement)]);
         assert_eq!(
             of_targets(&targets),
-            "\nBytes of existing files on the disks\n  '/data/f': sda about 50 %, below dm-0 unknown (needs root) (8KiB in 2 \
-             extents)\n"
+            "\nDisks that hold the existing files\n  '/data/f': sda about 50 %, below dm-0 unknown (needs root) (8KiB in 2 \
+             extents, compressed or encrypted)\n"
         );
         assert_eq!(of_targets(&BTreeMap::new()), "");
     }

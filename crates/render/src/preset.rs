@@ -1,14 +1,17 @@
 //! The loads of a preset as a table.
 
-use crate::figure_words::{cell, label};
+use crate::figure_words::{cell, label, shown_figure};
 use crate::numbers::ms;
 use crate::plain_table::PlainTable;
 use model::finding::{Finding, Severity, Source};
 use model::headline::Headline;
+use model::interference::StreamHeadline;
 use model::latency_band::BandKind;
 use model::metric::Metric;
 use model::preset::{PresetRun, PresetTable};
+use model::profile::StreamName;
 use model::result::{RunResult, TimeSpanResult};
+use model::units::mib;
 use std::io::{self, Write};
 
 /// The table of the run's preset, and what makes its figures doubtful; nothing of a run without one.
@@ -16,21 +19,32 @@ pub fn table(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let Some(preset) = &result.preset else { return Ok(()) };
     writeln!(out, "{}", preset.title)?;
     writeln!(out)?;
-    table_of(preset, result).write(out)?;
+    if let Some((table, _)) = loads(result) {
+        table.write(out)?;
+    }
     judged(preset, result, out)?;
     findings(preset, result, out)
 }
 
-/// The table alone; nothing of a run without a preset.
-pub fn loads(result: &RunResult) -> Option<PlainTable> {
-    result.preset.as_ref().map(|preset| table_of(preset, result))
+/// What a row of a table of loads shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadRow {
+    /// Index of its timespan.
+    pub time_span: usize,
+    /// I/Os that its percentiles are of.
+    pub ios: u64,
 }
 
-fn table_of(preset: &PresetRun, result: &RunResult) -> PlainTable {
-    match preset.table {
-        PresetTable::Loads => of_loads(preset, result),
-        PresetTable::Desktop => desktop(preset, result),
-    }
+/// The table alone, and what its rows show, if each is of one timespan; nothing of a run without a preset.
+pub fn loads(result: &RunResult) -> Option<(PlainTable, Option<Vec<LoadRow>>)> {
+    let preset = result.preset.as_ref()?;
+    Some(match preset.table {
+        PresetTable::Loads => {
+            let (table, rows) = of_loads(preset, result);
+            (table, Some(rows))
+        }
+        PresetTable::Desktop => (desktop(preset, result), None),
+    })
 }
 
 /// How many loads passed, of a preset that judges.
@@ -47,6 +61,21 @@ fn judged(preset: &PresetRun, result: &RunResult, out: &mut dyn Write) -> io::Re
         .filter(|(count, _)| *count > 0)
         .map(|(count, severity)| format!("{count} {severity}"));
     writeln!(out, "\nJudged: {}", parts.collect::<Vec<_>>().join(", "))
+}
+
+/// What became of all requirements of a preset's loads: the worst, and how many there are of each kind and
+/// loads without any; `None` if no load has one.
+pub fn requirements(result: &RunResult) -> Option<(Severity, String)> {
+    let of_all = || result.time_spans.iter().flat_map(|span_result| &span_result.requirements);
+    let count = |wanted| of_all().filter(|finding| finding.severity == wanted).count();
+    let kinds = [Severity::Pass, Severity::Unknown, Severity::Fail];
+    let worst = kinds.into_iter().rev().find(|kind| count(*kind) > 0)?;
+    let parts = kinds.map(|kind| (count(kind), kind)).into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, kind)| format!("{count} {kind}")).collect();
+    // Another part of them may have no limits.
+    let without = result.time_spans.iter().filter(|span_result| span_result.requirements.is_empty()).count();
+    let without = (without > 0).then(|| format!("{without} not judged"));
+    Some((worst, parts.into_iter().chain(without).collect::<Vec<_>>().join(", ")))
 }
 
 /// What became of the bands of a load.
@@ -68,7 +97,7 @@ struct Columns<'a> {
     is_rotational: bool,
 }
 
-fn of_loads(preset: &PresetRun, result: &RunResult) -> PlainTable {
+fn of_loads(preset: &PresetRun, result: &RunResult) -> (PlainTable, Vec<LoadRow>) {
     let kinds: Vec<BandKind> = (0..preset.loads.len()).filter_map(|index| preset.band(index)).collect();
     let columns = Columns {
         preset,
@@ -88,19 +117,45 @@ fn of_loads(preset: &PresetRun, result: &RunResult) -> PlainTable {
     match (columns.has_commits, kinds.contains(&BandKind::Data)) {
         (false, false) => {}
         (false, true) => header.push("mean latency is"),
-        (true, false) => header.push("commit is"),
-        (true, true) => header.push("mean latency or commit is"),
+        (true, false) => header.push("mean commit is"),
+        (true, true) => header.push("mean latency (or mean commit) is"),
     }
     let mut table = PlainTable::new(header, numbers);
+    let mut rows = Vec::new();
     for (index, (name, span_result)) in preset.loads.iter().zip(&result.time_spans).enumerate() {
+        let mut add = |cells: Vec<String>, ios| {
+            table.add(cells);
+            rows.push(LoadRow { time_span: index, ios });
+        };
+        let headline = stats::headline(span_result);
         let mut cells = vec![name.clone()];
-        match stats::headline(span_result) {
-            Some(headline) => columns.figures(index, &headline, span_result, &mut cells),
+        match &headline {
+            Some(headline) => columns.figures(index, headline, span_result, &mut cells),
             None => cells.push("not measured".to_owned()),
         }
-        table.add(cells);
+        add(cells, headline.map_or(0, |headline| headline.ios));
+        if let Some(measured) = &span_result.measured {
+            for (stream, of) in stats::interference::streams(measured).iter().zip(&measured.streams) {
+                add(of_stream(&stream.name, &stream.figures), of.figures.total.ios);
+            }
+        }
     }
-    table
+    (table, rows)
+}
+
+/// Figures of a stream, below those of its load.
+fn of_stream(name: &StreamName, of: &StreamHeadline) -> Vec<String> {
+    let figures = [
+        (Metric::Iops, Some(of.iops)),
+        (Metric::MibPerS, Some(mib(of.bytes_per_s))),
+        (Metric::Mean, of.mean_ns),
+        (Metric::P99, of.p99_ns),
+        (Metric::P999, of.p999_ns),
+    ];
+    let shown = |(metric, value): (Metric, Option<f64>)| {
+        value.map_or_else(|| "-".to_owned(), |value| shown_figure(metric, value, 3))
+    };
+    std::iter::once(format!("- {name}")).chain(figures.map(shown)).collect()
 }
 
 impl Columns<'_> {

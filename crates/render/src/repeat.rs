@@ -9,6 +9,9 @@ use model::sweep::{Purpose, SteadyState, Sweep, Visit};
 use stats::repeats::{Repeats, Spread};
 use std::io::{self, Write};
 
+/// Why figures of runs that all have warnings have no interval.
+pub const NO_INTERVAL: &str = "no 95 % confidence interval: every run has a warning";
+
 /// One run: `Run 3, 35558.31 iops, 277.80 MB/sec, 0.225 ms, 22.36% CPU`.
 pub fn line(visit: &Visit, out: &mut dyn Write) -> io::Result<()> {
     match visit.purpose {
@@ -40,9 +43,11 @@ pub fn summary(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
     row(Metric::P99, p99_ns.as_ref(), out)?;
     row(Metric::Cpu, Some(cpu_percent), out)?;
     if runs.len() < 6 {
-        writeln!(out, "\nno 95 % interval: {} runs are too few; 6 are needed", runs.len())?;
+        writeln!(out, "\nno 95 % confidence interval: {} runs are too few; 6 are needed", runs.len())?;
+    } else if found.is_doubtful {
+        writeln!(out, "\n{NO_INTERVAL}")?;
     } else if iops.interval.is_none() {
-        writeln!(out, "\nno 95 % interval of the IOPS: neighbouring runs are too much alike")?;
+        writeln!(out, "\nno 95 % confidence interval of the IOPS: neighbouring runs are too strongly correlated")?;
     }
     verdict_block::of_runs(out, &sweep.findings)?;
     sweep.steady_state.as_ref().map_or(Ok(()), |found| steady_state(found, out))

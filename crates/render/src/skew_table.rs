@@ -14,7 +14,7 @@ pub(crate) fn lines(out: &mut dyn Write, skews: &[SkewFigures]) -> io::Result<()
         for HottestShare { positions_percent, law_percent, drawn_percent, .. } in hottest {
             let drawn = drawn_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.2}%"));
             let label = format!("hottest {positions_percent}%:");
-            writeln!(out, "{label:<24}{drawn} of the I/Os (by the law {law_percent:.2}%)")?;
+            writeln!(out, "{label:<24}{drawn} of the I/Os (expected {law_percent:.2}%)")?;
         }
         let share = *touched_positions as f64 / (*positions).max(1) as f64 * 100.0;
         writeln!(out, "{:<24}about {touched_positions} ({share:.2}%)", "positions touched:")?;

@@ -3,7 +3,8 @@
 use crate::io_table::{Columns, Kind};
 use crate::{
     confidence, cpu_table, distribution_list, event_table, flush_table, foreign, io_table, latency_table, load_loop,
-    operation_table, size_table, skew_table, verdict_block, wait_table,
+    operation_table, reduction_table, rotation_table, size_table, skew_table, storage_table, stream_table,
+    verdict_block, verification_block, wait_table,
 };
 use model::affinity::list_text;
 use model::note::Note;
@@ -36,6 +37,9 @@ pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> 
             mark(out, span_result, measured)?;
             tables(out, shown, measured)?;
         }
+    }
+    if let Some(verification) = &span_result.verification {
+        verification_block::block(out, verification)?;
     }
     let notes: Vec<Note> = shown.run_notes.iter().chain(&span_result.notes).cloned().collect();
     remarks(out, &span_result.errors, &notes)?;
@@ -101,6 +105,7 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     if let Some(events) = &shown.span_result.kernel_events {
         event_table::blocks(out, events)?;
     }
+    stream_table::tables(out, &measured.streams)?;
     if let Some(load_loop) = &measured.load_loop {
         let outstanding = shown.span_result.summary.and_then(|summary| summary.total.outstanding);
         load_loop::lines(out, load_loop, outstanding)?;
@@ -110,8 +115,13 @@ fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Re
     if let Some(flushes) = &measured.flushes {
         flush_table::lines(out, flushes)?;
     }
+    if let Some(rotations) = &measured.rotations {
+        rotation_table::lines(out, rotations)?;
+    }
     confidence::lines(out, measured)?;
-    skew_table::lines(out, &measured.skews)
+    skew_table::lines(out, &measured.skews)?;
+    reduction_table::lines(out, &measured.reductions)?;
+    storage_table::tables(out, measured)
 }
 
 fn mixed_cores(out: &mut dyn Write, mixed: &MixedCores, several_groups: bool) -> io::Result<()> {

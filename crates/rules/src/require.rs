@@ -19,8 +19,9 @@ const RULES: &[RequirementRule] = &[
         name: "latency-band",
         severity: Severity::Fail,
         unit: "nanoseconds",
-        computed_from: "--bands and presets that judge: the mean latency of data files (10 and 20 ms), or of commits to the log (1 \
-                    and 5 ms on flash, 5 and 10 ms on devices that the kernel reports as rotational), above the last band",
+        computed_from: "--bands, and presets that use bands: the mean latency exceeds the upper limit. It is 20 ms for \
+                        data files; for commits to the log, it is 5 ms on flash and 10 ms on devices that the kernel \
+                        reports as rotational",
         advice: "the verdict may name a cause other than the storage",
         evaluate: |context| context.band.iter().map(|(kind, bands)| in_band(context, *kind, *bands)).collect(),
     },

@@ -1,6 +1,7 @@
 //! What several runs say about each other: repeats of one load, and the points of a sweep.
 
 use crate::rule::{self, Observation, Rule, RuleSet};
+use model::doubt::Doubt;
 use model::finding::{Finding, Severity, Source};
 use model::sweep::{Purpose, Sweep, Visit};
 use stats::repeats::{Repeats, repeats};
@@ -38,8 +39,8 @@ pub const RULES: &[RunsRule] = &[
         name: "run-trend",
         severity: Severity::Warn,
         unit: "change per run, in percent",
-        computed_from: "repeats: IOPS trend upward or downward across the runs (Mann-Kendall, significant at 1 %; six \
-                        runs or more), by 2 % or more from the first run to the last (Sen's slope). Not reported with \
+        computed_from: "repeats of six runs or more: the IOPS rise or fall by 2 % or more from the first run to the \
+                        last (Sen's slope), and this trend is significant at 1 % (Mann-Kendall). Not reported with \
                         `--steady`, or where two levels fit the runs better than a trend",
         advice: "the runs did not measure the same state: run until it is steady (--steady), let the target recover \
                  between runs (--rest), or look for what fills up or heats up",
@@ -52,14 +53,14 @@ pub const RULES: &[RunsRule] = &[
         computed_from: "repeats: the IOPS of consecutive runs are correlated (von Neumann ratio of the ranks, \
                         significant at 1 %; ten runs or more). Not reported with `--steady`, or together with \
                         `run-trend`",
-        advice: "something else changes slowly: spread the runs over a longer time (--rest). The interval of the \
-                 median takes this into account",
+        advice: "something other than the load drifts slowly: spread the runs over a longer period (--rest). The \
+                 confidence interval of the median already allows for this correlation",
         evaluate: |context| context.alike().and_then(dependence).into_iter().collect(),
     },
     RunsRule {
         name: "two-levels",
         severity: Severity::Warn,
-        unit: "distance between the levels, in percent of the lower one",
+        unit: "distance between the levels, as a percentage of the lower one",
         computed_from: "repeats of six runs or more: the logarithms of the IOPS form two groups that are at least 2 % \
                         apart, and so narrow that fewer than 2 % of single-level samples would look like this",
         advice: "look for differences between runs: thread placement, CPU frequency, other load",
@@ -69,8 +70,8 @@ pub const RULES: &[RunsRule] = &[
         name: "first-run",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "repeats: the IOPS of the first run lie outside the 99.5 % prediction interval of the others, and \
-                        2 % off their mean or more",
+        computed_from: "repeats (four runs or more): the IOPS of the first run lie outside the 99.5 % prediction \
+                        interval of the others and differ from their mean by more than 2 %",
         advice: "leave the first run out, or warm up longer (-W): it started in a different state (caches, an idle \
                  device, a new file)",
         evaluate: |context| context.repeats.as_ref().and_then(first_run).into_iter().collect(),
@@ -131,14 +132,8 @@ fn first_run(repeats: &Repeats) -> Option<Observation> {
 
 fn warned(sweep: &Sweep) -> Option<Observation> {
     let measured = sweep.visits.iter().filter(|visit| visit.purpose != Purpose::Precondition);
-    let severities: Vec<Severity> = measured.filter_map(Visit::headline).filter_map(|run| run.severity).collect();
-    let warned = severities.iter().filter(|severity| **severity >= Severity::Warn).count();
-    let worst = severities.iter().copied().max().filter(|_| warned > 0)?;
-    let (causes, runs) = stats::sweep::causes(sweep);
-    let causes: Vec<String> = causes.iter().map(|(name, count)| format!("{name} in {count}")).collect();
-    let named = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
-    let observation = Observation::new(format!("{warned} of {runs} runs have warnings{named}"), warned as f64);
-    Some(observation.with_severity(worst))
+    let doubt = Doubt::of(measured.filter_map(Visit::headline))?;
+    Some(Observation::new(doubt.to_string(), doubt.warned as f64).with_severity(doubt.worst))
 }
 
 #[cfg(test)]
@@ -151,7 +146,15 @@ mod tests {
     fn runs(headlines: impl IntoIterator<Item = Headline>) -> Sweep {
         let visit = |(run, headline)| {
             let outcome = VisitOutcome::Measured { file: String::new(), headline };
-            Visit { point: 0, run, purpose: Purpose::Measure, outcome, limit: None, sustained_iops: None }
+            Visit {
+                point: 0,
+                run,
+                purpose: Purpose::Measure,
+                outcome,
+                limit: None,
+                sustained_iops: None,
+                streams: Vec::new(),
+            }
         };
         Sweep { points: vec![Point::default()], visits: (0..).zip(headlines).map(visit).collect(), ..Sweep::default() }
     }

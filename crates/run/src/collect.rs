@@ -4,6 +4,7 @@ use crate::interval_cursor::Phase;
 use crate::recorder::Recorder;
 use crate::row::Row;
 use crate::shape::{AnySizes, Shape};
+use crate::size_cells::SizeCell;
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
 use engine::{Done, Engine, Found, SlotId};
@@ -61,9 +62,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return match &recorder.latencies {
                 Some(latencies) => {
                     let tables = latencies.tables(row, operation);
-                    alike.count::<E, S>(engine, back, |slot, latency_ns| tables.record(slot, latency_ns, now_ns))
+                    alike.count::<E, S>(engine, back, |slot, size, latency_ns| {
+                        tables.of_size(size).record(slot, latency_ns, now_ns);
+                    })
                 }
-                None => alike.count::<E, S>(engine, back, |_, _| ()),
+                None => alike.count::<E, S>(engine, back, |_, _, _| ()),
             };
         }
         self.count_any::<S>(back, now_ns)
@@ -106,19 +109,15 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                     return;
                 }
                 if counts {
-                    row.record_short(slot.operation, length, done.result.cast_unsigned());
+                    row.record_short(slot, length, done.result.cast_unsigned());
                 }
             }
             if counts {
                 let latency_ns = ended_ns.saturating_sub(begun_ns);
-                counters::record(row.tally(slot.operation), latency_ns);
-                if S::HAS_SIZES
-                    && let Some(sizes) = &row.sizes
-                {
-                    sizes.record(slot, length, latency_ns, is_measured);
-                }
+                let size = row.sizes.as_ref().filter(|_| S::HAS_SIZES).map(|sizes| sizes.cell(slot));
+                counters::record(size.map_or_else(|| row.tally(slot.operation), |size| &size.current), latency_ns);
                 if is_measured && let Some(latencies) = &recorder.latencies {
-                    latencies.tables(row, slot.operation).record(slot, latency_ns, ended_ns);
+                    latencies.tables(row, slot.operation).of_size(size).record(slot, latency_ns, ended_ns);
                 }
             }
             if is_accounted {
@@ -205,22 +204,30 @@ impl Alike<'_> {
     /// Counts those that came back, frees their requests, and gives each with its latency to `also`; gives the first
     /// that failed.
     #[inline]
-    fn count<E: Engine, S: Shape>(self, engine: &mut E, back: Back, also: impl Fn(&Slot, u64)) -> Option<Done> {
+    fn count<E: Engine, S: Shape>(
+        self,
+        engine: &mut E,
+        back: Back,
+        also: impl Fn(&Slot, Option<&SizeCell>, u64),
+    ) -> Option<Done> {
         let Self { slots, work, row, operation, now_ns } = self;
         let (block, tally) = (work.block, row.tally(operation));
+        let sizes = row.sizes.as_ref().filter(|_| S::HAS_SIZES).map(|sizes| sizes.of(operation));
         let mut failed = None;
         let mut finish = |done: Done| {
             let slot = &slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
+            let size = sizes.map(|sizes| &sizes[usize::from(slot.size)]);
+            let (block, tally) = size.map_or((block, tally), |size| (size.length(), &size.current));
             if done.result.cast_unsigned() != block && !is_whole(operation, done.result) {
                 if done.result <= 0 {
                     failed = failed.or(Some(done));
                     return false;
                 }
-                row.record_short(operation, block, done.result.cast_unsigned());
+                row.record_short(slot, block, done.result.cast_unsigned());
             }
             let latency_ns = now_ns.saturating_sub(slot.started_ns);
             counters::record(tally, latency_ns);
-            also(slot, latency_ns);
+            also(slot, size, latency_ns);
             true
         };
         if S::IS_SINGLE {

@@ -1,6 +1,7 @@
 //! The control thread's part of a timespan: phases, CPU times, live results, and the end.
 
 use crate::clock::RunClock;
+use crate::cpu_course::CpuCourse;
 use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{Readiness, Signal};
@@ -9,14 +10,17 @@ use crate::io_workers::IoWorkers;
 use crate::kernel_sampler::{self, KernelSample, KernelSampler};
 use crate::live_counts::{self, CountsClock};
 use crate::observer::{Event, Live, Observer, Phase};
+use crate::pause::Pause;
 use crate::phase::Phases;
 use crate::prepare::Preparer;
 use crate::section_sums::SectionSums;
+use crate::storage_readings::StorageReadings;
 use crate::worker_threads::WorkerThreads;
 use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
-use model::record::{CpuTimes, Outcome, TimeSpanRecord};
+use model::record::{CpuSample, CpuTimes, Outcome, TimeSpanRecord};
+use std::fs::File;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -26,15 +30,13 @@ const LIVE_NS: u64 = 1_000_000_000;
 /// What the workers get between the signal and the start, to be awake when it comes.
 const LEAD_NS: u64 = 1_000_000;
 
-/// To come so much later to the clock than was meant is more than a busy machine does: the process was stopped.
-const PAUSE_NS: u64 = 1_000_000_000;
-
 /// Runs one timespan from preparation to record.
 pub(crate) fn run_time_span(
     plan: &Arc<TimeSpanPlan>,
     clock: RunClock,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
+    journal: Option<&File>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
@@ -75,24 +77,30 @@ pub(crate) fn run_time_span(
         phases,
         cpu_before,
         cpu_after,
+        cpu_samples,
         kernel_counters,
+        storage,
         sections,
         pause: Pause { pause_ns, at_end_ns },
         io_workers,
         ..
     } = control;
     let deviation_ns = clock.0.deviation_ns();
+    save_map(&worker_threads, journal, observer);
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
     if worker_threads.outstanding() > 0 {
         warn_of_stuck(unfinished.as_ref(), observer);
     }
     let mut record = record(plan, &worker_threads, &phases, &cpu_before, &cpu_after);
+    record.verification = worker_threads.verification.as_ref().map(|verification| verification.figures());
+    record.cpu_course = cpu_samples;
     record.notes.extend(unfinished);
     gather::series(&worker_threads.layout, &worker_threads.recorders, sections, &mut record);
     if let Some((began_at_ns, around)) = kernel_sampler::around(kernel_counters) {
         (record.counted_from_ns, record.kernel_counters) = (began_at_ns, Some(around));
     }
+    record.storage = storage.into_readings();
     record.notes.extend(io_workers.note());
     record.notes.extend((pause_ns > 0).then_some(Note::ProcessPaused { pause_ns, at_end_ns }));
     record.notes.extend(clock_note(deviation_ns, sys::clock::monotonic_ns().saturating_sub(phases.start_ns)));
@@ -100,6 +108,15 @@ pub(crate) fn run_time_span(
         worker_threads.join();
     }
     record
+}
+
+/// Saves the map of verified units (`--journal`). Whoever made the file sees that it is empty if that failed.
+fn save_map(worker_threads: &WorkerThreads, journal: Option<&File>, observer: &mut dyn Observer) {
+    let saved = worker_threads.verification.as_ref().zip(journal).map(|(verification, file)| verification.save(file));
+    if let Some(Err(error)) = saved {
+        let message = format!("cannot save the map of verified units (--journal): {error}");
+        observer.observe(&Event::Warning { message: &message });
+    }
 }
 
 /// Waits until all workers are set up. One that hangs in opening its targets does not keep Ctrl+C
@@ -133,8 +150,13 @@ struct Control<'a, 'm> {
     phases: Phases,
     cpu_before: Result<Vec<CpuTimes>, String>,
     cpu_after: Result<Vec<CpuTimes>, String>,
+    /// During the measurement; `None` before it, and where the times are unknown.
+    cpu_course: Option<CpuCourse>,
+    /// After it.
+    cpu_samples: Vec<CpuSample>,
     /// At both ends of the measurement.
     kernel_counters: Option<[KernelSample; 2]>,
+    storage: StorageReadings,
     seen: Seen,
     /// `None` if latencies are not measured.
     sections: Option<SectionSums>,
@@ -168,15 +190,19 @@ impl<'a, 'm> Control<'a, 'm> {
         worker_threads.gate.signal(Signal::Start { start_ns });
         observer.observe(&Event::Started);
         let unread = || Err("the run ended before the measurement".to_owned());
+        let phases = Phases::new(plan, start_ns);
         Self {
             plan,
             worker_threads,
+            storage: StorageReadings::new(plan, phases.measure_ns, sampler),
             sampler,
             stop_sources,
             observer,
-            phases: Phases::new(plan, start_ns),
+            phases,
             cpu_before: unread(),
             cpu_after: unread(),
+            cpu_course: None,
+            cpu_samples: Vec::new(),
             kernel_counters: None,
             seen: Seen { at_ns: start_ns, ..Seen::default() },
             sections: worker_threads.layout.sections().map(SectionSums::new),
@@ -200,10 +226,16 @@ impl<'a, 'm> Control<'a, 'm> {
         event::set(self.stop_sources.events.on_started.as_ref());
         let before;
         (self.cpu_before, before) = self.read_counters();
+        self.storage.begin(&before, self.sampler);
+        self.cpu_course = self.cpu_before.as_ref().ok().map(|times| CpuCourse::begin(times));
         self.io_workers.begin_measurement(&host::io_worker_threads(self.sampler.root()));
         self.enter(Phase::Measure { length_ns: self.plan.duration_ns }, cool_down_ns);
         let after;
         (self.cpu_after, after) = self.read_counters();
+        self.storage.end(&after, self.sampler);
+        if let (Some(course), Ok(times)) = (self.cpu_course.take(), &self.cpu_after) {
+            self.cpu_samples = course.end(elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()), times);
+        }
         self.io_workers.look(&host::io_worker_threads(self.sampler.root()));
         self.kernel_counters = Some([before, after]);
         event::set(self.stop_sources.events.on_finished.as_ref());
@@ -238,7 +270,7 @@ impl<'a, 'm> Control<'a, 'm> {
         self.seen = begin;
         let mut counts = CountsClock::new(phase, &self.phases, self.observer.counts_every_ns());
         let mut count_io_workers_ns = begin.at_ns + TICK_NS / 2;
-        while self.sleep_until(until_ns.min(counts.due_ns).min(sys::clock::monotonic_ns() + TICK_NS)) {
+        while self.sleep_until(self.next_look_ns(until_ns.min(counts.due_ns))) {
             self.tell_dots();
             if let Some(sections) = &mut self.sections {
                 for recorder in &self.worker_threads.recorders {
@@ -249,6 +281,7 @@ impl<'a, 'm> Control<'a, 'm> {
             if now >= until_ns {
                 break;
             }
+            self.storage.look(now, self.sampler);
             let left_ns = until_ns.saturating_sub(now);
             if counts.is_due(now) {
                 self.tell_counts(&counts, left_ns);
@@ -260,12 +293,27 @@ impl<'a, 'm> Control<'a, 'm> {
             if self.stop_sources.take_status_asked() {
                 self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look(phase))));
             }
+            self.sample_cpus(now);
             if now >= self.seen.at_ns + LIVE_NS {
                 let seen = self.look(phase);
                 self.sampler.read_log();
                 self.tell(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
                 self.seen = seen;
             }
+        }
+    }
+
+    /// When there is something to do again, `until_ns` at the latest.
+    fn next_look_ns(&self, until_ns: u64) -> u64 {
+        until_ns.min(self.storage.due_ns()).min(sys::clock::monotonic_ns() + TICK_NS)
+    }
+
+    /// Reads the CPU times if it is time for that. A reading that fails leaves a wider part.
+    fn sample_cpus(&mut self, now_ns: u64) {
+        let at_ns = now_ns.saturating_sub(self.phases.measure_ns);
+        let Some(course) = self.cpu_course.as_mut().filter(|course| course.is_due(at_ns)) else { return };
+        if let Ok(times) = host::cpu_times(self.sampler.root()) {
+            course.add(at_ns, &times);
         }
     }
 
@@ -359,28 +407,6 @@ impl<'a, 'm> Control<'a, 'm> {
     }
 }
 
-/// Time of the measurement in which the process did not run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Pause {
-    pause_ns: u64,
-    /// The part that lasted until the end.
-    at_end_ns: u64,
-}
-
-impl Pause {
-    /// The clock was due to be looked at at `due_ns`, and was at `now_ns`.
-    fn add(&mut self, phases: &Phases, due_ns: u64, now_ns: u64) {
-        if now_ns.saturating_sub(due_ns) < PAUSE_NS {
-            return;
-        }
-        let measured_ns = now_ns.min(phases.cool_down_ns).saturating_sub(due_ns.max(phases.measure_ns));
-        self.pause_ns += measured_ns;
-        if now_ns >= phases.cool_down_ns {
-            self.at_end_ns += measured_ns;
-        }
-    }
-}
-
 /// Measured time: from the begin of the measurement to its end or the stop.
 fn elapsed_ns(phases: &Phases, stopped_at_ns: u64) -> u64 {
     phases.cool_down_ns.min(stopped_at_ns).saturating_sub(phases.measure_ns)
@@ -410,13 +436,19 @@ fn record(
     if used_up {
         notes.push(Note::EndedByLimit { limits: plan.end_after });
     }
+    let corrupt = worker_threads.verification.as_ref().and_then(|verification| verification.ended_by());
+    notes.extend(corrupt.map(|units| Note::EndedByVerification { units }));
     let outcome = match worker_threads.stop.at_ns() {
         _ if worker_threads.stop.is_failure() => Outcome::Failed { errors },
         _ if used_up && elapsed_ns == 0 => {
             let reason = format!("nothing was measured: {} was reached before the measurement", plan.end_after);
             Outcome::Failed { errors: vec![reason] }
         }
-        _ if used_up => Outcome::Completed,
+        _ if corrupt.is_some() && elapsed_ns == 0 => {
+            let reason = "nothing was measured: corrupt units ended the run before the measurement (--verify-stop)";
+            Outcome::Failed { errors: vec![reason.to_owned()] }
+        }
+        _ if used_up || corrupt.is_some() => Outcome::Completed,
         u64::MAX => Outcome::Completed,
         _ => Outcome::Stopped,
     };
@@ -470,23 +502,6 @@ fn short_transfers(plan: &TimeSpanPlan, worker_threads: &WorkerThreads) -> Vec<N
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_long_pauses_count_and_only_inside_the_measurement() {
-        let s = 1_000_000_000;
-        let phases = Phases { start_ns: 0, measure_ns: 10 * s, cool_down_ns: 20 * s, end_ns: 25 * s };
-        let pause = |due_ns, now_ns| {
-            let mut pause = Pause::default();
-            pause.add(&phases, due_ns, now_ns);
-            (pause.pause_ns, pause.at_end_ns)
-        };
-        assert_eq!(pause(12 * s, 12 * s + s / 2), (0, 0));
-        assert_eq!(pause(12 * s, 15 * s), (3 * s, 0));
-        assert_eq!(pause(5 * s, 12 * s), (2 * s, 0));
-        assert_eq!(pause(19 * s, 60 * s), (s, s));
-        assert_eq!(pause(2 * s, 9 * s), (0, 0));
-        assert_eq!(pause(21 * s, 60 * s), (0, 0));
-    }
 
     // Shows faults: The clock of the latencies stops or is slow
     #[test]

@@ -3,9 +3,10 @@
 use crate::observer::{Event, Observer};
 use crate::written_files::{self, WrittenFiles};
 use hot::fill;
+use hot::reducible::Reducible;
 use hot::rng::Rng;
 use model::facts::Fill;
-use model::plan::Creation;
+use model::plan::{Blocks, Creation};
 use model::record::{Outcome, TimeSpanRecord};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -163,10 +164,12 @@ fn write_anew(
     files.compare(&file, path, creation.replaces)?;
     files.begin_anew(&file, &creation.path, creation.size_bytes, creation.fill)?;
     file.set_len(0).map_err(|error| format!("cannot truncate '{name}': {error}"))?;
-    fill_file(creation, &file, interrupt, observer)?;
-    let identity = written_files::stamp(&file)?.identity;
+    fill_file(creation, &file, interrupt, observer).inspect_err(|_| {
+        // What is not whole must not look so: its old data is gone anyway.
+        let _ = file.set_len(0);
+    })?;
     // Others could find it all the time, so it is closed as files are that tests have written to.
-    files.written_anew(identity, &creation.path, creation.fill);
+    files.written_anew(written_files::stamp(&file)?, &creation.path, creation.fill);
     Ok(())
 }
 
@@ -182,6 +185,14 @@ fn end_of_links(path: &Path) -> PathBuf {
 }
 
 fn fill_file(creation: &Creation, file: &File, interrupt: &AtomicBool, observer: &mut dyn Observer) -> io::Result<()> {
+    match creation.blocks {
+        Blocks::Written => {}
+        Blocks::Reserved => {
+            sys::create::reserve(file, creation.size_bytes)?;
+            return file.sync_all();
+        }
+        Blocks::None => return Ok(()),
+    }
     sys::create::allocate(file, creation.size_bytes)?;
     let direct = creation.direct_alignment_bytes.filter(|_| sys::create::set_direct(file, true).is_ok());
     // Direct writes end where the alignment does; the rest goes through the cache.
@@ -192,7 +203,7 @@ fn fill_file(creation: &Creation, file: &File, interrupt: &AtomicBool, observer:
         sys::create::set_direct(file, false)?;
     }
     if unaligned > 0 {
-        chunk(creation.fill, bulk)?.write_to(file, 0, unaligned, bulk)?;
+        chunk(creation, bulk)?.write_to(file, 0, unaligned, bulk)?;
     }
     file.sync_all()?;
     observer.observe(&Event::Creating {
@@ -241,7 +252,7 @@ fn write_in_parallel(
     std::thread::scope(|scope| {
         let mut writers = Vec::with_capacity(WRITERS);
         for _ in 0..WRITERS {
-            let write = || write_chunks(creation.fill, file, bytes, &progress);
+            let write = || write_chunks(creation, file, bytes, &progress);
             match std::thread::Builder::new().spawn_scoped(scope, write) {
                 Ok(writer) => writers.push(writer),
                 // One is slower, but enough.
@@ -272,18 +283,22 @@ fn write_in_parallel(
     }
 }
 
-fn write_chunks(content: Fill, file: &File, bytes: u64, progress: &Progress) {
+fn write_chunks(creation: &Creation, file: &File, bytes: u64, progress: &Progress) {
     let write = || -> io::Result<()> {
-        let mut memory = chunk(content, 0)?;
+        let mut memory = chunk(creation, 0)?;
+        let reducible = reducible(creation.fill);
         while !progress.give_up.load(Relaxed) {
             let at = progress.next.fetch_add(CHUNK_BYTES, Relaxed);
             if at >= bytes {
                 break;
             }
             let length = (bytes - at).min(CHUNK_BYTES);
-            if content == Fill::Random {
+            if creation.fill == Fill::Random {
                 let mut rng = Rng::new(at);
                 memory.fill(0, length, |part, _| fill::random(part, &mut rng));
+            } else if let Some(reducible) = &reducible {
+                let mut rng = own_rng(creation, at);
+                memory.fill(0, length, |part, _| reducible.fill(part, &mut rng));
             }
             memory.write_to(file, 0, length, at)?;
             progress.written.fetch_add(length, Relaxed);
@@ -295,14 +310,34 @@ fn write_chunks(content: Fill, file: &File, bytes: u64, progress: &Progress) {
     }
 }
 
+fn reducible(fill: Fill) -> Option<Reducible> {
+    match fill {
+        Fill::Reducible(reduction) => Some(Reducible::new(reduction)),
+        _ => None,
+    }
+}
+
+/// Random numbers that no other file and chunk has: files must not repeat each other's blocks.
+fn own_rng(creation: &Creation, offset: u64) -> Rng {
+    let path = creation.path.as_os_str().as_encoded_bytes().iter();
+    // FNV-1a.
+    let name =
+        path.fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
+    Rng::new(name.wrapping_add(offset))
+}
+
 /// A chunk's content, for a chunk that begins at `offset` of the file.
-fn chunk(content: Fill, offset: u64) -> io::Result<Mapping> {
+fn chunk(creation: &Creation, offset: u64) -> io::Result<Mapping> {
     let mut memory = Mapping::new(CHUNK_BYTES, 0)?;
     let mut rng = Rng::new(offset);
-    match content {
+    match creation.fill {
         Fill::Ramp | Fill::Mixed => memory.fill(0, CHUNK_BYTES, |part, at| fill::ramp(part, offset + at)),
         Fill::Random => memory.fill(0, CHUNK_BYTES, |part, _| fill::random(part, &mut rng)),
         Fill::Zero => {}
+        Fill::Reducible(reduction) => {
+            let (reducible, mut rng) = (Reducible::new(reduction), own_rng(creation, offset));
+            memory.fill(0, CHUNK_BYTES, |part, _| reducible.fill(part, &mut rng));
+        }
     }
     Ok(memory)
 }

@@ -155,6 +155,7 @@ mod tests {
     fn plan(path: &Path, write: bool, expect: Expected) -> Plan {
         let target = TargetPlan {
             path: path.to_owned(),
+            stream: None,
             size_bytes: 4096,
             preparation: Preparation::Keep,
             expect,

@@ -6,7 +6,7 @@
 use model::limits::{SECTIONS_MAX, SECTIONS_WITHOUT_INTERVALS, SERIES_CELLS_MAX, SERIES_WIDTH_NS};
 use model::note::Note;
 use model::operation::{ByOperation, Operation};
-use model::plan::{Intervals, TimeSpanPlan};
+use model::plan::{Intervals, Pace, RateCurve, TimeSpanPlan};
 use model::record::{CellCounts, SeriesCell, SeriesRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sys::mapping::untouched_cells;
@@ -40,6 +40,12 @@ pub struct Position {
     pub section: u64,
 }
 
+/// True if the offered rate rises or falls, so that response times differ from part to part.
+fn has_ramp(plan: &TimeSpanPlan) -> bool {
+    let mut targets = plan.workers.iter().flat_map(|worker| &worker.targets);
+    targets.any(|target| matches!(target.pace, Pace::Varying { curve: RateCurve::Ramp { .. }, .. }))
+}
+
 impl IntervalLayout {
     /// Cuts the measurement of a plan.
     pub fn new(plan: &TimeSpanPlan) -> Self {
@@ -47,7 +53,7 @@ impl IntervalLayout {
         let twentieth_ns = plan.duration_ns.div_ceil(SECTIONS_WITHOUT_INTERVALS).max(1);
         let sections = match plan.intervals {
             Some(intervals) => Some(coarsened(intervals, SECTIONS_MAX)),
-            None => plan.measure_latency.then(|| cut(plan.duration_ns, twentieth_ns)),
+            None => (plan.measure_latency || has_ramp(plan)).then(|| cut(plan.duration_ns, twentieth_ns)),
         };
         let words = usize::try_from(series.count).unwrap_or(usize::MAX).saturating_mul(CELL_WORDS);
         Self { series, intervals: plan.intervals, sections, cells: untouched_cells(words) }

@@ -4,13 +4,14 @@ use crate::allowance::Allowance;
 use crate::open_loop::Starts;
 use crate::shape::Shape;
 use crate::submission::Built;
-use crate::work::{Assigner, Work};
+use crate::work::{Assigner, Refill, Work};
 use crate::worker::Worker;
-use engine::{Engine, Op, SlotId};
+use engine::{Engine, Op, SlotId, Start};
 use hot::clock::Clock;
 use hot::fill;
 use hot::mix::Mix;
 use hot::rng::Rng;
+use hot::sizes::{SizedNext, SizedStream};
 use hot::slots::Slot;
 use hot::stream::{Next, OffsetStream};
 use model::operation::Operation;
@@ -58,14 +59,18 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Starts an operation for every free request of the only target, as many as a turn may. Gives how many started.
     #[inline]
-    pub(crate) fn issue_plain(&mut self, now_ns: u64) -> u32 {
+    pub(crate) fn issue_plain<S: Shape>(&mut self, now_ns: u64) -> u32 {
         let Self { engine, rng, work, slots, spread, .. } = self;
         let work = &mut work[0];
         let waiting = work.free.free_count();
         let count = if E::TAKES_MANY { waiting.min(spread.most as usize) } else { waiting };
         spread.has_more = E::TAKES_MANY && count < waiting;
-        let Work { stream, mix, free, .. } = work;
-        start_plain(engine, rng, slots, (stream, mix), 0, free.take_many(count), now_ns);
+        let Work { stream, mix, sizes, free, .. } = work;
+        let ids = free.take_many(count);
+        match sizes {
+            Some(sizes) if S::HAS_SIZES => start_plain_sized(engine, rng, slots, (sizes, mix), ids, now_ns),
+            _ => start_plain(engine, rng, slots, (stream, mix), 0, ids, now_ns),
+        }
         count as u32
     }
 
@@ -125,7 +130,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 next_start_ns = next_start_ns.min(due_ns);
                 continue;
             }
-            if !parts.admits(work) {
+            if !parts.admits::<S>(work) {
                 continue;
             }
             let Some(slot) = work.free.take() else { continue };
@@ -149,7 +154,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let index = table.draw(rng);
         let work = &mut work[index];
         let mut parts = Parts { engine, clock, rng, slots, allowance, starts: None, most: 1 };
-        if !parts.admits(work) {
+        if !parts.admits::<S>(work) {
             return Built::NoneIdle;
         }
         let Some(slot) = free.take() else { return Built::NoneIdle };
@@ -164,16 +169,21 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     #[inline]
     fn start_all<S: Shape>(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
         // What a plain load does not use, it does not ask for either.
-        if !work.pacer.is_limited() && self.allowance.is_none() {
+        if !work.pacer.is_limited() && self.allowance.is_none() && !(S::ROTATES && work.rotates) {
             let mut count = work.free.free_count();
             if E::TAKES_MANY {
                 count = count.min(self.most);
                 self.most -= count;
             }
-            if work.is_all_prepared() && !(S::HAS_SIZES && work.sizes.is_some()) {
-                let Work { stream, mix, free, first_slot, .. } = work;
+            if work.is_all_prepared() {
+                let Work { stream, mix, sizes, free, first_slot, .. } = work;
                 let ids = free.take_many(count);
-                start_plain(self.engine, self.rng, self.slots, (stream, mix), *first_slot, ids, now_ns);
+                match sizes {
+                    Some(sizes) if S::HAS_SIZES => {
+                        start_plain_sized(self.engine, self.rng, self.slots, (sizes, mix), ids, now_ns);
+                    }
+                    _ => start_plain(self.engine, self.rng, self.slots, (stream, mix), *first_slot, ids, now_ns),
+                }
             } else {
                 for _ in 0..count {
                     let Some(slot) = work.free.take() else { break };
@@ -187,7 +197,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
             if due_ns > now_ns {
                 return Some(due_ns);
             }
-            if !self.admits(work) {
+            if !self.admits::<S>(work) {
                 return None;
             }
             let slot = work.free.take()?;
@@ -210,7 +220,10 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     }
 
     /// True if the next I/O on a target may start.
-    fn admits(&mut self, work: &Work) -> bool {
+    fn admits<S: Shape>(&mut self, work: &Work) -> bool {
+        if S::ROTATES && work.is_full() {
+            return false;
+        }
         self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
     }
 
@@ -237,11 +250,9 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     /// The same where the size is drawn too, before the offset.
     fn start_sized(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
         let Some(sizes) = &mut work.sizes else { return };
-        let continues = sizes.stream.continues(self.rng);
+        let continues = sizes.continues(self.rng);
         let operation = work.mix.next(continues, self.rng);
-        let size = sizes.table.draw(operation, self.rng);
-        let offset = sizes.stream.next(size, continues, self.rng);
-        let length = sizes.table.bytes(size);
+        let SizedNext { size, length, offset } = sizes.next(operation, continues, self.rng);
         if let Some(allowance) = self.allowance {
             allowance.charge(length, operation);
         }
@@ -261,10 +272,19 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
 
     /// An I/O whose buffer or content is another each time.
     #[inline(never)]
-    fn start_unprepared(&mut self, work: &Work, id: SlotId, operation: Operation, offset: u64, length: u32) {
+    fn start_unprepared(&mut self, work: &mut Work, id: SlotId, operation: Operation, offset: u64, length: u32) {
         let op = Op { offset, length, ..work.op(id - work.first_slot, operation, self.rng) };
-        if op.operation == Operation::Write && work.randomize {
-            self.engine.fill(&op, |part, _| fill::random(part, self.rng));
+        if op.operation == Operation::Write
+            && let Some(refill) = &mut work.refill
+        {
+            match refill {
+                Refill::Random => self.engine.fill(&op, |part, _| fill::random(part, self.rng)),
+                Refill::Reducible(content, sample) if sample.has_room() => self.engine.fill(&op, |part, _| {
+                    content.fill(part, self.rng);
+                    sample.take(part);
+                }),
+                Refill::Reducible(content, _) => self.engine.fill(&op, |part, _| content.fill(part, self.rng)),
+            };
             // Making the content is not part of the I/O.
             self.slots[id as usize].started_ns = self.clock.now_ns();
         }
@@ -293,8 +313,43 @@ fn start_plain<E: Engine>(
     engine.stage_each(ids.iter().rev().map(|&id| {
         let offset = uniform.next(&mut draws).offset;
         slots[id as usize].begin(operation, offset, now_ns);
-        (id, operation, offset)
+        Start { slot: id, operation, offset, length: None }
     }));
+    *rng = draws;
+}
+
+/// The same where the sizes are drawn too.
+#[inline(never)]
+fn start_plain_sized<E: Engine>(
+    engine: &mut E,
+    rng: &mut Rng,
+    slots: &mut [Slot],
+    (sizes, mix): (&mut SizedStream, &mut Mix),
+    ids: &[SlotId],
+    now_ns: u64,
+) {
+    let mut draws = rng.clone();
+    let mut begin = |id: SlotId, operation: Operation, next: SizedNext| {
+        let slot = &mut slots[id as usize];
+        slot.begin(operation, next.offset, now_ns);
+        slot.size = next.size;
+        Start { slot: id, operation, offset: next.offset, length: Some(next.length) }
+    };
+    let ids = ids.iter().rev();
+    match (sizes.uniform(), mix.fixed()) {
+        (Some(uniform), Some(operation)) => {
+            engine.stage_each(ids.map(|&id| begin(id, operation, uniform.next(operation, &mut draws))));
+        }
+        (Some(uniform), None) => engine.stage_each(ids.map(|&id| {
+            let operation = mix.next(false, &mut draws);
+            begin(id, operation, uniform.next(operation, &mut draws))
+        })),
+        (None, _) => engine.stage_each(ids.map(|&id| {
+            let continues = sizes.continues(&mut draws);
+            let operation = mix.next(continues, &mut draws);
+            begin(id, operation, sizes.next(operation, continues, &mut draws))
+        })),
+    }
     *rng = draws;
 }
 
@@ -310,18 +365,23 @@ fn start_mixed<E: Engine>(
     now_ns: u64,
 ) {
     let mut draws = rng.clone();
-    let mut begin = |id: SlotId, next: Next, draws: &mut Rng| {
-        let operation = mix.next(next.continues, draws);
+    let mut begin = |id: SlotId, next: Next, operation: Operation| {
         slots[id as usize].begin(operation, next.offset, now_ns);
-        (id, operation, next.offset)
+        Start { slot: id, operation, offset: next.offset, length: None }
     };
     let ids = ids.iter().rev();
     if let Some(uniform) = stream.uniform() {
-        engine.stage_each(ids.map(|&id| begin(id, uniform.next(&mut draws), &mut draws)));
+        engine.stage_each(ids.map(|&id| begin(id, uniform.next(&mut draws), mix.next(false, &mut draws))));
+    } else if let (Some(mut hot), Some(operation)) = (stream.hot(), mix.fixed()) {
+        let mut ids = ids;
+        while ids.len() > 0 {
+            let ahead = hot.next_many(ids.len(), &mut draws);
+            engine.stage_each(ahead.zip(&mut ids).map(|(next, &id)| begin(id, next, operation)));
+        }
     } else {
         engine.stage_each(ids.map(|&id| {
             let next = stream.next(&mut draws, (id - first_slot) as usize);
-            begin(id, next, &mut draws)
+            begin(id, next, mix.next(next.continues, &mut draws))
         }));
     }
     *rng = draws;

@@ -1,12 +1,13 @@
-//! The kernel's counters at both ends of a measurement, and its log.
+//! The kernel's counters at both ends of a measurement, those of storage in between, and its log.
 
 use host::{HealthWatch, Root};
-use model::environment::{TargetEnvironment, device_names};
+use model::environment::{MountedFileSystem, TargetEnvironment, device_names, queue_device_names};
 use model::kernel_counters::{KernelCounters, KernelCountersAround};
 use model::kernel_log::KernelMessage;
 use model::note::Note;
 use model::operation::Operation;
 use model::plan::TimeSpanPlan;
+use model::record::StorageReading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,10 @@ pub(crate) struct KernelSampler<'a> {
     counts_events: bool,
     /// The devices that the targets stand on, and those below, by the kernel's names.
     devices: BTreeSet<String>,
+    /// Those of them that requests wait at.
+    queues: BTreeSet<String>,
+    /// The shares that targets are on.
+    shares: Vec<&'a MountedFileSystem>,
     health: HealthWatch<'a>,
 }
 
@@ -41,7 +46,8 @@ impl<'a> KernelSampler<'a> {
         let devices = device_names(environments);
         let names = devices.iter().map(String::as_str);
         let health = HealthWatch::begin(root, names, sys::clock::monotonic_ns());
-        Self { root, environments, counts_events, devices, health }
+        let queues = queue_device_names(environments);
+        Self { root, environments, counts_events, devices, queues, shares: shares(environments), health }
     }
 
     pub(crate) fn root(&self) -> &'a Root {
@@ -55,6 +61,7 @@ impl<'a> KernelSampler<'a> {
         // First what may be compared with the I/Os of just this time.
         let io = host::io_counters(root, self.devices.iter().map(String::as_str));
         let counters = KernelCounters {
+            shares: host::share_counters(root, &self.shares),
             machine: self.counts_events.then(|| host::machine_counters(root)),
             dirty_of_targets: host::dirty_parts(self.written_through_cache(plan)),
             cpus: host::cpu_counters(
@@ -64,6 +71,29 @@ impl<'a> KernelSampler<'a> {
             ..io
         };
         KernelSample { at_ns, counters }
+    }
+
+    /// How many devices and shares have counters of their own.
+    pub(crate) fn storage_count(&self) -> usize {
+        self.queues.len() + self.shares.len()
+    }
+
+    /// The counters of storage now.
+    pub(crate) fn storage(&self, since_ns: u64) -> StorageReading {
+        let at_ns = sys::clock::monotonic_ns().saturating_sub(since_ns);
+        let devices = host::device_counters(self.root, self.queues.iter().map(String::as_str));
+        StorageReading { at_ns, devices, shares: host::share_counters(self.root, &self.shares) }
+    }
+
+    /// Those that a sample has.
+    pub(crate) fn storage_in(&self, sample: &KernelSample, since_ns: u64) -> StorageReading {
+        let KernelCounters { devices, shares, .. } = &sample.counters;
+        let devices = devices.iter().filter(|(name, _)| self.queues.contains(*name));
+        StorageReading {
+            at_ns: sample.at_ns.saturating_sub(since_ns),
+            devices: devices.map(|(name, counters)| (name.clone(), *counters)).collect(),
+            shares: shares.clone(),
+        }
     }
 
     /// Reads the log. The more often, the better is known when a message came.
@@ -97,6 +127,15 @@ impl<'a> KernelSampler<'a> {
         }
         parts
     }
+}
+
+/// The mounts below targets whose transfers the kernel counts, each once.
+fn shares(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> Vec<&MountedFileSystem> {
+    let mounts = environments.values().filter_map(|environment| environment.mount.as_ref());
+    let mut shares: Vec<&MountedFileSystem> = mounts.filter(|mount| host::counts_transfers(mount)).collect();
+    shares.sort_by(|a, b| a.point.cmp(&b.point));
+    shares.dedup_by(|a, b| a.point == b.point);
+    shares
 }
 
 /// What was read at the two ends of a measurement, and when it began; `None` if it did not begin.

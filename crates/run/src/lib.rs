@@ -9,6 +9,7 @@ mod allowance;
 mod clock;
 mod collect;
 mod control;
+mod cpu_course;
 mod create;
 mod delete;
 mod device_guard;
@@ -25,8 +26,10 @@ mod issue;
 mod kernel_sampler;
 mod life;
 mod live_counts;
+mod logs;
 pub mod observer;
 mod open_loop;
+mod pause;
 pub mod phase;
 mod prepare;
 pub mod recorder;
@@ -39,8 +42,11 @@ mod shape;
 mod size_cells;
 pub mod skew;
 mod spread;
+mod storage_readings;
 mod submission;
 mod times;
+mod verification;
+mod verifying;
 mod work;
 pub mod worker;
 #[cfg(test)]
@@ -61,6 +67,7 @@ use model::plan::Plan;
 use model::record::{Outcome, Record, TimeSpanRecord};
 use model::units::UnixTime;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,6 +85,8 @@ pub struct Machine<'a> {
     pub counts_events: bool,
     /// Keeps CPUs out of idle states that are slow to leave (`--hold-latency`).
     pub holds_latency: bool,
+    /// Where the map of verified units is saved (`--journal`).
+    pub journal: Option<&'a File>,
 }
 
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
@@ -86,7 +95,7 @@ pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, obs
     let mut sampler = KernelSampler::begin(machine.root, machine.environments, machine.counts_events);
     let hold = machine.holds_latency.then(LatencyHold::acquire);
     let mut preparer = Preparer::new(machine.root);
-    let mut record = run_time_spans(plan, &mut preparer, &mut sampler, stop_sources, observer);
+    let mut record = run_time_spans(plan, &mut preparer, &mut sampler, machine.journal, stop_sources, observer);
     delete::delete(plan, &mut preparer.files, observer);
     close_files(&mut preparer, &record, observer);
     // It may have come where only the flag is looked at, as while files are made.
@@ -137,6 +146,7 @@ fn run_time_spans(
     plan: &Plan,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
+    journal: Option<&File>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
@@ -155,7 +165,7 @@ fn run_time_spans(
         let mut result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
             let plan = Arc::new(time_span.clone());
-            control::run_time_span(&plan, clock, preparer, sampler, stop_sources, observer)
+            control::run_time_span(&plan, clock, preparer, sampler, journal, stop_sources, observer)
         });
         result.notes.extend(coarse.clone().filter(|_| result.outcome == Outcome::Completed));
         record.time_spans.push(result);

@@ -3,8 +3,10 @@
 use crate::clock::RunClock;
 use crate::flush::Flusher;
 use crate::gate::{Gate, Signal};
+use crate::logs::{self, Log};
 use crate::phase::Phases;
 use crate::setup::{self, Context};
+use crate::verifying::Verifying;
 use crate::work::{self, Buffers};
 use crate::worker::WorkerError;
 use engine::Engine;
@@ -48,7 +50,9 @@ pub(crate) fn live(
         .transpose();
     let flusher = flusher
         .map_err(|error| at(format!("cannot open the targets for {}: {error}", context.plan.flush_call.name())))?;
-    let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher };
+    let logs =
+        logs::logs(plan, &files).map_err(|error| at(format!("cannot open the targets for --append: {error}")))?;
+    let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher, logs };
     if plan.targets.iter().all(|target| target.mapped.is_none()) {
         return with_engine(parts, files, regions, notes, Alone);
     }
@@ -64,6 +68,7 @@ struct WorkerParts<'a> {
     clock: RunClock,
     gate: &'a Gate,
     flusher: Option<Flusher>,
+    logs: Box<[Option<Log>]>,
 }
 
 /// What becomes of an engine once its kind is known: static dispatch from here on.
@@ -157,9 +162,19 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
 }
 
 fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
-    let WorkerParts { context, plan, layout, clock, gate, flusher } = parts;
+    match &parts.context.verification {
+        Some(verification) => {
+            let engine = Verifying::new(engine, parts.clock, verification, parts.plan);
+            work_over(parts, engine)
+        }
+        None => work_over(parts, engine),
+    }
+}
+
+fn work_over<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
+    let WorkerParts { context, plan, layout, clock, gate, flusher, logs } = parts;
     let mut worker = setup::assemble(context, plan, layout, engine, clock);
-    worker.flusher = flusher;
+    (worker.flusher, worker.logs) = (flusher, logs);
     let Signal::Start { start_ns } = gate.ready() else { return Ok(()) };
     while sys::clock::monotonic_ns() < start_ns {
         sys::clock::sleep_until_ns(start_ns);
@@ -210,6 +225,16 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
             let path = context.plan.targets[plan.targets[*work].target].path.display();
             let call = context.plan.flush_call.name();
             format!("thread {thread}: flushing '{path}' ({call}) failed: {} (errno {errno})", error_text(*errno))
+        }
+        WorkerError::Rotation { work, errno } => {
+            let path = context.plan.targets[plan.targets[*work].target].path.display();
+            let reason = match errno {
+                _ if is_unsupported(*errno) => {
+                    "its file system cannot reserve blocks; leave out ',preallocate' of --append".to_owned()
+                }
+                _ => format!("{} (errno {errno})", error_text(*errno)),
+            };
+            format!("thread {thread}: beginning '{path}' anew (--append) failed: {reason}")
         }
         WorkerError::Engine { errno } => {
             format!("thread {thread}: {} failed: {} (errno {errno})", plan.engine.kind.name(), error_text(*errno))

@@ -209,7 +209,9 @@ impl Preparer {
         }
         for Look { file, targets } in &looks {
             let mut works = targets.iter().flat_map(|target| &works[*target]);
-            let after = |fill| if works.all(|work| preserves(fill, work)) { fill } else { Fill::Mixed };
+            let verifies = plan.verification.is_some();
+            let keeps = |fill, work: &WorkerTarget| preserves(fill, work) && !(verifies && work.does(Operation::Write));
+            let after = |fill| if works.all(|work| keeps(fill, work)) { fill } else { Fill::Mixed };
             self.files.begin(file, &plan.targets[targets[0]].path, after)?;
         }
         Ok(())
@@ -279,9 +281,10 @@ fn drop_cached(target: &TargetPlan) -> Result<(), String> {
 fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
     match (fill, work.content) {
         // Discarded ranges may read as anything.
-        _ if work.changes_without_data() => false,
+        _ if work.changes_without_data() || work.pattern.empties_file().is_some() => false,
         _ if !work.does(Operation::Write) => true,
         (Fill::Zero, Content::Zero) | (Fill::Random, Content::RandomEach | Content::Source) => true,
+        (Fill::Reducible(filled), Content::Reducible(written)) => filled == written,
         (Fill::Ramp, Content::Ramp) => {
             let area = work.pattern.area();
             // Ranges and thread starts may leave the grid of offsets, but not that of 256 bytes
@@ -291,7 +294,7 @@ fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
                 Pattern::Random { ranges, .. } | Pattern::Mixed { ranges, .. } => {
                     ranges.iter().fold(0, |bits, range| bits | range.start_bytes)
                 }
-                Pattern::Interlocked { .. } => 0,
+                Pattern::Append { .. } | Pattern::Interlocked { .. } => 0,
             };
             let sizes = work.sizes.iter().flat_map(|sizes| &sizes.sizes);
             let sizes = sizes.fold(0, |bits, size| bits | size.bytes | size.alignment_bytes);

@@ -7,10 +7,11 @@ use crate::interval_layout::{IntervalLayout, Position};
 use crate::row::{OpenLoopCells, Row};
 use crate::sections::{self, Histogram, SectionCells, SectionPart};
 use crate::seq_lock::SeqLock;
+use crate::size_cells::SizeCell;
 use crate::skew::{SkewCells, SkewTables};
 use crate::times::{Times, tally};
 use hot::buckets::{self, Buckets};
-use hot::counters::{Counter, TallyValues};
+use hot::counters::{self, Counter, TallyCells, TallyValues};
 use hot::slots::Slot;
 use hot::slowest::Slowest;
 use model::limits::SLOWEST_IOS;
@@ -47,6 +48,8 @@ pub struct Recorder {
     stamps: Option<StampCells>,
     /// Flushes while measuring (`--fdatasync-every`, `--fsync-every`).
     pub(crate) flushes: Option<Times>,
+    /// Rotations of files while measuring (`--append`); `None` if none are rotated.
+    pub(crate) rotations: Option<TallyCells>,
 }
 
 /// Where in the measurement the worker is.
@@ -71,6 +74,8 @@ pub(crate) struct LatencyTables<'a> {
     coarse: &'a Histogram,
     /// `-L`: of the row.
     fine: Option<&'a Buckets>,
+    /// `-L`: of the size, where there are several.
+    size: Option<&'a Histogram>,
     slowest: &'a Slowest,
 }
 
@@ -78,7 +83,7 @@ impl LatencyCells {
     #[inline]
     pub(crate) fn tables<'a>(&'a self, row: &'a Row, operation: Operation) -> LatencyTables<'a> {
         let (coarse, fine) = (self.sections.histogram(operation), row.buckets_of(operation));
-        LatencyTables { coarse, fine, slowest: &self.slowest }
+        LatencyTables { coarse, fine, size: None, slowest: &self.slowest }
     }
 }
 
@@ -90,7 +95,13 @@ impl LatencyCells {
     }
 }
 
-impl LatencyTables<'_> {
+impl<'a> LatencyTables<'a> {
+    /// The same, and those of a size.
+    #[inline]
+    pub(crate) fn of_size(self, size: Option<&'a SizeCell>) -> Self {
+        Self { size: size.and_then(|size| size.histogram.as_deref()), ..self }
+    }
+
     /// Counts the latency of an I/O that ended at `ended_ns`, and keeps it if it is one of the slowest.
     #[inline]
     pub(crate) fn record(&self, slot: &Slot, latency_ns: u64, ended_ns: u64) {
@@ -98,6 +109,9 @@ impl LatencyTables<'_> {
         sections::count(self.coarse, bucket);
         if let Some(fine) = self.fine {
             fine.record_at(bucket);
+        }
+        if let Some(size) = self.size {
+            sections::count(size, bucket);
         }
         if self.slowest.wants(latency_ns) {
             let Slot { work, operation, size, offset, .. } = *slot;
@@ -155,6 +169,11 @@ impl Recorder {
             waits: Waits::default(),
             cpu_wait: OnceLock::new(),
             flushes: plan.flush_after_writes.map(|_| Times::new()),
+            rotations: worker
+                .targets
+                .iter()
+                .any(|target| target.pattern.empties_file().is_some())
+                .then(TallyCells::default),
             stamps: (plan.measure_latency && worker.times_submissions())
                 .then(|| StampCells { slot: Times::new(), submission: Times::new() }),
         }
@@ -287,7 +306,8 @@ impl Recorder {
             let others = row.other_records();
             let sizes = row.size_records();
             let skew_draws = row.skew.as_ref().map(SkewCells::draws).unwrap_or_default();
-            RowRecord { thread, target, read, write, others, sizes, intervals, open_loop, skew_draws }
+            let written = row.written();
+            RowRecord { thread, target, read, write, others, sizes, intervals, open_loop, skew_draws, written }
         };
         self.rows.iter().map(record).collect()
     }
@@ -354,6 +374,7 @@ impl Recorder {
                 submission: stamps.submission.to_record(),
             }),
             flushes: self.flushes.as_ref().map(Times::to_record),
+            rotations: self.rotations.as_ref().map(|cells| tally(counters::values(cells))),
             slowest: self.slowest(measure_ns),
         }
     }

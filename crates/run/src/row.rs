@@ -3,12 +3,16 @@
 use crate::size_cells::SizeCells;
 use crate::skew::{SkewCells, SkewTables};
 use crate::times::{Times, tally};
+use crate::work::Work;
 use hot::buckets::Buckets;
 use hot::counters::{self, Counter, TALLY_CELLS, TallyCells, TallyValues};
+use hot::reducible::Sample;
+use hot::slots::Slot;
 use model::live::LiveTally;
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerTarget};
-use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, SizeRecord};
+use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, SizeRecord, WrittenSample};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use sys::mapping::{untouched_cells, untouched_table};
 
@@ -20,7 +24,7 @@ use sys::mapping::{untouched_cells, untouched_table};
 pub struct Row {
     target: usize,
     block_bytes: u64,
-    /// Of the part that the worker is in.
+    /// Of the part that the worker is in; with several sizes, each size has its own instead.
     current: ByOperation<TallyCells>,
     /// All parts before.
     sum: ByOperation<TallyCells>,
@@ -38,6 +42,8 @@ pub struct Row {
     pub(crate) open_loop: Option<OpenLoopCells>,
     /// `None` without `--skew`.
     pub(crate) skew: Option<SkewCells>,
+    /// The beginning of what was written, when the worker has ended.
+    written: OnceLock<WrittenSample>,
 }
 
 /// Transfers shorter than the block.
@@ -49,6 +55,9 @@ struct Short {
     /// How much of that was in parts that are over.
     missing_before: Counter,
 }
+
+/// What memory is planned by.
+const _: () = assert!(size_of::<Row>() + size_of::<Work>() <= model::limits::ROW_BYTES as usize);
 
 /// Cells of one interval, operation by operation.
 const INTERVAL_CELLS: usize = Operation::COUNT * TALLY_CELLS;
@@ -71,6 +80,7 @@ impl Row {
             sizes: target.sizes.as_ref().map(|sizes| SizeCells::new(sizes, target, plan.measure_latency)),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
             skew: SkewCells::new(target, tables),
+            written: OnceLock::new(),
         }
     }
 
@@ -84,6 +94,18 @@ impl Row {
     pub(crate) fn other_records(&self) -> Vec<OperationRecord> {
         let done = Operation::WITHOUT_DATA.into_iter().filter(|&operation| self.others[operation]);
         done.map(|operation| OperationRecord { operation, record: self.direction_record(operation) }).collect()
+    }
+
+    /// The worker writes nothing more.
+    pub(crate) fn keep_sample(&self, sample: Sample) {
+        let (bytes, block_hashes) = sample.into_parts();
+        // A worker ends once.
+        let _ = self.written.set(WrittenSample { bytes, block_hashes });
+    }
+
+    /// The beginning of what was written, of data that reduces.
+    pub(crate) fn written(&self) -> Option<WrittenSample> {
+        self.written.get().cloned()
     }
 
     /// Index of the target in the timespan.
@@ -101,7 +123,7 @@ impl Row {
         self.sizes.as_ref().map(SizeCells::records).unwrap_or_default()
     }
 
-    /// Where I/Os are counted now.
+    /// Where I/Os are counted now, if all have one size.
     #[inline]
     pub(crate) fn tally(&self, operation: Operation) -> &TallyCells {
         &self.current[operation]
@@ -115,13 +137,13 @@ impl Row {
 
     /// The I/O that is being counted transferred only so many bytes of its length.
     #[cold]
-    pub(crate) fn record_short(&self, operation: Operation, block: u32, transferred: u32) {
-        let short = &self.short[operation];
-        let missing_bytes = u64::from(block.saturating_sub(transferred));
+    pub(crate) fn record_short(&self, slot: &Slot, length: u32, transferred: u32) {
+        let short = &self.short[slot.operation];
+        let missing_bytes = u64::from(length.saturating_sub(transferred));
         short.transfers.add(1);
         short.missing_bytes.add(missing_bytes);
         if let Some(sizes) = &self.sizes {
-            sizes.take_off(operation, missing_bytes);
+            sizes.cell(slot).missing_bytes.add(missing_bytes);
         }
     }
 
@@ -150,19 +172,25 @@ impl Row {
 
     /// I/Os of the part that the worker is in, and their bytes.
     pub(crate) fn current(&self, operation: Operation) -> (TallyValues, u64) {
-        let values = counters::values(&self.current[operation]);
-        if let Some(sizes) = &self.sizes {
-            return (values, sizes.current_bytes(operation));
-        }
+        let (values, whole) = self.current_whole(operation);
         let Short { missing_bytes, missing_before, .. } = &self.short[operation];
         let missing = missing_bytes.get().saturating_sub(missing_before.get());
-        (values, values.count.saturating_mul(self.block_bytes).saturating_sub(missing))
+        (values, whole.saturating_sub(missing))
+    }
+
+    /// The same, with the bytes of whole transfers.
+    fn current_whole(&self, operation: Operation) -> (TallyValues, u64) {
+        if let Some(sizes) = &self.sizes {
+            return sizes.current(operation);
+        }
+        let values = counters::values(&self.current[operation]);
+        (values, values.count.saturating_mul(self.block_bytes))
     }
 
     /// The part is over, and with it, or later, this interval.
     pub(crate) fn close(&self, operation: Operation, interval: u64) {
-        let (current, sum) = (&self.current[operation], &self.sum[operation]);
-        let values = counters::values(current);
+        let sum = &self.sum[operation];
+        let (values, _) = self.current_whole(operation);
         if values.count == 0 {
             return;
         }
@@ -170,18 +198,17 @@ impl Row {
         if let Some(cells) = self.interval(interval as usize, operation) {
             counters::set(cells, counters::values(cells).merge(values));
         }
-        counters::set(current, TallyValues::default());
+        match &self.sizes {
+            Some(sizes) => sizes.close(operation),
+            None => counters::set(&self.current[operation], TallyValues::default()),
+        }
         let short = &self.short[operation];
         short.missing_before.set(short.missing_bytes.get());
-        if let Some(sizes) = &self.sizes {
-            sizes.close(operation);
-        }
     }
 
     /// Count and moments up to now.
     fn values(&self, operation: Operation) -> TallyValues {
-        let of = |cells: &ByOperation<TallyCells>| counters::values(&cells[operation]);
-        of(&self.sum).merge(of(&self.current))
+        counters::values(&self.sum[operation]).merge(self.current_whole(operation).0)
     }
 
     /// I/Os, bytes and the sum of latencies in nanoseconds up to now.
@@ -192,10 +219,10 @@ impl Row {
 
     /// Bytes that so many I/Os transferred, which are all up to now.
     fn bytes_of(&self, operation: Operation, count: u64) -> u64 {
-        if let Some(sizes) = &self.sizes {
-            return sizes.bytes(operation);
-        }
-        let whole = count.saturating_mul(self.block_bytes);
+        let whole = match &self.sizes {
+            Some(sizes) => sizes.whole_bytes(operation),
+            None => count.saturating_mul(self.block_bytes),
+        };
         whole.saturating_sub(self.short[operation].missing_bytes.get())
     }
 

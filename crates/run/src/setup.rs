@@ -9,6 +9,7 @@ use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::shape::Submission;
 use crate::spread::Spread;
+use crate::verification::Verification;
 use crate::work::{self, Assigner, Buffers, Source};
 use crate::worker::{Sampling, Worker};
 use engine::Engine;
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     pub(crate) rng: Rng,
     /// `None` = nothing is limited.
     pub(crate) budget: Option<Arc<Budget>>,
+    /// `--verify`.
+    pub(crate) verification: Option<Arc<Verification>>,
 }
 
 /// The targets of a worker, open, in the order of its plan.
@@ -63,7 +66,7 @@ fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
 }
 
 fn is_expected(ready: &Ready, plan: &TargetPlan, opened: Opened) -> bool {
-    let size = plan.size_bytes;
+    let size = plan.opened_bytes();
     match (&plan.expect, opened) {
         (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.made(identity) && size_bytes == size,
         (Expected::File(wanted), Opened::File { identity, size_bytes }) => {
@@ -224,6 +227,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         cursor: IntervalCursor::until(u64::MAX),
         sampling: Sampling::new(context.recorder.times_submissions()),
         flusher: None,
+        logs: Box::default(),
         now_ns: 0,
     };
     worker.prepare();

@@ -10,14 +10,20 @@ pub(crate) trait Shape {
     const IS_SINGLE: bool;
     /// Some targets have I/Os of several sizes.
     const HAS_SIZES: bool = false;
+    /// Some targets are files that are begun anew when they are full.
+    const ROTATES: bool = false;
 }
 
 /// Any load.
 pub(crate) struct Any;
 /// Any load with I/Os of several sizes.
 pub(crate) struct AnySizes;
+/// Any load that begins files anew when they are full, with sizes or without.
+pub(crate) struct Appending;
 /// A plain one.
 pub(crate) struct Plain;
+/// A plain one but for I/Os of several sizes.
+pub(crate) struct PlainSizes;
 /// A plain one with one request.
 pub(crate) struct Single;
 
@@ -32,9 +38,22 @@ impl Shape for AnySizes {
     const HAS_SIZES: bool = true;
 }
 
+impl Shape for Appending {
+    const IS_PLAIN: bool = false;
+    const IS_SINGLE: bool = false;
+    const HAS_SIZES: bool = true;
+    const ROTATES: bool = true;
+}
+
 impl Shape for Plain {
     const IS_PLAIN: bool = true;
     const IS_SINGLE: bool = false;
+}
+
+impl Shape for PlainSizes {
+    const IS_PLAIN: bool = true;
+    const IS_SINGLE: bool = false;
+    const HAS_SIZES: bool = true;
 }
 
 impl Shape for Single {

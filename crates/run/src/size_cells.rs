@@ -1,8 +1,7 @@
-//! What a row counts of I/Os of several sizes.
+//! What a row counts of I/Os of several sizes: each I/O with its size only, of which the row's figures are the sums.
 
-use crate::sections::{self, Histogram};
+use crate::sections::Histogram;
 use crate::times::tally;
-use hot::buckets;
 use hot::counters::{self, Counter, TallyCells, TallyValues};
 use hot::slots::Slot;
 use model::operation::{ByOperation, Operation};
@@ -11,95 +10,110 @@ use model::record::SizeRecord;
 use std::sync::atomic::Ordering::Relaxed;
 use sys::mapping::untouched_table;
 
-/// Cells by operation and size; the worker alone writes them.
+/// Cells by operation and size, for what the plan does; the worker alone writes them.
 #[derive(Debug)]
-pub(crate) struct SizeCells {
-    sizes: Box<[u64]>,
-    /// Bytes transferred, which do not follow from the number of I/Os.
-    bytes: ByOperation<Counter>,
-    /// How many of them were in parts of the measurement that are over.
-    bytes_before: ByOperation<Counter>,
-    /// By size, for what the plan does.
-    cells: ByOperation<Box<[SizeCell]>>,
+pub(crate) struct SizeCells(ByOperation<Box<[SizeCell]>>);
+
+#[derive(Debug)]
+pub(crate) struct SizeCell {
+    /// Of the part that the worker is in.
+    pub(crate) current: TallyCells,
+    /// All parts before.
+    sum: TallyCells,
+    /// `-L`.
+    pub(crate) histogram: Option<Box<Histogram>>,
+    /// What short transfers lack.
+    pub(crate) missing_bytes: Counter,
+    size_bytes: u64,
 }
 
-#[derive(Debug, Default)]
-struct SizeCell {
-    tally: TallyCells,
-    /// `-L`.
-    histogram: Option<Box<Histogram>>,
+impl SizeCell {
+    /// Bytes of an I/O.
+    #[inline]
+    pub(crate) fn length(&self) -> u32 {
+        self.size_bytes as u32
+    }
+
+    /// Count and moments up to now.
+    fn values(&self) -> TallyValues {
+        counters::values(&self.sum).merge(counters::values(&self.current))
+    }
 }
 
 impl SizeCells {
     pub(crate) fn new(sizes: &SizesPlan, target: &WorkerTarget, measures_latency: bool) -> Self {
-        let cell = |_| SizeCell { histogram: measures_latency.then(untouched_table), ..SizeCell::default() };
-        let cells = |operation| {
-            let count = if target.does(operation) { sizes.sizes.len() } else { 0 };
-            (0..count).map(cell).collect()
+        let cell = |size_bytes| SizeCell {
+            current: TallyCells::default(),
+            sum: TallyCells::default(),
+            histogram: measures_latency.then(untouched_table),
+            missing_bytes: Counter::default(),
+            size_bytes,
         };
-        Self {
-            sizes: sizes.sizes.iter().map(|size| size.bytes).collect(),
-            bytes: ByOperation::default(),
-            bytes_before: ByOperation::default(),
-            cells: ByOperation::new(cells),
-        }
+        Self(ByOperation::new(|operation| {
+            let sizes = sizes.sizes.iter().filter(|_| target.does(operation));
+            sizes.map(|size| cell(size.bytes)).collect()
+        }))
     }
 
-    /// Counts an I/O of `length` bytes; one that transferred less has what it lacks [taken off](Self::take_off).
+    /// Where an I/O is counted.
     #[inline]
-    pub(crate) fn record(&self, slot: &Slot, length: u32, latency_ns: u64, is_measured: bool) {
-        self.bytes[slot.operation].add(u64::from(length));
-        let cell = &self.cells[slot.operation][usize::from(slot.size)];
-        counters::record(&cell.tally, latency_ns);
-        if is_measured && let Some(histogram) = &cell.histogram {
-            sections::count(histogram, buckets::index(latency_ns));
-        }
+    pub(crate) fn cell(&self, slot: &Slot) -> &SizeCell {
+        &self.of(slot.operation)[usize::from(slot.size)]
     }
 
-    /// An I/O that is counted transferred so many bytes less than its length.
-    pub(crate) fn take_off(&self, operation: Operation, missing_bytes: u64) {
-        let bytes = &self.bytes[operation];
-        bytes.set(bytes.get().wrapping_sub(missing_bytes));
+    /// Where I/Os of a kind are counted, by size.
+    #[inline]
+    pub(crate) fn of(&self, operation: Operation) -> &[SizeCell] {
+        &self.0[operation]
     }
 
     /// A size in bytes.
     pub(crate) fn size_bytes(&self, index: usize) -> u64 {
-        self.sizes.get(index).copied().unwrap_or_default()
+        self.0.iter().find_map(|cells| cells.get(index)).map_or(0, |cell| cell.size_bytes)
     }
 
-    /// Bytes up to now.
-    pub(crate) fn bytes(&self, operation: Operation) -> u64 {
-        self.bytes[operation].get()
+    /// I/Os of the part that the worker is in, and their bytes if all were transferred.
+    pub(crate) fn current(&self, operation: Operation) -> (TallyValues, u64) {
+        self.0[operation].iter().fold((TallyValues::default(), 0), |(sum, bytes), cell| {
+            let values = counters::values(&cell.current);
+            (sum.merge(values), bytes + values.count.saturating_mul(cell.size_bytes))
+        })
     }
 
-    /// Bytes in the part that the worker is in.
-    pub(crate) fn current_bytes(&self, operation: Operation) -> u64 {
-        self.bytes[operation].get().saturating_sub(self.bytes_before[operation].get())
+    /// The bytes of all I/Os up to now if all were transferred.
+    pub(crate) fn whole_bytes(&self, operation: Operation) -> u64 {
+        self.0[operation].iter().map(|cell| cell.values().count.saturating_mul(cell.size_bytes)).sum()
     }
 
     /// The part is over.
     pub(crate) fn close(&self, operation: Operation) {
-        self.bytes_before[operation].set(self.bytes[operation].get());
+        for cell in &self.0[operation] {
+            counters::set(&cell.sum, cell.values());
+            counters::set(&cell.current, TallyValues::default());
+        }
     }
 
     /// Forgets the I/Os of the warm-up, whose latencies were counted in no histogram.
     pub(crate) fn forget(&self) {
-        for operation in Operation::ALL {
-            self.bytes[operation].set(0);
-            for cell in &self.cells[operation] {
-                counters::set(&cell.tally, TallyValues::default());
-            }
+        for cell in self.0.iter().flatten() {
+            counters::set(&cell.current, TallyValues::default());
+            cell.missing_bytes.set(0);
         }
     }
 
     /// What was counted, of each kind and size.
     pub(crate) fn records(&self) -> Vec<SizeRecord> {
         let of = |operation: Operation| {
-            self.cells[operation].iter().zip(&self.sizes).map(move |(cell, &size_bytes)| SizeRecord {
-                operation,
-                size_bytes,
-                tally: tally(counters::values(&cell.tally)),
-                buckets: cell.histogram.as_deref().map(non_empty).unwrap_or_default(),
+            self.0[operation].iter().map(move |cell| {
+                let values = cell.values();
+                let whole = values.count.saturating_mul(cell.size_bytes);
+                SizeRecord {
+                    operation,
+                    size_bytes: cell.size_bytes,
+                    bytes: whole.saturating_sub(cell.missing_bytes.get()),
+                    tally: tally(values),
+                    buckets: cell.histogram.as_deref().map(non_empty).unwrap_or_default(),
+                }
             })
         };
         Operation::ALL.into_iter().flat_map(of).collect()

@@ -6,6 +6,8 @@ use crate::shape::Shape;
 use engine::Op;
 use hot::mix::Mix;
 use hot::pace::Pacer;
+use hot::rate_curve::Curve;
+use hot::reducible::{Reducible, Sample};
 use hot::rng::Rng;
 use hot::sizes::{Places, SizeTable, SizedStream, Walk};
 use hot::skew::Skewed;
@@ -32,8 +34,8 @@ pub(crate) struct Work {
     pub(crate) saturation: Saturation,
     /// Bytes of an I/O; the most with several sizes.
     pub(crate) block: u32,
-    /// `None` = all I/Os have one size.
-    pub(crate) sizes: Option<Sizes>,
+    /// What is drawn in place of offsets from `stream`; `None` = all I/Os have one size.
+    pub(crate) sizes: Option<SizedStream>,
     /// The engine's number of the open target.
     pub(crate) file: u32,
     /// Its requests are numbered from here: 0 where requests belong to no target.
@@ -41,8 +43,10 @@ pub(crate) struct Work {
     pub(crate) free: FreeSlots,
     /// On the list of targets with free requests.
     pub(crate) is_ready: bool,
-    /// New random content for every write.
-    pub(crate) randomize: bool,
+    /// Its file is begun anew when it is full.
+    pub(crate) rotates: bool,
+    /// New content for every write; `None` = it stays.
+    pub(crate) refill: Option<Refill>,
     /// Any operation counts as one that writes in [`Allowance`](crate::allowance::Allowance).
     pub(crate) writes_media: bool,
     /// The kernel's I/O priority value of its operations; 0 = that of the thread.
@@ -54,11 +58,13 @@ pub(crate) struct Work {
     is_all_prepared: bool,
 }
 
-/// I/Os of several sizes: what is drawn in place of offsets from `Work::stream`.
+/// How the content of a write is made.
 #[derive(Debug)]
-pub(crate) struct Sizes {
-    pub(crate) table: SizeTable,
-    pub(crate) stream: SizedStream,
+pub(crate) enum Refill {
+    /// Random bytes.
+    Random,
+    /// Data that reduces, and a sample of it.
+    Reducible(Box<Reducible>, Box<Sample>),
 }
 
 /// Where a target's buffers lie: one region, read half first, then one write block per request
@@ -88,8 +94,22 @@ impl Work {
     #[inline]
     pub(crate) fn length<S: Shape>(&self, slot: &Slot) -> u32 {
         match &self.sizes {
-            Some(sizes) if S::HAS_SIZES => sizes.table.bytes(slot.size),
+            Some(sizes) if S::HAS_SIZES => sizes.bytes(slot.size),
             _ => self.block,
+        }
+    }
+
+    /// True if its file must be begun anew before the next I/O.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.rotates && !self.sizes.as_ref().map_or_else(|| self.stream.has_room(), SizedStream::has_room)
+    }
+
+    /// Its next I/O is at the start of its file.
+    pub(crate) fn rewind(&mut self) {
+        match &mut self.sizes {
+            Some(sizes) => sizes.rewind(),
+            None => self.stream.rewind(),
         }
     }
 
@@ -166,11 +186,15 @@ pub(crate) fn new(
     rng: &mut Rng,
 ) -> Work {
     let own = !own_slots.is_empty();
-    let randomize = plan.content == Content::RandomEach;
+    let refill = match plan.content {
+        Content::RandomEach => Some(Refill::Random),
+        Content::Reducible(reduction) => Some(Refill::Reducible(Box::new(Reducible::new(reduction)), Box::default())),
+        Content::Ramp | Content::Zero | Content::Source | Content::Verified => None,
+    };
     let prepared = ByOperation::new(|operation| {
         let is_alike = match operation {
             Operation::Read | Operation::WriteZeroes => true,
-            Operation::Write => !randomize && buffers.source.is_none(),
+            Operation::Write => refill.is_none() && buffers.source.is_none(),
             // Engines may have to build it anew each time.
             Operation::Discard => false,
         };
@@ -188,7 +212,8 @@ pub(crate) fn new(
         first_slot: own_slots.start,
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
         is_ready: true,
-        randomize,
+        rotates: plan.pattern.empties_file().is_some(),
+        refill,
         writes_media: Operation::ALL.into_iter().any(|operation| writes_media(operation) && plan.does(operation)),
         priority: priority(plan.priority),
         buffers,
@@ -210,10 +235,11 @@ fn bytes_of(sizes: &SizesPlan) -> Vec<u32> {
     sizes.sizes.iter().map(|size| u32::try_from(size.bytes).unwrap_or(u32::MAX)).collect()
 }
 
-fn sizes(plan: &WorkerTarget, sizes: &SizesPlan, counters: &[Arc<AtomicU64>]) -> Sizes {
-    let weights = |operation| sizes.sizes.iter().map(|size| u64::from(size.percent_of(operation))).collect();
+fn sizes(plan: &WorkerTarget, sizes: &SizesPlan, counters: &[Arc<AtomicU64>]) -> SizedStream {
+    let percents = |operation| sizes.sizes.iter().map(|size| size.percent_of(operation)).collect();
     let places = |size: &SizePlan| Places {
-        bytes: size.bytes,
+        // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
+        bytes: u32::try_from(size.bytes).unwrap_or(u32::MAX),
         alignment: size.alignment_bytes.max(1),
         positions: size.positions,
         ranges: ranges(&size.ranges),
@@ -221,15 +247,14 @@ fn sizes(plan: &WorkerTarget, sizes: &SizesPlan, counters: &[Arc<AtomicU64>]) ->
     let places: Vec<Places> = sizes.sizes.iter().map(places).collect();
     let (area, walk) = match &plan.pattern {
         // A profile with requests of their own positions is refused.
-        Pattern::Sequential { area, .. } | Pattern::Parallel { area, .. } => (area, Walk::Sequential),
+        Pattern::Sequential { area, .. } | Pattern::Parallel { area, .. } | Pattern::Append { area, .. } => {
+            (area, Walk::Sequential)
+        }
         Pattern::Interlocked { area, counter } => (area, Walk::Interlocked(Arc::clone(&counters[*counter]))),
         Pattern::Random { area, .. } => (area, Walk::Random),
         Pattern::Mixed { area, random_percent, .. } => (area, Walk::Mixed(*random_percent)),
     };
-    Sizes {
-        table: SizeTable::new(&bytes_of(sizes), weights),
-        stream: SizedStream::new(area.base_bytes, area.size_bytes, &places, walk),
-    }
+    SizedStream::new(area.base_bytes, area.size_bytes, &places, SizeTable::new(percents), walk)
 }
 
 fn pacer(plan: &WorkerTarget, rng: &mut Rng) -> Pacer {
@@ -249,6 +274,10 @@ fn pacer(plan: &WorkerTarget, rng: &mut Rng) -> Pacer {
         Pace::Poisson { mean_numerator, mean_denominator } => {
             Pacer::poisson(mean_numerator, mean_denominator, Rng::new(rng.next_u64()))
         }
+        Pace::Varying { curve, first, every, is_poisson } => {
+            let rng = is_poisson.then(|| Rng::new(rng.next_u64()));
+            Pacer::varying(Curve::new(curve), first, every, rng)
+        }
         Pace::Burst { ios, pause_ns } => Pacer::burst(ios, pause_ns),
     }
 }
@@ -262,6 +291,7 @@ fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], skew: Option<Skewed>
     };
     match &plan.pattern {
         Pattern::Sequential { area, start_bytes } => OffsetStream::sequential(grid(area), *start_bytes),
+        Pattern::Append { area, .. } => OffsetStream::sequential(grid(area), 0),
         Pattern::Interlocked { area, counter } => {
             OffsetStream::interlocked(grid(area), Arc::clone(&counters[*counter]))
         }

@@ -8,13 +8,15 @@ use crate::allowance::Allowance;
 use crate::drain::CANCEL_NS;
 use crate::flush::Flusher;
 use crate::interval_cursor::IntervalCursor;
+use crate::logs::Log;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::shape::{Any, AnySizes, Plain, Shape, Single, Submission};
+use crate::shape::{Any, AnySizes, Appending, Plain, PlainSizes, Shape, Single, Submission};
 use crate::spread::Spread;
-use crate::work::{Assigner, Work};
+use crate::work::{Assigner, Refill, Work};
 use engine::{Engine, Pushed, Wait};
 use hot::clock::Clock;
+use hot::counters;
 use hot::rng::Rng;
 use hot::slots::Slot;
 use model::operation::Operation;
@@ -57,6 +59,8 @@ pub struct Worker<E, C> {
     pub(crate) sampling: Sampling,
     /// `--fdatasync-every`.
     pub(crate) flusher: Option<Flusher>,
+    /// `--append`: by target, the files that are begun anew when they are full; empty if there are none.
+    pub(crate) logs: Box<[Option<Log>]>,
 }
 
 /// Turns whose operations are timed from their submission too.
@@ -114,6 +118,13 @@ pub enum WorkerError {
         /// The kernel's error number.
         errno: i32,
     },
+    /// A file that is full could not be begun anew.
+    Rotation {
+        /// Index into the worker's targets.
+        work: usize,
+        /// The kernel's error number.
+        errno: i32,
+    },
     /// The engine itself failed.
     Engine {
         /// The kernel's error number.
@@ -122,15 +133,14 @@ pub enum WorkerError {
 }
 
 impl<E, C> Worker<E, C> {
-    /// True if it may run as [`Plain`].
+    /// True if it may run as [`Plain`], or as [`PlainSizes`].
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(&*self.work, [work] if work.is_all_prepared() && !work.pacer.is_limited())
+        matches!(&*self.work, [work] if work.is_all_prepared() && !work.pacer.is_limited() && !work.rotates)
             && matches!(self.assigner, Assigner::Fixed { .. })
             && self.submission == Submission::EachTurn
             && self.allowance.is_none()
             && self.flusher.is_none()
             && !self.stamps_starts
-            && !self.has_sizes()
     }
 
     /// True if some I/Os have one of several sizes.
@@ -138,9 +148,14 @@ impl<E, C> Worker<E, C> {
         self.work.iter().any(|work| work.sizes.is_some())
     }
 
+    /// True if it begins files anew when they are full.
+    pub(crate) fn rotates(&self) -> bool {
+        self.work.iter().any(|work| work.rotates)
+    }
+
     /// True if it may run as [`Single`].
     pub(crate) fn is_single(&self) -> bool {
-        self.is_plain() && self.slots.len() == 1
+        self.is_plain() && !self.has_sizes() && self.slots.len() == 1
     }
 }
 
@@ -161,14 +176,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     ///
     /// The first trouble.
     pub fn run(&mut self) -> Result<(), WorkerError> {
-        if self.is_single() {
-            self.run_as::<Single>()
-        } else if self.is_plain() {
-            self.run_as::<Plain>()
-        } else if self.has_sizes() {
-            self.run_as::<AnySizes>()
-        } else {
-            self.run_as::<Any>()
+        match (self.is_plain(), self.has_sizes()) {
+            _ if E::VERIFIES => self.run_as::<Appending>(),
+            (true, false) if self.is_single() => self.run_as::<Single>(),
+            (true, false) => self.run_as::<Plain>(),
+            (true, true) => self.run_as::<PlainSizes>(),
+            (false, _) if self.rotates() => self.run_as::<Appending>(),
+            (false, true) => self.run_as::<AnySizes>(),
+            (false, false) => self.run_as::<Any>(),
         }
     }
 
@@ -181,14 +196,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// One turn, for those who look on at each.
     #[cfg(test)]
     pub(crate) fn turn(&mut self) -> Result<Turn, WorkerError> {
-        if self.is_single() {
-            self.turn_as::<Single>()
-        } else if self.is_plain() {
-            self.turn_as::<Plain>()
-        } else if self.has_sizes() {
-            self.turn_as::<AnySizes>()
-        } else {
-            self.turn_as::<Any>()
+        match (self.is_plain(), self.has_sizes()) {
+            (true, false) if self.is_single() => self.turn_as::<Single>(),
+            (true, false) => self.turn_as::<Plain>(),
+            (true, true) => self.turn_as::<PlainSizes>(),
+            (false, _) if self.rotates() => self.turn_as::<Appending>(),
+            (false, true) => self.turn_as::<AnySizes>(),
+            (false, false) => self.turn_as::<Any>(),
         }
     }
 
@@ -199,7 +213,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         // In a closed loop the stamp of the last completions is the time of the next starts: a
         // request's time then includes reaping and staging its batch. Paced starts need the time
         // itself.
-        let now_ns = if !S::IS_PLAIN && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
+        let mut now_ns = if !S::IS_PLAIN && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
         if now_ns >= self.phases.end_ns || now_ns >= self.stop.leave_ns() {
             return Ok(Turn::Over);
         }
@@ -213,6 +227,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if !S::IS_PLAIN && self.flusher.as_mut().is_some_and(|flusher| flusher.is_due(&self.recorder)) {
             return self.flush::<S>();
         }
+        if S::ROTATES && self.work.iter().any(Work::is_full) {
+            if self.engine.in_flight() > 0 {
+                self.push_and_collect::<S>(Wait::For { count: 1 })?;
+                return Ok(Turn::GoOn);
+            }
+            self.rotate()?;
+            now_ns = self.now_ns;
+        }
         if !S::IS_PLAIN
             && let Submission::Batched(batched) = self.submission
         {
@@ -223,7 +245,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let started = if S::IS_SINGLE {
             self.issue_only(now_ns)
         } else if S::IS_PLAIN {
-            self.issue_plain(now_ns)
+            self.issue_plain::<S>(now_ns)
         } else {
             next_start_ns = self.issue::<S>(now_ns);
             if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
@@ -264,11 +286,37 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Err(WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) });
         }
         self.now_ns = self.clock.now_ns();
-        let counts = self.cursor.is_measuring() && self.now_ns < self.phases.measurement(&self.stop).end;
-        if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| counts) {
+        if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| self.is_measured_now()) {
             flushes.record(self.now_ns - begun_ns);
         }
         Ok(Turn::GoOn)
+    }
+
+    /// Begins full files anew while nothing is under way. What the thread waits meanwhile is in none of its latencies.
+    #[cold]
+    fn rotate(&mut self) -> Result<(), WorkerError> {
+        for index in 0..self.work.len() {
+            if !self.work[index].is_full() {
+                continue;
+            }
+            let begun_ns = self.clock.now_ns();
+            if let Some(Some(log)) = self.logs.get(index) {
+                log.begin_anew()
+                    .map_err(|error| WorkerError::Rotation { work: index, errno: error.raw_os_error().unwrap_or(0) })?;
+            }
+            self.engine.emptied(self.work[index].file);
+            self.work[index].rewind();
+            self.now_ns = self.clock.now_ns();
+            if let Some(rotations) = self.recorder.rotations.as_ref().filter(|_| self.is_measured_now()) {
+                counters::record(rotations, self.now_ns - begun_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if what ended at the latest stamp belongs to the measurement.
+    fn is_measured_now(&self) -> bool {
+        self.cursor.is_measuring() && self.now_ns < self.phases.measurement(&self.stop).end
     }
 
     /// In some turns, a stamp just before the submission of the `issued` operations.
@@ -288,6 +336,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// [`CANCEL_NS`]. Gives the number of operations that did not come back.
     pub fn drain(&mut self) -> u32 {
         self.count_backlog();
+        self.keep_samples();
         self.engine.forget_waiting();
         let mut cancelled_ns = None;
         while self.engine.in_flight() > 0 {
@@ -306,6 +355,15 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         self.recorder.in_flight.set(u64::from(self.engine.in_flight()));
         self.engine.in_flight()
+    }
+
+    /// Nothing more is written: the samples of what was go to the recorder.
+    fn keep_samples(&mut self) {
+        for (work, row) in self.work.iter_mut().zip(&self.recorder.rows) {
+            if let Some(Refill::Reducible(_, sample)) = work.refill.take() {
+                row.keep_sample(*sample);
+            }
+        }
     }
 
     /// True if nothing is in flight and nothing more may start: the allowance is used up, and

@@ -20,6 +20,7 @@ use engine::null::NullEngine;
 use engine::sync::SyncEngine;
 use hot::clock::Clock;
 use hot::rng::Rng;
+use hot::slots::Slot;
 use model::engine_kind::EngineKind;
 use model::operation::Operation;
 use model::plan::{
@@ -102,6 +103,7 @@ fn context(plan: TimeSpanPlan) -> Context {
         stop: Arc::new(Stop::default()),
         rng,
         budget: None,
+        verification: None,
     }
 }
 
@@ -213,11 +215,12 @@ fn ios_in_a_row_count_where_their_stamps_say_and_end_with_the_run() {
 fn short_transfers_of_the_warm_up_are_forgotten() {
     let context = context(plan_of(vec![target(0, 1)], Assignment::Fixed, 1));
     let row = &context.recorder.rows[0];
-    row.record_short(Operation::Read, 4096, 4000);
+    let slot = |operation| Slot { operation, ..Slot::default() };
+    row.record_short(&slot(Operation::Read), 4096, 4000);
     assert_eq!(row.short_transfers(), 1);
     context.recorder.start_measuring(0);
     assert_eq!(row.short_transfers(), 0);
-    row.record_short(Operation::Write, 4096, 4000);
+    row.record_short(&slot(Operation::Write), 4096, 4000);
     assert_eq!(row.short_transfers(), 1);
 }
 

@@ -11,6 +11,7 @@ use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::setup::Context;
 use crate::skew::SkewTables;
+use crate::verification::Verification;
 use hot::rng::{Rng, Streams};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
@@ -32,6 +33,7 @@ pub(crate) struct WorkerThreads {
     pub(crate) gate: Arc<Gate>,
     pub(crate) stop: Arc<Stop>,
     pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) verification: Option<Arc<Verification>>,
     pub(crate) layout: Arc<IntervalLayout>,
     pub(crate) recorders: Vec<Arc<Recorder>>,
     pub(crate) notes: Arc<Mutex<Vec<Note>>>,
@@ -44,15 +46,19 @@ impl WorkerThreads {
     ///
     /// # Errors
     ///
-    /// If the machine gives no more threads; those that were started have ended then.
+    /// If the machine gives no more threads; those that were started have ended then. If a target that is verified
+    /// cannot be identified.
     pub(crate) fn start(plan: &Arc<TimeSpanPlan>, ready: &Arc<Ready>, clock: RunClock) -> Result<Self, String> {
+        let stop: Arc<Stop> = Arc::default();
+        let verification = Verification::new(plan, &stop, clock)?.map(Arc::new);
         let layout = Arc::new(IntervalLayout::new(plan));
         let tables = SkewTables::new(plan);
         let recorder = |worker| Arc::new(Recorder::new(plan, worker, &layout, &tables));
         let recorders = plan.workers.iter().map(recorder).collect();
         let mut worker_threads = Self {
             gate: Arc::default(),
-            stop: Arc::default(),
+            stop,
+            verification,
             budget: Budget::new(plan.end_after, plan.workers.len(), sys::thread::current_id()).map(Arc::new),
             layout,
             recorders,
@@ -93,6 +99,7 @@ impl WorkerThreads {
             stop: Arc::clone(&self.stop),
             rng,
             budget: self.budget.clone(),
+            verification: self.verification.clone(),
         };
         let (gate, notes, thread_id) = (Arc::clone(&self.gate), Arc::clone(&self.notes), Arc::new(AtomicI32::new(0)));
         let shared_id = Arc::clone(&thread_id);

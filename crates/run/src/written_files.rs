@@ -39,8 +39,9 @@ enum Phase {
     /// Made by this run; it must still be so before it is written to again.
     Closed(FileStamp),
     /// This run writes to it. `content` is what it holds when the run ends well; `None` if the file was not made by
-    /// this program, and bears no mark of it.
-    Open { content: Option<Fill> },
+    /// this program, and bears no mark of it. `made` is what it was once it had been written from start to end; it must
+    /// still be so before a load writes to it for the first time.
+    Open { content: Option<Fill>, made: Option<FileStamp> },
 }
 
 impl WrittenFiles {
@@ -70,8 +71,8 @@ impl WrittenFiles {
         let name = path.display();
         let found = stamp(file).map_err(|error| format!("cannot check '{name}': {error}"))?;
         let expected = match self.by_identity.get(&found.identity).map(|known| known.phase) {
-            Some(Phase::Open { .. }) => return Ok(found),
-            Some(Phase::Closed(stamp)) => stamp,
+            Some(Phase::Open { made: None, .. }) => return Ok(found),
+            Some(Phase::Open { made: Some(stamp), .. } | Phase::Closed(stamp)) => stamp,
             None => match checked {
                 Some(checked) => checked,
                 None => return Err(format!("'{name}' is no longer the file that was created; it was not touched")),
@@ -104,8 +105,9 @@ impl WrittenFiles {
     pub(crate) fn begin(&mut self, file: &File, path: &Path, after: impl FnOnce(Fill) -> Fill) -> Result<(), String> {
         let error = |error| cannot_mark(path, &error);
         let identity = stamp(file).map_err(error)?.identity;
-        if let Some(WrittenFile { phase: Phase::Open { content }, .. }) = self.by_identity.get_mut(&identity) {
+        if let Some(WrittenFile { phase: Phase::Open { content, made }, .. }) = self.by_identity.get_mut(&identity) {
             *content = content.map(after);
+            *made = None;
             return Ok(());
         }
         let mark = own_mark(file).map_err(error)?;
@@ -113,7 +115,8 @@ impl WrittenFiles {
         if let Some((mark, fill)) = mark.zip(content) {
             set_mark(file, &Mark { state: MarkState::Open, fill, ..mark }).map_err(error)?;
         }
-        self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Open { content } });
+        self.by_identity
+            .insert(identity, WrittenFile { path: path.to_owned(), phase: Phase::Open { content, made: None } });
         Ok(())
     }
 
@@ -130,7 +133,7 @@ impl WrittenFiles {
             Ok(stamp.identity)
         });
         let identity = marked.map_err(|error| cannot_mark(path, &error))?;
-        let phase = Phase::Open { content: Some(Fill::Mixed) };
+        let phase = Phase::Open { content: Some(Fill::Mixed), made: None };
         self.by_identity.insert(identity, WrittenFile { path: path.to_owned(), phase });
         Ok(())
     }
@@ -141,8 +144,8 @@ impl WrittenFiles {
     }
 
     /// Records that a file that existed has been written from start to end; it stays open until the run ends.
-    pub(crate) fn written_anew(&mut self, identity: FileIdentity, path: &Path, content: Fill) {
-        self.created_in(identity, path, Phase::Open { content: Some(content) });
+    pub(crate) fn written_anew(&mut self, made: FileStamp, path: &Path, content: Fill) {
+        self.created_in(made.identity, path, Phase::Open { content: Some(content), made: Some(made) });
     }
 
     fn created_in(&mut self, identity: FileIdentity, path: &Path, phase: Phase) {
@@ -154,8 +157,8 @@ impl WrittenFiles {
     pub(crate) fn close_all(&mut self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (identity, written) in &mut self.by_identity {
-            let Phase::Open { content: Some(content) } = written.phase else { continue };
-            match close_by_name(&written.path, *identity, content) {
+            let Phase::Open { content: Some(content), made } = written.phase else { continue };
+            match close_by_name(&written.path, *identity, content, made) {
                 Ok(Some(stamp)) => written.phase = Phase::Closed(stamp),
                 // It was removed or renamed: it stays marked as open.
                 Ok(None) => {}
@@ -180,11 +183,19 @@ fn cannot_mark(path: &Path, error: &io::Error) -> String {
     format!("cannot mark '{}' as being written to: {error}", path.display())
 }
 
-fn close_by_name(path: &Path, identity: FileIdentity, content: Fill) -> Result<Option<FileStamp>, String> {
+fn close_by_name(
+    path: &Path,
+    identity: FileIdentity,
+    content: Fill,
+    made: Option<FileStamp>,
+) -> Result<Option<FileStamp>, String> {
     let Ok(file) = sys::file::open_to_look(path) else { return Ok(None) };
     let found = stamp(&file).map_err(|error| error.to_string())?;
     if found.identity != identity {
         return Ok(None);
+    }
+    if made.is_some_and(|made| made != found) {
+        return Err("another process has changed the file".to_owned());
     }
     file.sync_all().map_err(|error| format!("the file cannot be flushed: {error}"))?;
     // A file that is open for writing elsewhere could be changed by data that is on its way already, and one that is

@@ -75,7 +75,7 @@ mod tests {
             texts(|span| span.targets[0].block_size = Bytes(4096)),
             ["-b64K against -b4K", "-s64K against -s4K"]
         );
-        assert_eq!(texts(|span| span.rate_iops = Some(500)), ["no --rate against --rate=500"]);
+        assert_eq!(texts(|span| span.rate_iops = Some(500.into())), ["no --rate against --rate=500"]);
         assert_eq!(texts(|span| span.near_device = true), ["no --near-device against --near-device"]);
         assert_eq!(texts(|span| span.end_after.bytes = Some(10 << 30)), ["no --max-bytes against --max-bytes=10G"]);
         assert_eq!(texts(|span| span.targets[0].random_percent = 100), ["-s64K against no -s", "no -r against -r64K"]);

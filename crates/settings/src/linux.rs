@@ -1,8 +1,8 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
-use crate::setting::{Codec, OwnOption, Setting, TextField, flag, number, words};
+use crate::setting::{Codec, Emit, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
-use model::profile::{RateProcess, SizeMix, Skew, Target, TimeSpan};
+use model::profile::{Append, OfferedRate, RateProcess, Reduction, SizeMix, Skew, StreamName, Target, TimeSpan};
 
 type Row = Setting<TimeSpan>;
 
@@ -98,10 +98,10 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "",
             short: "let I/O update the access times of files, as applications do",
-            long: "By default, files are opened with O_NOATIME where the kernel allows it (to the owner of the file, \
-                   or with CAP_FOWNER): reads do not update access times and cost less. With this option, each read \
-                   may update the access time, depending on the mount options (relatime, strictatime), and the file \
-                   system may write the new time to the device.",
+            long: "By default, files that belong to this user are opened with O_NOATIME (with CAP_FOWNER, all files), \
+                   so that reads do not update access times and cost less. With this option, each read may update the \
+                   access time, depending on the mount options (relatime, strictatime), and the file system may write \
+                   the new time to the device.",
             kernel: "files are opened without `O_NOATIME`",
             seen_in: "strace: flags of `openat`; `st_atime`",
             example: "--atime",
@@ -129,8 +129,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--max-bytes",
         &OwnOption {
             value: "=<size>[KMGT]",
-            short: "end the timespan before more than this many bytes are measured",
-            long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. The warm-up does not count. -d still ends the timespan if it expires first.",
+            short: "end the timespan when this many bytes have been transferred in the measurement; never exceeded",
+            long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. \
+                   The warm-up does not count. -d still ends the timespan if it expires first.",
             kernel: "no I/O is started that would exceed the limit",
             seen_in: "strace: number of calls",
             example: "--max-bytes=10G",
@@ -143,9 +144,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--max-write",
         &OwnOption {
             value: "=<size>[KMGT]",
-            short: "end the timespan before more than this many bytes are written",
+            short: "end the timespan when this many bytes have been written; never exceeded",
             long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
-                   but not those that create a file (-c). No write is started that might exceed the limit. -d still \
+                   but not those that create a file (-c). No write that might exceed the limit is started. -d still \
                    ends the timespan if it expires first.",
             kernel: "no write is started that would exceed the limit; writes during warm-up and cool-down count too",
             seen_in: "strace: number of calls; bytes written in `/proc/PID/io`",
@@ -155,41 +156,50 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
     Row::own(
         "Rate",
         "rate_iops",
-        number!(rate_iops, 1..=u32::MAX as u64),
+        Codec::Text(TextField {
+            get: |span: &TimeSpan| span.rate_iops.map(|rate| rate.to_string()),
+            set: |span, text| OfferedRate::parse(text).map(|rate| span.rate_iops = Some(rate)),
+        }),
         "--rate",
         &OwnOption {
-            value: "=<iops>",
+            value: "=<iops>[..<iops>]",
             short: "open loop: start this many I/Os per second over all threads, whether or not earlier ones have \
                     completed",
             long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
                    Two latencies are reported: service time from start to completion, in DiskSpd's columns, and \
                    response time from the intended start to completion, in a separate table. -o is the maximum number \
-                   of outstanding I/Os per thread; if this limit delays starts, the result says so. Cannot be used \
-                   with -g, -i, -j or -O.",
+                   of outstanding I/Os per thread; if this limit delays starts, the result says so. With two rates, as \
+                   in 1000..50000, the rate changes linearly from the first to the second over the measured time, and the \
+                   result has response times by offered rate. Cannot be used with -g, -i, -j or -O.",
             kernel: "starts I/Os on a fixed schedule, whether or not earlier ones have completed",
             seen_in: "the report: intended starts, response times",
             example: "--rate=5000",
         },
-    ),
+    )
+    .examples(&["5000", "1", "4294967295", "1000..50000", "50..1"]),
     Row::own(
         "RateProcess",
         "rate_process",
-        words!(rate_process;
-            "constant" / "constant" => Some(RateProcess::Constant),
-            "poisson" / "poisson" => Some(RateProcess::Poisson),
-        ),
+        Codec::Text(TextField {
+            get: |span: &TimeSpan| span.rate_process.map(|process| process.to_string()),
+            set: |span, text| RateProcess::parse(text).map(|process| span.rate_process = Some(process)),
+        }),
         "--rate-process",
         &OwnOption {
-            value: "=<constant|poisson>",
-            short: "spacing of the I/Os of --rate: even (constant, the default) or random and independent (poisson)",
+            value: "=<constant|poisson|bursts:<on>,<off>,<factor>>",
+            short: "spacing of the I/Os of --rate: even (constant, the default), random and independent (poisson) or bursts",
             long: "constant: the intended starts of all threads together are evenly spaced. poisson: the gaps between \
                    the starts of a thread are drawn from an exponential distribution, as with independent clients; the \
-                   same seed (-z) gives the same gaps.",
+                   same seed (-z) gives the same gaps. bursts, as in bursts:100ms,900ms,5: for 100 ms the rate is 5 \
+                   times that of --rate, then for 900 ms as much lower as keeps the mean, and so on; a burst begins with \
+                   the measurement. The factor is at most (on + off) / on, at which nothing is started between bursts. \
+                   Durations are in us, ms or s. bursts cannot be used with a rate that changes (1000..50000).",
             kernel: "spacing of the I/O starts of --rate",
             seen_in: "the report: the same seed gives the same intended starts",
             example: "--rate-process=poisson",
         },
-    ),
+    )
+    .examples(&["constant", "poisson", "bursts:100ms,900ms,5", "bursts:1s,50us,1.000001"]),
     Row::own(
         "FlushAfterWrites",
         "flush_after_writes",
@@ -198,10 +208,11 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         &OwnOption {
             value: "=<writes>",
             short: "call fdatasync each time a thread has made this many writes, and time the calls",
-            long: "Simulates the group commit of databases: after this many writes, a thread waits for its outstanding \
-                   I/Os, calls fdatasync on the targets that it writes to, and continues. Flushes are counted and \
-                   timed separately from reads and writes; discards and write-zeroes count as writes here. With -Su, this is one of two ways to write durably; the \
-                   other is -Suw, with which each write is durable when it completes.",
+            long: "Simulates database group commit: after this many writes, a thread waits for its outstanding I/Os, \
+                   calls fdatasync on the targets that it writes to, and continues. Flushes are counted and timed \
+                   separately from reads and writes; discards and write-zeroes count as writes here. With -Su, this \
+                   is one of two ways to write durably; the other is -Suw, with which each write is durable when it \
+                   completes.",
             kernel: "`fdatasync` after every N writes of a thread",
             seen_in: "flushes counted by the device; the report",
             example: "--fdatasync-every=32",
@@ -214,19 +225,67 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
         "--fsync-every",
         &OwnOption {
             value: "=<writes>",
-            short: "as --fdatasync-every, but call fsync, which also makes all metadata of the file durable",
-            long: "fsync also writes times and other metadata that reading the data does not need, mostly through the \
-                   journal of the file system, so that it often takes longer than fdatasync. Cannot be used with \
-                   --fdatasync-every.",
+            short: "like --fdatasync-every, but with fsync, which also makes all metadata of the file durable",
+            long: "fsync also writes timestamps and other metadata that reading the data does not need, mostly \
+                   through the journal of the file system, so it often takes longer than fdatasync. Cannot be used \
+                   with --fdatasync-every.",
             kernel: "`fsync` after every N writes of a thread",
             seen_in: "strace: `fsync`; the report",
             example: "--fsync-every=32",
+        },
+    ),
+    Row::own(
+        "Verify",
+        "verify",
+        flag!(verify),
+        "--verify",
+        &OwnOption {
+            value: "",
+            short: "experimental: compare what is read with what this run wrote, and classify what differs",
+            long: "Each unit of 512 to 4096 bytes that is written contains its place, a number of the write and a \
+                   checksum, and a map in memory keeps what each unit must hold (2 bytes per unit; --plan shows the \
+                   size). Units that this run did not write, or that changed during the read, are counted as not \
+                   checkable. Writes to the same units wait for each other, as with locks of pages. Corrupt units make the \
+                   result INVALID and the exit status 5. Making and checking data is not part of latencies, but takes CPU \
+                   time. All sizes, offsets and alignments must be multiples of 512. Cannot be used with -Z, -Zr, \
+                   --dedupe or --engine=null.",
+            kernel: "content of writes",
+            seen_in: "bytes on the target; the report: units checked, corrupt units",
+            example: "--verify",
+        },
+    ),
+    Row::own(
+        "VerifyStop",
+        "verify_stop",
+        number!(verify_stop, 1..=u64::MAX),
+        "--verify-stop",
+        &OwnOption {
+            value: "=<n>",
+            short: "end the run after this many corrupt units (--verify)",
+            long: "By default, a run with corrupt units goes on to its end. The first 100 corrupt units are reported one \
+                   by one in any case.",
+            kernel: "no further I/O after the units that are corrupt",
+            seen_in: "the report: end of the run",
+            example: "--verify-stop=1",
         },
     ),
 ];
 
 /// `Linux` in a target: what `DiskSpd` does not have.
 pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
+    Setting::new(
+        "Stream",
+        "stream",
+        Codec::Text(TextField {
+            get: |target: &Target| target.stream.as_ref().map(ToString::to_string),
+            set: |target, text| StreamName::parse(text).map(|name| target.stream = Some(name)),
+        }),
+    )
+    .emit(Emit::IfSet)
+    .option("--stream")
+    .doc("Name of the stream that the target belongs to (--stream): 1 to 32 of A-Z, a-z, 0-9, '.', '_' and '-'.")
+    .examples(&["oltp", "a.b_c-1"])
+    .no_load(),
     Setting::own(
         "Sizes",
         "sizes",
@@ -238,7 +297,11 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         &OwnOption {
             value: "=<size>/<percent>:...",
             short: "sizes of I/Os and their percentages, as in 4K/60:8K/30:64K/10",
-            long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only defines the unit b. The size is drawn before the offset: random offsets are multiples of -r<align> or, without it, of the drawn size; sequential I/Os follow each other without gaps. -g in bytes counts the drawn bytes. Results have figures for each size. Cannot be used with -s<stride>, -p, -T or -rdabs.",
+            long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only \
+                   sets the size of the unit b. The size is drawn before the offset: random offsets are multiples of \
+                   -r<align> or, without it, of the drawn size; sequential I/Os follow each other without gaps. -g in \
+                   bytes counts each I/O with its own size. Results have figures for each size. Cannot be used with \
+                   -s<stride>, -p, -T or -rdabs.",
             kernel: "lengths of I/Os",
             seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
             example: "--sizes=4K/60:8K/30:64K/10",
@@ -256,7 +319,8 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         &OwnOption {
             value: "=<size>/<percent>:...",
             short: "sizes of reads, in place of --sizes or -b",
-            long: "As --sizes, for reads alone. Other I/Os have the sizes of --write-sizes or --sizes, or else the block size (-b).",
+            long: "Like --sizes, but for reads only. Other I/Os have the sizes of --write-sizes or --sizes, or else \
+                   the block size (-b).",
             kernel: "lengths of I/Os",
             seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
             example: "--read-sizes=8K/90:128K/10",
@@ -274,7 +338,8 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         &OwnOption {
             value: "=<size>/<percent>:...",
             short: "sizes of writes, in place of --sizes or -b",
-            long: "As --sizes, for writes alone. Other I/Os have the sizes of --read-sizes or --sizes, or else the block size (-b).",
+            long: "Like --sizes, but for writes only. Other I/Os have the sizes of --read-sizes or --sizes, or else \
+                   the block size (-b).",
             kernel: "lengths of I/Os",
             seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
             example: "--write-sizes=16K/80:1M/20",
@@ -289,15 +354,15 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         &OwnOption {
             value: "=<percent>",
             short: "percentage of all I/Os that discard (trim) their range",
-            long: "Files: the range becomes a hole and reads as zeros. Block devices: the device is told that the data \
-                   is no longer needed; what the range reads as afterwards is up to the device. Drawn before -w, which \
-                   is then the percentage of writes among the other I/Os. Discards are counted and timed separately \
-                   from reads and writes. Needs the same permissions as writing (--overwrite, --destroy). Needs \
-                   io_uring (block devices: Linux 6.12 or later) or --engine=sync; with io_uring, kernel threads of \
-                   this process make the holes in files.",
+            long: "Files: the range becomes a hole and reads as zeros. Block devices: the device may drop the data, \
+                   and decides which data a read of the range then returns. Whether an I/O discards is decided first; \
+                   -w is the percentage of writes among the other I/Os. Discards are counted and timed separately from \
+                   reads and writes. Needs the same permissions as writing (--overwrite, --destroy). Needs io_uring \
+                   (block devices: Linux 6.12 or later) or --engine=sync. With io_uring, holes in files are punched by \
+                   io_uring's worker threads.",
             kernel: "files: `fallocate(FALLOC_FL_PUNCH_HOLE)`; block devices: `BLOCK_URING_CMD_DISCARD` of io_uring, \
                      `ioctl(BLKDISCARD)` of --engine=sync",
-            seen_in: "holes in the file; strace: `fallocate`, `ioctl`; discards counted by the device",
+            seen_in: "holes in the file; strace: `fallocate`, `ioctl`; discards of the device (`iostat -x`: d/s)",
             example: "--discard=10",
         },
     ),
@@ -309,12 +374,51 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         &OwnOption {
             value: "=<percent>",
             short: "percentage of all I/Os that zero their range without transferring data",
-            long: "The file system or device replaces the range by zeros: it stays allocated, and no data is \
-                   transferred where the device has a command for it; otherwise the kernel writes zeros. Drawn before \
-                   -w, as --discard, with the same requirements, permissions and separate figures.",
+            long: "The range is overwritten with zeros and stays allocated. If the device has a command for it, no \
+                   data is transferred; otherwise the kernel writes zeros. As with --discard, -w applies to the other \
+                   I/Os, the same permissions and engines are needed, and these I/Os are counted and timed separately.",
             kernel: "`fallocate(FALLOC_FL_ZERO_RANGE)`",
             seen_in: "zeros in the file; strace: `fallocate`",
             example: "--write-zeroes=5",
+        },
+    ),
+    Setting::own(
+        "Compress",
+        "compress_ratio_millionths",
+        Codec::Text(TextField {
+            get: |target: &Target| target.compress_ratio.map(|ratio| ratio.to_string()),
+            set: |target, text| Reduction::parse_ratio(text).map(|ratio| target.compress_ratio = Some(ratio)),
+        }),
+        "--compress",
+        &OwnOption {
+            value: "=<ratio>",
+            short: "write data that compresses by this ratio, as in --compress=2.5",
+            long: "Each block of 4 KiB is random bytes, as many as remain after compression, then zeros; the random \
+                   bytes differ from block to block and from write to write. zstd, LZ4 and gzip compress it by about \
+                   this ratio (1 to 100; 1 is incompressible); the report gives the ratio of a sample of what was \
+                   written. Files that are created (-c) have the same content. The data is generated before the I/O is \
+                   timed. Cannot be used with -Z, -Z<size> or -Zr.",
+            kernel: "bytes of writes",
+            seen_in: "the file, compressed; the report",
+            example: "--compress=2.5",
+        },
+    )
+    .examples(&["2.5", "1", "100", "1.000001"]),
+    Setting::own(
+        "Dedupe",
+        "dedupe_percent",
+        number!(dedupe_percent, 0..=100),
+        "--dedupe",
+        &OwnOption {
+            value: "=<percent>",
+            short: "percentage of written 4 KiB blocks that repeat one of 256 blocks",
+            long: "The repeated blocks are the same for all threads, targets and runs, and in files that are created \
+                   (-c); all others are unique. Without --compress, the data is incompressible. The report gives the \
+                   percentage of equal blocks in a sample of what was written. Sizes and offsets of writes must be \
+                   multiples of 4 KiB. Cannot be used with -Z, -Z<size> or -Zr.",
+            kernel: "bytes of writes",
+            seen_in: "equal blocks of the file; the report",
+            example: "--dedupe=30",
         },
     ),
     Setting::own(
@@ -327,18 +431,53 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
         "--skew",
         &OwnOption {
             value: "=<zipf|pareto>:<parameter>[,contiguous]",
-            short: "send most random I/Os to a few hot positions, by Zipf's or Pareto's law",
+            short: "send most random I/Os to a few hot positions, with a Zipf or Pareto distribution",
             long: "zipf:<s>: the k-th hottest position is hit in proportion to 1/k^s, with s above 0 and up to 4. \
-               pareto:<h>: the hottest share h of the positions receives 1-h of the I/Os, and the hottest share h of \
-               these again, with h above 0 and below 0.5: pareto:0.2 is the 80/20 rule. The hot positions are \
-               scattered over the target, in the same places for every thread and every run with the same seed (-z); \
-               with ,contiguous the hottest is the first, the second hottest the next, and so on. The report gives the \
-               share of the I/Os on the hottest 1, 10 and 20 % of the positions, by the law and as drawn. Needs -r or \
-               -rs. Cannot be used with -rd or --sizes.",
-            kernel: "offsets that follow the law",
+                   pareto:<h>: the hottest fraction h of the positions receives 1-h of the I/Os, and within this \
+                   fraction they are split in the same way, with h above 0 and below 0.5: pareto:0.2 is the 80/20 \
+                   rule. The hot positions are scattered over the target, in the same places for every thread and \
+                   every run with the same seed (-z); with ,contiguous the hottest is the first, the second hottest \
+                   the next, and so on. The report gives the percentage of the I/Os on the hottest 1, 10 and 20 % of \
+                   the positions, expected and actual. Needs -r or -rs. Cannot be used with -rd or --sizes.",
+            kernel: "offsets drawn from the distribution",
             seen_in: "strace: offsets of `pread64`; the report",
             example: "--skew=zipf:1.1",
         },
     )
     .examples(&["zipf:1.1", "pareto:0.2,contiguous", "zipf:0.000001"]),
+    Setting::own(
+        "Append",
+        "append",
+        Codec::Text(TextField {
+            get: |target: &Target| target.append.map(|append| append.to_string()),
+            set: |target: &mut Target, text| {
+                target.append = Some(Append::parse(text)?);
+                // Nothing else can be meant.
+                if target.write_percent == 0 {
+                    target.write_percent = 100;
+                }
+                Ok(())
+            },
+        }),
+        "--append",
+        &OwnOption {
+            value: "[=<size>[KMGT][,preallocate|,recycle][,single]]",
+            short: "write at the end of a file per thread, like a write-ahead log [default size: 1G]",
+            long: "Each thread appends to a file of its own: with the target log.dat, log.dat.0, log.dat.1 and so on. \
+                   All I/Os are writes of -b bytes, or of --write-sizes or --sizes, and each begins where the one before \
+                   it ends. A file that has reached the size (1 GiB unless given) is rotated: the thread waits for its \
+                   outstanding I/Os, truncates the file and begins again at its start. With ,preallocate, blocks for the \
+                   whole size are reserved before the first write and after each truncation, so that writes do not make \
+                   the file grow. With ,recycle, the file is written once before the run and then overwritten from its \
+                   start again and again, as PostgreSQL does. With ,single, the target itself is the file, and has one \
+                   thread. Rotations are counted and timed separately, and latencies do not include them. Files that exist and \
+                   were not created by diskspd are refused unless --overwrite is given. Add --fdatasync-every=<writes> \
+                   or -Sw to make writes durable. Cannot be used with -r, -s, -si, -p, -T, -B, -f, -c, -F, -Sm, \
+                   --discard, --write-zeroes or reads.",
+            kernel: "writes at consecutive offsets; `ftruncate` and `fallocate` when a file is full",
+            seen_in: "strace: offsets of `pwrite64`, `ftruncate`, `fallocate`; lengths of files; the report",
+            example: "--append=64M,preallocate",
+        },
+    )
+    .examples(&["1G", "64M,preallocate", "16M,recycle", "4097,single"]),
 ];

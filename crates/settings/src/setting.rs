@@ -5,6 +5,7 @@ use crate::xml::reader::{Reader, is_named};
 use crate::xml::value;
 use crate::xml::writer::Writer;
 use model::units::Bytes;
+pub use model::units::short_size;
 use roxmltree::Node;
 use std::ops::RangeInclusive;
 
@@ -499,13 +500,6 @@ pub(crate) fn write_all<T>(xml: &mut Writer, table: &'static [Setting<T>], of: &
     for setting in table {
         setting.write(xml, of);
     }
-}
-
-/// Bytes as an option takes them: in the largest unit that divides them.
-pub fn short_size(bytes: u64) -> String {
-    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
-    let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
-    unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
 #[cfg(test)]

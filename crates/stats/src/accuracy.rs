@@ -151,6 +151,7 @@ impl<'a> Accuracy<'a> {
             latency_mean: if self.measures_latency { judge(&cells, self::latency_mean_ns) } else { None },
             brief_changes: brief.into_iter().map(|(_, change)| change).collect(),
             periodic_stalls,
+            completion_gaps: steadiness::gaps(&ios, cell_ns),
         }
     }
 }

@@ -13,8 +13,8 @@ use model::result::{Measured, RunResult};
 use model::units::UnixTime;
 use statrs::distribution::ContinuousCDF;
 
-/// Differences within this share are none, if their interval lies within it too.
-const EQUAL_SHARE: f64 = 0.05;
+/// Differences within so many percent are none, if their interval lies within it too.
+pub const EQUAL_PERCENT: f64 = 5.0;
 /// How often equal loads may differ in any figure.
 const ALARMS: f64 = 0.05;
 /// Standard errors in half of a 95 % interval, and degrees of freedom that stand behind one: 20 to 39
@@ -135,6 +135,15 @@ impl Change {
     }
 }
 
+/// How many runs of the second side are on the first side too: nothing differs between a run and itself.
+pub fn on_both_sides(first: &[RunResult], second: &[RunResult]) -> usize {
+    let is_same = |a: &RunResult, b: &RunResult| {
+        let id = |run: &RunResult| (run.started_at, run.system.computer_name.clone(), run.command_line.clone());
+        a.started_at != UnixTime::UNKNOWN && id(a) == id(b) || a == b
+    };
+    second.iter().filter(|run| first.iter().any(|other| is_same(run, other))).count()
+}
+
 /// True if all runs of one side were made before those of the other: drift looks like a difference then.
 pub fn is_in_blocks(first: &[RunResult], second: &[RunResult]) -> bool {
     let ends = |runs: &[RunResult]| {
@@ -153,7 +162,7 @@ pub fn scaling_percent(found: &Difference, drives: u32) -> f64 {
 }
 
 fn verdict(figure: Metric, (low, high): (f64, f64)) -> ComparisonVerdict {
-    let equal = EQUAL_SHARE.ln_1p();
+    let equal = (EQUAL_PERCENT / 100.0).ln_1p();
     if low > 0.0 || high < 0.0 {
         let is_better = (low > 0.0) == figure.is_more_better();
         return if is_better { ComparisonVerdict::Better } else { ComparisonVerdict::Worse };

@@ -1,9 +1,10 @@
 //! CPU columns from clock ticks.
 
+use model::course::CpuCourse;
 use model::note::Note;
 use model::plan::TimeSpanPlan;
-use model::record::{CpuTimes, CpuWait, ThreadRecord};
-use model::result::CpuUsage;
+use model::record::{CpuSample, CpuTimes, CpuWait, ThreadRecord};
+use model::result::{CpuUsage, TimeSpanResult};
 use model::topology::Topology;
 use std::collections::BTreeSet;
 
@@ -28,6 +29,29 @@ fn usage(times: &CpuTimes) -> CpuUsage {
     }
 }
 
+/// Shares of the time of all CPUs in each part; steal time is in the whole here, as its share is what is asked for.
+pub(crate) fn course(samples: &[CpuSample]) -> CpuCourse {
+    let mut course = CpuCourse::default();
+    let Some((mut before, others)) = samples.split_first() else { return course };
+    for sample in others {
+        let spent = |of: fn(&CpuSample) -> u64| of(sample).saturating_sub(of(before));
+        let [user, kernel, idle, steal] =
+            [spent(|of| of.user), spent(|of| of.kernel), spent(|of| of.idle), spent(|of| of.steal)];
+        let total = u128::from(user) + u128::from(kernel) + u128::from(idle) + u128::from(steal);
+        // What is shorter than a tick belongs to the next part.
+        if total == 0 {
+            continue;
+        }
+        let percent = |ticks: u64| 100.0 * ticks as f64 / total as f64;
+        course.end_ns.push(sample.at_ns);
+        course.user_percent.push(percent(user));
+        course.kernel_percent.push(percent(kernel));
+        course.steal_percent.push(percent(steal));
+        before = sample;
+    }
+    course
+}
+
 /// The arithmetic mean of each column; zeros without CPUs.
 pub(crate) fn average(usages: &[CpuUsage]) -> CpuUsage {
     if usages.is_empty() {
@@ -41,6 +65,15 @@ pub(crate) fn average(usages: &[CpuUsage]) -> CpuUsage {
         kernel_percent: mean(|usage| usage.kernel_percent),
         idle_percent: mean(|usage| usage.idle_percent),
     }
+}
+
+/// What this program used of all CPUs during the measurement, in percent; `None` = unknown.
+pub fn program_cpu_percent(span_result: &TimeSpanResult) -> Option<f64> {
+    let around = span_result.kernel_counters.as_ref()?;
+    let spent_ms = around.after.since(&around.before).process?.cpu_time_ms?;
+    let measured = span_result.measured.as_ref().filter(|measured| !measured.cpus.is_empty())?;
+    let available_ms = measured.elapsed_ns as f64 / 1e6 * measured.cpus.len() as f64;
+    (available_ms > 0.0).then(|| spent_ms as f64 / available_ms * 100.0)
 }
 
 /// The CPUs that threads run on; `None` = any.
@@ -82,7 +115,9 @@ pub(crate) fn awaited(threads: &[ThreadRecord]) -> Option<Note> {
 mod tests {
     use super::*;
     use model::engine_kind::EngineKind;
+    use model::kernel_counters::{KernelCounters, KernelCountersAround, ProcessCounters};
     use model::plan::{Assignment, EnginePlan, WorkerPlan};
+    use model::result::Measured;
     use model::topology::Cpu;
 
     fn times(user: u64, kernel: u64, idle: u64, steal: u64) -> CpuTimes {
@@ -95,6 +130,26 @@ mod tests {
     }
 
     #[test]
+    fn the_programs_share_is_of_all_cpus() {
+        let counters = |cpu_time_ms| {
+            let process = Some(ProcessCounters { cpu_time_ms: Some(cpu_time_ms), ..ProcessCounters::default() });
+            KernelCounters { process, ..KernelCounters::default() }
+        };
+        let mut result = TimeSpanResult {
+            kernel_counters: Some(KernelCountersAround { before: counters(500), after: counters(2500) }),
+            measured: Some(Measured {
+                elapsed_ns: 4_000_000_000,
+                cpus: vec![CpuUsage::default(); 2],
+                ..Measured::default()
+            }),
+            ..TimeSpanResult::default()
+        };
+        assert_eq!(program_cpu_percent(&result), Some(25.0));
+        result.kernel_counters = None;
+        assert_eq!(program_cpu_percent(&result), None);
+    }
+
+    #[test]
     fn columns_are_shares_of_the_time_that_was_ours() {
         assert_eq!(columns(usage(&times(25, 90, 285, 0))), "28.75 6.25 22.50 71.25");
         assert_eq!(columns(usage(&times(25, 90, 285, 400))), "28.75 6.25 22.50 71.25");
@@ -104,6 +159,24 @@ mod tests {
     #[test]
     fn a_cpu_without_any_time_was_idle() {
         assert_eq!(columns(usage(&times(0, 0, 0, 9))), "0.00 0.00 0.00 100.00");
+    }
+
+    #[test]
+    fn the_course_has_the_shares_of_each_part() {
+        let at = |at_ns, user, kernel, idle, steal| CpuSample { at_ns, user, kernel, idle, steal };
+        let samples = [
+            at(0, 0, 0, 0, 0),
+            at(1_000, 10, 20, 60, 10),
+            // Shorter than a tick.
+            at(1_001, 10, 20, 60, 10),
+            at(2_000, 10, 70, 60, 60),
+        ];
+        let found = course(&samples);
+        assert_eq!(found.end_ns, [1_000, 2_000]);
+        assert_eq!((found.user_percent, found.kernel_percent), (vec![10.0, 0.0], vec![20.0, 50.0]));
+        assert_eq!(found.steal_percent, [10.0, 50.0]);
+        assert_eq!(course(&[]), CpuCourse::default());
+        assert_eq!(course(&samples[..1]), CpuCourse::default());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The few figures of a timespan by which runs are compared.
 
 use model::figures::{Directions, Figures, LatencyDistribution, Summary};
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::headline::Headline;
 use model::result::{LoadLoop, TimeSpanResult};
 use model::verdict::Verdict;
@@ -46,7 +46,7 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
 /// The headline of a timespan; `None` if it has no figures.
 pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
     let measured = span_result.measured.as_ref()?;
-    let Figures { iops, bytes_per_s, latency, .. } = measured.total.total;
+    let Figures { ios, iops, bytes_per_s, latency, .. } = measured.total.total;
     let latencies = measured.total_latency.as_ref().and_then(|latencies| latencies.total.as_ref());
     let (depth, response) = match &measured.load_loop {
         Some(LoadLoop::Closed { depth }) => (Some(*depth), None),
@@ -54,8 +54,10 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         None => (None, None),
     };
     let rank = |latencies: Option<&LatencyDistribution>, rank_ppb| latencies?.at(rank_ppb);
-    let (writes, ios) = (measured.total.write.ios, measured.total.total.ios);
+    let (warnings, warning_figures) = span_result.verdict.as_ref().map(warnings).unwrap_or_default();
+    let writes = measured.total.write.ios;
     Some(Headline {
+        ios,
         iops,
         write_share: if ios == 0 { 0.0 } else { writes as f64 / ios as f64 },
         bytes_per_s,
@@ -71,13 +73,15 @@ pub fn headline(span_result: &TimeSpanResult) -> Option<Headline> {
         threads: measured.thread_count,
         depth,
         severity: span_result.verdict.as_ref().and_then(Verdict::severity),
-        warnings: span_result.verdict.as_ref().map(warnings).unwrap_or_default(),
+        warnings,
+        warning_figures,
     })
 }
 
-fn warnings(verdict: &Verdict) -> Vec<String> {
-    let grave = verdict.findings.iter().filter(|finding| finding.severity >= Severity::Warn);
-    let mut names: Vec<String> = grave.map(|finding| finding.name.clone()).collect();
-    names.dedup();
-    names
+/// Names and figures of what is graver than a note; of findings of one name, the first.
+fn warnings(verdict: &Verdict) -> (Vec<String>, Vec<String>) {
+    let mut grave: Vec<&Finding> =
+        verdict.findings.iter().filter(|finding| finding.severity >= Severity::Warn).collect();
+    grave.dedup_by_key(|finding| &finding.name);
+    grave.into_iter().map(|finding| (finding.name.clone(), finding.figure.clone())).unzip()
 }

@@ -150,6 +150,12 @@ pub(crate) fn percentiles_of(
     ranks_ppb.into_iter().map(&mut percentile).collect()
 }
 
+/// The upper edge of a coarse bucket; one that does not exist lies above everything.
+pub(crate) fn coarse_upper_edge_ns(index: u32) -> u64 {
+    let index = index as usize;
+    if index < hot::buckets::COARSE_COUNT { hot::buckets::coarse_upper_edge_ns(index) } else { u64::MAX }
+}
+
 /// The upper edge of a bucket; one that does not exist lies above everything.
 fn upper_edge_ns(index: u32) -> u64 {
     let index = index as usize;

@@ -2,6 +2,7 @@
 
 use crate::accuracy::Accuracy;
 use crate::latency::Merged;
+use crate::ramp;
 use model::figures::Directions;
 use model::note::Note;
 use model::plan::{TimeSpanPlan, WorkerPlan};
@@ -38,6 +39,7 @@ pub(crate) fn load_loop(
         delayed_by_depth: sum(|row| row.delayed_by_depth),
         lateness_mean_ns: if lateness.count == 0 { 0.0 } else { lateness.sum_ns as f64 / lateness.count as f64 },
         lateness_max_ns: lateness.max_ns,
+        ramp: ramp::intervals(span, record),
         response_time: Directions {
             read: read.distribution(),
             write: write.distribution(),

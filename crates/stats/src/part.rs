@@ -1,7 +1,7 @@
 //! One part of a measurement, asked for afterwards.
 
 use crate::combine::pooled;
-use crate::latency::percentiles_of;
+use crate::latency::{coarse_upper_edge_ns, percentiles_of};
 use crate::rate::Volume;
 use model::course::{Section, SectionFigures};
 use model::figures::{Directions, Figures, Percentile};
@@ -96,13 +96,7 @@ fn told(
     let histogram = side.iter().fold(PackedCounts::default(), |sum, figures| sum.plus(figures.histogram.iter()));
     let buckets: Vec<(u32, u64)> = histogram.iter().collect();
     let extremes = (latency.min_ns.unwrap_or(0), latency.max_ns.unwrap_or(u64::MAX));
-    (figures, percentiles_of(&buckets, upper_edge_ns, extremes, ranks_ppb.iter().copied()))
-}
-
-/// The upper edge of a coarse bucket; one that does not exist lies above everything.
-fn upper_edge_ns(index: u32) -> u64 {
-    let index = index as usize;
-    if index < hot::buckets::COARSE_COUNT { hot::buckets::coarse_upper_edge_ns(index) } else { u64::MAX }
+    (figures, percentiles_of(&buckets, coarse_upper_edge_ns, extremes, ranks_ppb.iter().copied()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub use order::{Dependence, Trend};
 
 use crate::sample::{moments, student};
 use levels::two_levels;
+use model::finding::Severity;
 use model::headline::Headline;
 use model::metric::Metric;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF};
@@ -59,13 +60,20 @@ pub struct Repeats {
     /// What the first run's I/Os per second differ from the mean of the others by, in percent of it, if
     /// that cannot be scatter.
     pub first_run_percent: Option<f64>,
+    /// True if every run has a warning: no interval says how sure the figures are.
+    pub is_doubtful: bool,
 }
 
 /// Looks at the runs, in the order in which they were made; `None` without any.
 pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
+    let is_doubtful = is_doubtful(runs.iter().copied());
+    let spread_of = |values: &[f64]| {
+        let spread = spread(values)?;
+        Some(Spread { interval: spread.interval.filter(|_| !is_doubtful), ..spread })
+    };
     let all = |metric: Metric| {
         let values: Option<Vec<f64>> = runs.iter().map(|run| run.value(metric)).collect();
-        spread(&values?)
+        spread_of(&values?)
     };
     let iops: Vec<f64> = runs.iter().map(|run| run.iops).collect();
     let (trend, levels) = match (order::trend(&iops), two_levels(&iops)) {
@@ -78,13 +86,20 @@ pub fn repeats(runs: &[&Headline]) -> Option<Repeats> {
         dependence: if trend.is_none() { order::dependence(&iops) } else { None },
         trend,
         levels,
-        iops: spread(&iops)?,
+        iops: spread_of(&iops)?,
         mib_per_s: all(Metric::MibPerS)?,
         mean_ns: all(Metric::Mean),
         p99_ns: all(Metric::P99),
         cpu_percent: all(Metric::Cpu)?,
         first_run_percent: first_run(&iops),
+        is_doubtful,
     })
+}
+
+/// True if there are runs and every one has a warning, so that no interval says how sure their figures are.
+pub fn is_doubtful<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> bool {
+    let mut runs = runs.into_iter().peekable();
+    runs.peek().is_some() && runs.all(|run| run.severity >= Some(Severity::Warn))
 }
 
 /// `None` without values, which are in the order in which they were measured.
@@ -207,6 +222,20 @@ mod tests {
         };
         let held = (0..1000).filter(|seed| held(*seed)).count();
         assert!((945..=985).contains(&held), "{held} of 1000: order statistics give 96.5 %");
+    }
+
+    #[test]
+    fn runs_that_all_have_warnings_have_no_interval() {
+        let run = |severity| Headline { iops: 100.0, mean_ns: Some(1e6), severity, ..Headline::default() };
+        let interval = |runs: &[Headline]| {
+            let found = repeats(&runs.iter().collect::<Vec<_>>()).expect("runs");
+            let of_mean = found.mean_ns.expect("known").interval;
+            (found.is_doubtful, found.iops.interval.is_some(), of_mean.is_some())
+        };
+        let mut runs = vec![run(Some(Severity::Warn)); 8];
+        assert_eq!(interval(&runs), (true, false, false));
+        runs[3] = run(Some(Severity::Note));
+        assert_eq!(interval(&runs), (false, true, true));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! I/Os of several sizes, by kind and size.
 
 use crate::headline::{P50_PPB, P99_PPB, P999_PPB};
-use crate::latency::{self, percentiles_of};
+use crate::latency::{self, coarse_upper_edge_ns, percentiles_of};
 use crate::rate::Volume;
 use model::figures::{Figures, SizeFigures};
 use model::operation::Operation;
@@ -11,21 +11,24 @@ use std::collections::BTreeMap;
 
 /// The figures of all rows together, by kind, then ascending by size; those that are never drawn are left out.
 pub(crate) fn figures(record: &TimeSpanRecord, measures_latency: bool) -> Vec<SizeFigures> {
-    let mut sums: BTreeMap<(Operation, u64), (Tally, PackedCounts)> = BTreeMap::new();
-    for SizeRecord { operation, size_bytes, tally, buckets } in record.rows.iter().flat_map(|row| &row.sizes) {
-        let (sum, counts) = sums.entry((*operation, *size_bytes)).or_default();
-        sum.merge(tally);
-        *counts = counts.plus(buckets.iter().copied());
+    let mut sums: BTreeMap<(Operation, u64), Sum> = BTreeMap::new();
+    for SizeRecord { operation, size_bytes, bytes, tally, buckets } in record.rows.iter().flat_map(|row| &row.sizes) {
+        let sum = sums.entry((*operation, *size_bytes)).or_default();
+        sum.bytes += bytes;
+        sum.tally.merge(tally);
+        sum.counts = sum.counts.plus(buckets.iter().copied());
     }
-    let ios = |of: Operation| sums.iter().filter(|((kind, _), _)| *kind == of).map(|(_, (sum, _))| sum.count).sum();
-    let of = |(&(operation, size_bytes), (tally, counts)): (&(Operation, u64), &(Tally, PackedCounts))| {
+    let ios = |of: Operation| sums.iter().filter(|((kind, _), _)| *kind == of).map(|(_, sum)| sum.tally.count).sum();
+    let of = |(&(operation, size_bytes), Sum { bytes, tally, counts }): (&(Operation, u64), &Sum)| {
         let all: u64 = ios(operation);
-        let volume = Volume { bytes: tally.count.saturating_mul(size_bytes), ios: tally.count };
+        let volume = Volume { bytes: *bytes, ios: tally.count };
         let latency = if measures_latency { latency::figures(tally) } else { None };
         let buckets: Vec<(u32, u64)> = counts.iter().collect();
         let at = |rank_ppb: u64| {
             let extremes = (tally.min_ns, tally.max_ns);
-            percentiles_of(&buckets, upper_edge_ns, extremes, std::iter::once(rank_ppb)).first().map(|p| p.value_ns)
+            percentiles_of(&buckets, coarse_upper_edge_ns, extremes, std::iter::once(rank_ppb))
+                .first()
+                .map(|p| p.value_ns)
         };
         let at = |rank_ppb| if buckets.is_empty() { None } else { at(rank_ppb) };
         SizeFigures {
@@ -38,13 +41,15 @@ pub(crate) fn figures(record: &TimeSpanRecord, measures_latency: bool) -> Vec<Si
             p999_ns: at(P999_PPB),
         }
     };
-    sums.iter().filter(|(_, (tally, _))| tally.count > 0).map(of).collect()
+    sums.iter().filter(|(_, sum)| sum.tally.count > 0).map(of).collect()
 }
 
-/// The upper edge of a coarse bucket; one that does not exist lies above everything.
-fn upper_edge_ns(index: u32) -> u64 {
-    let index = index as usize;
-    if index < hot::buckets::COARSE_COUNT { hot::buckets::coarse_upper_edge_ns(index) } else { u64::MAX }
+/// I/Os of one kind and size.
+#[derive(Default)]
+struct Sum {
+    bytes: u64,
+    tally: Tally,
+    counts: PackedCounts,
 }
 
 #[cfg(test)]
@@ -61,7 +66,7 @@ mod tests {
             max_ns: latency_ns,
         };
         let bucket = hot::buckets::coarse(hot::buckets::index(latency_ns)) as u32;
-        SizeRecord { operation, size_bytes, tally, buckets: vec![(bucket, count)] }
+        SizeRecord { operation, size_bytes, bytes: count * size_bytes, tally, buckets: vec![(bucket, count)] }
     }
 
     #[test]
@@ -84,6 +89,9 @@ mod tests {
         assert!((small.drawn_percent - 80.0).abs() < 1e-9 && (large.drawn_percent - 20.0).abs() < 1e-9);
         assert_eq!((large.figures.bytes, large.p50_ns), (16384, Some(9000)));
         assert!((small.figures.latency.expect("measured").mean_ns - 1500.0).abs() < 1e-9);
+        let mut short = record.clone();
+        short.rows[1].sizes[0].bytes -= 192;
+        assert_eq!(figures(&short, true)[1].figures.bytes, 16192);
         assert_eq!(figures(&record, false)[0].figures.latency, None);
         assert_eq!(figures(&TimeSpanRecord::default(), true), []);
     }

@@ -18,7 +18,7 @@ const RISE_PERCENT_MAX: f64 = 10.0;
 pub struct Window {
     /// Mean.
     pub mean: f64,
-    /// Largest minus smallest, in percent of the mean.
+    /// Largest minus smallest, as a percentage of the mean.
     pub range_percent: f64,
     /// Change of the fitted line over the window, in percent of the mean.
     pub rise_percent: f64,

@@ -3,7 +3,7 @@
 mod advice;
 mod blocks;
 
-pub use advice::{causes, front, is_doubtful, range, unbeaten, varied_load};
+pub use advice::{above_plateau, front, is_doubtful, range, unbeaten, varied_load};
 pub use blocks::block_sizes;
 
 use crate::knee::{DepthSample, knee};
@@ -217,11 +217,15 @@ pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
     })
 }
 
-/// The point whose run gets its own section: the highest that meets limits, the one to use if there is one series of
-/// depths or of block sizes, or else the one with the most throughput.
+/// The point whose run gets its own section: the highest that meets limits, or the lowest that does not; the one to use if
+/// there is one series of depths or of block sizes; or else the one with the most throughput.
 pub fn recommended(sweep: &Sweep) -> Option<usize> {
-    if let Some(holds) = sweep.limit.as_ref().and_then(|found| found.holds) {
-        return figures(sweep, holds).map(|_| holds);
+    if sweep.interference.is_some() {
+        // That of all streams together.
+        return sweep.points.len().checked_sub(1);
+    }
+    if let Some(point) = sweep.limit.as_ref().and_then(|found| found.holds.or(found.fails)) {
+        return figures(sweep, point).map(|_| point);
     }
     let of_depths = match &sweep.depths[..] {
         [series] => series.recommended,

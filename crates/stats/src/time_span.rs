@@ -6,19 +6,20 @@ use crate::kernel_events::{self, EventSources};
 use crate::latency::{self, Merged};
 use crate::rate::{self, Volume};
 use crate::{
-    affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations, sizes,
-    skew,
+    affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations,
+    reduction, rotations, sizes, skew, storage_course,
 };
+use model::confidence::FigureSteadiness;
 use model::engine_kind::EngineKind;
 use model::environment::TargetEnvironment;
 use model::figures::{Directions, Figures, LatencyDistribution};
 use model::kernel_events::KernelEvents;
 use model::kernel_log::KernelMessage;
 use model::plan::{Pace, TimeSpanPlan};
-use model::profile::{TimeSpan, Tracing};
+use model::profile::{StreamName, TimeSpan, Tracing};
 use model::record::{DirectionRecord, Outcome, RowRecord, SlowIo, Tally, ThreadRecord, TimeSpanRecord};
 use model::result::{
-    Ending, Measured, Row, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
+    Ending, Measured, Row, StreamFigures, Submissions, TargetLatencies, ThreadSubmissions, ThreadWaits, TimeSpanResult,
 };
 use model::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +70,7 @@ pub(crate) fn summarise(sources: &Sources<'_>) -> TimeSpanResult {
         measured,
         kernel_events: kernel_events(sources),
         kernel_counters: record.kernel_counters.clone(),
+        verification: record.verification.clone(),
         verdict: None,
         expectation: None,
         requirements: Vec::new(),
@@ -115,6 +117,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
             .and_then(|effective| affinity::mixed_cores(effective, sources.topology)),
         cpu_average: cpu::average(&cpus),
         cpus,
+        cpu_course: cpu::course(&record.cpu_course),
         rows: record.rows.iter().map(summarise_row).collect(),
         distributions,
         total: figures(record.rows.iter(), measures_latency, series.as_ref(), record.elapsed_ns),
@@ -126,23 +129,34 @@ fn measured(sources: &Sources<'_>) -> Measured {
         is_latency_run: span.measure_latency || span.calculate_iops_std_dev,
         load_loop: Some(load_loop::load_loop(span, plan, record, &accuracy)),
         confidence: accuracy.confidence(),
-        steadiness: accuracy.steadiness(&telling(plan, &record.threads)),
+        // A load that varies by itself says nothing about the storage.
+        steadiness: if sources.span.varies_rate() {
+            FigureSteadiness::default()
+        } else {
+            accuracy.steadiness(&telling(plan, &record.threads))
+        },
         series: course::series(&record.series, measures_latency || plan.intervals.is_some()),
         sections: course::sections(&record.sections),
+        devices: storage_course::devices(&record.storage),
+        shares: storage_course::shares(&record.storage),
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
         flushes: flushes::figures(plan, record),
+        rotations: rotations::figures(record),
         operations: operations::figures(record, measures_latency),
         sizes: sizes::figures(record, measures_latency),
+        streams: streams(sources),
         skews: skew::figures(plan, record),
+        reductions: reduction::figures(sources.span, plan, record),
     }
 }
 
-/// The slowest I/Os of all threads, if their times are the target's: not where a pace or flushes set them.
+/// The slowest I/Os of all threads, if their times are the target's: not where a pace, flushes or rotations set them.
 fn telling(plan: &TimeSpanPlan, threads: &[ThreadRecord]) -> Vec<SlowIo> {
     let mut targets = plan.workers.iter().flat_map(|worker| &worker.targets);
     let is_closed = targets.all(|target| matches!(target.pace, Pace::Unlimited));
-    let is_plain = is_closed && plan.flush_after_writes.is_none();
+    let rotates = threads.iter().any(|thread| thread.rotations.is_some());
+    let is_plain = is_closed && plan.flush_after_writes.is_none() && !rotates;
     let slowest = threads.iter().flat_map(|thread| &thread.slowest).copied();
     if is_plain { slowest.collect() } else { Vec::new() }
 }
@@ -231,6 +245,22 @@ fn target_latencies(sources: &Sources<'_>) -> Vec<TargetLatencies> {
     }
     let of = |path: &Path| latencies(rows.get(path).into_iter().flatten().copied());
     paths.into_iter().map(|path| TargetLatencies { path: path.to_owned(), latency: of(path) }).collect()
+}
+
+/// The rows of each stream added up.
+fn streams(sources: &Sources<'_>) -> Vec<StreamFigures> {
+    let Sources { span, plan, record, .. } = *sources;
+    let of = |(name, targets): (&StreamName, Vec<usize>)| {
+        let rows = || record.rows.iter().filter(|row| targets.contains(&row.target));
+        let series = merged_series(rows(), plan, record.elapsed_ns);
+        StreamFigures {
+            name: name.clone(),
+            figures: figures(rows(), plan.measure_latency, series.as_ref(), record.elapsed_ns),
+            latency: if plan.measure_latency { latencies(rows()) } else { Directions::default() },
+            targets,
+        }
+    };
+    span.streams().into_iter().map(of).collect()
 }
 
 fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {

@@ -34,6 +34,7 @@ struct Case {
 fn target_plan(path: &str) -> TargetPlan {
     TargetPlan {
         path: PathBuf::from(path),
+        stream: None,
         size_bytes: 9 << 40,
         preparation: Preparation::Keep,
         expect: Expected::Character,
@@ -406,7 +407,7 @@ fn a_closed_loop_has_the_depth_of_all_its_threads() {
 /// Two threads of an open loop: the second could not keep up.
 fn open_loop() -> Case {
     let mut case = two_threads();
-    case.span.rate_iops = Some(180);
+    case.span.rate_iops = Some(180.into());
     case.span.rate_process = Some(RateProcess::Poisson);
     let response = |count, ns| {
         let DirectionRecord { tally, buckets, .. } = ios(count, ns);
@@ -434,7 +435,7 @@ fn an_open_loop_tells_what_became_of_its_intended_starts() {
     let span_result = result.time_spans.remove(0);
     let measured = span_result.measured.expect("it was measured");
     let Some(LoadLoop::Open(open)) = measured.load_loop else { panic!("a closed loop") };
-    assert_eq!((open.depth, open.rate_iops, open.process), (2, 180, RateProcess::Poisson));
+    assert_eq!((open.depth, open.rate_iops, open.process), (2, 180.into(), RateProcess::Poisson));
     assert_eq!((open.intended_starts, open.backlog, open.delayed_by_depth), (450, 50, 200));
     assert_eq!((open.lateness_mean_ns, open.lateness_max_ns), ((150.0 * 500.0 + 250.0 * 4000.0) / 400.0, 4000));
     let of = |response: Option<LatencyDistribution>| response.map(|known| (known.count, known.figures.mean_ns));

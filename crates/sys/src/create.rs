@@ -4,6 +4,7 @@ use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
 /// Reserves blocks for `bytes` bytes and sets the length; where the file system cannot reserve,
 /// sets the length alone.
@@ -17,6 +18,24 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(bytes),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Reserves blocks for `bytes` bytes and sets the length.
+///
+/// # Errors
+///
+/// `EOPNOTSUPP` where the file system cannot reserve, `ENOSPC` and `EFBIG` above all.
+pub fn reserve(file: impl AsFd, bytes: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes)?)
+}
+
+/// Gives up all that a file holds.
+///
+/// # Errors
+///
+/// Those of `ftruncate`.
+pub fn empty(file: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::ftruncate(file, 0)?)
 }
 
 /// Switches direct I/O on or off for everything that shares this open file.

@@ -97,7 +97,7 @@ impl EventFolder {
         if name.len() > NAME_BYTES_MAX {
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
-                format!("the name has {} bytes (maximum {NAME_BYTES_MAX})", name.len()),
+                format!("the name is {} bytes long (maximum {NAME_BYTES_MAX})", name.len()),
             ));
         }
         self.sweep();

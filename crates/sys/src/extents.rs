@@ -13,10 +13,13 @@ const FIEMAP_FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
 const EXTENT_UNKNOWN: u32 = 0x2;
 const EXTENT_DELALLOC: u32 = 0x4;
+/// Its bytes on the device are not those of the file: compressed or encrypted, and as many as the file system does not
+/// report.
+const EXTENT_ENCODED: u32 = 0x8;
 const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Extents fetched per call.
-const BATCH: usize = 256;
+/// Extents fetched per call: most files have fewer, and room for more is zeroed for each of many files.
+const BATCH: usize = 32;
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -59,6 +62,8 @@ pub struct Extent {
     /// Where it is on the device, or in the address space of a file system on several; `None` if it has no place there
     /// yet, or lies within the file system's own data.
     pub place_bytes: Option<u64>,
+    /// True if the device has its bytes in another form, such as compressed: the length is that in the file.
+    pub is_encoded: bool,
 }
 
 /// Calls `visit` with each extent of `file` in order of offset, after flushing what is cached;
@@ -97,6 +102,7 @@ fn for_each_with(file: &File, flags: u32, mut visit: impl FnMut(Extent) -> Contr
                 length_bytes: raw.length,
                 place_bytes: (raw.flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE) == 0)
                     .then_some(raw.physical),
+                is_encoded: raw.flags & EXTENT_ENCODED != 0,
                 is_written: raw.flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_UNWRITTEN) == 0,
             };
             if visit(extent).is_break() || raw.flags & EXTENT_LAST != 0 {

@@ -29,7 +29,7 @@ pub struct FileState {
     pub is_regular: bool,
     /// Its length.
     pub size_bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970; wraps outside the years 1678 to 2262.
+    /// When its contents were last changed, in nanoseconds since 1970; wraps outside the years 1678 to 2262.
     pub modified_ns: i64,
 }
 

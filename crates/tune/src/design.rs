@@ -1,7 +1,7 @@
 //! What a sweep shall do.
 
 use model::limit::Limit;
-use model::profile::{Profile, TimeSpan};
+use model::profile::{OfferedRate, Profile, TimeSpan};
 use model::sweep::{Extent, Order, Point, Purpose};
 
 /// A sweep to be run.
@@ -74,7 +74,7 @@ impl Design {
 
     /// A probe is long enough for its rate.
     fn probe_of_rate_s(&self, span: &TimeSpan) -> u32 {
-        let rate = f64::from(span.rate_iops.unwrap_or(1));
+        let rate = span.rate_iops.map_or(1.0, OfferedRate::mean_iops);
         let needed_s = stats::limit::seconds_min(&self.limits, rate).ceil() as u32;
         self.probe_s.unwrap_or(span.duration_s).max(needed_s).min(self.longest_s(span))
     }
@@ -88,7 +88,9 @@ impl Design {
     /// Runs that are made whatever is measured; more may follow.
     pub fn runs_at_least(&self) -> usize {
         match self.extent {
-            Extent::Whole | Extent::Pairs { is_fixed: true, .. } => self.points.len() * self.runs as usize,
+            Extent::Whole | Extent::Streams | Extent::Pairs { is_fixed: true, .. } => {
+                self.points.len() * self.runs as usize
+            }
             Extent::Pairs { is_fixed: false, .. } => self.points.len() * stats::ab::LOOKS[0] as usize,
             Extent::UntilFlat => self.runs as usize,
             Extent::UntilSteady => (self.runs as usize).min(stats::steady_state::WINDOW),
@@ -114,7 +116,7 @@ impl Design {
             let spans = profile.time_spans.iter();
             spans.map(|span| u64::from(span.warm_up_s) + u64::from(span.duration_s) + u64::from(span.cool_down_s)).sum()
         };
-        let is_whole = matches!(self.extent, Extent::Whole | Extent::Pairs { .. });
+        let is_whole = matches!(self.extent, Extent::Whole | Extent::Streams | Extent::Pairs { .. });
         let points = if is_whole { self.points.len() } else { self.points.len().min(1) };
         let once = (0..points).map(load_s).fold(0, u64::saturating_add);
         once.saturating_mul(self.runs_at_least() as u64 / points.max(1) as u64)

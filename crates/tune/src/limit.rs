@@ -3,6 +3,7 @@
 use crate::schedule::Step;
 use crate::sweep::{Course, Ending};
 use model::limit::{Limit, LimitFound};
+use model::profile::OfferedRate;
 use model::sweep::{Purpose, Visit};
 use stats::limit::{Next, Observation, Search};
 
@@ -58,7 +59,7 @@ impl Course<'_> {
 /// The rate that a point is run at.
 fn rate_iops(point: &crate::PlannedPoint) -> f64 {
     let rate = point.profile.time_spans.first().and_then(|span| span.rate_iops);
-    f64::from(rate.unwrap_or(0))
+    rate.map_or(0.0, OfferedRate::mean_iops)
 }
 
 #[cfg(test)]

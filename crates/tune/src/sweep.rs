@@ -94,7 +94,7 @@ impl Course<'_> {
             if !is_made {
                 let visit = self.visit(step, known)?;
                 self.sweep.visits.push(visit.clone());
-                self.judge_pairs();
+                self.judge();
                 self.observer.visited(&visit, self.sweep).map_err(Ending::Lost)?;
             }
             self.tried.push(*step);
@@ -102,17 +102,21 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// What the pairs say so far: an interruption must not lose it.
-    fn judge_pairs(&mut self) {
-        if let Extent::Pairs { is_fixed, margin } = self.design.extent {
-            self.sweep.ab = stats::ab::answer(&self.sweep.pairs(), &looks(is_fixed, self.design.runs), margin);
+    /// What the pairs or rounds say so far: an interruption must not lose it.
+    fn judge(&mut self) {
+        match self.design.extent {
+            Extent::Pairs { is_fixed, margin } => {
+                self.sweep.ab = stats::ab::answer(&self.sweep.pairs(), &looks(is_fixed, self.design.runs), margin);
+            }
+            Extent::Streams => self.sweep.interference = stats::interference::answer(self.sweep),
+            Extent::Whole | Extent::UntilFlat | Extent::UntilSure { .. } | Extent::UntilSteady => {}
         }
     }
 
     /// True if the next first run, which is the `run`-th of its point, need not be made.
     fn is_enough(&self, run: u32) -> bool {
         match self.design.extent {
-            Extent::Whole => false,
+            Extent::Whole | Extent::Streams => false,
             Extent::UntilSteady => run > 0 && Window::last_of(&self.rounds()).is_some_and(|window| window.is_steady()),
             Extent::Pairs { is_fixed, margin } => {
                 let looks = looks(is_fixed, self.design.runs);
@@ -152,7 +156,7 @@ impl Course<'_> {
     }
 
     fn visit(&mut self, step: &Step, known: usize) -> Result<Visit, Ending> {
-        let (mut limit, mut sustained_iops) = (None, None);
+        let (mut limit, mut sustained_iops, mut streams) = (None, None, Vec::new());
         let outcome = match self.run(step, known) {
             Ok(result) => match result.time_spans.first().and_then(stats::headline) {
                 Some(headline) => {
@@ -161,6 +165,8 @@ impl Course<'_> {
                     if step.purpose == Purpose::Capacity {
                         sustained_iops = span_result.and_then(stats::limit::sustained_iops);
                     }
+                    let measured = span_result.and_then(|span| span.measured.as_ref());
+                    streams = measured.map(stats::interference::streams).unwrap_or_default();
                     let file = self.observer.keep(step, result).map_err(Ending::Lost)?;
                     VisitOutcome::Measured { file, headline }
                 }
@@ -169,19 +175,24 @@ impl Course<'_> {
             Err(RunFailure::Interrupted) => return Err(Ending::Interrupted),
             Err(RunFailure::Failed(reasons)) => VisitOutcome::Failed { reasons },
         };
-        Ok(Visit { point: step.point, run: step.run, purpose: step.purpose, outcome, limit, sustained_iops })
+        Ok(Visit { point: step.point, run: step.run, purpose: step.purpose, outcome, limit, sustained_iops, streams })
     }
 
     fn run(&mut self, step: &Step, known: usize) -> Result<RunResult, RunFailure> {
         let number = match self.design.extent {
-            // Both runs of a pair draw the same numbers, so that they differ in less.
-            Extent::Pairs { .. } => step.run as usize,
+            // The runs of a pair or round draw the same numbers, so that they differ in less.
+            Extent::Pairs { .. } | Extent::Streams => step.run as usize,
             _ => self.tried.len(),
         };
         let profile = seeded(self.design.profile(step.point, step.purpose), number);
-        if !self.prepared.as_ref().is_some_and(|prepared| same_targets(prepared, &profile)) {
-            self.runner.prepare(&profile)?;
-            self.prepared = Some(profile.clone());
+        let standing = match self.design.extent {
+            // All together have the targets of each.
+            Extent::Streams => self.design.profile(self.design.points.len().saturating_sub(1), step.purpose),
+            _ => profile.clone(),
+        };
+        if !self.prepared.as_ref().is_some_and(|prepared| same_targets(prepared, &standing)) {
+            self.runner.prepare(&standing)?;
+            self.prepared = Some(standing);
         }
         self.observer.before(step, self.tried.len(), known)?;
         self.runner.run(&profile)

@@ -6,7 +6,7 @@ use crate::console_observer::ConsoleObserver;
 use crate::output::say;
 use live::stream::Stream;
 use model::note::Note;
-use model::plan::Plan;
+use model::plan::{Plan, TargetPlan};
 use model::profile::Profile;
 use model::result::{RunResult, Tool};
 use render::json::live::{Begin, begin_line, result_line};
@@ -136,7 +136,12 @@ fn live_thread(plan: &Plan, mut sinks: LiveSinks, naming: &Naming<'_>, interval_
 /// The targets of the timespan with this index, as labels and lines name them.
 fn paths(plan: &Plan, index: usize) -> Vec<String> {
     let targets = plan.time_spans.get(index).map(|span| span.targets.as_slice()).unwrap_or_default();
-    targets.iter().map(|target| target.path.display().to_string()).collect()
+    let name = |target: &TargetPlan| match &target.stream {
+        // Streams may be over the same path.
+        Some(stream) => format!("{stream}: {}", target.path.display()),
+        None => target.path.display().to_string(),
+    };
+    targets.iter().map(name).collect()
 }
 
 /// The note about lines that were dropped before the last one.

@@ -47,7 +47,7 @@ impl OutputFile {
         let place = Place::for_output(path)?;
         for Protected { path, role } in protected {
             // What cannot be found cannot be replaced.
-            if Place::find(path).is_ok_and(|other| other.is(&place)) {
+            if Place::of_target(path).is_ok_and(|other| other.is(&place)) {
                 return Err(format!("the file is {role}"));
             }
         }
@@ -171,7 +171,7 @@ pub(crate) fn write_new(
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other(format!("all names that begin with {stem} are taken")))
+    Err(io::Error::other(format!("all names that begin with {stem} are taken; move older results away")))
 }
 
 /// Lines that go to a file one by one.

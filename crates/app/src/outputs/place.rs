@@ -11,6 +11,9 @@ use sys::folder::Folder;
 /// Folders whose files are the kernel's.
 const KERNEL_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
 
+/// As many as the kernel follows (`path_resolution(7)`).
+const LINKS_MAX: u32 = 40;
+
 /// Where a path leads after all symbolic links, and what is there.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -47,6 +50,21 @@ impl Place {
         let held = Folder::open(&folder).map_err(|error| format!("the directory '{}': {error}", folder.display()))?;
         let (folder_state, found) = (held.state().map_err(text)?, held.find(&name).map_err(text)?);
         Ok(Self { path: folder.join(&name), folder: held, folder_state, name, found })
+    }
+
+    /// Where a target leads: it may be made through a symbolic link to what does not exist yet.
+    pub(super) fn of_target(path: &Path) -> Result<Self, String> {
+        let mut path = path.to_owned();
+        for _ in 0..LINKS_MAX {
+            match Self::find(&path) {
+                Err(reason) => match fs::read_link(&path) {
+                    Ok(next) => path = path.parent().unwrap_or(Path::new(".")).join(next),
+                    Err(_) => return Err(reason),
+                },
+                found => return found,
+            }
+        }
+        Err("too many symbolic links".to_owned())
     }
 
     /// True if both are one file, hard links and bind mounts included, or will be one once it is made.

@@ -1,11 +1,11 @@
 //! The directory of a sweep: `sweep.json`, `table.csv` and a file for each run.
 
-use crate::outputs::{OutputFile, Protected, Replace, names_in, write_document};
+use crate::output::write_json;
+use crate::outputs::{OutputFile, Protected, Replace, is_folder_of_target, names_in, write_document};
 use cli::Form;
 use cli::subcommand::sweep::SweepRequest;
 use flate2::Crc;
 use jiff::Zoned;
-use model::printable::printable_json;
 use model::result::RunResult;
 use model::sweep::{BlockKnee, Purpose, Sweep};
 use model::version::IMPLEMENTATION_VERSION;
@@ -31,10 +31,12 @@ pub(crate) enum Kind {
     Repeat,
     /// Pairs of runs of two sides.
     Ab,
+    /// Streams alone and together.
+    Interference,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Sweep, Self::Repeat, Self::Ab];
+    pub(crate) const ALL: [Self; 4] = [Self::Sweep, Self::Repeat, Self::Ab, Self::Interference];
 
     /// The subcommand.
     pub(crate) const fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl Kind {
             Self::Sweep => "sweep",
             Self::Repeat => "repeat",
             Self::Ab => "ab",
+            Self::Interference => "interference",
         }
     }
 
@@ -149,7 +152,7 @@ impl Folder {
             Ok(_) if replace_output => {}
             Ok(_) if has_earlier => {
                 let name = kind.name();
-                let article = if name.starts_with('a') { "an" } else { "a" };
+                let article = if name.starts_with(['a', 'i']) { "an" } else { "a" };
                 return Err(format!(
                     "--dir '{shown}' already holds {article} {name}; --resume {shown} continues it, --replace-output replaces \
                      it"
@@ -191,6 +194,9 @@ impl Folder {
         };
         let mut files: Vec<Protected> = files.collect();
         files.dedup_by(|one, other| one.path == other.path);
+        if let Some(file) = files.iter().find(|file| is_folder_of_target(&self.path, &file.path)) {
+            return vec![format!("--dir '{}' is {}: give another directory", self.path.display(), file.role)];
+        }
         let named = files.iter().flat_map(|file| names_in(&self.path, std::iter::once(file.path.clone())));
         let named: BTreeMap<PathBuf, OsString> = named.filter(|(_, name)| is_own(name)).collect();
         let reason = |path: &PathBuf| {
@@ -247,9 +253,7 @@ impl Folder {
             return Ok(());
         }
         self.has_earlier.set(false);
-        self.write(&self.kind.file(), DocumentKind::Sweep, |out| {
-            out.write_all(&printable_json(&serde_json::to_vec_pretty(sweep)?))
-        })?;
+        self.write(&self.kind.file(), DocumentKind::Sweep, |out| write_json(sweep, out))?;
         self.write(TABLE_FILE, DocumentKind::SweepTable, |out| render::sweep::csv(sweep, out))
     }
 

@@ -7,7 +7,8 @@
 const ANY_LINES: &str = "...";
 
 /// Words of a judgement, which follow from figures.
-const JUDGEMENTS: [&str; 8] = ["no difference", "cannot tell", "better", "worse", "INVALID", "WARN", "NOTE", "above "];
+const JUDGEMENTS: [&str; 8] =
+    ["equivalent within 5 %", "cannot tell", "better", "worse", "INVALID", "WARN", "NOTE", "above "];
 
 /// Which line of the output each expected line stands for; none if it does not fit.
 ///
@@ -89,7 +90,7 @@ mod tests {
             ("change +20.1 %", "change -3 %", true),
             ("a-b", "a-1", false),
             ("-----", "--------", true),
-            ("iops  1 better", "iops 22   no difference", true),
+            ("iops  1 better", "iops 22   equivalent within 5 %", true),
             ("1 % to above +1000 %", "1 % to +20.5 %", true),
             ("efficient depth: 4", "efficient depth: unknown", true),
             ("efficient depth: 4", "saturation depth: 4", false),

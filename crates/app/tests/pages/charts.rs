@@ -6,7 +6,8 @@ use testkit::workplace;
 fn one_chart_is_a_file_of_its_own() {
     let place = workplace!();
     place.diskspd("-c1M -d1 -W0 -b4K -r -L --json r.json a.dat").run().expect_status(0);
-    for (words, title) in [("", "I/Os per second"), ("--chart heat", "Latency heat map"), ("--chart cpu", "CPU usage")]
+    for (words, title) in
+        [("", "I/Os per second"), ("--chart heat", "Latency heat map"), ("--chart cpu", "CPU usage of the machine")]
     {
         place.diskspd("report r.json -o chart.svg").args(words).run().expect_status(0);
         let svg = String::from_utf8(place.content("chart.svg")).expect("text");

@@ -57,8 +57,21 @@ fn each_is_compared_with_the_first_and_unlike_loads_are_refused() {
     let (first, second) = words.split_once("d.json against a.json").expect("both comparisons");
     assert!(first.contains("c.json against a.json"), "{words}");
     for comparison in [first, second] {
-        assert!(comparison.contains("measured one after the other: drift looks like difference"), "{comparison}");
+        assert!(comparison.contains("measured one after the other: drift looks like a difference"), "{comparison}");
     }
     let refused = place.diskspd("report a.json b.json -o page.html").run();
     refused.expect_status(3).expect_stderr(&["-b4K against -b8K", "the loads differ; diskspd compare --anyway"]);
+}
+
+#[test]
+fn a_run_compared_with_itself_is_called_the_same() {
+    let place = workplace!();
+    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json a.json a.dat").run().expect_status(0);
+    place.file("copy.json", &place.content("a.json"));
+    let page = words(&page(&place, "a.json copy.json"));
+    assert!(page.contains("Both sides are the same run"), "{page}");
+    place.diskspd("compare a.json copy.json").run().expect_stdout(&["\nboth sides are the same run\n"]);
+    place.diskspd("-c1M -d1 -W0 -b4K -r -L --json b.json a.dat").run().expect_status(0);
+    let other = place.diskspd("compare a.json b.json").run();
+    assert!(!other.stdout.contains("both sides"), "{other}");
 }

@@ -50,14 +50,18 @@ fn series(page: &str, chart: &str, name: &str) -> Series {
 /// The load that stands at the head of a page.
 fn load(page: &str) -> String {
     let header = page.split("<header>").nth(1).and_then(|rest| rest.split("</header>").next()).expect("a header");
-    let line = header.split("<p class=\"load\">").nth(1).and_then(|rest| rest.split("</p>").next());
+    let line = header.split("<span class=\"load\">").nth(1).and_then(|rest| rest.split("</span>").next());
     words(&format!("<body>{}", line.unwrap_or_default()))
 }
 
-/// What is in a page, without markup.
+/// What is in a page, without markup and without the list of its parts.
 fn words(page: &str) -> String {
     let mut words = String::new();
     let body = page.split("<body>").nth(1).unwrap_or_default().split("<script>").next().unwrap_or_default();
+    let body = match (body.split_once("<nav"), body.split_once("</nav>")) {
+        (Some((before, _)), Some((_, after))) => format!("{before}{after}"),
+        _ => body.to_owned(),
+    };
     for part in body.split('<') {
         words.push_str(part.split_once('>').map_or(part, |(_, text)| text));
     }

@@ -62,7 +62,7 @@ fn a_recording_is_drawn_device_by_device() {
     assert!(!text.contains("idle"), "{text}");
     // sdb comes first; it was not there for two seconds.
     let reads = series(&page, "device-iops", "reads");
-    assert_eq!(reads.x.last(), Some(&4.0));
+    assert_eq!(reads.x.last(), Some(&3.5));
     let known: Vec<f64> = reads.y.iter().copied().filter(|y| y.is_finite()).collect();
     assert_eq!(known, [600.0, 800.0]);
     assert!(series(&page, "device-latency", "reads").texts.last().is_some_and(|text| text.contains("2 ms")));
@@ -89,7 +89,7 @@ fn devices_stand_under_a_run_on_its_time_axis() {
     let page = page(&place, "r.json --monitor m.jsonl");
     assert!(charts(&page).starts_with(&["iops"]) && charts(&page).ends_with(&CHARTS));
     let reads = series(&page, "device-iops", "reads");
-    assert_eq!((reads.x.first(), reads.y.iter().take(2).collect::<Vec<_>>()), (Some(&1.0), vec![&800.0, &1000.0]));
+    assert_eq!((reads.x.first(), reads.y.iter().take(2).collect::<Vec<_>>()), (Some(&0.5), vec![&800.0, &1000.0]));
     record(&place, 0, &[1, 2]);
     assert!(
         words(&super::page(&place, "r.json --monitor m.jsonl"))

@@ -1,8 +1,25 @@
 //! Pages of sweeps and repeats.
 
 use crate::{charts, load, page, series, words};
-use serde_json::Value;
-use testkit::workplace;
+use serde_json::{Value, json};
+use testkit::{Workplace, workplace};
+
+/// Gives every run of a set the same verdict.
+fn judge_all(place: &Workplace, file: &str, severity: &str, warnings: &[&str]) {
+    let mut set: Value = serde_json::from_slice(&place.content(file)).expect("JSON");
+    for visit in set["visits"].as_array_mut().expect("visits") {
+        let headline = &mut visit["outcome"]["measured"]["headline"];
+        headline["severity"] = severity.into();
+        headline["warnings"] = json!(warnings);
+        headline["warning_figures"] = json!(vec!["12 % stolen"; warnings.len()]);
+    }
+    place.file(file, set.to_string().as_bytes());
+}
+
+/// The tones of the answers of a page.
+fn tones(page: &str) -> Vec<&str> {
+    page.split("<div class=\"answer ").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
 
 #[test]
 fn a_sweep_says_which_depth_to_use() {
@@ -16,6 +33,11 @@ fn a_sweep_says_which_depth_to_use() {
     let headline = format!("Use depth {used} (-o{used})");
     let answer = page.find(&headline).expect("the answer is there");
     assert!(answer < page.find("<figure").expect("charts"), "it comes first");
+    assert!(page.contains("<h1>Sweep: <span class=\"load\">first point: "), "what was measured is the heading");
+    let points = page.split("<table aria-label=\"Points\"").nth(1).expect("a table of the points");
+    let place_of = |column: &str| points.find(&format!(">{column}</th>")).expect(column);
+    assert!(place_of("verdict") < place_of("IOPS") && place_of("IOPS") < place_of("depth"), "what decides comes first");
+    assert!(page.contains("Pareto front: no other point beats"), "the column is explained");
     let line = load(&page);
     assert!(
         line.starts_with("first point: 4 KiB random read, QD 1 (1 thread x 1), ") && line.ends_with("; varied: -o")
@@ -42,7 +64,7 @@ fn depth_with_another_option_has_a_line_for_each_value() {
             assert_eq!(series(&page, chart, name).x, [1.0, 2.0], "{chart} {name}");
         }
     }
-    assert!(words(&page).contains("Throughput and latency over depth, -b8K"));
+    assert!(words(&page).contains("Throughput and latency by queue depth, -b8K"));
 }
 
 #[test]
@@ -83,6 +105,57 @@ fn runs_of_the_same_load_stand_beside_each_other() {
     let words = words(&page);
     assert!(words.contains("The median of 3 runs, too few for a confidence interval; 6 are needed."), "{words}");
     assert!(words.contains("diskspd repeat --runs=3 -- -c1M"), "{words}");
+    let runs = page.split("<table aria-label=\"Each run\">").nth(1).and_then(|rest| rest.split("</table>").next());
+    let rows: Vec<&str> = runs.expect("a table of the runs").split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    for (number, row) in (1..).zip(&rows) {
+        assert!(row.trim_start().starts_with(&format!("<td class=\"number\">{number}</td>")), "{row}");
+        assert_eq!(row.matches("<td").count(), 6, "run, verdict, IOPS, MiB/s, mean, p99: {row}");
+    }
+}
+
+/// Answers were green although every run had a warning.
+#[test]
+fn answers_are_no_better_than_the_verdicts_of_their_runs() {
+    let place = workplace!();
+    let load = "-c1M -d1 -W0 -b4K -r --engine=null a.dat";
+    for (words_of_set, folder, file) in [
+        ("sweep --vary o=1,2", "depths", "sweep.json"),
+        ("sweep --vary b=4K,8K", "blocks", "sweep.json"),
+        ("sweep --limit mean=30s --probe 1s --confirm 1s", "limit", "sweep.json"),
+        ("repeat --runs 2", "repeat", "repeat.json"),
+        ("ab --a --rate=200 --b --rate=300 --pairs 3", "pairs", "ab.json"),
+    ] {
+        place.diskspd(&format!("{words_of_set} --dir {folder} -- {load}")).run();
+        let file = format!("{folder}/{file}");
+        for (severity, warnings, tone, told) in [
+            ("note", &[][..], None, None),
+            ("warn", &["steal"], Some("warn"), Some("runs have warnings: steal in ")),
+            ("invalid", &["steal", "io-errors"], Some("bad"), Some(" are INVALID: ")),
+        ] {
+            judge_all(&place, &file, severity, warnings);
+            let page = page(&place, folder);
+            let (tones, words) = (tones(&page), words(&page));
+            assert!(!tones.is_empty(), "{folder}");
+            match (tone, told) {
+                (Some(tone), Some(told)) => {
+                    assert!(tones.iter().all(|found| *found == tone), "{folder}, {severity}: {tones:?}");
+                    assert!(words.contains(told), "{folder}, {severity}: {words}");
+                    let measured_in = if severity == "warn" { "runs with warnings: steal" } else { "INVALID runs: " };
+                    assert!(words.contains(&format!("(measured in {measured_in}")), "{folder}: {words}");
+                    assert!(words.contains("12 % stolen") || severity == "invalid", "{folder}: {words}");
+                    // What it means, what to do, and whom it affects.
+                    assert!(
+                        words.contains("steal: in all ") || words.contains("steal: in both runs"),
+                        "{folder}: {words}"
+                    );
+                    assert!(words.contains("Meaning: steal time in /proc/stat"), "{folder}: {words}");
+                    assert!(words.contains("What to do: measure on a host"), "{folder}: {words}");
+                }
+                _ => assert!(!words.contains("have warnings"), "{folder}: {words}"),
+            }
+        }
+    }
 }
 
 #[test]
@@ -104,4 +177,38 @@ fn a_sweep_without_its_results_still_has_its_answer() {
     let run = place.diskspd("report alone -o page.html").run();
     run.expect_status(1);
     assert!(run.stderr.contains("a run refers to a point that is not listed"), "{}", run.stderr);
+}
+
+/// The pages of `ab` answered the question of a sweep: which of the two depths is the best.
+#[test]
+fn pairs_say_whether_one_side_is_better() {
+    let place = workplace!();
+    let pairs = "ab --a --rate=200 --b --rate=300 --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r --engine=null a.dat";
+    place.diskspd(pairs).run().expect_status(0);
+    let page = page(&place, "pairs");
+    let words = words(&page);
+    assert!(words.contains("B is faster: IOPS +"), "{words}");
+    assert!(words.contains("A: --rate=200 and B: --rate=300") && words.contains("3 pairs of runs"), "{words}");
+    assert!(words.contains("better") && words.contains("95 % interval"), "{words}");
+    assert!(words.contains("diskspd ab --a=--rate=200 --b=--rate=300"), "{words}");
+    assert_eq!(charts(&page), ["pairs"]);
+    let (a, b) = (series(&page, "pairs", "A: --rate=200"), series(&page, "pairs", "B: --rate=300"));
+    assert_eq!((a.x.len(), b.x.len()), (3, 3));
+    assert!(a.y.iter().zip(&b.y).all(|(a, b)| a < b), "{:?} {:?}", a.y, b.y);
+}
+
+/// Such pages had a row "1 failed" for the first rate, which was never tried, and told a load of one I/O per second.
+#[test]
+fn a_search_for_a_rate_shows_the_rates_that_were_tried() {
+    let place = workplace!();
+    let search =
+        "sweep --limit mean=30s --probe 1s --confirm 1s --dir limit -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat";
+    place.diskspd(search).run().expect_status(0);
+    let page = page(&place, "limit");
+    let line = load(&page);
+    assert!(line.starts_with("first point: 4 KiB random read, QD 8 (1 thread x 8), "), "{line}");
+    let words = words(&page);
+    assert!(!words.contains("failed"), "{words}");
+    let tried = series(&page, "settings-throughput", "");
+    assert!(tried.x.iter().all(|rate| *rate > 100.0), "the axis is that of the rates: {:?}", tried.x);
 }

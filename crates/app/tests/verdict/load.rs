@@ -146,6 +146,22 @@ fn starts_that_come_late_or_never_are_warned_of() {
     found(&place, &run, "depth-limited");
 }
 
+// Shows verdict: unfinished-ios
+#[test]
+fn latencies_without_those_of_the_last_ios_are_warned_of() {
+    let place = workplace!();
+    let faulty = or_skip!(Faulty::mounted(&place, "served"));
+    // Four complete, and four more are outstanding at the end.
+    faulty.serve(Service::Each(Duration::from_millis(600)));
+    let run = place.diskspd("-d1 -W0 -r -b4K -o4 -Su -L --json r.json").arg(&faulty.file).run();
+    run.expect_status(0);
+    let finding = found(&place, &run, "unfinished-ios");
+    assert!(finding["value"].as_f64().is_some_and(|percent| (20.0..60.0).contains(&percent)), "{finding}");
+    let run = place.diskspd("-d3 -W1 -r -b4K -o4 -Su -L --json r.json").arg(&faulty.file).run();
+    run.expect_status(0);
+    assert!(!is_found(&place, "unfinished-ios"), "the warm-up's I/Os complete in the measurement");
+}
+
 // Shows verdict: fits-in-memory
 #[test]
 fn buffered_targets_that_fit_in_memory_are_noted() {

@@ -13,7 +13,7 @@ fn in_use(place: &Workplace, disk: &Disk, flag: &str, reasons: &[&str]) {
 
 /// The disk is refused without a flag, which is printed, and this is said to be on it.
 fn holds(place: &Workplace, disk: &Disk, flag: &str, what: &str) {
-    let holds = format!("its content: {what}");
+    let holds = format!("its contents: {what}");
     let run = place.write_refused(&[], &disk.path, &disk.path, &[&holds, flag]);
     assert!(!run.stderr.contains("in use"), "{run}");
 }

@@ -1,6 +1,6 @@
 //! The first pass: options, our own options, targets.
 
-use super::Command;
+use super::{Command, TypedStream};
 use crate::builder::{Builder, Given};
 use crate::completions::Shell;
 use crate::options::{self, Kind, OptionRow};
@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub(super) options: RunOptions,
     /// What our own options say about the profile.
     pub(super) overrides: Overrides,
+    /// `--stream`.
+    pub(super) streams: Vec<TypedStream>,
     pub(super) targets: Vec<OsString>,
     pub(super) warnings: Vec<String>,
 }
@@ -89,7 +91,7 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
             (Kind::Flag, Some(_)) => {
                 return Err(ParseFailure::because(format!("option '{}': {name} takes no value", dashed.typed)));
             }
-            (Kind::Flag, None) => None,
+            (Kind::Flag | Kind::AttachedValue, None) => None,
             (_, Some(value)) => Some(value),
             (kind, None) => {
                 let next = rest.next().map(|next| text_value(name, next)).transpose()?;
@@ -179,12 +181,14 @@ fn apply_own(
     let mut builder = Builder {
         options: std::mem::take(&mut line.options),
         overrides: std::mem::take(&mut line.overrides),
+        streams: std::mem::take(&mut line.streams),
         ..Builder::default()
     };
     row.apply(&mut builder, &Given { argument, value, environment })
         .map_err(|fault| ParseFailure::because(format!("option '{argument}': {fault}")))?;
     line.options = builder.options;
     line.overrides = builder.overrides;
+    line.streams = builder.streams;
     line.warnings.append(&mut builder.warnings);
     Ok(())
 }

@@ -47,8 +47,8 @@ fn a_topic_tells_all_about_an_option() {
     -rd(pct|abs)<IO%>/<length>:...
         Distributes random I/Os unevenly over the target. The ranges follow one another, the first at
         the base offset. <IO%> is the percentage of the I/Os that go to a range (0: none); <length> is
-        the length of the range, in percent of the target (pct) or as a size (abs). The remaining I/Os
-        go to the rest of the target. Needs -r or -rs.
+        the length of the range, as a percentage of the target (pct) or as a size (abs). The remaining
+        I/Os go to the rest of the target. Needs -r or -rs.
 
         Applies to:  every target
         Given again: the last value is used
@@ -71,12 +71,12 @@ fn a_topic_tells_all_about_an_option() {
     ");
     insta::assert_snapshot!(topic("S").unwrap(), @r"
     -S[bhmruwyY]
-        Sets how reads and writes are cached. The letters can be combined in one -S or spread over
-        several. b: use the page cache (default). u: unbuffered. w: write-through, that is, a write
-        completes only when it is on stable media. h: the same as uw. m: memory mapped I/O. r: without
-        the local cache of a network file system. y: BypassIO as far as possible; Y: BypassIO, or fail.
-        -S alone means -Su. Mutually exclusive: any two of b, u, h and r; y and Y; w and h; m and u; m
-        and h. Each letter can be given only once.
+        Sets how reads and writes are cached. The letters can be combined in one -S or given in several.
+        b: use the page cache (default). u: unbuffered. w: write-through, that is, a write completes
+        only when it is on stable media. h: the same as uw. m: memory mapped I/O. r: without the local
+        cache of a network file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone
+        means -Su. Only one of b, u, h and r can be given; nor can y and Y, w and h, m and u, or m and h
+        be combined. Each letter can be given only once.
         On Linux: u opens with O_DIRECT, w with O_DSYNC, h with both.
 
         Applies to:  every target

@@ -41,7 +41,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "distribution of random I/Os over ranges, e.g. -rdpct90/10:5/5 or -rdabs90/10G",
         long: "Distributes random I/Os unevenly over the target. The ranges follow one another, the first at the base \
                offset. <IO%> is the percentage of the I/Os that go to a range (0: none); <length> is the length of the \
-               range, in percent of the target (pct) or as a size (abs). The remaining I/Os go to the rest of the \
+               range, as a percentage of the target (pct) or as a size (abs). The remaining I/Os go to the rest of the \
                target. Needs -r or -rs.",
         since: Since::DiskSpd("2.1"),
         example: "-rdpct90/10",
@@ -108,7 +108,9 @@ pub(super) const ROWS: &[OptionRow] = &[
                    Existing files that this program did not create are written to only with --overwrite.",
         example: "-w30",
         apply: |builder, given| {
-            builder.settings().write_percent = builder.bounded(given, "the percentage of writes", 0, 100)?;
+            let percent = builder.bounded(given, "the percentage of writes", 0, 100)?;
+            builder.seen.no_writes = percent == 0;
+            builder.settings().write_percent = percent;
             Ok(())
         },
         ..ACCESS

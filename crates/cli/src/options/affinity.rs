@@ -37,10 +37,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "bind threads to these CPUs in turn, e.g. -a0-3,8 or -ag0,0-3,g1,0; -ag<group>: to a whole group",
         long: "Binds each thread to the next CPU of the list, starting over at its end. g<group> is the processor \
                group of the CPU numbers after it (0 if not given). -ag<group> without CPU numbers stands for all CPUs \
-               of the group. Several -a are joined to one list. CPUs are used in order of their group; within a group, \
-               performance cores come before efficiency cores, and otherwise the order is as typed. -a and -ag without \
-               a list are the default: all CPUs. If a single CPU handles the interrupts of the targets' disks, the \
-               default starts with this CPU; -ag0, which stands for all CPUs of group 0, keeps their usual order \
+               of the group. Several -a are joined into one list. CPUs are used in order of their group; within a \
+               group, performance cores come before efficiency cores, and otherwise the order is as typed. -a and -ag \
+               without a list are the default: all CPUs. If a single CPU handles the interrupts of the targets' disks, \
+               the default starts with this CPU; -ag0, which stands for all CPUs of group 0, keeps their usual order \
                regardless of interrupts.",
         since: Since::DiskSpd("2.0"),
         on_linux: ORDER_ON_LINUX,

@@ -16,12 +16,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["DisableOSCache", "DisableLocalCache", "WriteThrough", "MemoryMappedIo", "BypassIO"],
         short: "caching: b cached [default], u unbuffered, w write-through, h both, m mapped, r no local cache, y/Y \
                 BypassIO",
-        long: "Sets how reads and writes are cached. The letters can be combined in one -S or spread over several. b: \
+        long: "Sets how reads and writes are cached. The letters can be combined in one -S or given in several. b: \
                use the page cache (default). u: unbuffered. w: write-through, that is, a write completes only when it \
                is on stable media. h: the same as uw. m: memory mapped I/O. r: without the local cache of a network \
-               file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Mutually \
-               exclusive: any two of b, u, h and r; y and Y; w and h; m and u; m and h. Each letter can be given only \
-               once.",
+               file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Only one of b, \
+               u, h and r can be given; nor can y and Y, w and h, m and u, or m and h be combined. Each letter can be \
+               given only once.",
         since: Since::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
         example: "-Suw",
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[n][<batch>[p]]",
         scope: Scope::TimeSpan,
         xml: &["IoRing"],
-        short: "use IoRing with batches of this many I/Os; p: batch in percent of -o; n: no registered buffers \
+        short: "use IoRing with batches of this many I/Os (p: percent of -o); n: no registered buffers \
                 [default 25p]",
         long: "Each thread uses an IoRing and submits its I/Os in batches. The batch size is a number of I/Os or, with \
                p, a percentage of the outstanding I/Os. Buffers are registered with the ring unless n is given. Cannot \

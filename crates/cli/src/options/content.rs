@@ -29,7 +29,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         repeat: Repeat::Harmless,
         scope: Scope::TimeSpan,
         xml: &["RandomWriteData"],
-        short: "new random content for every write",
+        short: "new random data for every write",
         long: "Fills the buffer with new random bytes before every write; this costs CPU time.",
         since: Since::DiskSpd("2.0.20"),
         example: "-Zr",

@@ -12,7 +12,7 @@ const INTERVAL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--live",
-        short: "show live progress on a full screen",
+        short: "show live progress in full-screen mode",
         long: "Shows the phase and the time left, I/Os per second and MiB/s over the last minutes, read and write \
                latencies of the last interval and of the whole run, CPU usage, and the devices below the targets. \
                Press t for targets, h for threads, q to end the run. The screen is drawn on stderr, which must be a \

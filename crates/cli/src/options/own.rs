@@ -2,7 +2,9 @@
 //! targets.
 
 use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
+use crate::argv::TypedStream;
 use crate::builder::{Builder, Given};
+use crate::file_name::not_an_option;
 use crate::{expect, requirement};
 use model::latency_band::BandKind;
 
@@ -58,6 +60,28 @@ pub(super) const ROWS: &[OptionRow] = &[
         apply: destroy,
         ..OWN
     },
+    OptionRow {
+        name: "--stream",
+        value: "=<name>:<options>",
+        kind: Kind::Value,
+        repeat: Repeat::Accumulates,
+        scope: Scope::TimeSpan,
+        xml: &["Stream"],
+        with_profile: false,
+        short: "a load with its own name and options, run at the same time as the others; repeat the option for each load",
+        long: "Runs several loads at the same time, each with threads of its own, and shows results for each. The name \
+               has 1 to 32 letters, digits, dots, underscores or hyphens. After the colon follow options of a target, \
+               such as -b -r -w -t -o -g -S --sizes, and perhaps targets; without targets, the stream uses those at \
+               the end of the command line. Several streams may use the same file. Options of a target outside of \
+               --stream are defaults for all streams; an option inside replaces its default, and -S, -Z and the access \
+               pattern (-r, -rs, -s) are replaced as a whole. All other options, such as -d and --rate, are given \
+               outside. File names with blanks need quotation marks inside the text. The order of the streams does not \
+               matter. Cannot be used with -F, -O or -X; a job file names the stream of each target with the key \
+               stream.",
+        example: "--stream=oltp: -b8K -r -w30 -t2 -o8",
+        apply: stream,
+        ..OWN
+    },
 ];
 
 /// Options that follow those of [`settings`].
@@ -83,8 +107,10 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         short: "compare results with the storage's rated limits, and name the bottleneck",
         long: "Rated limits of the storage, separated by commas. drives=<n> is the number of drives and raid=<level> \
                their RAID level (0, 1, 5, 6 or 10). drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> are \
-               rates of a single drive, vm-iops=<n> and vm-bytes=<bytes> those of the virtual machine or cloud volume, \
-               all per second. hba=<bits>[x<lanes>] is the line rate of the adapter, as in 12Gx4. K, M, G and T are \
+               rates of a single drive, vm-iops=<n> and vm-bytes=<bytes> those of the virtual machine, volume-iops=<n> \
+               and volume-bytes=<bytes> those of a cloud volume, all per second. volume=<name> takes the caps of a \
+               kind of volume, such as gp3 or p30, from the program's table or, with volumes=<file>, from a table of \
+               your own. hba=<bits>[x<lanes>] is the line rate of the adapter, as in 12Gx4. K, M, G and T are \
                decimal here. The report lists, after the verdict, each limit that follows from these figures, and the \
                percentage of it that the run reached. The limit for small random writes to a RAID is a rule of thumb \
                and is marked as an estimate. Results above 100 %, throttling from the start and exhausted burst \
@@ -92,7 +118,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
         apply: |builder, given| {
             let criteria = &mut builder.options.criteria;
-            criteria.stated = Some(expect::parse(given.value, criteria.stated.unwrap_or_default())?);
+            criteria.stated = Some(expect::parse(given.value, criteria.stated.unwrap_or_default(), given.environment)?);
             Ok(())
         },
         ..OWN
@@ -112,12 +138,43 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         ..OWN
     },
     OptionRow {
+        name: "--journal",
+        value: "=<dir>",
+        kind: Kind::Value,
+        repeat: Repeat::Error,
+        short: "experimental: save the map of --verify in this directory, for a later 'diskspd verify'",
+        long: "At the end of the run, the file 'map' in this directory holds what each unit of the targets must contain. \
+               The directory must exist, and must not be on the storage of a target unless --journal-here is given: the map \
+               would be lost with the data. A 'map' that is not one of diskspd's is never replaced. Needs --verify.",
+        example: "--journal=/var/tmp/journal",
+        apply: |builder, given| {
+            not_an_option(given.value.as_ref())?;
+            if given.value.is_empty() {
+                return Err("a directory is missing".to_owned());
+            }
+            builder.options.journal.get_or_insert_default().dir = Some(given.value.into());
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
+        name: "--journal-here",
+        short: "let --journal use a directory on the storage of the targets",
+        long: "The map is then lost if that storage fails, and writing it is part of what is verified.",
+        example: "--journal-here",
+        apply: |builder, _| {
+            builder.options.journal.get_or_insert_default().may_be_here = true;
+            Ok(())
+        },
+        ..OWN
+    },
+    OptionRow {
         name: "--probe-host-cache",
         short: "before the run, test whether a cache below each target, such as the host's, serves repeated reads",
         long: "Tests each target before the run, bypassing the page cache: reads 256 blocks of 4 KiB in the range that \
                the run accesses, then up to 1 GiB of other data in it, then the same blocks again, alternating with \
-               blocks that were not read before. The finding host-cache shows how many times faster the second reads \
-               were. The test takes at most 6 s per target and writes nothing. Targets that this run creates or only \
+               blocks that were not read before. The host-cache finding compares the latencies of the two kinds of \
+               reads. The test takes at most 6 s per target and writes nothing. Targets that this run creates or only \
                writes to are not tested. If the whole target is already in a cache, all reads are equally fast; the \
                finding then states that this proves nothing.",
         example: "--probe-host-cache",
@@ -154,12 +211,12 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--bands",
         value: "=<sql|sql-log>",
         kind: Kind::Value,
-        short: "judge latencies in the bands of SQL Server's guides; exit with status 4 above the last",
-        long: "sql judges the mean latency as guides do for data files: up to 10 ms ideal, up to 20 ms some impact, above \
-               impacted. sql-log judges commits, which are durable writes, or writes with their part of the flushes \
-               (--fdatasync-every): up to 1 ms ideal and up to 5 ms some impact on flash, up to 5 and 10 ms on devices \
-               that the kernel reports as rotational. Results list the band with PASS or FAIL after the verdict, as with \
-               --require. Turns on latency measurement, as -L does.",
+        short: "rate latencies against SQL Server's guidelines; exit with status 4 if the upper limit is exceeded",
+        long: "sql rates the mean latency against the limits of SQL Server's guidelines for data files: ideal up to 10 ms, \
+               some impact up to 20 ms, impacted if longer. sql-log rates commits: the mean latency of durable writes \
+               or, with --fdatasync-every, of writes plus their share of the flushes. Its limits are 1 and 5 ms on \
+               flash, and 5 and 10 ms on devices that the kernel reports as rotational. Results list the rating with \
+               PASS or FAIL after the verdict, as with --require. Turns on latency measurement, as -L does.",
         example: "--bands=sql",
         apply: |builder, given| {
             builder.options.criteria.bands = Some(match given.value {
@@ -187,8 +244,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--plan",
-        short: "print the plan of the run and the reasons for its choices, and stop",
-        long: "Prints the chosen threads, CPUs, ranges, queue depths, memory and engine with the reasons, and stops. \
+        short: "print the plan of the run and the reasons for its choices, and exit",
+        long: "Prints the chosen threads, CPUs, ranges, queue depths, memory and engine with the reasons, and exits. \
                Writes nothing.",
         example: "--plan",
         apply: |builder, _| {
@@ -210,7 +267,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--man",
         value: "[=<subcommand>]",
         kind: Kind::OptionalValue,
-        short: "print the man page of diskspd, or of a subcommand, and stop",
+        short: "print the man page of diskspd, or of a subcommand, and exit",
         long: "Prints a page for man(1): diskspd --man >diskspd.1. With the name of a subcommand, prints its page. \
                Packages include all of them.",
         example: "--man=sweep",
@@ -220,7 +277,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--completions",
         value: "=<bash|zsh|fish>",
         kind: Kind::Value,
-        short: "print a completion script for this shell, and stop",
+        short: "print a completion script for this shell, and exit",
         long: "Prints a script that completes options, their values and subcommands. For the current shell: source \
                <(diskspd --completions=bash). Packages include the scripts for all three shells.",
         example: "--completions=bash",
@@ -228,7 +285,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "--version",
-        short: "print version, commit, build and supported kernel features, and stop",
+        short: "print version, commit, build and supported kernel features, and exit",
         long: "Prints the version of this program and of the DiskSpd version it matches, the commit, the target \
                architecture, and the features of this kernel that it can use.",
         example: "--version",
@@ -241,5 +298,14 @@ fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
         return Err("the name of a block device is missing; run without --destroy to see the name to give".to_owned());
     }
     builder.options.destroy.push(given.value.to_owned());
+    Ok(())
+}
+
+fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+    let stream = TypedStream::parse(given.value)?;
+    if builder.streams.iter().any(|known| known.name() == stream.name()) {
+        return Err(format!("stream '{}' is given twice; each needs a name of its own", stream.name()));
+    }
+    builder.streams.push(stream);
     Ok(())
 }

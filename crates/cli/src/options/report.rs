@@ -62,8 +62,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &[],
         scope: Scope::Invocation,
         short: "show the profile in this format and do not run it",
-        long: "Prints the settings from the other options, as text, as an XML profile for -X, or as a job file in TOML \
-               for diskspd run, and stops. No target is opened or created. Only a job file holds requirements \
+        long: "Prints the settings from the other options, as text, as an XML profile for -X, or as a job file in \
+               TOML for diskspd run, and exits. No target is opened or created. Only a job file holds requirements \
                (--require).",
         since: Since::DiskSpd("2.1"),
         example: "-Rpxml",
@@ -75,8 +75,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "[text|xml]",
         with_profile: false,
         scope: Scope::Invocation,
-        short: "show system information in this format and stop; must be the only argument",
-        long: "Prints the system information section of the results and stops. No other argument may be given.",
+        short: "show system information in this format and exit; must be the only argument",
+        long: "Prints the system information section of the results and exits. No other argument may be given.",
         since: Since::DiskSpd("2.3"),
         example: "-Rs",
         apply: |builder, given| {
@@ -154,8 +154,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
         scope: Scope::Invocation,
-        short: "print the usage and stop",
-        long: "Prints one entry for each option of DiskSpd and stops. --help is shorter and also lists the options \
+        short: "print the usage and exit",
+        long: "Prints one entry for each option of DiskSpd and exits. --help is shorter and also lists the options \
                that DiskSpd does not have.",
         on_linux: "/? does the same; no other option begins with /.",
         example: "-?",

@@ -86,6 +86,8 @@ pub enum Kind {
     Value,
     /// A long one's value may be given.
     OptionalValue,
+    /// A long one's value may be given behind '=', and is never the next argument.
+    AttachedValue,
 }
 
 /// What giving an option again does.

@@ -16,10 +16,11 @@ pub(super) fn rows() -> impl Iterator<Item = OptionRow> {
 fn row<T>(setting: &'static Setting<T>, scope: Scope, sets: OwnSetting) -> Option<OptionRow> {
     let help: &'static OwnOption = setting.own?;
     let is_switch = help.value.is_empty();
+    let with_value = if help.value.starts_with('[') { Kind::AttachedValue } else { Kind::Value };
     Some(OptionRow {
         name: setting.option,
         value: help.value,
-        kind: if is_switch { Kind::Flag } else { Kind::Value },
+        kind: if is_switch { Kind::Flag } else { with_value },
         repeat: if is_switch { Repeat::Harmless } else { Repeat::LastWins },
         scope,
         xml: std::slice::from_ref(&setting.element),

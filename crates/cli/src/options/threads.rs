@@ -89,7 +89,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["Throughput"],
         short: "limit per thread and target: bytes per millisecond, or with i: I/Os per second",
         long: "Limits each thread, on each target, to this many bytes per millisecond or, with the suffix i, to this \
-               many I/Os per second. Cannot be used with -x, or with -F and -O.",
+               many I/Os per second. Cannot be used with -x or -O.",
         since: Since::DiskSpd("2.0"),
         example: "-g200i",
         apply: throughput,

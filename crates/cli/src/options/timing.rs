@@ -58,7 +58,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RandSeed"],
         short: "random seed [default 0; -z alone: milliseconds since boot]",
         long: "Seed of all random choices, a 32-bit whole number. -z without a value uses the milliseconds since boot.",
-        on_linux: "The random number generator is xoshiro256++, so the same seed gives other offsets than on Windows.",
+        on_linux: "The random number generator is xoshiro256++, so the same seed gives different offsets than on Windows.",
         example: "-z1234",
         apply: seed,
         ..TIMING

@@ -1,9 +1,9 @@
 //! From a preset and the user's words to a run.
 
-use super::{Load, Preset};
+use super::{Load, Preset, StreamPart};
 use crate::options::Scope;
 use crate::request::{Environment, RunRequest};
-use crate::words::{row_of, run_of, with_all};
+use crate::words::{given_too, row_of, run_of, split, with_all};
 use model::latency_band::BandKind;
 use model::preset::PresetRun;
 use model::profile::{Profile, Target, TimeSpan};
@@ -49,13 +49,14 @@ pub fn run_request(
 ) -> Result<RunRequest, String> {
     let own = run_of(&request.words, environment)?;
     if own.profile.time_spans.len() != 1 {
-        return Err("a preset is run with the options and targets of a single workload".to_owned());
+        return Err("a preset takes the options and targets of a single timespan, not of several".to_owned());
     }
-    // Options come before targets.
-    let (options, targets) = request.words.split_at(request.words.len() - own.profile.time_spans[0].targets.len());
+    let (options, targets) = split(&request.words);
     let user = User { options, targets, threads: threads(preset, request, cpus) };
     let mut spans = Vec::new();
+    only_loads(&preset.options)?;
     for load in &preset.loads {
+        only_loads(&load.options).map_err(|reason| format!("load '{}': {reason}", load.name))?;
         let span = user.span(preset, load, environment).map_err(|reason| format!("load '{}': {reason}", load.name))?;
         spans.extend(std::iter::repeat_n(span, preset.repeats as usize));
     }
@@ -77,6 +78,17 @@ pub fn run_request(
     Ok(run)
 }
 
+/// What applies to the whole run comes from the user alone: in a preset it would have no effect.
+fn only_loads(options: &str) -> Result<(), String> {
+    let is_of_load = |word: &&str| row_of(word).is_none_or(|row| matches!(row.scope, Scope::Target | Scope::TimeSpan));
+    match options.split_whitespace().find(|word| !is_of_load(word)) {
+        Some(word) => Err(format!(
+            "'{word}' cannot be given in a preset, since it is no option of a load; give it when the preset is run"
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The profile of a preset for `-X`, with templates for its target.
 pub fn profile(
     preset: &Preset,
@@ -96,7 +108,9 @@ pub fn profile(
 pub fn command_lines(preset: &Preset, request: &PresetRequest, cpus: u32) -> Vec<CommandLine> {
     let user = User { options: &[], targets: &[], threads: threads(preset, request, cpus) };
     let line = |load: &Load| {
-        let words = load.mix.is_empty().then(|| user.options(preset, load, "").join(" "));
+        let streams = user.streams(load).into_iter().map(|stream| format!("--stream '{stream}'"));
+        let words = || user.options(preset, load, "").into_iter().chain(streams).collect::<Vec<_>>().join(" ");
+        let words = load.mix.is_empty().then(words);
         CommandLine { load: load.name.clone(), words: words.map(|words| format!("{words} <target>")) }
     };
     preset.loads.iter().map(line).collect()
@@ -117,7 +131,9 @@ struct User<'a> {
 impl User<'_> {
     /// The name of a load, with the user's options that override its own.
     fn name(&self, load: &Load) -> String {
-        let own = || std::iter::once(&load.options).chain(load.mix.iter().map(|part| &part.options));
+        let parts = || load.mix.iter().map(|part| &part.options);
+        let streams = || load.streams.iter().map(|stream| &stream.options);
+        let own = || std::iter::once(&load.options).chain(parts()).chain(streams());
         let rows = || own().flat_map(|options| options.split_whitespace()).filter_map(row_of);
         let is_changed = |word: &&String| row_of(word).is_some_and(|row| rows().any(|other| other.name == row.name));
         let changed: Vec<&str> = self.options.iter().filter(is_changed).map(String::as_str).collect();
@@ -126,15 +142,30 @@ impl User<'_> {
 
     /// All options of a load, or of a part of it.
     fn options(&self, preset: &Preset, load: &Load, part: &str) -> Vec<String> {
-        let threads = self.threads.to_string();
-        let words = |options: &str| options.replace(THREADS, &threads).split_whitespace().map(str::to_owned).collect();
+        let words = |options: &str| self.words(options);
         let layers: [Vec<String>; 3] = [words(&load.options), words(part), self.options.to_vec()];
         layers.iter().fold(words(&preset.options), |options, layer| with_all(&options, layer))
     }
 
+    fn words(&self, options: &str) -> Vec<String> {
+        options.replace(THREADS, &self.threads.to_string()).split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// The streams of a load, as `--stream` takes them.
+    fn streams(&self, load: &Load) -> Vec<String> {
+        let stream = |StreamPart { name, options }: &StreamPart| {
+            let own = self.words(options);
+            // Options outside of a stream would lose against those inside.
+            let over = given_too(self.options, &own);
+            format!("{name}: {}", with_all(&own, &over).join(" "))
+        };
+        load.streams.iter().map(stream).collect()
+    }
+
     fn span(&self, preset: &Preset, load: &Load, environment: &dyn Environment) -> Result<TimeSpan, String> {
         let span = |part: &str| {
-            let words = [&self.options(preset, load, part)[..], self.targets].concat();
+            let streams: Vec<String> = self.streams(load).iter().map(|stream| format!("--stream={stream}")).collect();
+            let words = [&self.options(preset, load, part)[..], &streams, self.targets].concat();
             let run = run_of(&words, environment)?;
             run.profile.time_spans.into_iter().next().ok_or_else(|| "the preset defines no workload".to_owned())
         };
@@ -152,6 +183,10 @@ impl User<'_> {
         }
         if !targets.is_empty() {
             whole.targets = targets;
+        }
+        // -c is the user's, for the data; logs have the size that the preset gives them.
+        for target in whole.targets.iter_mut().filter(|target| target.append.is_some()) {
+            target.create_size = None;
         }
         Ok(whole)
     }
@@ -172,6 +207,22 @@ mod tests {
 
     fn of(text: &str, words: &[&str]) -> Result<RunRequest, String> {
         Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), 4, &FakeEnv))
+    }
+
+    #[test]
+    fn options_of_the_whole_run_are_refused_in_a_preset() {
+        for (of_preset, of_load, word) in [
+            ("--json=r.json", "-b4K", "'--json=r.json' cannot be given in a preset"),
+            ("-b4K", "--json r.json", "load 'one': '--json' cannot be given in a preset"),
+            ("-b4K", "--overwrite", "load 'one': '--overwrite' cannot be given in a preset"),
+            ("-Rxml", "-b4K", "'-Rxml' cannot be given in a preset"),
+        ] {
+            let text = format!(
+                "form = \"diskspd-preset/1\"\ntitle = \"t\"\noptions = \"{of_preset}\"\nload = [{{ name = \"one\", options = \"{of_load}\" }}]"
+            );
+            let error = of(&text, &["a"]).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 /// Compare saved results: differences and their significance
 ///
-/// Compares results of the same load: the differences with 95 % intervals, and for each whether it is better, worse, no
-/// difference or inconclusive. Several results on a side count as repeated runs; a directory means all results in it,
-/// as written by repeat.
+/// Compares results of the same load: the differences with 95 % confidence intervals, and for each whether it is
+/// better, worse, equivalent within 5 % or inconclusive. Several results on a side count as repeated runs; a directory means
+/// all results in it, as written by repeat.
 #[derive(clap::Args)]
 #[command(override_usage = "diskspd compare FIRST SECOND [--fail-if FIGURE>+N%]
        diskspd compare last

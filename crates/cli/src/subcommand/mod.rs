@@ -12,6 +12,7 @@ pub mod check;
 pub mod compare;
 pub mod devices;
 pub mod explain;
+mod interference;
 pub mod monitor;
 pub mod preset;
 mod refusal;
@@ -19,6 +20,7 @@ pub mod repeat;
 pub mod report;
 pub mod run;
 pub mod sweep;
+pub mod verify;
 
 use crate::argv::Command;
 use crate::request::{Environment, ParseFailure};
@@ -81,10 +83,12 @@ subcommands! {
     "sweep" => Sweep(sweep::SweepCommand) from sweep::SweepArguments,
     "repeat" => Repeat(sweep::SweepCommand) from repeat::RepeatArguments,
     "ab" => Ab(sweep::SweepCommand) from ab::AbArguments,
+    "interference" => Interference(sweep::SweepCommand) from interference::InterferenceArguments,
     "compare" => Compare(compare::CompareCommand) from compare::CompareArguments,
     "report" => Report(report::ReportCommand) from report::ReportArguments,
     "monitor" => Monitor(monitor::WatchRequest) from monitor::MonitorArguments,
     "devices" => Devices(devices::DevicesRequest) from devices::DevicesRequest,
+    "verify" => Verify(verify::VerifyRequest) from verify::VerifyRequest,
     "explain" => Explain(explain::ExplainRequest) from explain::ExplainRequest,
 }
 

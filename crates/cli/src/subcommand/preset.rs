@@ -7,9 +7,10 @@ use crate::request::Environment;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::ffi::OsString;
 
-/// Run predefined loads: SQL Server, virtual machines, desktops
+/// Run predefined loads: databases, VMs, AI training, desktops
 ///
-/// Named loads: the I/O patterns of SQL Server, virtual machines and desktop benchmarks.
+/// Named loads: the I/O patterns of SQL Server, PostgreSQL, RocksDB, Kafka, AI training, virtual machines and desktop
+/// benchmarks.
 #[derive(clap::Args)]
 #[command(override_usage = "diskspd preset list
        diskspd preset show PRESET [--xml|--toml] [--maxdop N]

@@ -129,6 +129,7 @@ fn until(value: &str) -> Result<Extent, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sweep::Allowed;
     use super::*;
     use crate::subcommand::Subcommand;
     use crate::subcommand::tests::typed;
@@ -157,7 +158,8 @@ mod tests {
         assert_eq!(options("--until iops=1% --runs 20 -- a.dat").runs, 20);
         assert_eq!(parsed("--help"), Err("help".to_owned()));
         let resume = |run_commands, replace_output| {
-            Ok(SweepCommand::Resume { folder: "d".into(), run_commands, replace_output })
+            let allowed = Allowed { run_commands, ..Allowed::default() };
+            Ok(SweepCommand::Resume { folder: "d".into(), allowed, replace_output })
         };
         assert_eq!(parsed("--resume d"), resume(false, false));
         assert_eq!(parsed("--resume d --run-commands --replace-output"), resume(true, true));

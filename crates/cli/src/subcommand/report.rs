@@ -32,10 +32,10 @@ pub(super) struct ReportArguments {
     /// replace any regular file
     #[arg(long)]
     replace_output: bool,
-    /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu or slowest of
-    /// a result; depth, depth-throughput, depth-latency, grid-throughput, grid-latency, settings-throughput or
-    /// settings-latency of a sweep; runs of a repeat; differences, iops, read-percentiles or write-percentiles of several
-    /// results. Default: the first one available
+    /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu, cpu-time or slowest
+    /// of a result; depth, depth-throughput, depth-latency, grid-throughput, grid-latency, settings-throughput or
+    /// settings-latency of a sweep; runs of a repeat; pairs of ab; differences, iops, read-percentiles or
+    /// write-percentiles of several results. Default: the first one available
     #[arg(long, value_name = "NAME")]
     chart: Option<String>,
     /// a recording made by diskspd monitor --record during the run: its devices are shown under the run's charts, on the

@@ -76,7 +76,7 @@ pub(super) struct SeriesArguments {
     /// pause between runs: 5s, 500ms, 1m
     #[arg(long, value_name = "TIME", help_heading = RUN, value_parser = decimal::duration)]
     pub(super) rest: Option<Duration>,
-    /// directory for the state (sweep.json, repeat.json or ab.json), table.csv and every result; must be new or empty (default:
+    /// directory for the state (sweep.json, repeat.json, ab.json or interference.json), table.csv and every result; must be new or empty (default:
     /// the name of the subcommand with date and time, as in sweep-20260131-093000)
     #[arg(long, value_name = "DIR", help_heading = RESULTS, value_parser = file_name::path_alone())]
     dir: Option<PathBuf>,
@@ -90,13 +90,20 @@ pub(super) struct SeriesArguments {
     /// is run
     #[arg(long, help_heading = RESULTS)]
     run_commands: bool,
+    /// with --resume: existing files may be overwritten if the saved options have --overwrite. Without it, nothing is run
+    #[arg(long, help_heading = RESULTS)]
+    overwrite: bool,
+    /// with --resume: the block device with this name may be written to if the saved options have --destroy for it; may be
+    /// repeated
+    #[arg(long, value_name = "ID", help_heading = RESULTS)]
+    destroy: Vec<String>,
     /// options and targets of the load, as for a run
     #[arg(value_name = "LOAD", last = true)]
     pub(super) load: Vec<String>,
 }
 
 /// Options that say where results go, and are no part of what is asked for.
-const PLACES: [&str; 4] = ["dir", "replace_output", "resume", "run_commands"];
+const PLACES: [&str; 6] = ["dir", "replace_output", "resume", "run_commands", "overwrite", "destroy"];
 
 /// What follows `diskspd sweep`, and `diskspd repeat`, which is a sweep of one point.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,11 +121,22 @@ pub enum SweepCommand {
     Resume {
         /// The directory.
         folder: PathBuf,
-        /// `--run-commands`: run the command that it keeps before each run.
-        run_commands: bool,
+        allowed: Allowed,
         /// `--replace-output`
         replace_output: bool,
     },
+}
+
+/// What the saved options of a series may do when it is resumed: whoever resumes it is not necessarily the user who wrote
+/// them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Allowed {
+    /// `--run-commands`: run the commands.
+    pub run_commands: bool,
+    /// `--overwrite`
+    pub overwrite: bool,
+    /// `--destroy`: names of block devices that may be written to.
+    pub destroy: Vec<String>,
 }
 
 /// A sweep to be run.
@@ -171,19 +189,23 @@ impl SeriesArguments {
             return if self.run_commands {
                 Err("omit --run-commands: it is only for --resume; without --resume, the commands always run"
                     .to_owned())
+            } else if self.overwrite || !self.destroy.is_empty() {
+                let option = if self.overwrite { "--overwrite" } else { "--destroy" };
+                Err(format!("{option} before '--' is only for --resume; put it behind '--', with the load"))
             } else {
                 Ok(None)
             };
         };
         if !typed.options_except(&PLACES).is_empty() || self.dir.is_some() || !self.load.is_empty() {
             return Err(
-                "--resume allows only --run-commands and --replace-output; the other options are read from the \
-                 directory"
+                "--resume allows only --run-commands, --overwrite, --destroy and --replace-output; the other options \
+                 are read from the directory"
                     .to_owned(),
             );
         }
-        let Self { run_commands, replace_output, .. } = *self;
-        Ok(Some(SweepCommand::Resume { folder, run_commands, replace_output }))
+        let Self { run_commands, overwrite, replace_output, .. } = *self;
+        let allowed = Allowed { run_commands, overwrite, destroy: self.destroy.clone() };
+        Ok(Some(SweepCommand::Resume { folder, allowed, replace_output }))
     }
 
     /// Runs of these points. Read again, its words ask for the same.
@@ -333,11 +355,14 @@ mod tests {
     #[test]
     fn an_open_range_is_known() {
         assert_eq!(request("--vary o=1.. -- a.dat").options.extent, Extent::UntilFlat);
-        let resume = |run_commands, replace_output| {
-            Ok(SweepCommand::Resume { folder: "dir".into(), run_commands, replace_output })
-        };
-        assert_eq!(parsed("--resume dir"), resume(false, false));
-        assert_eq!(parsed("--run-commands --resume dir --replace-output"), resume(true, true));
+        let resume =
+            |allowed, replace_output| Ok(SweepCommand::Resume { folder: "dir".into(), allowed, replace_output });
+        assert_eq!(parsed("--resume dir"), resume(Allowed::default(), false));
+        let allowed = Allowed { run_commands: true, overwrite: true, destroy: vec!["a".to_owned(), "b".to_owned()] };
+        assert_eq!(
+            parsed("--run-commands --overwrite --destroy=a --destroy b --resume dir --replace-output"),
+            resume(allowed, true)
+        );
         assert_eq!(parsed("--vary o=1 --help"), Err("help".to_owned()));
     }
 
@@ -346,8 +371,11 @@ mod tests {
         let request = request("--limit p99=1ms --limit cpu=25% --probe 5s -- -o8 a.dat");
         let limits = [(Metric::P99, 1e6), (Metric::Cpu, 25.0)];
         assert_eq!(request.options.limits, limits.map(|(figure, at_most)| Limit { figure, at_most }));
-        let rates: Vec<u32> =
-            request.points.iter().map(|point| point.request.profile.time_spans[0].rate_iops.unwrap()).collect();
+        let rates: Vec<u32> = request
+            .points
+            .iter()
+            .map(|point| point.request.profile.time_spans[0].rate_iops.unwrap().least_iops())
+            .collect();
         assert!(rates[0] == 1 && rates.is_sorted() && rates.len() > 500 && *rates.last().unwrap() > 90_000_000);
         assert!(rates.windows(2).all(|pair| pair[1] - pair[0] <= 1 + pair[0] / 49), "steps of 2 %");
     }

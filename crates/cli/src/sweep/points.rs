@@ -2,9 +2,9 @@
 
 use super::axis::Axis;
 use crate::request::{Environment, RunRequest};
-use crate::words::{row_of, run_of, with_all};
+use crate::words::{row_of, run_of, split as split_words, with_all};
 use model::limits::SWEEP_POINTS_MAX;
-use model::profile::ResultFormat;
+use model::profile::{EndAfter, ResultFormat, StreamName, TimeSpan};
 use model::sweep::{Point, Setting};
 use std::path::Path;
 
@@ -47,9 +47,7 @@ impl PlannedPoint {
         if spans.iter().all(|span| span.random_seed == seed) {
             return self.words.clone();
         }
-        // Options come before targets.
-        let targets = spans.iter().map(|span| span.targets.len()).sum::<usize>();
-        let (options, targets) = self.words.split_at(self.words.len() - targets);
+        let (options, targets) = split_words(&self.words);
         [with_all(options, &[format!("-z{seed}")]), targets.to_vec()].concat()
     }
 }
@@ -66,8 +64,6 @@ pub(crate) struct Variation {
 
 /// The pseudo-option of `--files`.
 const FILES: &str = "files";
-/// The pseudo-option of the sides of `ab`.
-const SIDE: &str = "side";
 
 /// All points of a grid, the last axis changing fastest.
 ///
@@ -107,15 +103,54 @@ pub(crate) fn sides(
         let over: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
         let words = [with_all(&base.options, &over), base.targets.clone()].concat();
         let request = run_of(&words, environment).map_err(|reason| format!("side {name}: {reason}"))?;
-        let targets =
-            |request: &RunRequest| request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
-        if targets(&request) != base.targets.len() {
+        if !split_words(&over).1.is_empty() {
             return Err(format!("side {name}: '{typed}': only options can differ; put the targets after --"));
         }
-        let settings = vec![Setting { name: SIDE.to_owned(), value: name.to_owned() }];
+        let settings = vec![Setting { name: Setting::SIDE.to_owned(), value: name.to_owned() }];
         Ok(PlannedPoint { point: Point { settings }, words, request })
     };
     ["A", "B"].into_iter().zip(typed).map(side).collect()
+}
+
+/// The streams of a load: each alone, then all together.
+pub(crate) fn streams(words: &[String], environment: &dyn Environment) -> Result<Vec<PlannedPoint>, String> {
+    let mut words = words.to_vec();
+    let mut base = Base::read(&words, environment)?;
+    let is_measured = |base: &Base| base.request.profile.time_spans.iter().all(|span| span.measure_latency);
+    if !is_measured(&base) {
+        words.insert(0, "-L".to_owned());
+        base = Base::read(&words, environment)?;
+    }
+    let spans = &base.request.profile.time_spans;
+    let names: Vec<StreamName> = spans.iter().flat_map(TimeSpan::streams).map(|(name, _)| name.clone()).collect();
+    if names.len() < 2 {
+        return Err("interference needs two or more streams; give each with --stream".to_owned());
+    }
+    if spans.iter().any(|span| span.rate_iops.is_some()) {
+        return Err(
+            "--rate is shared by all streams, and one alone would get all of it: limit each with -g inside --stream"
+                .to_owned(),
+        );
+    }
+    if let Some(span) = spans.iter().find(|span| span.end_after != EndAfter::default()) {
+        return Err(format!("all runs must have the same duration: leave out {}", span.end_after));
+    }
+    let point = |value: String| Point { settings: vec![Setting { name: Setting::STREAM.to_owned(), value }] };
+    let alone = |name: &StreamName| {
+        let mut request = base.request.clone();
+        for target in request.profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+            // It is created before the first run.
+            target.create_size = None;
+        }
+        for span in &mut request.profile.time_spans {
+            span.targets.retain(|target| target.stream.as_ref() == Some(name));
+        }
+        PlannedPoint { point: point(name.to_string()), words: base.words_of_stream(name, &request), request }
+    };
+    let mut points: Vec<PlannedPoint> = names.iter().map(alone).collect();
+    let all: Vec<&str> = names.iter().map(StreamName::as_str).collect();
+    points.push(PlannedPoint { point: point(all.join("+")), words, request: base.request.clone() });
+    Ok(points)
 }
 
 /// For each thing that varies, the settings that it goes through.
@@ -148,24 +183,51 @@ impl Base {
             return Err("--plan is for a single run; leave it out".to_owned());
         }
         if let Some(option) = request.options.outputs.options().next() {
-            return Err(format!("omit {option}: the results are written to the directory"));
+            return Err(format!("omit {option}: the results are written to --dir"));
         }
         if let Some(option) = request.options.live.asked().next() {
             return Err(format!("{option} is for a single run; leave it out"));
         }
         if request.profile.result_format == ResultFormat::Xml {
-            return Err("omit -Rxml: the results are written to the directory, as JSON".to_owned());
+            return Err("omit -Rxml: the results are written to --dir, as JSON".to_owned());
         }
-        let targets = request.profile.time_spans.iter().map(|span| span.targets.len()).sum::<usize>();
-        // Options come before targets.
-        let (options, targets) = words.split_at(words.len() - targets);
+        let (options, targets) = split_words(words);
         Ok(Self { options: options.to_vec(), targets: targets.to_vec(), request })
+    }
+
+    /// The command line of one stream.
+    fn words_of_stream(&self, name: &StreamName, request: &RunRequest) -> Vec<String> {
+        let is_other = |text: &str| text.split(':').next().unwrap_or_default().trim() != name.as_str();
+        let mut words = Vec::new();
+        let mut options = self.options.iter();
+        while let Some(word) = options.next() {
+            match word.strip_prefix("--stream") {
+                Some("") => {
+                    if let Some(text) = options.next().filter(|text| !is_other(text)) {
+                        words.extend([word.clone(), text.clone()]);
+                    }
+                }
+                Some(text) if is_other(text.trim_start_matches('=')) => {}
+                _ => words.push(word.clone()),
+            }
+        }
+        let spans = &request.profile.time_spans;
+        let is_used = |path: &&String| {
+            spans.iter().flat_map(|span| &span.targets).any(|target| target.path.as_os_str() == path.as_str())
+        };
+        words.extend(self.targets.iter().filter(is_used).cloned());
+        words
     }
 
     /// Threads and outstanding I/Os per target and thread whose product over all targets is `total`.
     fn divisions(&self, total: u32) -> Result<Vec<Vec<Setting>>, String> {
         if self.request.profile.time_spans.iter().any(|span| span.thread_count > 0) {
             return Err("--total-depth varies -t and -o and cannot be combined with -F".to_owned());
+        }
+        if self.request.profile.time_spans.iter().any(|span| !span.streams().is_empty()) {
+            return Err(
+                "--total-depth varies -t and -o of all targets alike and cannot be used with --stream".to_owned()
+            );
         }
         let targets = self.targets.len() as u32;
         if total == 0 || !total.is_multiple_of(targets) {
@@ -200,6 +262,9 @@ fn split(options: &[String], request: &RunRequest, files: &str) -> Result<(Vec<S
     let Some([target]) = request.profile.time_spans.first().map(|span| &span.targets[..]) else {
         return Err("--files needs exactly one target".to_owned());
     };
+    if target.stream.is_some() {
+        return Err("--files cannot be used with --stream".to_owned());
+    }
     let path = target.path.display().to_string();
     let Some(size) = target.create_size else {
         return Err(format!("--files needs -c<size> for '{path}'"));

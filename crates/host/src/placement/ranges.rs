@@ -17,6 +17,8 @@ pub struct FileExtent {
     pub length_bytes: u64,
     /// On the device, or in the address space of a file system of several; `None` = nowhere yet.
     pub place_bytes: Option<u64>,
+    /// The device has its bytes in another form, and another number of them: their place is where they begin.
+    pub is_encoded: bool,
 }
 
 /// Some bytes of the file on a device.
@@ -93,6 +95,12 @@ impl Sorted {
 /// Bytes in ranges.
 pub(super) fn bytes_in(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |sum, range| sum.saturating_add(range.end.saturating_sub(range.start)))
+}
+
+/// Bytes of extents that are on a device in another form.
+pub(super) fn encoded_bytes(extents: &[FileExtent]) -> u64 {
+    let encoded = extents.iter().filter(|extent| extent.is_encoded && extent.place_bytes.is_some());
+    encoded.fold(0, |sum, extent| sum.saturating_add(extent.length_bytes))
 }
 
 /// The places of the wanted parts of a file, and how many bytes these are.
@@ -247,7 +255,12 @@ mod tests {
 
     #[test]
     fn parts_of_a_file_are_where_its_extents_are() {
-        let extent = |offset_bytes, length_bytes, place_bytes| FileExtent { offset_bytes, length_bytes, place_bytes };
+        let extent = |offset_bytes, length_bytes, place_bytes| FileExtent {
+            offset_bytes,
+            length_bytes,
+            place_bytes,
+            is_encoded: false,
+        };
         let extents = [extent(0, 100, Some(1000)), extent(100, 50, None), extent(200, 100, Some(5000))];
         assert_eq!(inside(&extents, std::slice::from_ref(&(0..u64::MAX))), (200, vec![1000..1100, 5000..5100]));
         assert_eq!(inside(&extents, &[50..60, 90..210]), (30, vec![1050..1060, 1090..1100, 5000..5010]));

@@ -6,7 +6,7 @@ use model::live::{LIVE_FORM_1, LIVE_SCHEMA};
 use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION, RunResult};
 use model::sweep::{SWEEP_FORM_1, SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -72,7 +72,13 @@ pub fn read(bytes: &[u8]) -> Result<RunResult, ReadError> {
 fn upgraded<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     let mut value: Value = serde_json::from_slice(bytes)?;
     upgrade::upgrade(&mut value);
-    serde_json::from_value(value)
+    // Through text, so that the program has one reader for each type: a second for values took 0.4 MiB.
+    serde_json::from_slice(&serde_json::to_vec(&value)?).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let reason = error.to_string();
+        // That place is in no text that anyone has.
+        serde_json::Error::custom(reason.trim_end_matches(&format!(" at line {line} column {column}")))
+    })
 }
 
 /// Reads what a sweep or repeat keeps (`sweep.json`, `repeat.json`).

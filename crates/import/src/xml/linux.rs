@@ -7,12 +7,16 @@ use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::figures::{
     Directions, Figures, FlushFigures, LatencyDistribution, LatencyFigures, OperationFigures, Percentile,
+    RotationFigures,
 };
 use model::finding::{Finding, Severity, Source};
 use model::note::Note;
 use model::operation::Operation;
-use model::profile::{FlushCall, RateProcess, Skew};
-use model::result::{HottestShare, LoadLoop, OpenLoop, RunResult, SkewFigures, TargetLatencies, TimeSpanResult};
+use model::profile::{FlushCall, OfferedRate, RateProcess, Reduction, Skew, StreamName};
+use model::result::{
+    HottestShare, LoadLoop, OpenLoop, RampInterval, ReductionFigures, RunResult, SkewFigures, StreamFigures,
+    TargetLatencies, TimeSpanResult,
+};
 use model::units::bytes_of_mib;
 use model::verdict::Verdict;
 
@@ -50,8 +54,13 @@ pub(super) fn read(
         let calls = [("Fdatasync", FlushCall::Fdatasync), ("Fsync", FlushCall::Fsync)];
         let found = calls.into_iter().find_map(|(name, call)| Some((linux.child(name)?, call)));
         measured.flushes = found.map(|(element, call)| flushes(element, call)).transpose()?;
+        measured.rotations = linux.child("LogRotations").map(rotations).transpose()?;
         measured.operations = linux.children("OtherOperation").map(operation).collect::<Result<_, _>>()?;
         measured.skews = linux.children("SkewedAccess").map(skew).collect::<Result<_, _>>()?;
+        let elapsed_ns = measured.elapsed_ns;
+        measured.streams =
+            linux.children("Stream").map(|element| stream(element, elapsed_ns)).collect::<Result<_, _>>()?;
+        measured.reductions = linux.children("WrittenData").map(reduction).collect::<Result<_, _>>()?;
         measured.confidence = linux.child("Confidence").map(confidence).transpose()?;
     }
     Ok(())
@@ -147,16 +156,30 @@ fn load_loop(linux: Element<'_, '_>) -> Result<Option<LoadLoop>, ReadError> {
     let ns = |name: &str| Ok(number::ns(open.real_attribute(name)?.unwrap_or(0.0)));
     Ok(Some(LoadLoop::Open(Box::new(OpenLoop {
         depth: open.whole_attribute("Depth")?.unwrap_or(0),
-        rate_iops: open.whole_attribute("IntendedRate")?.unwrap_or(0),
-        process: open.attribute("Process").and_then(RateProcess::from_option).unwrap_or_default(),
+        rate_iops: open.attribute("IntendedRate").and_then(|rate| OfferedRate::parse(rate).ok()).unwrap_or_default(),
+        process: open.attribute("Process").and_then(|word| RateProcess::parse(word).ok()).unwrap_or_default(),
         intended_starts: whole(open, "IntendedStarts")?,
         backlog: whole(open, "Backlog")?,
         delayed_by_depth: whole(open, "DelayedByDepth")?,
         lateness_mean_ns: ns("LatenessAvgMilliseconds")?,
         lateness_max_ns: ns("LatenessMaxMilliseconds")?.round() as u64,
+        ramp: open.children("RampInterval").map(ramp_interval).collect::<Result<_, _>>()?,
         response_time: open.child("ResponseTime").map(latencies).transpose()?.unwrap_or_default(),
         response_time_confidence: open.child("HalfWidths").map(half_widths).transpose()?,
     }))))
+}
+
+fn ramp_interval(element: Element<'_, '_>) -> Result<RampInterval, ReadError> {
+    let whole = |name| Ok::<u64, ReadError>(element.whole_attribute(name)?.unwrap_or(0));
+    let real = |name| Ok::<f64, ReadError>(element.real_attribute(name)?.unwrap_or(0.0));
+    Ok(RampInterval {
+        start_ns: whole("StartNanoseconds")?,
+        end_ns: whole("EndNanoseconds")?,
+        offered_iops: real("OfferedIosPerSecond")?,
+        iops: real("IosPerSecond")?,
+        response_mean_ns: element.real_attribute("ResponseAvgMilliseconds")?.map(number::ns),
+        response_p99_ns: element.real_attribute("ResponseP99Milliseconds")?.map(number::whole_ns),
+    })
 }
 
 fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, ReadError> {
@@ -171,6 +194,16 @@ fn flushes(element: Element<'_, '_>, call: FlushCall) -> Result<FlushFigures, Re
         latency: element.real_attribute("AvgMilliseconds")?.map(number::ns).map(figures),
         p50_ns: whole_ns("P50Milliseconds")?,
         p99_ns: whole_ns("P99Milliseconds")?,
+    })
+}
+
+fn rotations(element: Element<'_, '_>) -> Result<RotationFigures, ReadError> {
+    let whole_ns = |name: &str| Ok::<_, ReadError>(element.real_attribute(name)?.map(number::whole_ns));
+    Ok(RotationFigures {
+        count: element.whole_attribute("Count")?.unwrap_or(0),
+        total_ns: whole_ns("TotalMilliseconds")?.unwrap_or(0),
+        max_ns: whole_ns("MaxMilliseconds")?,
+        time_percent: element.real_attribute("TimePercent")?.unwrap_or(0.0),
     })
 }
 
@@ -194,6 +227,52 @@ fn skew(element: Element<'_, '_>) -> Result<SkewFigures, ReadError> {
         draws: whole("Draws")?,
         hottest: element.children("Hottest").map(share).collect::<Result<_, _>>()?,
         touched_positions: whole("TouchedPositions")?,
+    })
+}
+
+fn stream(element: Element<'_, '_>, elapsed_ns: u64) -> Result<StreamFigures, ReadError> {
+    let latency = element.child("StreamLatency").map(latencies).transpose()?.unwrap_or_default();
+    let figures = |direction: &str, latency: Option<&LatencyDistribution>| {
+        let mut all = element.children("StreamIos");
+        let Some(ios) = all.find(|one| one.attribute("Direction") == Some(direction)) else {
+            return Ok::<_, ReadError>(Figures::default());
+        };
+        let whole = |name| Ok::<u64, ReadError>(ios.whole_attribute(name)?.unwrap_or(0));
+        Ok(Figures {
+            latency: latency.map(|latency| latency.figures),
+            iops_std_dev: ios.real_attribute("IosStdDev")?,
+            ..stats::figures(whole("BytesCount")?, whole("IOCount")?, elapsed_ns)
+        })
+    };
+    let targets = element.attribute("Targets").unwrap_or_default().split_whitespace();
+    let target = |number: &str| number::whole(number).map_err(|reason| element.error_at_name(&reason));
+    let name = StreamName::parse(element.attribute("Name").unwrap_or_default());
+    Ok(StreamFigures {
+        name: name.map_err(|reason| element.error(reason))?,
+        targets: targets.map(target).collect::<Result<_, _>>()?,
+        figures: Directions {
+            read: figures("Read", latency.read.as_ref())?,
+            write: figures("Write", latency.write.as_ref())?,
+            total: figures("Total", latency.total.as_ref())?,
+        },
+        latency,
+    })
+}
+
+fn reduction(element: Element<'_, '_>) -> Result<ReductionFigures, ReadError> {
+    let ratio = Reduction::parse_ratio(element.attribute("CompressRatio").unwrap_or_default());
+    Ok(ReductionFigures {
+        target: element.whole_attribute("Target")?.unwrap_or(0),
+        path: element.attribute("Path").unwrap_or_default().into(),
+        asked: Reduction {
+            compress_ratio: ratio.map_err(|reason| element.error(reason))?,
+            dedupe_percent: element.whole_attribute("DedupePercent")?.unwrap_or(0),
+        },
+        sample_bytes: element.whole_attribute("SampleBytes")?.unwrap_or(0),
+        zstd_ratio: element.real_attribute("ZstdRatio")?,
+        lz4_ratio: element.real_attribute("Lz4Ratio")?,
+        compared_blocks: element.whole_attribute("ComparedBlocks")?.unwrap_or(0),
+        equal_blocks_percent: element.real_attribute("EqualBlocksPercent")?,
     })
 }
 

@@ -15,7 +15,7 @@ const TRIES: u32 = 2;
 
 /// What follows from something else in the document: counts from masks, places of CPUs from the topology, ends of
 /// intervals from their length.
-const UNREAD: [&str; 13] = [
+const UNREAD: [&str; 15] = [
     "/Results/System/ProcessorTopology Heterogeneous",
     "/Results/System/ProcessorTopology/Core Core",
     "/Results/System/ProcessorTopology/Group ActiveProcessors",
@@ -29,6 +29,9 @@ const UNREAD: [&str; 13] = [
     // There is no other.
     "/Results/TimeSpan/Linux/Confidence Percent",
     "/Results/TimeSpan/Linux/OpenLoop/HalfWidths Direction",
+    // They follow from the counts.
+    "/Results/TimeSpan/Linux/Stream/StreamIos IosPerSecond",
+    "/Results/TimeSpan/Linux/Stream/StreamIos MiBPerSecond",
     "/Results/TimeSpan/ProcCount",
     "/Results/TimeSpan/Thread/Target/Iops/Bucket SampleMillisecond",
 ];

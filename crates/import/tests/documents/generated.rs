@@ -5,6 +5,7 @@ use model::engine_kind::EngineKind;
 use model::expectation::{Ceiling, CeilingUnit, Expectation};
 use model::facts::SystemFacts;
 use model::finding::{Finding, Severity, Source};
+use model::kernel_counters::{DeviceCounters, RequestCounters, RpcCounters, ShareCounters, TransferCounters};
 use model::kernel_events::{EventClass, EventCount, EventKind, IoLevel, IoStack, KernelEvent, KernelEvents};
 use model::note::Note;
 use model::operation::Operation;
@@ -12,11 +13,13 @@ use model::packed_counts::PackedCounts;
 use model::plan::{
     EffectiveDistribution, EffectiveRange, Expected, Intervals, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan,
 };
-use model::profile::{FlushCall, IoRing, Profile, RateProcess, ResultFormat, Target, TimeSpan};
+use model::profile::{
+    FlushCall, IoRing, OfferedRate, Profile, RateProcess, ResultFormat, StreamName, Target, TimeSpan,
+};
 use model::record::{
-    CellCounts, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome, Record, RowRecord,
-    SectionCounts, SectionRecord, SeriesCell, SeriesRecord, Tally, ThreadRecord, TimeSpanRecord, TimesRecord,
-    WaitCounts,
+    CellCounts, CpuSample, CpuTimes, DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, Outcome, Record,
+    RowRecord, SectionCounts, SectionRecord, SeriesCell, SeriesRecord, StorageReading, Tally, ThreadRecord,
+    TimeSpanRecord, TimesRecord, WaitCounts, WrittenSample,
 };
 use model::result::{DistributionUse, DistributionUser, RunResult};
 use model::topology::{Cache, CacheKind, Cpu, Topology};
@@ -166,6 +169,8 @@ fn time_span(span: &Span) -> TimeSpan {
         block_size: Bytes::from_kib(4),
         random_percent: 100,
         create_size: Some(Bytes::from_mib(8)),
+        stream: (!span.is_pool).then(|| StreamName::parse(["a", "b-1"][index % 2]).expect("a name")),
+        dedupe_percent: has_reduction(span).then_some(span.waits[0] as u32 % 101),
         ..Target::new(NAMES[index])
     };
     TimeSpan {
@@ -174,9 +179,9 @@ fn time_span(span: &Span) -> TimeSpan {
         request_count: if span.is_pool { 4 } else { 0 },
         measure_latency: span.measures_latency,
         calculate_iops_std_dev: span.interval_ms.is_some(),
-        rate_iops: rate_iops(span),
+        rate_iops: rate_iops(span).map(|iops| offered(iops, span)),
         flush_after_writes: flush_after_writes(span),
-        rate_process: rate_iops(span).filter(|rate| rate.is_multiple_of(2000)).map(|_| RateProcess::Poisson),
+        rate_process: rate_iops(span).filter(|rate| rate.is_multiple_of(2000)).map(|_| process(span)),
         interval_ms: span.interval_ms.unwrap_or(1000),
         io_ring: span.has_ring.then(IoRing::default),
         targets: (0..span.targets).map(target).collect(),
@@ -187,6 +192,7 @@ fn time_span(span: &Span) -> TimeSpan {
 fn plan(span: &Span, cpus: &[(u16, u32)]) -> TimeSpanPlan {
     let target = |index: usize| TargetPlan {
         path: NAMES[index].into(),
+        stream: None,
         size_bytes: 8 << 20,
         preparation: Preparation::Keep,
         expect: Expected::Character,
@@ -228,11 +234,13 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
         open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
         skew_draws: Vec::new(),
+        written: written(span),
     };
     let thread = |thread| ThreadRecord {
         cpu_wait: None,
         stamp_samples: None,
         flushes: flush_after_writes(span).map(|_| flushes(&span.rows)),
+        rotations: flush_after_writes(span).map(|_| flushes(&span.rows).tally),
         slowest: Vec::new(),
         thread,
         throttled: thread == 0 && span.waits[1] > 0,
@@ -255,10 +263,24 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         cpus: ticks
             .map(|(cpu, &(user, kernel, idle))| CpuTimes { cpu: cpu.id, user, kernel, idle, steal: 0 })
             .collect(),
+        cpu_course: cpu_course(span.waits),
         series: series(span.waits),
         sections: sections(span.waits),
+        storage: storage(span.waits),
         ..TimeSpanRecord::default()
     }
+}
+
+/// Some parts, or none.
+fn cpu_course(waits: [u64; 8]) -> Vec<CpuSample> {
+    let sample = |second: u64| CpuSample {
+        at_ns: second * 1_000_000_000,
+        user: second * waits[0],
+        kernel: second * 7,
+        idle: second * 100,
+        steal: second * (waits[1] % 3),
+    };
+    (0..waits[5] % 4).map(sample).collect()
 }
 
 /// Too few cells for an interval, none, or enough; reads alone, or writes too.
@@ -269,6 +291,34 @@ fn series(waits: [u64; 8]) -> SeriesRecord {
         write: if waits[1].is_multiple_of(2) { counts(waits[(index * 3 % 8) as usize]) } else { CellCounts::default() },
     };
     SeriesRecord { width_ns: 100_000_000, cells: (0..waits[6] % 30).map(cell).collect() }
+}
+
+/// Readings of a disk and a share, or none.
+fn storage(waits: [u64; 8]) -> Vec<StorageReading> {
+    let read = |index: u64| RequestCounters {
+        count: index * waits[0],
+        bytes: index * waits[0] * 4096,
+        time_ms: index * waits[1],
+        ..RequestCounters::default()
+    };
+    let rpc = |index: u64| RpcCounters {
+        transmission_count: index * waits[0],
+        queue_ms: index * waits[2],
+        execute_ms: index * waits[3],
+        ..RpcCounters::default()
+    };
+    let share = |index: u64| ShareCounters {
+        mount_point: "/mnt/<a>".into(),
+        source: "nas:/a & b".to_owned(),
+        read: TransferCounters { count: index * waits[0], bytes: index * 512, rpc: Some(rpc(index)) },
+        write: TransferCounters { rpc: Some(RpcCounters::default()), ..TransferCounters::default() },
+    };
+    let reading = |index: u64| StorageReading {
+        at_ns: index * 1_000_000_000,
+        devices: [("sd<a>".to_owned(), DeviceCounters { read: read(index), ..DeviceCounters::default() })].into(),
+        shares: vec![share(index)],
+    };
+    (0..waits[4] % 4).map(reading).collect()
 }
 
 /// Some percentiles have intervals, or none.
@@ -290,9 +340,32 @@ fn sections(waits: [u64; 8]) -> Vec<SectionRecord> {
     (0..waits[7] % 25).map(section).collect()
 }
 
+/// Some write data that reduces.
+fn written(span: &Span) -> Option<WrittenSample> {
+    let bytes = |waits: u64| (0..waits % 5000).map(|number| (number % 7) as u8).collect();
+    has_reduction(span)
+        .then(|| WrittenSample { bytes: bytes(span.waits[1]), block_hashes: vec![1, 2, span.waits[2] % 3] })
+}
+
+fn has_reduction(span: &Span) -> bool {
+    span.waits[4].is_multiple_of(2)
+}
+
 /// Some timespans are an open loop.
 fn rate_iops(span: &Span) -> Option<u32> {
     span.waits[5].is_multiple_of(2).then_some(span.threads * 1000)
+}
+
+/// Some rates rise or fall.
+fn offered(iops: u32, span: &Span) -> OfferedRate {
+    let to_iops = iops + span.waits[0] as u32 % 1000;
+    if span.waits[1].is_multiple_of(2) { OfferedRate::Ramp { from_iops: iops, to_iops } } else { iops.into() }
+}
+
+/// Some starts are random, some come in bursts.
+fn process(span: &Span) -> RateProcess {
+    let bursts = RateProcess::parse("bursts:100ms,900ms,2.5").expect("these are possible");
+    if span.waits[1] % 4 == 1 { bursts } else { RateProcess::Poisson }
 }
 
 /// Some threads flush.

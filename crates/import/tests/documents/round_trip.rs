@@ -3,8 +3,8 @@
 use crate::generated;
 use crate::{text, xml};
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth};
-use model::figures::{Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures};
-use model::result::{CpuUsage, LoadLoop, Measured, OpenLoop, TimeSpanResult};
+use model::figures::{Directions, Figures, IntervalFigures, LatencyDistribution, LatencyFigures, RotationFigures};
+use model::result::{CpuUsage, LoadLoop, Measured, OpenLoop, RampInterval, TimeSpanResult};
 use model::units::mib;
 use proptest::prelude::*;
 
@@ -98,8 +98,18 @@ fn same_loop(a: Option<&LoadLoop>, b: Option<&LoadLoop>) -> bool {
     counts(a) == counts(b)
         && same_ns(a.lateness_mean_ns, b.lateness_mean_ns)
         && same_ns(a.lateness_max_ns as f64, b.lateness_max_ns as f64)
+        && a.ramp.len() == b.ramp.len()
+        && a.ramp.iter().zip(&b.ramp).all(|(a, b)| same_part(a, b))
         && same_latencies(&a.response_time, &b.response_time)
         && same_half_widths(a.response_time_confidence.as_ref(), b.response_time_confidence.as_ref())
+}
+
+fn same_part(a: &RampInterval, b: &RampInterval) -> bool {
+    let exact = |part: &RampInterval| (part.start_ns, part.end_ns, part.offered_iops.to_bits(), part.iops.to_bits());
+    let p99_ns = |part: &RampInterval| part.response_p99_ns.map(|ns| ns as f64);
+    exact(a) == exact(b)
+        && same_option(a.response_mean_ns, b.response_mean_ns, same_ns)
+        && same_option(p99_ns(a), p99_ns(b), same_ns)
 }
 
 fn same_half_widths(a: Option<&HalfWidths>, b: Option<&HalfWidths>) -> bool {
@@ -134,9 +144,19 @@ fn same_option(a: Option<f64>, b: Option<f64>, same: impl Fn(f64, f64) -> bool) 
     }
 }
 
+fn same_rotations(a: Option<RotationFigures>, b: Option<RotationFigures>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+    let real = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    a.count == b.count
+        && same_ns(a.total_ns as f64, b.total_ns as f64)
+        && same_option(real(a.max_ns), real(b.max_ns), same_ns)
+        && near(a.time_percent, b.time_percent, 0.0051)
+}
+
 fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.elapsed_ns, b.elapsed_ns);
     prop_assert_eq!(a.is_partial, b.is_partial);
+    prop_assert!(same_rotations(a.rotations, b.rotations), "{:?} {:?}", a.rotations, b.rotations);
     prop_assert_eq!((a.thread_count, a.request_count), (b.thread_count, b.request_count));
     prop_assert_eq!(&a.effective_affinity, &b.effective_affinity);
     prop_assert_eq!(&a.mixed_cores, &b.mixed_cores);
@@ -164,6 +184,12 @@ fn check_measured(a: &Measured, b: &Measured) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.target_latencies.len(), b.target_latencies.len());
     for (a, b) in a.target_latencies.iter().zip(&b.target_latencies) {
         prop_assert_eq!(&a.path, &b.path);
+        prop_assert!(same_latencies(&a.latency, &b.latency), "{:?}\n{:?}", a, b);
+    }
+    prop_assert_eq!(a.streams.len(), b.streams.len());
+    for (a, b) in a.streams.iter().zip(&b.streams) {
+        prop_assert_eq!((&a.name, &a.targets), (&b.name, &b.targets));
+        prop_assert!(each(&a.figures, &b.figures, same_figures), "{:?}\n{:?}", a.figures, b.figures);
         prop_assert!(same_latencies(&a.latency, &b.latency), "{:?}\n{:?}", a, b);
     }
     prop_assert!(same_loop(a.load_loop.as_ref(), b.load_loop.as_ref()), "{:?}\n{:?}", a.load_loop, b.load_loop);

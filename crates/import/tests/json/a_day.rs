@@ -97,6 +97,7 @@ fn record(intervals: u64) -> TimeSpanRecord {
 fn plan(intervals: u64) -> TimeSpanPlan {
     let target = TargetPlan {
         path: "/data/a.dat".into(),
+        stream: None,
         size_bytes: 1 << 40,
         preparation: Preparation::Keep,
         expect: Expected::Character,

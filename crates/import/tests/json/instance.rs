@@ -69,6 +69,8 @@ fn typed(root: &Value, schema: &Value, choices: &mut Choices, depth: u32) -> Val
         "boolean" => json!(choices.next() & 1 == 1),
         "integer" => integer(schema, choices),
         "number" => json!(f64::from_bits(choices.next() >> 2) * if choices.next() & 1 == 1 { 1.0 } else { -1.0 }),
+        // Names of streams are the only texts with a pattern.
+        "string" if schema.get("pattern").is_some() => json!(["a", "wal-0.1_b"][choices.below(2)]),
         "string" => json!(["", "a", "größe", "\"\\\n\u{1f4be}", "/dev/nvme0n1"][choices.below(5)]),
         "array" => {
             let count = match schema["minItems"].as_u64() {

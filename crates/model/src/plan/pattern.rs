@@ -1,6 +1,6 @@
 //! Where the I/Os of a thread on a target fall.
 
-use crate::profile::Skew;
+use crate::profile::{Rotation, Skew};
 use serde::{Deserialize, Serialize};
 
 /// The area of a target that is used, and its grid of offsets.
@@ -28,6 +28,13 @@ pub enum Pattern {
         area: Area,
         /// First offset, relative to base.
         start_bytes: u64,
+    },
+    /// Each I/O at the end of a file that one thread alone writes to (`--append`).
+    Append {
+        /// The area: the file when it is full.
+        area: Area,
+        /// What follows then.
+        rotation: Rotation,
     },
     /// All threads of the target claim offsets from one counter.
     Interlocked {
@@ -72,6 +79,7 @@ impl Pattern {
     pub const fn area(&self) -> &Area {
         match self {
             Self::Sequential { area, .. }
+            | Self::Append { area, .. }
             | Self::Interlocked { area, .. }
             | Self::Parallel { area, .. }
             | Self::Random { area, .. }
@@ -83,7 +91,15 @@ impl Pattern {
     pub const fn skew(&self) -> Option<Skew> {
         match self {
             Self::Random { skew, .. } | Self::Mixed { skew, .. } => *skew,
-            Self::Sequential { .. } | Self::Interlocked { .. } | Self::Parallel { .. } => None,
+            Self::Sequential { .. } | Self::Append { .. } | Self::Interlocked { .. } | Self::Parallel { .. } => None,
+        }
+    }
+
+    /// How its file is begun anew, if it appends to one that is emptied when it is full.
+    pub fn empties_file(&self) -> Option<Rotation> {
+        match self {
+            Self::Append { rotation, .. } => Some(*rotation).filter(|rotation| rotation.empties_file()),
+            _ => None,
         }
     }
 }

@@ -77,7 +77,8 @@ fn share(text: &str) -> Result<SizeShare, String> {
     }
     let size = size_of(size).ok_or_else(|| {
         format!(
-            "'{size}' is not a size from 1 to {BLOCK_SIZE_BYTES_MAX} bytes with the unit K, M, G or b (blocks of -b)"
+            "'{size}' is not a size from 1 to {BLOCK_SIZE_BYTES_MAX} bytes (optional units: K, M, G, and b for blocks \
+             of -b)"
         )
     })?;
     Ok(SizeShare { size, percent })

@@ -50,8 +50,8 @@ impl SkewLaw {
 }
 
 /// What `--skew` takes.
-const EXPECTED: &str = "zipf:<exponent above 0, up to 4> or pareto:<share above 0, below 0.5>, with at most six \
-                        decimals; then ,contiguous if the hottest positions are to lie together";
+const EXPECTED: &str = "zipf:<exponent above 0, up to 4> or pareto:<fraction above 0, below 0.5>, with at most six \
+                        decimal places; append ',contiguous' to place the hottest positions next to each other";
 
 impl Skew {
     /// Reads what the option takes: `zipf:1.1`, `pareto:0.2,contiguous`.

@@ -1,9 +1,8 @@
 //! One target of a profile, and the settings that each target has of its own.
 
-use super::SizeMix;
-use super::Skew;
+use super::{Append, Reduction, Rotation, SizeMix, Skew, StreamName};
 use crate::operation::{Operation, Shares};
-use crate::units::Bytes;
+use crate::units::{Bytes, Millionths};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -15,6 +14,9 @@ pub struct Target {
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
     pub path: PathBuf,
+    /// `--stream`: results have figures for each; targets of one name are one stream.
+    #[serde(default)]
+    pub stream: Option<StreamName>,
     /// `-b`.
     #[serde(rename = "block_size_bytes")]
     pub block_size: Bytes,
@@ -65,6 +67,9 @@ pub struct Target {
     /// `--write-zeroes`: percent of all I/Os; `None` = not said (none).
     #[serde(default)]
     pub write_zeroes_percent: Option<u32>,
+    /// `--append`: threads write at the end of files of their own; `None` = no.
+    #[serde(default)]
+    pub append: Option<Append>,
     /// `-i`, if given.
     pub burst_ios: Option<u32>,
     /// `-j`, if given.
@@ -93,6 +98,12 @@ pub struct Target {
     pub zero_write_buffers: bool,
     /// `-Z<size>[,file]`.
     pub write_source: Option<WriteSource>,
+    /// `--compress`: size of what is written before compression divided by the size after it.
+    #[serde(default, rename = "compress_ratio_millionths")]
+    pub compress_ratio: Option<Millionths>,
+    /// `--dedupe`: percent of the written blocks of 4 KiB that are repeated.
+    #[serde(default)]
+    pub dedupe_percent: Option<u32>,
     /// `-I`.
     pub io_priority: IoPriority,
     /// XML `Weight`.
@@ -113,6 +124,7 @@ impl Target {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            stream: None,
             block_size: Bytes::from_kib(64),
             base_offset: Bytes(0),
             max_offset: Bytes(0),
@@ -132,6 +144,7 @@ impl Target {
             write_sizes: None,
             discard_percent: None,
             write_zeroes_percent: None,
+            append: None,
             burst_ios: None,
             think_time_ms: None,
             throughput: Throughput::Unlimited,
@@ -146,6 +159,8 @@ impl Target {
             large_pages: false,
             zero_write_buffers: false,
             write_source: None,
+            compress_ratio: None,
+            dedupe_percent: None,
             io_priority: IoPriority::Normal,
             weight: 1,
             thread_targets: Vec::new(),
@@ -217,9 +232,28 @@ impl Target {
         }
     }
 
+    /// How much smaller storage can make what is written, if the profile says so.
+    pub fn reduction(&self) -> Option<Reduction> {
+        (self.compress_ratio.is_some() || self.dedupe_percent.is_some()).then(|| Reduction {
+            compress_ratio: self.compress_ratio.unwrap_or(Reduction::NONE.compress_ratio),
+            dedupe_percent: self.dedupe_percent.unwrap_or(Reduction::NONE.dedupe_percent),
+        })
+    }
+
+    /// The option that asks for such data, if one does.
+    pub fn reduction_option(&self) -> Option<&'static str> {
+        let options = [("--compress", self.compress_ratio.is_some()), ("--dedupe", self.dedupe_percent.is_some())];
+        options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+
     /// True if any I/O of this target changes what it holds.
     pub fn writes(&self) -> bool {
         self.shares().changes_data()
+    }
+
+    /// The first kind of its I/Os that changes what it holds.
+    pub fn change(&self) -> Option<Operation> {
+        Operation::ALL.into_iter().find(|&operation| operation.changes_data() && self.shares().does(operation))
     }
 
     /// True if any I/O of this target reads.
@@ -227,9 +261,10 @@ impl Target {
         self.shares().does(Operation::Read)
     }
 
-    /// The size that `-c` asks for, if it creates anything.
+    /// The size of a file to be written from start to end before the run: that of `-c`, or of a log that is recycled.
     pub fn size_to_create(&self) -> Option<Bytes> {
-        self.create_size.filter(|size| size.get() > 0)
+        let recycled = self.append.filter(|append| append.rotation == Rotation::Recycle).map(|append| append.size);
+        recycled.or(self.create_size).filter(|size| size.get() > 0)
     }
 
     /// True if the path is a template (`*1`), which only a profile may hold.
@@ -243,7 +278,7 @@ impl Target {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// `-rdpct`: lengths in percent of the target.
+    /// `-rdpct`: lengths as percentages of the target.
     Percent(Vec<DistributionRange>),
     /// `-rdabs`: lengths in bytes; 0 in the last place = to the end of the target.
     Absolute(Vec<DistributionRange>),
@@ -345,7 +380,7 @@ pub struct WriteSource {
     /// Size of the source buffer.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// Its content, repeated if shorter; `None` = random.
+    /// Its contents, repeated if shorter; `None` = random.
     #[serde(with = "crate::path")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::path::Written>"))]
     pub file: Option<PathBuf>,

@@ -1,9 +1,9 @@
 //! Checks of one target within its timespan.
 
 use super::{Report, check_without_data, distribution};
-use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX};
+use crate::limits::{BLOCK_SIZE_BYTES_MAX, OUTSTANDING_MAX, TARGETS_MAX};
 use crate::operation::Operation;
-use crate::profile::{CacheMode, Distribution, Target, Throughput, TimeSpan};
+use crate::profile::{CacheMode, Distribution, Reduction, Target, Throughput, TimeSpan};
 use crate::units::Bytes;
 use std::path::PathBuf;
 
@@ -27,7 +27,9 @@ pub(super) fn check_settings(span: &TimeSpan, target: &Target, report: &mut Repo
     }
     check_sizes(target, report);
     check_skew(target, report);
+    check_append(span, target, report);
     check_write_source(target, report);
+    check_reduction(span, target, report);
     check_without_data(span, target, report);
     check_memory_mapped(span, target, report);
     check_bypass(target, report);
@@ -42,7 +44,7 @@ pub(super) fn check_path(target: &Target, report: &mut Report<'_>) {
     if target.is_template() {
         report.error(format!(
             "target '{}' is a placeholder (template): with -Rp, it is written to a profile; with -X, a target on the \
-             command line replaces it. It cannot be run",
+             command line replaces it. It cannot be used in a run",
             target.path.display()
         ));
     }
@@ -144,7 +146,7 @@ fn check_sequential(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
         if !several_threads {
             report.warning("-si is ignored: there is only one thread per target");
         }
-    } else if several_threads && !has_stride {
+    } else if several_threads && !has_stride && target.append.is_none() {
         // DiskSpd's words, which scripts look for.
         report.warning("target access pattern will not be sequential, consider -si");
     } else if !several_threads && has_stride {
@@ -170,6 +172,52 @@ fn check_skew(target: &Target, report: &mut Report<'_>) {
     }
 }
 
+/// What a file that is only ever written at its end excludes.
+fn check_append(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    let Some(append) = target.append else { return };
+    let stride = target.alignment.filter(|&stride| stride > Bytes(0) && stride != target.block_size);
+    let others = [
+        (target.random_percent > 0, "-r", "a log is written in sequence"),
+        (
+            target.random_percent == 0 && stride.is_some(),
+            "-s<stride>",
+            "each write begins where the one before it ends",
+        ),
+        (target.interlocked, "-si", "each thread has a file of its own"),
+        (target.parallel, "-p", "all I/Os of a thread follow each other"),
+        (target.thread_stride > Bytes(0), "-T", "each thread has a file of its own"),
+        (target.base_offset > Bytes(0), "-B", "files are written from their start"),
+        (target.max_offset > Bytes(0), "-f<size>", "give the size as in --append=64M"),
+        (target.create_size.is_some_and(|size| size > Bytes(0)), "-c", "give the size as in --append=64M"),
+        (span.thread_count > 0, "-F", "use -t, threads per target: each has a file of its own"),
+        (target.memory_mapped, "-Sm", "a mapped file does not grow"),
+        (target.shares().does(Operation::Discard), "--discard", "all I/Os are writes"),
+        (target.shares().does(Operation::WriteZeroes), "--write-zeroes", "all I/Os are writes"),
+    ];
+    for (_, option, reason) in others.into_iter().filter(|(is_given, ..)| *is_given) {
+        report.error(format!("--append cannot be used with {option}: {reason}"));
+    }
+    if target.write_percent != 100 {
+        report.error(format!("--append cannot be used with -w{}: all I/Os are writes", target.write_percent));
+    }
+    if append.size.get() < target.largest_io_bytes() {
+        report.error(format!(
+            "the file size of --append ({} bytes) is smaller than an I/O of {} bytes (-b)",
+            append.size.get(),
+            target.largest_io_bytes()
+        ));
+    }
+    if append.is_single && target.threads > 1 {
+        report.error("--append with ',single' is for one thread: leave out -t or ',single'");
+    }
+    if target.threads as usize > TARGETS_MAX {
+        report.error(format!(
+            "--append needs a file for each thread, and {} threads (-t) exceed the maximum of {TARGETS_MAX} files",
+            target.threads
+        ));
+    }
+}
+
 fn check_write_source(target: &Target, report: &mut Report<'_>) {
     if let Some(source) = &target.write_source
         && source.size.get() < target.largest_io_bytes()
@@ -179,6 +227,43 @@ fn check_write_source(target: &Target, report: &mut Report<'_>) {
             source.size.get(),
             target.sizes_option().map_or("block size (-b)".to_owned(), |option| format!("largest size ({option})")),
             target.largest_io_bytes()
+        ));
+    }
+}
+
+/// Data that reduces excludes everything else that says what is written.
+fn check_reduction(span: &TimeSpan, target: &Target, report: &mut Report<'_>) {
+    let (Some(reduction), Some(option)) = (target.reduction(), target.reduction_option()) else { return };
+    if !Reduction::admits(reduction.compress_ratio) {
+        report.error(format!("the ratio (--compress) must be 1 to 100, not {}", reduction.compress_ratio));
+    }
+    if reduction.dedupe_percent > 100 {
+        let percent = reduction.dedupe_percent;
+        report.error(format!("the percentage of repeated blocks (--dedupe) must be 0 to 100, not {percent}"));
+    }
+    let other = match (&target.write_source, target.zero_write_buffers, span.random_write_data) {
+        (Some(_), _, _) => Some("-Z<size>"),
+        (None, true, _) => Some("-Z"),
+        (None, false, true) => Some("-Zr"),
+        (None, false, false) => None,
+    };
+    if let Some(other) = other {
+        report.error(format!("{option} cannot be used with {other}: both say what is written; give one of them"));
+    }
+    let writes = target.shares().does(Operation::Write);
+    if !writes && target.size_to_create().is_none() {
+        report.error(format!("{option} needs data that is written; add -w<percent>, or -c<size> to create the target"));
+    }
+    if reduction.dedupe_percent == 0 || !writes {
+        return;
+    }
+    // A write that covers a part of a block would leave one that is equal to no other.
+    let sizes = target.sizes_of(Operation::Write).into_iter().map(|(bytes, _)| bytes);
+    let places = [target.base_offset.get(), target.stated_alignment().get(), target.thread_stride.get()];
+    if let Some(odd) = sizes.chain(places).find(|bytes| !bytes.is_multiple_of(Reduction::BLOCK_BYTES)) {
+        report.error(format!(
+            "--dedupe repeats blocks of 4 KiB, but the sizes or offsets of writes are multiples of {odd} bytes: use \
+             multiples of 4K with -b, --sizes, -r, -s, -B and -T"
         ));
     }
 }
@@ -208,7 +293,9 @@ fn check_sizes(target: &Target, report: &mut Report<'_>) {
         ));
     }
     if target.parallel {
-        report.error(format!("{option} cannot be used with -p: requests with sizes of their own would drift apart"));
+        report.error(format!(
+            "{option} cannot be used with -p: the sequential positions of a thread's outstanding I/Os would drift apart"
+        ));
     }
     if target.thread_stride > Bytes(0) {
         report.error(format!("{option} cannot be used with -T: start threads apart with several targets and -B"));

@@ -158,6 +158,44 @@ fn a_skew_needs_random_io_without_another_distribution() {
     assert_one(&findings(|_, t| (t.skew, t.random_percent) = (Some(too_much), 100)).errors, &["--skew=zipf:5"]);
 }
 
+#[test]
+fn data_that_reduces_is_written_in_whole_blocks_and_nothing_else_is() {
+    use crate::units::Millionths;
+    let with = |change: fn(&mut TimeSpan, &mut Target)| {
+        findings(|span, target| {
+            (target.write_percent, target.compress_ratio) = (30, Some(Millionths(2_000_000)));
+            change(span, target);
+        })
+    };
+    assert_eq!(with(|_, _| {}), Findings::default());
+    assert_eq!(with(|_, t| (t.write_percent, t.create_size) = (0, Some(Bytes(1 << 20)))), Findings::default());
+    assert_eq!(with(|_, t| t.block_size = Bytes(512)), Findings::default());
+    assert_eq!(with(|_, t| t.dedupe_percent = Some(100)), Findings::default());
+    assert_one(&with(|_, t| t.zero_write_buffers = true).errors, &["--compress", "-Z:"]);
+    assert_one(&with(|span, _| span.random_write_data = true).errors, &["--compress", "-Zr:"]);
+    let source = |t: &mut Target| t.write_source = Some(WriteSource { size: Bytes(1 << 20), file: None });
+    assert_one(
+        &findings(|_, t| {
+            t.write_percent = 1;
+            t.dedupe_percent = Some(1);
+            source(t);
+        })
+        .errors,
+        &["--dedupe", "-Z<size>"],
+    );
+    assert_one(&with(|_, t| t.write_percent = 0).errors, &["--compress", "-w<percent>", "-c<size>"]);
+    assert_one(&with(|_, t| t.compress_ratio = Some(Millionths(999_999))).errors, &["1 to 100", "0.999999"]);
+    assert_one(&with(|_, t| t.dedupe_percent = Some(101)).errors, &["--dedupe", "101"]);
+    let odd: [fn(&mut TimeSpan, &mut Target); 3] = [
+        |_, t| (t.dedupe_percent, t.block_size) = (Some(30), Bytes(512)),
+        |_, t| (t.dedupe_percent, t.base_offset) = (Some(30), Bytes(512)),
+        |_, t| (t.dedupe_percent, t.random_percent, t.alignment) = (Some(30), 100, Some(Bytes(512))),
+    ];
+    for change in odd {
+        assert_one(&with(change).errors, &["--dedupe", "512 bytes", "multiples of 4K"]);
+    }
+}
+
 fn ranges(list: &[(u32, u64)]) -> Vec<DistributionRange> {
     list.iter().map(|&(io_percent, length)| DistributionRange { io_percent, length }).collect()
 }
@@ -242,7 +280,7 @@ fn one_path_has_one_bypass_mode() {
 fn a_rate_excludes_what_else_says_when_ios_start() {
     let with_rate = |change: fn(&mut TimeSpan, &mut Target)| {
         findings(|span, target| {
-            span.rate_iops = Some(1000);
+            span.rate_iops = Some(OfferedRate::Steady(1000));
             change(span, target);
         })
         .errors
@@ -255,7 +293,45 @@ fn a_rate_excludes_what_else_says_when_ios_start() {
         &["--rate", "-i", "-j"],
     );
     assert_one(&with_rate(|span, _| (span.thread_count, span.request_count) = (2, 8)), &["--rate", "-O"]);
-    assert_one(&with_rate(|span, _| span.rate_iops = Some(0)), &["--rate", "at least 1"]);
+    assert_one(&with_rate(|span, _| span.rate_iops = Some(OfferedRate::Steady(0))), &["--rate", "at least 1"]);
+    let ramp = |from_iops, to_iops| Some(OfferedRate::Ramp { from_iops, to_iops });
+    assert_one(&findings(|span, _| span.rate_iops = ramp(5, 0)).errors, &["--rate", "at least 1"]);
+    assert_eq!(findings(|span, _| span.rate_iops = ramp(5, 1)), Findings::default());
+    let bursts = || RateProcess::parse("bursts:100ms,900ms,5").ok();
+    assert_eq!(
+        with_rate(|span, _| span.rate_process = RateProcess::parse("bursts:1s,1s,2").ok()),
+        Vec::<String>::new()
+    );
+    let both = findings(|span, _| (span.rate_iops, span.rate_process) = (ramp(1, 9), bursts()));
+    assert_one(&both.errors, &["--rate=1..9", "--rate-process=bursts"]);
+    let too_much = RateBursts { on_ns: 1_000_000, off_ns: 1_000_000, factor: crate::units::Millionths(3_000_000) };
+    let found = findings(|span, _| {
+        (span.rate_iops, span.rate_process) = (Some(OfferedRate::Steady(9)), Some(RateProcess::Bursts(too_much)));
+    });
+    assert_one(&found.errors, &["factor 3", "at most 2"]);
     let alone = findings(|span, _| span.rate_process = Some(RateProcess::Constant)).errors;
     assert_one(&alone, &["--rate-process", "--rate="]);
+}
+
+#[test]
+fn streams_have_their_own_threads_one_load_and_one_size_of_each_file() {
+    let named = |name: &str, path: &str| Target { stream: StreamName::parse(name).ok(), ..Target::new(path) };
+    let errors = |change: fn(&mut TimeSpan)| {
+        let targets = vec![named("a", "f"), named("a", "g"), named("b", "f")];
+        let mut span = TimeSpan { targets, ..TimeSpan::default() };
+        change(&mut span);
+        validate(&Profile { time_spans: vec![span], ..Profile::default() }, Purpose::Run).errors
+    };
+    assert_eq!(errors(|_| {}), [""; 0]);
+    assert_one(&errors(|span| span.thread_count = 2), &["-F", "-t"]);
+    assert_one(&errors(|span| span.request_count = 2), &["-O", "-o"]);
+    assert_one(&errors(|span| span.targets[1].outstanding = 9), &["stream 'a'", "differ"]);
+    assert_one(&errors(|span| span.targets[1].path = "f".into()), &["stream 'a'", "target 'f' is given twice"]);
+    assert_one(&errors(|span| span.targets[2].outstanding = 0), &["stream 'b', target 'f': ", "-o"]);
+    let sizes = |span: &mut TimeSpan| {
+        for (target, kib) in span.targets.iter_mut().zip([4, 4, 8]) {
+            target.create_size = Some(Bytes::from_kib(kib));
+        }
+    };
+    assert_one(&errors(sizes), &["stream 'b', target 'f': ", "4KiB", "8KiB"]);
 }

@@ -7,7 +7,7 @@ use crate::palette::Role;
 use crate::quantity::{Quantity, significant};
 use model::result::{CpuUsage, Measured};
 
-const TITLE: &str = "CPU usage";
+const TITLE: &str = "CPU usage of the machine";
 
 pub(super) fn chart(measured: &Measured) -> Shown {
     if measured.cpus.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn chart(measured: &Measured) -> Shown {
     Ok(Chart {
         name: "cpu",
         title: TITLE.to_owned(),
-        caption: String::new(),
+        caption: "What all programs together used of each CPU.".to_owned(),
         x: Axis::named("CPU", Quantity::Count, (0.4, measured.cpus.len() as f64 + 0.6), names.collect()),
         y: Axis::linear("of the measured time", Quantity::Percent, 0.0, 100.0),
         series: vec![series("user", Role::User, user), series("kernel", Role::Kernel, kernel)],

@@ -25,14 +25,14 @@ pub(crate) fn over_depth(sweep: &Sweep) -> Vec<Chart> {
 fn throughput_of_each(sweep: &Sweep) -> Option<Chart> {
     let lines = of_each(sweep, |figures| Some(figures.iops));
     let y = Axis::from_zero("IOPS", Quantity::Iops, values(&lines).map(|(_, y)| y));
-    chart("depth-throughput", "Throughput over depth".to_owned(), lines, y)
+    chart("depth-throughput", "Throughput by queue depth".to_owned(), lines, y)
 }
 
 /// The same for latencies; `None` where they were not measured.
 fn latency_of_each(sweep: &Sweep) -> Option<Chart> {
     let lines = of_each(sweep, |figures| figures.mean_ns);
     let y = Axis::log("latency", Quantity::LatencyNs, values(&lines).map(|(_, y)| y));
-    chart("depth-latency", "Mean latency over depth".to_owned(), lines, y)
+    chart("depth-latency", "Mean latency by queue depth".to_owned(), lines, y)
 }
 
 fn of_each(sweep: &Sweep, of: fn(&Headline) -> Option<f64>) -> Vec<Series> {
@@ -54,20 +54,44 @@ fn both(sweep: &Sweep, series: &DepthSeries) -> Option<Chart> {
     .flatten()
     .collect();
     let with = Setting::typed_all(&series.settings);
-    let title = if latencies.is_empty() { "Throughput over depth" } else { "Throughput and latency over depth" };
+    let title =
+        if latencies.is_empty() { "Throughput by queue depth" } else { "Throughput and latency by queue depth" };
     let title = if with.is_empty() { title.to_owned() } else { format!("{title}, {with}") };
-    let y = Axis::from_zero("IOPS", Quantity::Iops, values(std::slice::from_ref(&rates)).map(|(_, y)| y));
+    let left: Vec<Series> = std::iter::once(rates).chain(plateau(sweep, series)).collect();
+    let y = Axis::from_zero("IOPS", Quantity::Iops, values(&left).map(|(_, y)| y));
     let axis = Axis::from_zero("latency", Quantity::LatencyNs, values(&latencies).map(|(_, y)| y));
-    let right = (!latencies.is_empty()).then_some(RightAxis { axis, first_series: 1 });
-    let lines = std::iter::once(rates).chain(latencies).collect();
-    let mut caption =
-        if right.is_some() { "IOPS on the left axis, latencies on the right one." } else { "" }.to_owned();
-    let markers = series.knee.as_ref().map(markers).unwrap_or_default();
-    if !markers.is_empty() {
-        caption.push_str(" The bands are the 95 % confidence intervals of the recommended queue depths.");
+    let right = (!latencies.is_empty()).then_some(RightAxis { axis, first_series: left.len() });
+    let is_doubtful = stats::sweep::is_doubtful(sweep, &series.points);
+    let mut caption = Vec::new();
+    if right.is_some() {
+        caption.push("IOPS on the left axis, latencies on the right.".to_owned());
     }
-    let caption = caption.trim_start().to_owned();
+    let markers = series.knee.as_ref().map(|knee| markers(knee, is_doubtful)).unwrap_or_default();
+    if markers.iter().any(Marker::has_band) {
+        caption.push("The bands are the 95 % confidence intervals of the recommended queue depths.".to_owned());
+    }
+    if let Some(Knee { saturation: Saturation::At { plateau_iops, .. }, .. }) = series.knee
+        && let Some((point, iops)) =
+            stats::sweep::above_plateau(sweep, &series.points, plateau_iops, |figures| figures.iops)
+    {
+        let typed = Setting::typed_all(&sweep.points[point].settings);
+        let highest = Quantity::Iops.value(iops);
+        caption
+            .push(format!("The plateau is a mean: the highest measured point, {highest} with {typed}, is above it."));
+    }
+    let caption = caption.join(" ");
+    let lines = left.into_iter().chain(latencies).collect();
     Some(Chart { caption, right, markers, ..chart("depth", title, lines, y)? })
+}
+
+/// The height at which throughput no longer grows, from the saturation depth to the largest.
+fn plateau(sweep: &Sweep, series: &DepthSeries) -> Option<Series> {
+    let Saturation::At { depth, plateau_iops } = series.knee.as_ref()?.saturation else { return None };
+    let from = f64::from(depth.depth);
+    let depths = by_depth(sweep, series, |figures| Some(figures.iops)).into_iter().map(|(depth, _)| depth);
+    let to = depths.reduce(f64::max).filter(|to| *to > from)?;
+    let marks = Marks::Line(vec![(from, plateau_iops), (to, plateau_iops)]);
+    Some(Series { name: "plateau".to_owned(), role: Role::Edge, marks })
 }
 
 fn line(name: &str, role: Role, values: Vec<(f64, f64)>) -> Option<Series> {
@@ -96,16 +120,94 @@ fn by_depth(sweep: &Sweep, series: &DepthSeries, of: fn(&Headline) -> Option<f64
     figures.filter_map(|figures| Some((f64::from(figures.depth?), of(figures)?))).collect()
 }
 
-fn markers(knee: &Knee) -> Vec<Marker> {
-    let marker = |estimate: &DepthEstimate, role, name: &str| Marker {
-        x: estimate.depth.into(),
-        bounds: (estimate.low.into(), estimate.high.into()),
-        role,
-        label: format!("{name}: {}", estimate.depth),
+/// Without bands where warnings make the intervals doubtful, of which the text says that there are none.
+fn markers(knee: &Knee, is_doubtful: bool) -> Vec<Marker> {
+    let marker = |estimate: &DepthEstimate, role, name: &str| {
+        let DepthEstimate { depth, low, high, .. } = *estimate;
+        let (low, high) = if is_doubtful { (depth, depth) } else { (low, high) };
+        let label = format!("{name}: {depth}");
+        Marker { x: depth.into(), bounds: (low.into(), high.into()), role, label }
     };
     let efficient = marker(&knee.efficient, Role::Good, "efficient");
     match &knee.saturation {
         Saturation::At { depth, .. } => vec![efficient, marker(depth, Role::Edge, "saturation")],
         Saturation::StillRising { .. } => vec![efficient],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+    use model::sweep::{Point, Purpose, Visit, VisitOutcome};
+
+    /// A sweep over depths with these I/Os per second.
+    fn sweep(rates: &[(u32, f64)], severity: Option<Severity>) -> Sweep {
+        let mut sweep = Sweep::default();
+        for (point, (depth, iops)) in rates.iter().enumerate() {
+            let settings = vec![Setting { name: "o".to_owned(), value: depth.to_string() }];
+            sweep.points.push(Point { settings });
+            let mean_ns = Some(f64::from(*depth) / iops * 1e9);
+            let headline =
+                Headline { iops: *iops, depth: Some(*depth), threads: 1, mean_ns, severity, ..Headline::default() };
+            let outcome = VisitOutcome::Measured { file: String::new(), headline };
+            let purpose = Purpose::Measure;
+            let streams = Vec::new();
+            sweep.visits.push(Visit { point, run: 0, purpose, outcome, limit: None, sustained_iops: None, streams });
+        }
+        stats::sweep::conclude(&mut sweep);
+        sweep
+    }
+
+    const FLAT: [(u32, f64); 8] = [
+        (1, 10_000.0),
+        (2, 19_000.0),
+        (4, 30_000.0),
+        (8, 31_000.0),
+        (16, 31_900.0),
+        (24, 30_700.0),
+        (32, 30_900.0),
+        (40, 31_100.0),
+    ];
+
+    #[test]
+    fn a_plateau_below_a_measured_point_is_told() {
+        let sweep = sweep(&FLAT, None);
+        let charts = over_depth(&sweep);
+        let [chart] = &charts[..] else { panic!("{charts:?}") };
+        let highest = |name: &str| {
+            let series = chart.series.iter().find(|series| series.name == name).expect("it is drawn");
+            values(std::slice::from_ref(series)).map(|(_, y)| y).fold(0.0, f64::max)
+        };
+        assert!(highest("plateau") < highest("IOPS"), "a mean lies below the highest of its values");
+        let expected = "the highest measured point, 31,900 IOPS with -o16, is above it.";
+        assert!(chart.caption.ends_with(expected), "{}", chart.caption);
+        assert_eq!(chart.right.as_ref().map(|right| right.first_series), Some(2), "it is a rate");
+    }
+
+    #[test]
+    fn no_band_is_drawn_where_warnings_leave_no_interval() {
+        let knee = |sweep: &Sweep| {
+            let mut knee = sweep.depths[0].knee.clone().expect("a knee");
+            (knee.efficient.low, knee.efficient.high) = (2, 8);
+            knee
+        };
+        let chart = |severity| {
+            let mut sweep = sweep(&FLAT, severity);
+            sweep.depths[0].knee = Some(knee(&sweep));
+            over_depth(&sweep).remove(0)
+        };
+        let sure = chart(None);
+        assert!(
+            sure.markers.iter().any(Marker::has_band) && sure.caption.contains("The bands are"),
+            "{}",
+            sure.caption
+        );
+        let doubtful = chart(Some(Severity::Warn));
+        assert!(
+            !doubtful.markers.iter().any(Marker::has_band) && !doubtful.caption.contains("bands"),
+            "{}",
+            doubtful.caption
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What a device did over time, from a recording of the monitor.
 
-use super::{Absent, Shown, values};
+use super::{Absent, Shown, each_point, values};
 use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::palette::Role;
@@ -112,7 +112,7 @@ fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> Shown {
     Ok(Chart {
         name: kind.name,
         title: kind.title.to_owned(),
-        caption: format!("Each point is the mean over {}.", Quantity::TimeS.value(width_ns as f64 / 1e9)),
+        caption: each_point(width_ns as f64 / 1e9),
         x: span.axis(),
         y: Axis::from_zero(kind.unit, kind.quantity, values(&series).map(|(_, y)| y)),
         series,
@@ -125,7 +125,7 @@ fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> Shown {
 fn line_of((name, role, value): &Line, steps: &[DeviceStep], span: Span) -> Option<Series> {
     let at = |step: &DeviceStep| {
         let y = step.rates.as_ref().and_then(value).filter(|y| y.is_finite()).unwrap_or(f64::NAN);
-        (span.place(step.end_unix_ns), y)
+        (f64::midpoint(span.place(step.start_unix_ns), span.place(step.end_unix_ns)), y)
     };
     let points: Points = steps.iter().map(at).collect();
     let is_any = points.iter().any(|(_, y)| *y > 0.0);

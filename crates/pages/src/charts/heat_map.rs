@@ -1,6 +1,6 @@
 //! Where latencies lay, and when.
 
-use super::{Absent, Shown};
+use super::{Absent, Shown, s};
 use crate::axis::Axis;
 use crate::chart::{Cell, Chart, Marks, Series};
 use crate::palette::Role;
@@ -51,8 +51,4 @@ fn drawn(heat: &LatencyHeat, cell: &HeatCell, strongest: f64) -> Cell {
         label: String::new(),
         text: format!("{times}, {latencies}: {count} I/Os, {} %", significant(percent)),
     }
-}
-
-fn s(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }

@@ -1,6 +1,6 @@
 //! Percentiles of latency over time.
 
-use super::{Absent, Shown, values};
+use super::{Absent, Shown, middle_s, s, values};
 use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
@@ -68,7 +68,8 @@ fn chart(
             // One that a handful of I/Os decide would only be noise.
             found.filter(|_| !stats::is_weak(ios, rank_ppb)).map_or(f64::NAN, |percentile| percentile.value_ns as f64)
         };
-        let values: Vec<(f64, f64)> = parts.iter().map(|part| (middle_s(part), value(part))).collect();
+        let values: Vec<(f64, f64)> =
+            parts.iter().map(|part| (middle_s(part.start_ns, part.end_ns), value(part))).collect();
         let known = values.iter().filter(|(_, ns)| !ns.is_nan()).count();
         // Scraps of a line would only raise questions.
         (known * 2 > values.len()).then(|| Series { name: name.to_owned(), role, marks: Marks::Line(values) })
@@ -83,19 +84,14 @@ fn chart(
     Some(Chart {
         name,
         title: title.to_owned(),
-        caption: format!("Latency percentiles of each interval of {}.{weak}", Quantity::TimeS.value(width_s)),
+        caption: format!(
+            "Latency percentiles of each interval of {}, drawn in its middle.{weak}",
+            Quantity::TimeS.value(width_s)
+        ),
         x: Axis::linear("", Quantity::TimeS, 0.0, parts.last().map_or(0.0, |part| s(part.end_ns))),
         y: Axis::log("latency", Quantity::LatencyNs, values(&series).map(|(_, y)| y)),
         series,
         right: None,
         markers: Vec::new(),
     })
-}
-
-fn middle_s(part: &Part) -> f64 {
-    f64::midpoint(s(part.start_ns), s(part.end_ns))
-}
-
-fn s(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }

@@ -1,6 +1,8 @@
 //! What each chart shows, made of results.
 
+mod beside;
 mod cpu;
+mod cpu_course;
 mod density;
 mod depth;
 pub(super) mod device;
@@ -9,7 +11,9 @@ mod grid;
 mod heat_map;
 mod latency_over_time;
 mod overlay;
+mod pairs;
 mod percentile_curve;
+mod ramp;
 mod rates;
 mod runs;
 mod settings;
@@ -19,11 +23,13 @@ pub(super) use depth::over_depth;
 pub(super) use differences::differences;
 pub(super) use grid::grids;
 pub(super) use overlay::overlays;
+pub(super) use pairs::pairs;
 pub(super) use runs::runs;
 pub(super) use settings::over_settings;
 
 use super::chart::{Chart, Marks, Series};
 use super::palette::Role;
+use super::quantity::Quantity;
 use model::figures::Directions;
 use model::profile::TimeSpan;
 use model::result::Measured;
@@ -48,12 +54,15 @@ impl Absent {
 /// The charts of a timespan in the order of a page.
 pub(super) fn of_time_span(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
     let mut charts = vec![rates::iops(span, measured), rates::throughput(measured)];
+    charts.extend(ramp::chart(measured));
     charts.extend(latency_over_time::charts(measured));
+    charts.extend(beside::charts(measured));
     charts.extend([
         density::chart(measured),
         percentile_curve::chart(measured),
         heat_map::chart(measured),
         cpu::chart(measured),
+        cpu_course::chart(measured),
         slowest::chart(measured),
     ]);
     charts
@@ -76,6 +85,21 @@ fn lines_of_directions(
         (_, false) => vec![series("reads", Role::Read, of(read))],
         (false, true) => vec![series("writes", Role::Write, of(write))],
     }
+}
+
+/// Nanoseconds as seconds, the unit of time axes.
+fn s(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// Where the value of a part of the time is drawn in every chart: in the middle of the part, in seconds.
+fn middle_s(start_ns: u64, end_ns: u64) -> f64 {
+    f64::midpoint(s(start_ns), s(end_ns))
+}
+
+/// How the points of such a chart are read.
+fn each_point(width_s: f64) -> String {
+    format!("Each point is the mean of the {} around it.", Quantity::TimeS.value(width_s))
 }
 
 /// The values of some series.

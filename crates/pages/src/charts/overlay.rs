@@ -1,7 +1,7 @@
 //! The same figures of several results on the same axes.
 
 use super::percentile_curve::of_sides;
-use super::values;
+use super::{middle_s, s, values};
 use crate::axis::Axis;
 use crate::chart::{Chart, Marks, Series};
 use crate::palette::Role;
@@ -61,16 +61,18 @@ fn percentiles(
 fn iops(sides: &[(String, Role, &Measured)]) -> Option<Chart> {
     let line = |(name, role, measured): &(String, Role, &Measured)| {
         let moments = timeline(&measured.series, STEPS_MAX);
-        let at = |ns: u64| ns as f64 / 1e9;
-        let points = moments.iter().map(|moment| (at(moment.end_ns), moment.iops.total)).collect::<Vec<_>>();
+        let points = moments.iter().map(|moment| (middle_s(moment.start_ns, moment.end_ns), moment.iops.total));
+        let points: Vec<(f64, f64)> = points.collect();
         (!points.is_empty()).then(|| Series { name: name.clone(), role: *role, marks: Marks::Line(points) })
     };
     let series: Vec<Series> = sides.iter().filter_map(line).collect();
-    let end_s = values(&series).map(|(x, _)| x).reduce(f64::max)?;
+    let lengths =
+        sides.iter().filter_map(|(.., measured)| Some(s(timeline(&measured.series, STEPS_MAX).last()?.end_ns)));
+    let end_s = lengths.reduce(f64::max)?;
     Some(Chart {
         name: "iops",
         title: "I/Os per second".to_owned(),
-        caption: "Reads and writes together, each from the start of its measurement.".to_owned(),
+        caption: "Reads and writes combined. Time counts from the start of each run's measurement.".to_owned(),
         x: Axis::linear("", Quantity::TimeS, 0.0, end_s),
         y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
         right: None,

@@ -1,6 +1,6 @@
 //! I/Os and bytes per second over time.
 
-use super::{Absent, Shown, lines_of_directions, values};
+use super::{Absent, Shown, each_point, lines_of_directions, middle_s, s, values};
 use crate::axis::Axis;
 use crate::chart::Chart;
 use crate::quantity::Quantity;
@@ -53,7 +53,7 @@ const NO_SERIES: &str = "the result has no time series; JSON results of this pro
 
 fn each(moments: &[Moment]) -> String {
     let width_ns = moments.first().map_or(0, |moment| moment.end_ns - moment.start_ns);
-    format!("Each point is the mean over {}.", Quantity::TimeS.value(s(width_ns)))
+    each_point(s(width_ns))
 }
 
 fn time(moments: &[Moment]) -> Axis {
@@ -61,9 +61,8 @@ fn time(moments: &[Moment]) -> Axis {
     Axis::linear("", Quantity::TimeS, 0.0, s(end_ns))
 }
 
-/// A value is drawn at the end of its step, where it is known.
 fn steps(moments: &[Moment], of: impl Fn(&Moment) -> f64) -> Vec<(f64, f64)> {
-    moments.iter().map(|moment| (s(moment.end_ns), of(moment))).collect()
+    moments.iter().map(|moment| (middle_s(moment.start_ns, moment.end_ns), of(moment))).collect()
 }
 
 /// Results of `DiskSpd` have intervals (`-D`) without bytes.
@@ -78,20 +77,16 @@ fn of_intervals(span: Option<&TimeSpan>, measured: &Measured) -> Option<Chart> {
             let Directions { read, write, total } = interval;
             side(&Directions { read: read.iops, write: write.iops, total: total.iops })
         });
-        (1u32..).zip(rates).map(|(index, iops)| (f64::from(index) * width_s, iops)).collect()
+        (0u32..).zip(rates).map(|(index, iops)| ((f64::from(index) + 0.5) * width_s, iops)).collect()
     });
     Some(Chart {
         name: "iops",
         title: "I/Os per second".to_owned(),
-        caption: format!("Each point is the mean over {}.", Quantity::TimeS.value(width_s)),
+        caption: each_point(width_s),
         x: Axis::linear("", Quantity::TimeS, 0.0, intervals.len() as f64 * width_s),
         y: Axis::from_zero("IOPS", Quantity::Iops, values(&series).map(|(_, y)| y)),
         series,
         right: None,
         markers: Vec::new(),
     })
-}
-
-fn s(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }

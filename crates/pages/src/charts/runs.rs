@@ -20,7 +20,7 @@ pub(crate) fn runs(runs: &[&Headline], found: &Repeats) -> Chart {
             strength: 0.14,
             label: String::new(),
             text: format!(
-                "95 % interval of the median: {} - {}",
+                "95 % confidence interval of the median: {} - {}",
                 Quantity::Iops.value(low),
                 Quantity::Iops.value(high)
             ),
@@ -31,10 +31,12 @@ pub(crate) fn runs(runs: &[&Headline], found: &Repeats) -> Chart {
     series.push(Series { name: "median".to_owned(), role: Role::Good, marks: Marks::Line(median) });
     series.push(Series { name: "runs".to_owned(), role: Role::Read, marks: Marks::Dots(numbered.collect()) });
     let marks = (1..=runs.len()).map(|number| (number as f64, number.to_string()));
+    let band = "The band is the 95 % confidence interval of the median.";
+    let caption = if found.iops.interval.is_some() { band } else { "The line is the median." };
     Chart {
         name: "runs",
         title: "I/Os per second of each run".to_owned(),
-        caption: "The band is the 95 % confidence interval of the median.".to_owned(),
+        caption: caption.to_owned(),
         x: Axis::named("run", Quantity::Count, across, marks.collect()),
         y: Axis::from_zero("IOPS", Quantity::Iops, runs.iter().map(|run| run.iops)),
         series,

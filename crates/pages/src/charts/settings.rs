@@ -13,12 +13,10 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     // A search tries few of many points.
     let tried: Vec<(usize, &Headline)> =
         (0..sweep.points.len()).filter_map(|point| Some((point, stats::sweep::figures(sweep, point)?))).collect();
-    let marks = tried.iter().enumerate();
-    let marks: Vec<(f64, String)> =
-        marks.map(|(index, (point, _))| (place(index), Setting::typed_all(&sweep.points[*point].settings))).collect();
+    let (places, across) = across(sweep, &tried);
     let line = |name: &str, role, of: fn(&Headline) -> Option<f64>| {
-        let figure = |(index, (_, figures)): (usize, &(usize, &Headline))| Some((place(index), of(figures)?));
-        let values: Vec<(f64, f64)> = tried.iter().enumerate().filter_map(figure).collect();
+        let figure = |(place, (_, figures)): (&f64, &(usize, &Headline))| Some((*place, of(figures)?));
+        let values: Vec<(f64, f64)> = places.iter().zip(&tried).filter_map(figure).collect();
         (!values.is_empty()).then(|| Series { name: name.to_owned(), role, marks: Marks::DottedLine(values) })
     };
     let chart = |name, title: &str, series: Vec<Series>, y: fn(&[Series]) -> Axis| {
@@ -26,7 +24,7 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
             name,
             title: title.to_owned(),
             caption: String::new(),
-            x: Axis::named("", Quantity::Count, (0.5, tried.len() as f64 + 0.5), marks.clone()),
+            x: across.clone(),
             y: y(&series),
             series,
             right: None,
@@ -52,6 +50,17 @@ pub(crate) fn over_settings(sweep: &Sweep) -> Vec<Chart> {
     .collect()
 }
 
-fn place(index: usize) -> f64 {
-    index as f64 + 1.0
+/// Where each point is, and the axis: the rate of a search for one, else one place for each point.
+fn across(sweep: &Sweep, tried: &[(usize, &Headline)]) -> (Vec<f64>, Axis) {
+    let settings = |(point, _): &(usize, &Headline)| &sweep.points[*point].settings;
+    let rate = |point: &(usize, &Headline)| settings(point).first().and_then(|setting| setting.value.parse().ok());
+    let rates: Vec<f64> = tried.iter().filter_map(rate).collect();
+    if sweep.limit.is_some() && rates.len() == tried.len() {
+        let axis = Axis::log("--rate (I/Os per second)", Quantity::Count, rates.iter().copied());
+        return (rates, axis);
+    }
+    let places: Vec<f64> = (1..=tried.len()).map(|index| index as f64).collect();
+    let marks = places.iter().zip(tried).map(|(place, point)| (*place, Setting::typed_all(settings(point)))).collect();
+    let axis = Axis::named("", Quantity::Count, (0.5, tried.len() as f64 + 0.5), marks);
+    (places, axis)
 }

@@ -1,6 +1,6 @@
 //! When the slowest I/Os completed.
 
-use super::{Absent, Shown};
+use super::{Absent, Shown, s};
 use crate::axis::Axis;
 use crate::chart::{Chart, Event, Marks, Series};
 use crate::palette::Role;
@@ -35,10 +35,10 @@ pub(super) fn chart(measured: &Measured) -> Shown {
         name: "slowest",
         title: TITLE.to_owned(),
         caption: format!(
-            "The {} slowest I/Os: each dot is a completion, and its line the time the I/O took.",
+            "The {} slowest I/Os: each dot marks a completion, and its line spans the time that the I/O took.",
             measured.slowest.len()
         ),
-        x: Axis::linear("", Quantity::TimeS, 0.0, measured.elapsed_ns as f64 / 1e9),
+        x: Axis::linear("", Quantity::TimeS, 0.0, s(measured.elapsed_ns)),
         y: Axis::log("latency", Quantity::LatencyNs, measured.slowest.iter().map(|io| io.latency_ns as f64)),
         series,
         right: None,
@@ -47,10 +47,10 @@ pub(super) fn chart(measured: &Measured) -> Shown {
 }
 
 fn event(io: &SlowIo) -> Event {
-    let ended = io.ended_at_ns as f64 / 1e9;
+    let ended = s(io.ended_at_ns);
     Event {
         // It may have begun before the measurement.
-        began: (ended - io.latency_ns as f64 / 1e9).max(0.0),
+        began: (ended - s(io.latency_ns)).max(0.0),
         ended,
         y: io.latency_ns as f64,
         text: format!("{}, thread {}, offset {}", latency(io.latency_ns as f64), io.thread, io.offset_bytes),

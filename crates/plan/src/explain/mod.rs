@@ -11,7 +11,7 @@ use model::block_device::only_interrupt_cpu;
 use model::facts::{Facts, Fill};
 use model::limits::MEMORY_PERCENT_MAX;
 use model::operation::Operation;
-use model::plan::{Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget};
+use model::plan::{Blocks, Creation, OpenPlan, Plan, Preparation, TargetPlan, TimeSpanPlan, WorkerTarget};
 use model::units::Bytes;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -84,7 +84,7 @@ fn explain_expected(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> 
     if targets().all(is_plain) {
         return Ok(());
     }
-    writeln!(out, "\n  Expected in the measurement, unless the targets are too slow")?;
+    writeln!(out, "\n  I/Os expected in the measurement, if the targets keep up")?;
     for operation in Operation::ALL {
         let (ios, bytes) = sums[operation];
         if ios > 0.0 {
@@ -97,12 +97,12 @@ fn explain_expected(plan: &TimeSpanPlan, out: &mut dyn Write) -> io::Result<()> 
 fn explain_target(target: &TargetPlan, facts: &Facts, out: &mut dyn Write) -> io::Result<()> {
     let resolved = facts.targets.get(&target.path).and_then(|found| found.resolved.as_ref());
     let leads_to = resolved.map(|path| format!(" (a symbolic link to '{}')", path.display())).unwrap_or_default();
-    writeln!(out, "    '{}'{leads_to}, {}", target.path.display(), words::exact(target.size_bytes))?;
+    writeln!(out, "    {}{leads_to}, {}", words::target(target), words::exact(target.size_bytes))?;
     writeln!(out, "      before: {}", before(&target.preparation))?;
     writeln!(out, "      opened: {}", opened(target.open))?;
     if let Some(source) = &target.write_source {
         let content = match &source.file {
-            Some(file) => format!("the content of '{}'", file.display()),
+            Some(file) => format!("the contents of '{}'", file.display()),
             None => "random bytes".to_owned(),
         };
         let size = words::exact(source.size_bytes);
@@ -141,10 +141,10 @@ fn with_path(preparation: &Preparation) -> String {
 
 fn before(preparation: &Preparation) -> String {
     match preparation {
-        Preparation::Keep => "nothing, the target is used as it is".to_owned(),
+        Preparation::Keep => "nothing: the target is used as it is".to_owned(),
         Preparation::MadeBefore => "none: an earlier step creates the file".to_owned(),
         Preparation::Reuse { .. } => {
-            "nothing, the file was created by diskspd and already has this size and content".to_owned()
+            "nothing: the file was created by diskspd and already has this size and contents".to_owned()
         }
         Preparation::Create(creation) => created(creation),
     }
@@ -152,17 +152,26 @@ fn before(preparation: &Preparation) -> String {
 
 fn created(creation: &Creation) -> String {
     let fill = match creation.fill {
-        Fill::Ramp => "bytes 00..FF repeating",
-        Fill::Zero => "zeros",
-        Fill::Random => "random bytes",
-        Fill::Mixed => "mixed content",
+        Fill::Ramp => "bytes 00..FF repeating".to_owned(),
+        Fill::Zero => "zeros".to_owned(),
+        Fill::Random => "random bytes".to_owned(),
+        Fill::Mixed => "mixed content".to_owned(),
+        Fill::Reducible(reduction) => words::reducible(reduction),
     };
+    let replaces = if creation.replaces.is_some() { ", replacing the existing file" } else { "" };
+    let parents = if creation.make_parents { ", creating missing parent directories" } else { "" };
+    match creation.blocks {
+        Blocks::Written => {}
+        Blocks::Reserved => {
+            let size = words::exact(creation.size_bytes);
+            return format!("creates an empty file and reserves {size} for it (fallocate){replaces}{parents}");
+        }
+        Blocks::None => return format!("creates an empty file{replaces}{parents}"),
+    }
     let how = match creation.direct_alignment_bytes {
         Some(bytes) => format!("with direct I/O in multiples of {}", words::exact(bytes)),
         None => "through the page cache".to_owned(),
     };
-    let replaces = if creation.replaces.is_some() { ", replacing the existing file" } else { "" };
-    let parents = if creation.make_parents { ", creating missing parent directories" } else { "" };
     format!("creates {} of {fill}, written {how}{replaces}{parents}", words::exact(creation.size_bytes))
 }
 
@@ -205,7 +214,7 @@ fn explain_memory(plan: &TimeSpanPlan, facts: &Facts, out: &mut dyn Write) -> io
     let free = facts.system.memory.free_bytes();
     writeln!(
         out,
-        "\n  Memory: {} at most; {} are free, of which {MEMORY_PERCENT_MAX}% may be used",
+        "\n  Memory: needs at most {}; {} is available, of which {MEMORY_PERCENT_MAX}% may be used",
         Bytes(plan.memory.total()),
         Bytes(free)
     )?;

@@ -1,10 +1,11 @@
 //! Offsets, rates and content in words.
 
 use crate::words;
+use hot::rate_curve::Curve;
 use hot::skew::{HOTTEST_PERCENT, Law, hottest};
 use model::operation::{ByOperation, Operation};
-use model::plan::{Area, Content, Pace, Pattern, WorkerTarget};
-use model::profile::Skew;
+use model::plan::{Area, Content, Pace, Pattern, RateCurve, WorkerTarget};
+use model::profile::{RateProcess, Rotation, Skew};
 
 /// Where the I/Os of a thread fall, without its own start.
 pub(super) fn pattern(target: &WorkerTarget) -> String {
@@ -15,6 +16,7 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
     let step = |area: &Area| words::exact(area.alignment_bytes);
     let (area, text) = match &target.pattern {
         Pattern::Sequential { area, .. } => (area, format!("sequential, stride {}", step(area))),
+        Pattern::Append { area, rotation } => (area, appended(area, *rotation)),
         Pattern::Parallel { area, .. } => {
             (area, format!("sequential, separate position for each request, stride {}", step(area)))
         }
@@ -32,18 +34,31 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
     }
 }
 
+/// How a file grows, and what follows when it is full.
+fn appended(area: &Area, rotation: Rotation) -> String {
+    let size = words::exact(area.size_bytes);
+    match rotation {
+        Rotation::Truncate => format!("at the end of the file, which is truncated when it is {size} long"),
+        Rotation::Preallocate => {
+            format!("at the end of the file, which is truncated and reserved again once {size} have been written to it")
+        }
+        Rotation::Recycle => format!("one after the other; after {size}, starting over at the beginning of the file"),
+    }
+}
+
 /// How I/Os of several sizes follow each other.
 fn sized(target: &WorkerTarget) -> String {
     let own = target.sizes.iter().flat_map(|sizes| &sizes.sizes).all(|size| size.alignment_bytes == size.bytes);
     let aligned = |area: &Area| {
         if own {
-            "multiples of the size".to_owned()
+            "multiples of the I/O size".to_owned()
         } else {
             format!("multiples of {}", words::exact(area.alignment_bytes))
         }
     };
     match &target.pattern {
-        Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential, one after the other".to_owned(),
+        Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential".to_owned(),
+        Pattern::Append { area, rotation } => appended(area, *rotation),
         Pattern::Interlocked { .. } => "sequential, one position shared by all threads".to_owned(),
         Pattern::Random { area, .. } => format!("random, {}", aligned(area)),
         Pattern::Mixed { area, random_percent, .. } => {
@@ -101,6 +116,7 @@ fn paced_ios(target: &WorkerTarget, time_ns: u64) -> Option<f64> {
         Pace::Poisson { mean_numerator, mean_denominator } => {
             Some(time_ns * mean_denominator as f64 / mean_numerator as f64)
         }
+        Pace::Varying { curve, every, .. } => Some(Curve::new(curve).starts(time_ns) / f64::from(every)),
     }
 }
 
@@ -125,7 +141,7 @@ pub(super) fn expected_in<'a>(
 pub(super) const fn start_bytes(pattern: &Pattern) -> Option<u64> {
     match pattern {
         Pattern::Sequential { start_bytes, .. } | Pattern::Parallel { start_bytes, .. } => Some(*start_bytes),
-        Pattern::Interlocked { .. } | Pattern::Random { .. } | Pattern::Mixed { .. } => None,
+        Pattern::Append { .. } | Pattern::Interlocked { .. } | Pattern::Random { .. } | Pattern::Mixed { .. } => None,
     }
 }
 
@@ -169,10 +185,12 @@ fn skew(skew: Skew, positions: u64) -> String {
 /// Reads, writes and what is written.
 pub(super) fn mix(target: &WorkerTarget) -> String {
     let content = match target.content {
-        Content::Ramp => "bytes 00..FF repeating",
-        Content::Zero => "zeros",
-        Content::RandomEach => "new random bytes each time",
-        Content::Source => "segments of the write source buffer",
+        Content::Ramp => "bytes 00..FF repeating".to_owned(),
+        Content::Zero => "zeros".to_owned(),
+        Content::Verified => "units that tell their place and write, otherwise random (--verify)".to_owned(),
+        Content::RandomEach => "new random bytes each time".to_owned(),
+        Content::Source => "segments of the write source buffer".to_owned(),
+        Content::Reducible(reduction) => words::reducible(reduction),
     };
     let shares = target.shares();
     if target.changes_without_data() {
@@ -201,7 +219,32 @@ pub(super) const fn without_phase(pace: Pace) -> Pace {
         Pace::Rate { interval_numerator, denominator, .. } => {
             Pace::Rate { first_numerator: 0, interval_numerator, denominator }
         }
+        Pace::Varying { curve, every, is_poisson, .. } => Pace::Varying { curve, first: 0, every, is_poisson },
         _ => pace,
+    }
+}
+
+/// A rate that changes with time.
+fn varying(curve: RateCurve, is_poisson: bool) -> String {
+    match curve {
+        RateCurve::Ramp { from_iops, to_iops, .. } => {
+            let process = if is_poisson { "as a Poisson process" } else { "evenly spaced" };
+            format!(
+                "open loop: from {from_iops} to {to_iops} I/Os per second over the measurement, all threads together, \
+                 {process}"
+            )
+        }
+        RateCurve::Bursts { iops, bursts, .. } => {
+            let (on, off) = bursts.factors();
+            let rate = |factor: f64| factor * f64::from(iops);
+            let process = RateProcess::Bursts(bursts);
+            format!(
+                "open loop: {iops} I/Os per second on average, {:.2} in bursts and {:.2} between them ({process}), all \
+                 threads together",
+                rate(on),
+                rate(off)
+            )
+        }
     }
 }
 
@@ -226,6 +269,7 @@ pub(super) fn pace(target: &WorkerTarget) -> Option<String> {
             let iops = *mean_denominator as f64 * 1e9 / *mean_numerator as f64;
             Some(format!("open loop: {iops:.2} I/Os per second per thread, as a Poisson process"))
         }
+        Pace::Varying { curve, is_poisson, .. } => Some(varying(*curve, *is_poisson)),
         Pace::Burst { ios, pause_ns } => Some(format!(
             "bursts of {} per thread, {} ms apart",
             words::count(u64::from(*ios), "I/O"),

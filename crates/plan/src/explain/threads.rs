@@ -53,7 +53,7 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
         writeln!(out, "      the target is chosen for each I/O, by weight")?;
     }
     for (index, target) in first.targets.iter().enumerate() {
-        let path = plan.targets[target.target].path.display();
+        let name = words::target(&plan.targets[target.target]);
         let share = match first.assignment {
             Assignment::Fixed => words::count(u64::from(target.slots), "request"),
             Assignment::Weighted => format!("weight {}", target.weight),
@@ -62,7 +62,7 @@ fn explain_group(group: &[WorkerPlan], plan: &TimeSpanPlan, out: &mut dyn Write)
             None => format!("blocks of {}", words::exact(target.block_bytes)),
             Some(sizes) => words::count(sizes.sizes.len() as u64, "size"),
         };
-        writeln!(out, "      '{path}': {share}, {blocks}, {}", pattern::mix(target))?;
+        writeln!(out, "      {name}: {share}, {blocks}, {}", pattern::mix(target))?;
         writeln!(out, "        {}{}", pattern::pattern(target), starts(group, index))?;
         for line in pattern::sizes(target).into_iter().chain(pattern::distribution(target)) {
             writeln!(out, "          {line}")?;

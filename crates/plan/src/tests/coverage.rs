@@ -27,6 +27,7 @@ fn walk(target: &WorkerTarget, count: usize) -> Vec<u64> {
         Pattern::Sequential { area, start_bytes } | Pattern::Parallel { area, start_bytes } => {
             sequential(area, *start_bytes)
         }
+        Pattern::Append { area, .. } => sequential(area, 0),
         Pattern::Interlocked { area, .. } => {
             (0..count as u64).map(|claim| claim % area.positions * area.alignment_bytes).collect()
         }
@@ -44,6 +45,7 @@ fn area(pattern: &Pattern) -> &Area {
     match pattern {
         Pattern::Sequential { area, .. }
         | Pattern::Parallel { area, .. }
+        | Pattern::Append { area, .. }
         | Pattern::Interlocked { area, .. }
         | Pattern::Random { area, .. }
         | Pattern::Mixed { area, .. } => area,

@@ -36,11 +36,11 @@ fn the_command_of_the_readme() {
               'testfile.dat': 8 requests, blocks of 8KiB, 30% writes of bytes 00..FF repeating
                 random, multiples of 8KiB, in [0, 1GiB): 131072 positions
 
-          Memory: 4.81MiB at most; 8GiB are free, of which 90% may be used
+          Memory: needs at most 4.83MiB; 8GiB is available, of which 90% may be used
             I/O buffers: 264KiB, each aligned to 16MiB
             latency buckets: 3.44MiB, of which only a few pages are used
-            intervals, time series and interval histograms: 1012.03KiB
-            threads: 132KiB
+            intervals, time series and interval histograms: 1MiB
+            threads: 138.38KiB
         "#);
 }
 
@@ -61,9 +61,9 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
 
           Targets
             'a', 1GiB
-              before: nothing, the target is used as it is
+              before: nothing: the target is used as it is
               opened: for writing, through the page cache
-              write source: 4MiB of the content of 'source.bin', data taken at multiples of 1 byte
+              write source: 4MiB of the contents of 'source.bin', data taken at multiples of 1 byte
 
           Threads: 64
             on CPUs 0-15 in this order; 16 of 16 online CPUs may be used
@@ -72,11 +72,11 @@ fn sixty_four_threads_are_told_of_in_a_few_lines() {
                 sequential, stride 64KiB, in [0, 1GiB): 16384 positions; the first thread starts at 0, each further thread 1MiB higher than the one before
                 at most 1.22 I/Os per second per thread
 
-          Memory: 8.27MiB at most; 8GiB are free, of which 90% may be used
+          Memory: needs at most 8.41MiB; 8GiB is available, of which 90% may be used
             I/O buffers: 256KiB, each aligned to 16MiB
             write sources: 4MiB
-            intervals, time series and interval histograms: 4.69KiB
-            threads: 4.02MiB
+            intervals, time series and interval histograms: 14.06KiB
+            threads: 4.15MiB
         "#);
 }
 
@@ -103,10 +103,10 @@ fn a_pool_with_weights_and_a_distribution() {
 
           Targets
             'a', 1GiB
-              before: nothing, the target is used as it is
+              before: nothing: the target is used as it is
               opened: for reading, through the page cache
             'b' (a symbolic link to '/data/b'), 1GiB
-              before: nothing, the target is used as it is
+              before: nothing: the target is used as it is
               opened: for reading, through the page cache
 
           Threads: 2
@@ -121,10 +121,10 @@ fn a_pool_with_weights_and_a_distribution() {
                 sequential, one position shared by all threads, stride 64KiB, in [0, 1GiB): 16384 positions
                 bursts of 5 I/Os per thread, 5 ms apart
 
-          Memory: 1.15MiB at most; 8GiB are free, of which 90% may be used
+          Memory: needs at most 1.17MiB; 8GiB is available, of which 90% may be used
             I/O buffers: 1.02MiB, each aligned to 16MiB
-            intervals, time series and interval histograms: 4.69KiB
-            threads: 130KiB
+            intervals, time series and interval histograms: 14.06KiB
+            threads: 139.19KiB
         "#);
 }
 

@@ -249,11 +249,11 @@ fn every_problem_of_every_target_is_reported_once() {
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         3 'dir' is a directory; -c creates regular files only
-        3 'theirs' may hold data that diskspd did not write: it has no diskspd mark. Writing (-w) would destroy its content; --overwrite allows it
+        3 'theirs' may hold data that diskspd did not write: it has no diskspd mark. Writing (-w) would destroy its contents; --overwrite allows it
         1 'gone' does not exist; -c<size> creates it
         1 timespan 1: 'small' is too small: the base offset (-B) 1MiB is at or beyond its end at 100 bytes
         1 'locked' cannot be checked: Permission denied (EACCES)
-        3 '/dev/sdb' is a block device, and whether it is in use was not checked
+        3 '/dev/sdb' is a block device that was not checked for use
         1 'empty' is empty; -c<size> sets its size
         3 'tty' is a character device without a size; give one with -f<size>
         3 '/dev/null' is a character device without a size; give one with -f<size>

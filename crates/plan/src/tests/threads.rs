@@ -159,9 +159,9 @@ fn affinity_and_memory_are_judged_together_with_the_files() {
     let lines: Vec<String> = refused.iter().map(|(status, message)| format!("{status} {message}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         3 timespan 1: -a names processor group 7, but the last group of this machine is 0 (group = CPU number / 64)
-        1 timespan 1: 4.15MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 4.69KiB, threads 144KiB); 1MiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
+        1 timespan 1: 4.18MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 14.06KiB, threads 157.5KiB); 1MiB is available, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
         3 timespan 2: -a names processor group 7, but the last group of this machine is 0 (group = CPU number / 64)
-        1 timespan 2: 4.15MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 4.69KiB, threads 144KiB); 1MiB are free, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
+        1 timespan 2: 4.18MiB of memory needed (I/O buffers 4.01MiB, intervals, time series and interval histograms 14.06KiB, threads 157.5KiB); 1MiB is available, of which 90% may be used. Lower -o, -b, -t or -F, or -Z<size>
         "#);
 }
 
@@ -175,10 +175,12 @@ fn memory_is_counted_by_kind() {
     // A table for the reads, and two for those that are timed in two ways.
     assert_eq!(read_only.latency_buckets, 2 * 3 * 440 * 1024);
     // Records of ten intervals, and tables, queue and slowest I/Os of a section for each thread; the series.
-    let each = 10 * size_of::<model::record::IntervalRecord>() as u64 + (165 << 10) + (320 << 10) + 3200;
+    let each = 10 * (160 + size_of::<model::record::IntervalRecord>() as u64) + (165 << 10) + (320 << 10) + 3200;
     // Ten sections of both threads.
     let sums = 10 * 2 * (size_of::<model::record::SectionCounts>() as u64 + 2 * 700);
-    assert_eq!(read_only.intervals, 2 * each + 100 * 48 + sums);
+    // Readings of one device at the start and after each second.
+    let reading = size_of::<model::record::StorageReading>() + 64 + size_of::<model::kernel_counters::DeviceCounters>();
+    assert_eq!(read_only.intervals, 2 * each + 100 * 144 + sums + 11 * reading as u64);
     time_span.targets[0].write_percent = 50;
     let facts = facts([("a", TargetKind::Regular(crate::fixture::ours(1, 1 << 30, model::facts::Fill::Ramp)))]);
     let mixed = planned(&profile(time_span), &facts).time_spans[0].memory;

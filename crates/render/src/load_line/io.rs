@@ -4,7 +4,7 @@ use super::{counted, size};
 use model::engine_kind::EngineKind;
 use model::operation::Operation;
 use model::plan::OpenPlan;
-use model::profile::{CacheMode, Distribution, FlushMode, Target, Throughput, TimeSpan};
+use model::profile::{Append, CacheMode, Distribution, FlushMode, Reduction, Rotation, Target, Throughput, TimeSpan};
 use model::units::Bytes;
 
 /// Ranges of a distribution that are written out; of more only their number.
@@ -25,7 +25,10 @@ pub(super) struct IoWords {
 
 pub(super) fn words(span: &TimeSpan, target: &Target, is_windows: bool) -> IoWords {
     IoWords {
-        access: format!("{} {} {}", sizes(target), pattern(target), mix(target)),
+        access: match target.append {
+            Some(append) => format!("{} {}", sizes(target), appended(append)),
+            None => format!("{} {} {}", sizes(target), pattern(target), mix(target)),
+        },
         caches: caches(span, target, is_windows),
         content: content(span, target),
         limit: limit(span, target),
@@ -91,7 +94,7 @@ fn pattern(target: &Target) -> String {
         remarks.push("one position for all threads".to_owned());
     }
     if target.parallel {
-        remarks.push("one position for each request".to_owned());
+        remarks.push("one position per outstanding I/O".to_owned());
     }
     if target.thread_stride.get() > 0 {
         remarks.push(format!("threads {} apart", size(target.thread_stride.get())));
@@ -101,6 +104,17 @@ fn pattern(target: &Target) -> String {
         remarks.extend(target.skew.map(|skew| skew.to_string()));
     }
     if remarks.is_empty() { order } else { format!("{order} ({})", remarks.join(", ")) }
+}
+
+/// `append (file per thread, truncated at 1 GiB)`
+fn appended(append: Append) -> String {
+    let full = size(append.size.get());
+    let how = match append.rotation {
+        Rotation::Truncate => format!("truncated at {full}"),
+        Rotation::Preallocate => format!("preallocated, truncated at {full}"),
+        Rotation::Recycle => format!("recycled at {full}"),
+    };
+    format!("append (file per thread, {how})")
 }
 
 /// `90 % of I/Os on 10 %, 10 % on 90 %`
@@ -174,9 +188,13 @@ fn content(span: &TimeSpan, target: &Target) -> Option<String> {
     if !target.writes() {
         return None;
     }
+    if let Some(Reduction { compress_ratio, dedupe_percent }) = target.reduction() {
+        let repeated = if dedupe_percent > 0 { format!(", {dedupe_percent}% repeated") } else { String::new() };
+        return Some(format!("writes data that compresses {compress_ratio}:1{repeated}"));
+    }
     match &target.write_source {
         Some(source) if source.file.is_some() => Some(format!("writes {} of a file", size(source.size.get()))),
-        Some(source) => Some(format!("writes parts of {} of random bytes", size(source.size.get()))),
+        Some(source) => Some(format!("writes from a buffer of {} of random bytes", size(source.size.get()))),
         None if target.zero_write_buffers => Some("writes zeros".to_owned()),
         None if span.random_write_data => Some("writes random bytes".to_owned()),
         None => None,

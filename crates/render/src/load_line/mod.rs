@@ -9,15 +9,14 @@ mod place;
 mod tests;
 
 use crate::sweep;
+use model::by_path::ByPath;
 use model::environment::TargetEnvironment;
 use model::facts::TargetFacts;
 use model::plan::TimeSpanPlan;
 use model::printable::printable;
-use model::profile::{RateProcess, Target, TimeSpan};
+use model::profile::{OfferedRate, RateProcess, Target, TimeSpan};
 use model::result::{Measured, RunResult};
-use model::sweep::Sweep;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use model::sweep::{Setting, Sweep};
 
 /// Different loads of one timespan that are written out; the others are counted.
 const LOADS_MAX: usize = 8;
@@ -26,12 +25,12 @@ const LOADS_MAX: usize = 8;
 const PLACES_MAX: usize = 3;
 
 /// What is known of the targets of a timespan beside its profile.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KnownTargets<'a> {
     /// What was there before the run.
-    pub facts: &'a BTreeMap<PathBuf, TargetFacts>,
+    pub facts: ByPath<'a, TargetFacts>,
     /// What each target stands on.
-    pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
+    pub environments: ByPath<'a, TargetEnvironment>,
     /// How they are used.
     pub plan: Option<&'a TimeSpanPlan>,
     /// What was measured: it knows their sizes.
@@ -44,8 +43,8 @@ impl<'a> KnownTargets<'a> {
     /// What a result knows of those of one of its timespans.
     fn of_result(result: &'a RunResult, time_span: usize) -> Self {
         Self {
-            facts: &result.targets.facts,
-            environments: &result.targets.environments,
+            facts: ByPath::new(&result.targets.facts),
+            environments: ByPath::new(&result.targets.environments),
             plan: result.plan.as_ref().and_then(|plan| plan.time_spans.get(time_span)),
             measured: result.time_spans.get(time_span).and_then(|span| span.measured.as_ref()),
             is_windows: result.tool.implementation.is_none(),
@@ -80,6 +79,10 @@ pub fn of_sweep(sweep: &Sweep) -> String {
     let varied: Vec<String> = sweep::names(sweep).iter().map(|name| sweep::dashed(name)).collect();
     match varied.len() {
         0 => sweep.load.clone(),
+        // It names the streams.
+        1 if varied[0] == Setting::STREAM => sweep.load.clone(),
+        // The sides of pairs, which may differ in any options.
+        1 if varied[0] == Setting::SIDE => printable(&format!("side A: {}", sweep.load)).into_owned(),
         _ => printable(&format!("first point: {}; varied: {}", sweep.load, varied.join(", "))).into_owned(),
     }
 }
@@ -130,15 +133,15 @@ struct Group<'a> {
 }
 
 fn groups<'a>(span: &'a TimeSpan, known: &KnownTargets<'_>) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut groups = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
-        let words = |target| (io::words(span, target, known.is_windows), own_depth(span, target));
-        match groups.iter_mut().find(|group| words(group.target) == words(target)) {
-            Some(group) => group.indices.push(index),
-            None => groups.push(Group { target, indices: vec![index] }),
+        let words = (&target.stream, io::words(span, target, known.is_windows), own_depth(span, target));
+        match groups.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, Group { indices, .. })) => indices.push(index),
+            None => groups.push((words, Group { target, indices: vec![index] })),
         }
     }
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 impl Group<'_> {
@@ -148,7 +151,13 @@ impl Group<'_> {
         let io = io::words(span, self.target, known.is_windows);
         let places = place::joined(places, PLACES_MAX);
         let own = [self.depth(span), Some(io.caches), io.content, io.limit, places].into_iter().flatten();
-        [io.access].into_iter().chain(common.iter().cloned()).chain(own).collect::<Vec<_>>().join(", ")
+        let name = self.target.stream.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        [format!("{name}{}", io.access)]
+            .into_iter()
+            .chain(common.iter().cloned())
+            .chain(own)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// `QD 16 (2 threads x 8)`; nothing if its requests are those of all targets.
@@ -230,10 +239,15 @@ fn has_weights(span: &TimeSpan) -> bool {
 fn of_all_threads(span: &TimeSpan) -> Vec<String> {
     let rate = span.rate_iops.map(|rate| {
         let process = match span.rate_process.unwrap_or_default() {
-            RateProcess::Constant => "",
-            RateProcess::Poisson => " (Poisson)",
+            RateProcess::Constant => String::new(),
+            RateProcess::Poisson => " (Poisson)".to_owned(),
+            process @ RateProcess::Bursts(_) => format!(" ({process})"),
         };
-        format!("open loop at {rate} IOPS{process}")
+        let rate = match rate {
+            OfferedRate::Steady(iops) => format!("at {iops} IOPS"),
+            OfferedRate::Ramp { from_iops, to_iops } => format!("from {from_iops} to {to_iops} IOPS"),
+        };
+        format!("open loop {rate}{process}")
     });
     let flush = span.flush_after_writes.map(|writes| match writes {
         0 | 1 => "fdatasync after each write".to_owned(),

@@ -4,17 +4,18 @@ use model::engine_kind::EngineKind;
 use model::environment::{Backing, MountedFileSystem};
 use model::facts::{BlockFacts, CharacterDevice, RegularFacts, TargetKind};
 use model::profile::{
-    CacheMode, Distribution, DistributionRange, FlushMode, Profile, Skew, ThreadTarget, Throughput, WriteSource,
+    Append, CacheMode, Distribution, DistributionRange, FlushMode, Profile, Skew, StreamName, ThreadTarget, Throughput,
+    WriteSource,
 };
 use model::result::Tool;
 use model::targets_found::TargetsFound;
-use model::units::Bytes;
+use model::units::{Bytes, Millionths};
 use proptest::prelude::*;
 use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, Setting, TARGET, TIME_SPAN, arbitrary};
 use std::collections::BTreeMap;
 
 fn of(span: &TimeSpan, found: &TargetsFound, is_windows: bool) -> String {
-    let TargetsFound { facts, environments, .. } = found;
+    let (facts, environments) = (ByPath::new(&found.facts), ByPath::new(&found.environments));
     load_line(span, &KnownTargets { facts, environments, plan: None, measured: None, is_windows })
 }
 
@@ -104,9 +105,15 @@ fn patterns() {
 #[test]
 fn rates_and_content() {
     assert_eq!(
-        line(|span| (span.rate_iops, span.rate_process) = (Some(2000), Some(RateProcess::Poisson))),
+        line(|span| (span.rate_iops, span.rate_process) = (Some(2000.into()), Some(RateProcess::Poisson))),
         "64 KiB sequential read, open loop at 2000 IOPS (Poisson), at most QD 2 (1 thread x 2), page cache, target"
     );
+    let ramp = line(|span| span.rate_iops = OfferedRate::parse("100..2000").ok());
+    assert!(ramp.contains(", open loop from 100 to 2000 IOPS, at most QD 2"), "{ramp}");
+    let bursts = |span: &mut TimeSpan| {
+        (span.rate_iops, span.rate_process) = (Some(2000.into()), RateProcess::parse("bursts:100ms,900ms,5").ok());
+    };
+    assert!(line(bursts).contains(", open loop at 2000 IOPS (bursts:100ms,900ms,5), at most QD 2"));
     assert_eq!(
         line(|span| span.targets[0].throughput = Throughput::Iops(500)),
         "64 KiB sequential read, QD 2 (1 thread x 2), page cache, limited to 500 IOPS per thread, target"
@@ -124,9 +131,21 @@ fn rates_and_content() {
             target.write_source = source.then_some(WriteSource { size: Bytes(64 << 20), file: None });
         })
     };
-    assert!(written(true, true, 1).contains("page cache, writes parts of 64 MiB of random bytes,"));
+    assert!(written(true, true, 1).contains("page cache, writes from a buffer of 64 MiB of random bytes,"));
     assert!(written(false, true, 1).contains("page cache, writes zeros,"));
     assert!(written(true, true, 0).ends_with("page cache, target"));
+    let reduced = |ratio, percent| {
+        line(|span| {
+            let target = &mut span.targets[0];
+            (target.write_percent, target.compress_ratio, target.dedupe_percent) = (30, ratio, percent);
+        })
+    };
+    assert!(
+        reduced(Some(Millionths(2_500_000)), None).contains("page cache, writes data that compresses 2.5:1, target")
+    );
+    assert!(reduced(None, Some(30)).contains(", writes data that compresses 1:1, 30% repeated, target"));
+    let log = line(|span| span.targets[0].append = Append::parse("64M,preallocate").ok());
+    assert!(log.starts_with("64 KiB append (file per thread, preallocated, truncated at 64 MiB), QD 2"), "{log}");
     let flushes = line(|span| (span.flush_after_writes, span.targets[0].write_percent) = (Some(1), 100));
     assert!(flushes.starts_with("64 KiB sequential write, fdatasync after each write, QD 2"), "{flushes}");
 }
@@ -296,6 +315,15 @@ fn results_of_several_timespans() {
         "2 timespans with different loads; the first: 4 KiB sequential read, QD 2 (1 thread x 2), cached, target"
     );
     assert_eq!(of_time_span(&result(&[4096]), 1), "unknown load");
+}
+
+#[test]
+fn streams_are_named() {
+    let line = line(|span| {
+        span.targets[0].stream = StreamName::parse("oltp").ok();
+        span.targets.push(Target { stream: StreamName::parse("backup").ok(), ..span.targets[0].clone() });
+    });
+    assert!(line.starts_with("oltp: 64 KiB sequential read, ") && line.contains("; backup: 64 KiB "), "{line}");
 }
 
 /// The rows whose every change makes another load that the line tells from it.

@@ -2,6 +2,7 @@
 
 use super::edge;
 use crate::limit;
+use crate::repeat::NO_INTERVAL;
 use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep};
 use model::units::mib;
 use std::io::{self, Write};
@@ -15,7 +16,10 @@ pub(super) fn write(sweep: &Sweep, out: &mut dyn Write) -> io::Result<()> {
         let named = others.iter().take(FRONT_MAX - 1);
         let named = named.fold(typed(sweep, *first), |named, point| format!("{named}; {}", typed(sweep, *point)));
         let more = if sweep.front.len() > FRONT_MAX { "; ..." } else { "" };
-        writeln!(out, "\nfront: {named}{more}: no other point beats these in throughput, latency and CPU usage")?;
+        writeln!(
+            out,
+            "\nPareto front: {named}{more}: no other point beats these in throughput, latency and CPU usage"
+        )?;
     }
     for series in &sweep.depths {
         writeln!(out)?;
@@ -86,8 +90,9 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
     match saturation {
         Saturation::At { depth, plateau_iops } => writeln!(
             out,
-            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS; more depth only adds latency",
-            estimate(sweep, series, depth)
+            "saturation depth: {}: within 5 % of the plateau of {plateau_iops:.0} IOPS{}; more depth only adds latency",
+            estimate(sweep, series, depth),
+            highest(sweep, series, *plateau_iops)
         ),
         Saturation::StillRising { doubling_percent } => writeln!(
             out,
@@ -105,12 +110,19 @@ fn depths(sweep: &Sweep, series: &DepthSeries, out: &mut dyn Write) -> io::Resul
         )?;
     }
     if stats::sweep::is_doubtful(sweep, &series.points) {
-        writeln!(out, "no 95 % interval: every run has a warning")?;
+        writeln!(out, "{NO_INTERVAL}")?;
     }
     Ok(())
 }
 
-/// `24 (-o3), 95 % interval 16 to 32`
+/// That a plateau is a mean, where points were measured above it.
+fn highest(sweep: &Sweep, series: &DepthSeries, plateau_iops: f64) -> String {
+    let highest = stats::sweep::above_plateau(sweep, &series.points, plateau_iops, |figures| figures.iops);
+    let words = |(point, iops)| format!(" (a mean; highest measured: {iops:.0} with {})", typed(sweep, point));
+    highest.map(words).unwrap_or_default()
+}
+
+/// `24 (-o3), 95 % confidence interval 16 to 32`
 fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> String {
     let DepthEstimate { depth, low, high, .. } = *estimate;
     let at = stats::sweep::point_at(sweep, series, depth);
@@ -118,7 +130,7 @@ fn estimate(sweep: &Sweep, series: &DepthSeries, estimate: &DepthEstimate) -> St
     if low == high || stats::sweep::is_doubtful(sweep, &series.points) {
         format!("{depth} ({settings})")
     } else {
-        format!("{depth} ({settings}), 95 % interval {low} to {high}")
+        format!("{depth} ({settings}), 95 % confidence interval {low} to {high}")
     }
 }
 

@@ -9,10 +9,12 @@ use super::statistics::{ranks, value_ns};
 use super::writer::Writer;
 use model::confidence::{HalfWidths, Interval, PercentileHalfWidth, Withheld};
 use model::expectation::{Ceiling, Expectation};
-use model::figures::{Directions, FlushFigures, LatencyDistribution, OperationFigures};
+use model::figures::{Directions, FlushFigures, LatencyDistribution, OperationFigures, RotationFigures};
 use model::finding::Finding;
 use model::profile::FlushCall;
-use model::result::{HottestShare, LoadLoop, RunResult, SkewFigures, TimeSpanResult};
+use model::result::{
+    HottestShare, LoadLoop, RampInterval, ReductionFigures, RunResult, SkewFigures, StreamFigures, TimeSpanResult,
+};
 use model::units::mib;
 use model::verdict::Verdict;
 use std::fmt::Display;
@@ -66,10 +68,16 @@ pub(super) fn element(xml: &mut Writer<'_>, span_result: &TimeSpanResult, about_
         load_loop.map_or(Ok(()), |load_loop| self::load_loop(xml, load_loop))?;
         let flushes = span_result.measured.as_ref().and_then(|measured| measured.flushes.as_ref());
         flushes.map_or(Ok(()), |flushes| self::flushes(xml, flushes))?;
+        let rotations = span_result.measured.as_ref().and_then(|measured| measured.rotations.as_ref());
+        rotations.map_or(Ok(()), |rotations| self::rotations(xml, rotations))?;
         let operations = span_result.measured.iter().flat_map(|measured| &measured.operations);
         operations.into_iter().try_for_each(|of| operation(xml, of))?;
         let skews = span_result.measured.iter().flat_map(|measured| &measured.skews);
         skews.into_iter().try_for_each(|skew| self::skew(xml, skew))?;
+        let streams = span_result.measured.iter().flat_map(|measured| &measured.streams);
+        streams.into_iter().try_for_each(|of| stream(xml, of))?;
+        let reductions = span_result.measured.iter().flat_map(|measured| &measured.reductions);
+        reductions.into_iter().try_for_each(|of| reduction(xml, of))?;
         let confidence = span_result.measured.as_ref().and_then(|measured| measured.confidence.as_ref());
         confidence.map_or(Ok(()), |confidence| self::confidence(xml, confidence))?;
         span_result.verdict.as_ref().map_or(Ok(()), |verdict| self::verdict(xml, verdict))?;
@@ -173,7 +181,7 @@ fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
     let attributes: [(&str, &dyn Display); 8] = [
         ("Depth", &open.depth),
         ("IntendedRate", &open.rate_iops),
-        ("Process", &open.process.option()),
+        ("Process", &open.process),
         ("IntendedStarts", &open.intended_starts),
         ("Backlog", &open.backlog),
         ("DelayedByDepth", &open.delayed_by_depth),
@@ -181,9 +189,26 @@ fn load_loop(xml: &mut Writer<'_>, load_loop: &LoadLoop) -> io::Result<()> {
         ("LatenessMaxMilliseconds", &ms(open.lateness_max_ns as f64)),
     ];
     xml.inside("OpenLoop", &attributes, |xml| {
+        open.ramp.iter().try_for_each(|interval| ramp_interval(xml, interval))?;
         latency(xml, "ResponseTime", &[], &open.response_time)?;
         open.response_time_confidence.as_ref().map_or(Ok(()), |intervals| half_widths(xml, "Total", intervals))
     })
+}
+
+/// A part of a ramp.
+fn ramp_interval(xml: &mut Writer<'_>, interval: &RampInterval) -> io::Result<()> {
+    let RampInterval { start_ns, end_ns, offered_iops, iops, response_mean_ns, response_p99_ns } = interval;
+    let mut attributes: Vec<(&str, &dyn Display)> = vec![
+        ("StartNanoseconds", start_ns),
+        ("EndNanoseconds", end_ns),
+        ("OfferedIosPerSecond", offered_iops),
+        ("IosPerSecond", iops),
+    ];
+    let mean = response_mean_ns.map(ms);
+    attributes.extend(mean.as_ref().map(|mean| ("ResponseAvgMilliseconds", mean as &dyn Display)));
+    let p99 = response_p99_ns.map(|ns| ms(ns as f64));
+    attributes.extend(p99.as_ref().map(|p99| ("ResponseP99Milliseconds", p99 as &dyn Display)));
+    xml.empty("RampInterval", &attributes)
 }
 
 /// Flushes and what they took.
@@ -207,6 +232,17 @@ fn flushes(xml: &mut Writer<'_>, flushes: &FlushFigures) -> io::Result<()> {
     xml.empty(name, &attributes)
 }
 
+/// Rotations of logs and what they took.
+fn rotations(xml: &mut Writer<'_>, rotations: &RotationFigures) -> io::Result<()> {
+    let RotationFigures { count, total_ns, max_ns, time_percent } = rotations;
+    let mut cells = vec![("Count", count.to_string()), ("TotalMilliseconds", ms(*total_ns as f64))];
+    cells.extend(max_ns.map(|ns| ("MaxMilliseconds", ms(ns as f64))));
+    cells.push(("TimePercent", two_decimals(*time_percent)));
+    let attributes: Vec<(&str, &dyn Display)> =
+        cells.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+    xml.empty("LogRotations", &attributes)
+}
+
 /// I/Os of one kind that transfer no data.
 fn operation(xml: &mut Writer<'_>, of: &OperationFigures) -> io::Result<()> {
     let OperationFigures { operation, figures, latency } = of;
@@ -219,6 +255,28 @@ fn operation(xml: &mut Writer<'_>, of: &OperationFigures) -> io::Result<()> {
     ];
     let latencies = Directions { read: None, write: None, total: latency.clone() };
     self::latency(xml, "OtherOperation", &cells, &latencies)
+}
+
+/// Figures of a stream; rates follow from the elapsed time, too.
+fn stream(xml: &mut Writer<'_>, of: &StreamFigures) -> io::Result<()> {
+    let StreamFigures { name, targets, figures, latency } = of;
+    let targets = targets.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    xml.inside("Stream", &[("Name", name), ("Targets", &targets)], |xml| {
+        for (direction, figures) in [("Read", figures.read), ("Write", figures.write), ("Total", figures.total)] {
+            let (mib_per_s, iops) = (two_decimals(mib(figures.bytes_per_s)), two_decimals(figures.iops));
+            let deviation = figures.iops_std_dev.map(|deviation| deviation.to_string());
+            let mut attributes: Vec<(&str, &dyn Display)> = vec![
+                ("Direction", &direction),
+                ("BytesCount", &figures.bytes),
+                ("IOCount", &figures.ios),
+                ("MiBPerSecond", &mib_per_s),
+                ("IosPerSecond", &iops),
+            ];
+            attributes.extend(deviation.as_ref().map(|deviation| ("IosStdDev", deviation as &dyn Display)));
+            xml.empty("StreamIos", &attributes)?;
+        }
+        self::latency(xml, "StreamLatency", &[], latency)
+    })
 }
 
 /// Where the skewed I/Os of a target fell, in full.
@@ -244,6 +302,28 @@ fn skew(xml: &mut Writer<'_>, figures: &SkewFigures) -> io::Result<()> {
         }
         Ok(())
     })
+}
+
+/// How far what was written to a target reduces.
+fn reduction(xml: &mut Writer<'_>, figures: &ReductionFigures) -> io::Result<()> {
+    let ReductionFigures { target, path, asked, sample_bytes, compared_blocks, .. } = figures;
+    let path = path.display();
+    let mut attributes: Vec<(&str, &dyn Display)> = vec![
+        ("Target", target),
+        ("Path", &path),
+        ("CompressRatio", &asked.compress_ratio),
+        ("DedupePercent", &asked.dedupe_percent),
+        ("SampleBytes", sample_bytes),
+        ("ComparedBlocks", compared_blocks),
+    ];
+    for (name, value) in [
+        ("ZstdRatio", &figures.zstd_ratio),
+        ("Lz4Ratio", &figures.lz4_ratio),
+        ("EqualBlocksPercent", &figures.equal_blocks_percent),
+    ] {
+        attributes.extend(value.as_ref().map(|value| (name, value as &dyn Display)));
+    }
+    xml.empty("WrittenData", &attributes)
 }
 
 /// Figures and percentiles that the document has no place for: it has service times of all targets

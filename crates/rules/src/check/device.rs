@@ -37,7 +37,7 @@ pub(super) const RULES: &[CheckRule] = &[
         severity: Severity::Warn,
         unit: "",
         computed_from: CheckDocumentation {
-            looks_at: "wake-up times of the power states that an NVMe drive may enter on its own (APST)",
+            looks_at: "exit latencies of the power states that an NVMe drive may enter on its own (APST)",
             warns_if: "the drive may enter a power state from which waking up takes time",
             fails_if: "",
         },

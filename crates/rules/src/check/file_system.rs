@@ -81,13 +81,13 @@ fn rewriting(target: &CheckedTarget, mount: &MountedFileSystem, subject: &str, l
         list.warn_with(
             subject,
             "zfs is copy-on-write and may compress data",
-            "check compression and recordsize with zfs get; write random content (-Zr) and match -b to recordsize",
+            "check compression and recordsize with zfs get; write random data (-Zr) and match -b to recordsize",
         );
     } else if is_compressed && !is_in_place {
         list.warn_with(
             subject,
             format!("{name} compresses its data"),
-            "write incompressible content (-Zr), or the test measures the CPU instead of the disk",
+            "write incompressible data (-Zr), or the test measures the CPU instead of the disk",
         );
     } else if COPY_ON_WRITE.contains(&name) && !is_in_place {
         list.warn(subject, format!("{name} is copy-on-write"));

@@ -146,7 +146,7 @@ fn rate_words(rates: &IoRates) -> String {
 
 fn memory(facts: &CheckFacts, list: &mut Checklist) {
     let free_bytes = facts.system.memory.free_bytes();
-    let found = format!("{} of memory free for a run", Bytes(free_bytes));
+    let found = format!("{} of memory available for a run", Bytes(free_bytes));
     if free_bytes < MEMORY_BYTES {
         list.warn(MACHINE, found);
     } else {
@@ -245,7 +245,7 @@ mod tests {
         let mut facts = facts();
         assert_eq!(outcomes(&facts, "memory"), [Severity::Pass]);
         facts.system.memory.cgroup_left_bytes = Some(100 << 20);
-        assert_eq!(answers(&facts, "memory"), ["warn machine: 100MiB of memory free for a run"]);
+        assert_eq!(answers(&facts, "memory"), ["warn machine: 100MiB of memory available for a run"]);
     }
 
     // Shows check: numa-distance

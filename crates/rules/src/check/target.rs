@@ -99,7 +99,7 @@ fn space(facts: &CheckFacts, list: &mut Checklist) {
                 let size = Bytes(device.size_bytes);
                 match facts.create_bytes {
                     Some(wanted) if wanted > device.size_bytes => {
-                        too_small.push(format!("{name} has {size}, less than the {} of -c", Bytes(wanted)));
+                        too_small.push(format!("{name} is {size}, smaller than the {} given with -c", Bytes(wanted)));
                     }
                     _ => enough.push((subject, format!("{size} on the device"))),
                 }

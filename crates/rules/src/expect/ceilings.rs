@@ -70,13 +70,15 @@ impl Array {
 pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
     let mut ceilings = Vec::new();
     let real = |stated: Option<u64>| stated.map(|stated| stated as f64);
-    if let Some(limit) = real(stated.vm_iops) {
-        ceilings.push(ceiling("vm-iops", CeilingUnit::IosPerSecond, limit, load.iops));
-    }
+    let ios =
+        |name: &str, limit: Option<f64>| limit.map(|limit| ceiling(name, CeilingUnit::IosPerSecond, limit, load.iops));
+    ceilings.extend(ios("vm-iops", real(stated.vm_iops)));
     let bytes = |name: &str, limit: Option<f64>, reached: f64| {
         limit.map(|limit| ceiling(name, CeilingUnit::BytesPerSecond, limit, reached))
     };
     ceilings.extend(bytes("vm-bytes", real(stated.vm_bytes_per_s), load.bytes_per_s()));
+    ceilings.extend(ios("volume-iops", real(stated.volume_iops)));
+    ceilings.extend(bytes("volume-bytes", real(stated.volume_bytes_per_s), load.bytes_per_s()));
     // Its links carry both ways at once.
     ceilings.extend(bytes("hba", real(stated.hba_bytes_per_s), load.read_bytes_per_s.max(load.write_bytes_per_s)));
     let array = Array::of(stated);

@@ -11,8 +11,8 @@ pub(super) const RULES: &[ExpectationRule] = &[
         name: "flat-cap",
         severity: Severity::Note,
         unit: "percent",
-        computed_from: "in every half second of the run, the rate was 97 to 102 % of the limit with the least \
-                        headroom, and it varied by at most 3 %, as it does under a rate limiter",
+        computed_from: "in every half second of the run, the rate stayed at 97 to 102 % of one limit (the one \
+                        with the least headroom) and varied by at most 3 %, as it does under a rate limiter",
         advice: "a throttle, not the device, limits this rate: more queue depth only adds latency",
         evaluate: |context| {
             with_rates(

@@ -97,7 +97,7 @@ fn above(ceiling: &Ceiling) -> Option<Observation> {
     let figure = format!("{:.1} % of {}", ceiling.share_percent, ceiling.name);
     let observation = Observation::new(figure, ceiling.share_percent).of(&ceiling.name);
     Some(match ceiling.name.as_str() {
-        name if name.starts_with("vm-") => observation
+        name if name.starts_with("vm-") || name.starts_with("volume-") => observation
             .with_advice("possible causes: burst credit (use it up with a longer -d), a host cache, or a wrong limit"),
         "hba" => observation.with_advice(
             "possible causes: uncounted ports or lanes (give them as in hba=12Gx4), a cache in front of the HBA, or a \
@@ -156,7 +156,11 @@ mod tests {
             found.findings.into_iter().map(|finding| finding.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&span(100)), ["flat-cap"]);
-        assert_eq!(names(&TimeSpan { rate_iops: Some(1000), ..span(100) }), [""; 0]);
+        let both = Stated { vm_iops: Some(4000), volume_iops: Some(1000), ..Stated::default() };
+        let found = of(&span(100), &measured, &both).expect("ceilings");
+        assert_eq!(found.binding, "volume-iops");
+        assert!(found.findings[0].figure.contains("volume-iops"), "{:?}", found.findings);
+        assert_eq!(names(&TimeSpan { rate_iops: Some(1000.into()), ..span(100) }), [""; 0]);
     }
 
     #[test]

@@ -15,16 +15,16 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Invalid,
         unit: "percent",
         computed_from: "with `-Su`: the bytes that the run read are compared with the bytes that /sys/block/*/stat \
-                        counted for each underlying device. Reported if a device counted fewer, by more than 2 % plus \
-                        an allowance for 50 ms of I/O and for the I/Os that may be outstanding (-o times the block \
-                        size). Only for block devices and for files on ext2-4, xfs or vfat, \
-                        and only if these are on a single disk, with nothing but partitions and loop devices in \
-                        between. Also computed from the hits and misses that caches count themselves: ZFS \
-                        (demand_data_hits, demand_data_misses and prefetch_data_misses in arcstats), bcache \
-                        (cache_hits and cache_misses in stats_total) and dm-cache (hits and misses in its status). The \
-                        reads served by such a cache are the run's reads minus all misses, but no more than the hits. \
-                        Reported above the same threshold, in percent of the reads; not checked if hits and misses \
-                        together are fewer than the run's reads",
+                        counted for each underlying device. Reported if the count of a device falls short by more than \
+                        2 % plus an allowance for 50 ms of I/O and for the I/Os that may be outstanding (-o times the \
+                        block size). Only for block devices and for files on ext2-4, xfs or vfat, and only if these \
+                        are on a single disk, with nothing but partitions and loop devices in between. Also computed \
+                        from the hits and misses that caches count themselves: ZFS (demand_data_hits, \
+                        demand_data_misses and prefetch_data_misses in arcstats), bcache (cache_hits and cache_misses \
+                        in stats_total) and dm-cache (hits and misses in its status). The reads served by such a cache \
+                        are the run's reads minus all misses, but no more than the hits. Reported above the same \
+                        threshold, as a percentage of the reads; not checked if hits and misses together are fewer \
+                        than the run's reads",
         advice: "bypass the caches, or use a working set larger than the cache: the reads came from memory (because \
                  the file system does not enforce -Su, or a loop device uses a cached file) or from the cache disk of \
                  bcache or dm-cache",
@@ -55,7 +55,7 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
     // Rows by the device below them, if the stack is a simple chain.
     let mut by_device: BTreeMap<&str, (Vec<&str>, Vec<&Row>)> = BTreeMap::new();
     for row in &context.measured.rows {
-        let Some(chain) = stack::chain(context, &row.path) else { continue };
+        let Some(chain) = stack::chain(context, row.target) else { continue };
         let names: Vec<&str> = chain.iter().map(|device| device.name.as_str()).collect();
         by_device.entry(names[0]).or_insert_with(|| (names, Vec::new())).1.push(row);
     }
@@ -105,7 +105,7 @@ fn served_share(ios: u64, counters: CacheCounters) -> Option<f64> {
 }
 
 fn stands_on(context: &RuleContext<'_>, row: &Row, cache: &str) -> bool {
-    let Some(environment) = context.result.targets.environments.get(&row.path) else { return false };
+    let Some(environment) = context.environment(row.target) else { return false };
     let devices: Vec<&BlockDevice> = environment.devices().into_iter().flat_map(BlockDevice::walk).collect();
     match cache {
         ZFS_CACHE => {
@@ -123,8 +123,7 @@ fn writes_in_memory(context: &RuleContext<'_>) -> Option<Observation> {
     let (before, after) = of_targets.or_else(|| around.before.dirty.zip(around.after.dirty))?;
     let is_buffered = |row: &&Row| {
         let open = context.target(row.target).map(|target| target.open).unwrap_or_default();
-        let on_disk =
-            context.result.targets.environments.get(&row.path).is_some_and(|below| !below.devices().is_empty());
+        let on_disk = context.environment(row.target).is_some_and(|below| !below.devices().is_empty());
         open.is_written_back() && on_disk && context.reaches_kernel(row.target)
     };
     let written: u64 = context.measured.rows.iter().filter(is_buffered).map(|row| row.figures.write.bytes).sum();

@@ -33,6 +33,7 @@ fn area(base_bytes: u64, size_bytes: u64) -> Area {
 fn plan() -> TimeSpanPlan {
     let target = TargetPlan {
         path: PATH.into(),
+        stream: None,
         size_bytes: 1 << 30,
         preparation: Preparation::Keep,
         expect: Expected::Prepared,

@@ -44,7 +44,7 @@ const MORE_WAIT: Condition = Condition {
 
 /// The opposite of [`MORE_WAIT`].
 const LESS_WAIT: Condition = Condition {
-    words: "unless the other value is more than half of its own",
+    words: "if its value is at least twice the other value",
     holds: |bound, contention| !(MORE_WAIT.holds)(contention, bound),
 };
 
@@ -59,6 +59,7 @@ pub const CAUSES: &[Cause] = &[
             "queue-drained-late",
             "depth-limited",
             "starts-not-made",
+            "stall",
         ],
         condition: ALWAYS,
         because: "the limit holds I/Os back before they reach the device",
@@ -71,6 +72,7 @@ pub const CAUSES: &[Cause] = &[
             "device-depth",
             "depth-limited",
             "starts-not-made",
+            "stall",
             "periodic-stalls",
         ],
         condition: ALWAYS,
@@ -78,7 +80,15 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "process-paused",
-        explains: &["device-depth", "depth-limited", "starts-not-made", "change-point", "short-warm-up", "drift"],
+        explains: &[
+            "device-depth",
+            "depth-limited",
+            "starts-not-made",
+            "stall",
+            "change-point",
+            "short-warm-up",
+            "drift",
+        ],
         condition: ALWAYS,
         because: "no I/O was submitted during the pause",
     },
@@ -134,7 +144,7 @@ pub const CAUSES: &[Cause] = &[
         name: "unwritten-target",
         explains: &["served-from-memory", "cpu-bound"],
         condition: MOSTLY,
-        because: "unwritten data is read without accessing the device",
+        because: "reads of blocks that were never written return zeros without reaching the medium",
     },
     Cause {
         name: "served-from-cache",
@@ -210,9 +220,9 @@ pub const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "lost-ios",
-        explains: &["change-point", "short-warm-up", "drift"],
+        explains: &["unfinished-ios", "stall", "change-point", "short-warm-up", "drift"],
         condition: ALWAYS,
-        because: "the rate falls when I/Os no longer complete",
+        because: "I/Os that never complete have no latency, and the rate falls",
     },
     Cause {
         name: "device-faults",

@@ -29,8 +29,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "process-paused",
         severity: Severity::Warn,
         unit: "seconds",
-        computed_from: "a time in which the control thread, which wakes up at regular intervals, did not run, if \
-                        longer than 2 % of the measured time",
+        computed_from: "total length of the pauses of 1 s or more in which the control thread, which should wake up \
+                        at regular intervals, did not run, if above 2 % of the measured time",
         advice: "measure again without suspending the process or the virtual machine: the rates are averages that \
                  include the pause",
         evaluate: |context| context.noted(|note| paused(context, note)),

@@ -38,7 +38,7 @@ fn shrinking(context: &RuleContext<'_>, index: usize, target: &TargetPlan, writt
     let share = written_bytes as f64 / context.measured.total.total.bytes.max(1) as f64;
     let written =
         context.work.of(index).filter(|work| work.does(Operation::Write)).find_map(|work| words(work.content))?;
-    let environment = context.result.targets.environments.get(&target.path)?;
+    let environment = context.environment(index)?;
     let by = file_system(environment, target.open.direct).or_else(|| device(environment))?;
     let path = target.path.display().to_string();
     let figure = format!("{written} was written to '{path}', which is on {by}");
@@ -51,7 +51,8 @@ const fn words(content: Content) -> Option<&'static str> {
     match content {
         Content::Ramp => Some("a pattern that repeats every 256 bytes"),
         Content::Zero => Some("nothing but zeros"),
-        Content::RandomEach | Content::Source => None,
+        // Data that reduces was asked for.
+        Content::RandomEach | Content::Source | Content::Verified | Content::Reducible(_) => None,
     }
 }
 
@@ -114,6 +115,8 @@ mod tests {
               with compress=zstd:3"]
         );
         built.work().content = Content::RandomEach;
+        assert_eq!(built.found(RULES), [""; 0]);
+        built.work().content = Content::Reducible(model::profile::Reduction::NONE);
         assert_eq!(built.found(RULES), [""; 0]);
         built.work().content = Content::Zero;
         assert!(built.found(RULES)[0].contains("nothing but zeros"));

@@ -34,7 +34,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "CPU time of the process (/proc/self/stat) plus the time for which its threads waited for a \
                         CPU, as a share of the measured time of its threads, if above 95 %. The finding also shows how \
                         much of the CPU time was spent in this program's own code, as opposed to the kernel: a faster \
-                        program could save this part at most. Not reported with `--sqpoll`, `--iopoll`, `-g`, `-i`, \
+                        program could save at most this part. Not reported with `--sqpoll`, `--iopoll`, `-g`, `-i`, \
                         `--rate` or the null engine",
         advice: "use more threads (-t), larger blocks or more CPUs: the CPUs, not the target, limit the rate",
         evaluate: |context| cpu_bound(context).into_iter().collect(),
@@ -53,9 +53,9 @@ fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
     let limit = around.after.since(&around.before).cpu_limit?;
     let waited_s = limit.throttled_us as f64 / 1e6;
     let figure = format!(
-        "the cgroup's CPUs were throttled for {waited_s:.1} s of {:.1} s, {} times",
-        context.elapsed_s(),
-        limit.throttled_count
+        "the cgroup was throttled at its CPU limit {} times in {:.1} s, for {waited_s:.1} s summed over CPUs",
+        limit.throttled_count,
+        context.elapsed_s()
     );
     (waited_s > super::WORTH_A_WARNING * context.elapsed_s()).then(|| Observation::new(figure, waited_s))
 }
@@ -160,7 +160,8 @@ mod tests {
         assert_eq!(limited(2_000_000), [""; 0]);
         assert_eq!(
             limited(12_500_000),
-            ["WARN cpu-limited: the cgroup's CPUs were throttled for 12.5 s of 100.0 s, 40 times"]
+            ["WARN cpu-limited: the cgroup was throttled at its CPU limit 40 times in 100.0 s, for 12.5 s summed \
+              over CPUs"]
         );
     }
 
@@ -181,10 +182,8 @@ mod tests {
         assert_eq!(computed(90_000).found(RULES), [""; 0]);
         assert_eq!(
             computed(98_000).found(RULES),
-            [
-                "WARN cpu-bound: the threads used or waited for a CPU for 98.0 % of the time; 25.0 % of the CPU time was \
-              this program's own code"
-            ]
+            ["WARN cpu-bound: the threads used or waited for a CPU for 98.0 % of the time; 25.0 % of the CPU time \
+                 was this program's own code"]
         );
         let mut crowded = computed(48_000);
         assert_eq!(crowded.found(RULES), [""; 0]);

@@ -19,15 +19,15 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "unwritten-target",
         severity: Severity::Invalid,
         unit: "percent",
-        computed_from: "Files: share of the range the threads may access that consists of holes or preallocated, \
-                        unwritten extents before the run (FIEMAP, else SEEK_HOLE); reported if above 2 %. Files that \
-                        this run creates, or has written to in an earlier timespan, are not checked. Block devices \
-                        that are read: just before the run, 4 KiB blocks are sampled across that range, bypassing the \
-                        page cache. Sampling stops after 1000 blocks or one second, whichever comes first; fewer than \
-                        100 blocks are not judged. Reported if more than 5 % of the sampled blocks hold only zeros, \
-                        unless an earlier timespan wrote to the device",
-        advice: "write the whole target first, or let -c create a file: data that was never written, or was \
-                 discarded, reads as zeros without reaching the device",
+        computed_from: "Files: before the run, share of holes and preallocated, unwritten extents in the range that the \
+                        threads may access (FIEMAP, else SEEK_HOLE); reported if above 2 %. Files that this run creates, \
+                        or has written to in an earlier timespan, are not checked. Block devices that are read: just \
+                        before the run, 4 KiB blocks are sampled across that range, bypassing the page cache. Sampling \
+                        stops after 1000 blocks or one second, whichever comes first; fewer than 100 blocks are not \
+                        judged. Reported if more than 5 % of the sampled blocks hold only zeros, unless an earlier \
+                        timespan wrote to the device",
+        advice: "write the whole target first, or let -c create a file: blocks that were never written, or were \
+                 discarded, read as zeros without reaching the medium",
         evaluate: |context| unwritten_targets(context, true),
     },
     VerdictRule {
@@ -42,9 +42,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "reads-of-discarded",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "targets that are read and that `--discard` or `--write-zeroes` change: share of these two among \
-                        the I/Os that change data. In a long run it is the share of reads, among those of blocks that \
-                        the run has changed, that find a hole or zeros. Reported if above 2 %",
+        computed_from: "for targets that are read and also changed by `--discard` or `--write-zeroes`: discards and \
+                        write-zeroes as a percentage of all I/Os that change data. In a long run, about this \
+                        percentage of the reads of changed blocks find a hole or zeros. Reported if above 2 %",
         advice: "measure reads in a run without --discard and --write-zeroes: a hole or a discarded block is read \
                  without reaching the medium",
         evaluate: reads_of_discarded,
@@ -65,8 +65,10 @@ fn reads_of_discarded(context: &RuleContext<'_>) -> Vec<Observation> {
     }
     let observation = |(path, share): (&Path, f64)| {
         let path = path.display().to_string();
-        let figure =
-            format!("{} of the changes to '{path}' are discards or write-zeroes, and it is read", percent(share));
+        let figure = format!(
+            "{} of the changes to '{path}' are discards or write-zeroes, and the run also reads it",
+            percent(share)
+        );
         Observation::new(figure, share * 100.0).of(path)
     };
     found.into_iter().map(observation).collect()
@@ -177,7 +179,10 @@ mod tests {
         let found = built.found(RULES);
         assert_eq!(
             found,
-            ["WARN reads-of-discarded: 27.0 % of the changes to 'a.dat' are discards or write-zeroes, and it is read"]
+            [
+                "WARN reads-of-discarded: 27.0 % of the changes to 'a.dat' are discards or write-zeroes, and the run also \
+              reads it"
+            ]
         );
         built.work().discard_percent = 100;
         assert_eq!(built.found(RULES), [""; 0], "nothing is read");

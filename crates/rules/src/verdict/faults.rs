@@ -4,6 +4,7 @@ use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::finding::Severity;
 use model::note::Note;
+use model::verification::CorruptUnits;
 
 pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
@@ -20,10 +21,26 @@ pub(super) const RULES: &[VerdictRule] = &[
         },
     },
     VerdictRule {
+        name: "data-corruption",
+        severity: Severity::Invalid,
+        unit: "count",
+        computed_from: "units whose data is not what was written, from the start of load to the last completion (--verify)",
+        advice: "do not trust this storage with data: check its cables, memory, firmware and health, and see which data is \
+                 affected with --json",
+        evaluate: |context| {
+            let Some(found) = &context.span_result.verification else { return Vec::new() };
+            let (units, read) = (found.corrupt_units(), found.checked_units);
+            let class = |class: &CorruptUnits| format!("{} {}", class.units, class.class.name());
+            let classes: Vec<String> = found.corrupt.iter().map(class).collect();
+            let figure = format!("{units} corrupt units ({}) among {read} that were checked", classes.join(", "));
+            (units > 0).then(|| Observation::new(figure, units as f64)).into_iter().collect()
+        },
+    },
+    VerdictRule {
         name: "lost-ios",
         severity: Severity::Invalid,
         unit: "count",
-        computed_from: "I/Os that never completed: the run waits at its end for the outstanding I/Os, and gives up \
+        computed_from: "I/Os that never completed: at its end, the run waits for the outstanding I/Os, and gives up \
                         once none has completed for 5 s",
         advice: "find out why the target hangs: the results omit the slowest I/Os",
         evaluate: |context| {
@@ -77,8 +94,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "percent",
         computed_from: "transfers shorter than the block size, if they exceed 2 % of all transfers on the target",
-        advice: "short I/Os count as full ones in IOPS: keep the target from shrinking, or limit the run to its \
-                 current size (-f)",
+        advice: "short reads and writes count as full I/Os in IOPS: make sure that the target does not shrink during \
+                 the run, or limit the run to its current size (-f)",
         evaluate: |context| context.noted(|note| short_transfers(context, note)),
     },
 ];
@@ -113,6 +130,24 @@ mod tests {
         assert_eq!(found(&[Note::CpuStolen { percent_hundredths: 900 }]), [""; 0]);
     }
 
+    // Shows verdict: data-corruption
+    #[test]
+    fn corrupt_units_are_found_with_their_classes() {
+        use model::corruption::CorruptionClass;
+        use model::verification::VerificationFigures;
+        let mut built = Built::sound();
+        let sound = VerificationFigures { checked_units: 9, ..VerificationFigures::default() };
+        built.span_result().verification = Some(sound.clone());
+        assert_eq!(built.found(RULES), [""; 0]);
+        let corrupt = [(CorruptionClass::Lost, 2), (CorruptionClass::Rot, 1)];
+        let corrupt = corrupt.map(|(class, units)| CorruptUnits { class, units }).to_vec();
+        built.span_result().verification = Some(VerificationFigures { corrupt, ..sound });
+        assert_eq!(
+            built.found(RULES),
+            ["INVALID data-corruption: 3 corrupt units (2 lost, 1 rot) among 9 that were checked"]
+        );
+    }
+
     #[test]
     fn an_error_that_ended_the_run_is_found() {
         let mut built = Built::sound();
@@ -132,9 +167,8 @@ mod tests {
         let late = found(&[Note::QueueDrainedLate { drain_ns: 2_600_000_000, outstanding: 256, left: 0 }]);
         assert_eq!(
             late,
-            [
-                "NOTE queue-drained-late: the 256 I/Os outstanding at the end took 2.6 s to complete; they are not counted"
-            ]
+            ["NOTE queue-drained-late: the 256 I/Os outstanding at the end took 2.6 s to complete; they are not \
+                 counted"]
         );
     }
 

@@ -22,9 +22,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "small-for-array",
         severity: Severity::Note,
         unit: "bytes",
-        computed_from: "total size of the ranges that the threads may access on targets that span several disks, if \
-                        less than 40 GB",
-        advice: "use 40 GB or more: caches of arrays and controllers hold less than that",
+        computed_from: "on targets that span several disks: total size of the ranges that the threads may access. \
+                        Reported if less than 40 GB",
+        advice: "use 40 GB or more: most caches of arrays and controllers are smaller",
         evaluate: small_for_array,
     },
 ];
@@ -89,9 +89,7 @@ fn is_on_array(context: &RuleContext<'_>, target: usize) -> bool {
 
 /// The disks and software arrays below a target.
 fn disks<'a>(context: &RuleContext<'a>, target: usize) -> Vec<&'a BlockDevice> {
-    let path = context.target(target).map(|target| &target.path);
-    let environment = path.and_then(|path| context.result.targets.environments.get(path));
-    let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
+    let below = context.environment(target).into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
     let mut found: Vec<&BlockDevice> = Vec::new();
     for device in below.filter(|device| device.below.is_empty() || matches!(device.kind, DeviceKind::Disk)) {
         if !found.iter().any(|known| known.name == device.name) {

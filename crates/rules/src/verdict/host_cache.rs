@@ -13,13 +13,14 @@ pub(super) const RULES: &[VerdictRule] = &[
     VerdictRule {
         name: "host-cache",
         severity: Severity::Warn,
-        unit: "times faster",
-        computed_from: "with `--probe-host-cache`: before the run, blocks just read are read again, in turn with \
-                        first reads of other blocks. WARN if the median latency of the second reads is lower by a \
-                        quarter or more and a sign test over the pairs is significant at the 0.1 % level; otherwise \
-                        NOTE. Not for targets that are only written to. [How](measurement.md#the-probe-of-host-caches)",
-        advice: "use a target larger than the memory of the host, or switch off its cache (cache=none): a cache below \
-                 the target keeps what was read",
+        unit: "ratio of the median latencies",
+        computed_from: "with `--probe-host-cache`: before the run, first reads of new blocks alternate with second \
+                        reads of blocks just read. WARN if the median latency of the second reads is lower by a \
+                        quarter or more and a sign test over the pairs of reads is significant at the 0.1 % level; \
+                        NOTE if not. Not for targets that are only written to. \
+                        [How](measurement.md#the-probe-of-host-caches)",
+        advice: "use a target larger than the memory of the host, or switch off the host's cache (cache=none): a cache \
+                 below the target serves repeated reads",
         evaluate: |context| {
             let probes = context.result.targets.cache_probes.iter();
             probes.map(|(path, probe)| host_cache(path, probe)).collect()
@@ -32,7 +33,7 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "in a virtual machine: total size of the ranges that direct reads may access on targets on \
                         disks. Reported if smaller than the memory of the machine, or if this run wrote some of this \
                         data before the measurement",
-        advice: "the host may cache the virtual disk in its memory: test it with --probe-host-cache",
+        advice: "the host may cache the virtual disk in its memory: use --probe-host-cache to find out",
         evaluate: |context| small_for_host(context).into_iter().collect(),
     },
 ];
@@ -53,16 +54,14 @@ fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
     if times >= FASTER_MIN && is_significant(faster_blocks, blocks) {
         let known = f64::from(fast_other_blocks) / f64::from(blocks.max(1));
         let figure = format!(
-            "reading the same {blocks} blocks of '{path}' again was {times:.1} times faster than reading other blocks \
-             ({medians}), {between}; {} of the other blocks were as fast",
+            "rereading {blocks} blocks of '{path}' {between} was {times:.1} times as fast as reading other blocks \
+             ({medians}); {} of the other blocks were as fast as the reread ones",
             percent(known)
         );
         return Observation::new(figure, times).of(path);
     }
-    let figure = format!(
-        "reading the same {blocks} blocks of '{path}' again was no faster than reading other blocks ({medians}), \
-         {between}"
-    );
+    let figure =
+        format!("rereading {blocks} blocks of '{path}' {between} was no faster than reading other blocks ({medians})");
     let advice = "this does not prove that there is no cache: a target that is entirely in a cache looks the same. Use \
                   a target larger than the memory of the host";
     Observation::new(figure, times).of(path).with_severity(Severity::Note).with_advice(advice)
@@ -91,8 +90,8 @@ fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
     let used_bytes = footprint::used_bytes_of(context, is_read);
     let written_bytes = footprint::used_bytes_of(context, was_written);
     let is_small = environment.memory_bytes.is_some_and(|memory| used_bytes < memory);
-    let written = if written_bytes > 0 { ", written just before" } else { "" };
-    let figure = format!("the run reads {} of virtual disks{written}", footprint::size(used_bytes));
+    let written = if written_bytes > 0 { ", some or all of it written just before" } else { "" };
+    let figure = format!("the reads are confined to {} on virtual disks{written}", footprint::size(used_bytes));
     (used_bytes > 0 && (is_small || written_bytes > 0)).then(|| Observation::new(figure, used_bytes as f64))
 }
 
@@ -123,12 +122,11 @@ mod tests {
     fn second_reads_that_are_faster_are_warned_of_and_others_noted() {
         assert_eq!(
             probed(410, 250),
-            ["WARN host-cache: reading the same 256 blocks of 'a.dat' again was 4.1 times faster than reading other \
-              blocks (medians 30 and 123 us), after 512 MiB of other reads; 25.0 % of the other blocks were as fast"]
+            ["WARN host-cache: rereading 256 blocks of 'a.dat' after 512 MiB of other reads was 4.1 times as fast as \
+              reading other blocks (medians 30 and 123 us); 25.0 % of the other blocks were as fast as the reread ones"]
         );
-        let same =
-            "NOTE host-cache: reading the same 256 blocks of 'a.dat' again was no faster than reading other blocks";
-        assert_eq!(probed(101, 130), [format!("{same} (medians 30 and 30 us), after 512 MiB of other reads")]);
+        let same = "NOTE host-cache: rereading 256 blocks of 'a.dat' after 512 MiB of other reads was no faster than reading other blocks";
+        assert_eq!(probed(101, 130), [format!("{same} (medians 30 and 30 us)")]);
         assert!(probed(130, 250)[0].starts_with(same), "less than a third faster");
         assert!(probed(410, 140)[0].starts_with(same), "half of them may be by chance");
         assert_eq!(Built::sound().found(RULES), [""; 0]);
@@ -149,12 +147,12 @@ mod tests {
     // Shows verdict: small-for-host
     #[test]
     fn a_small_part_of_a_virtual_disk_is_noted() {
-        let found = "NOTE small-for-host: the run reads 1 GiB of virtual disks";
+        let found = "NOTE small-for-host: the reads are confined to 1 GiB on virtual disks";
         assert_eq!(inside(Hypervisor::Unnamed, 8).found(RULES), [found]);
         assert_eq!(inside(Hypervisor::Unnamed, 1).found(RULES), [""; 0]);
         let mut made = inside(Hypervisor::Unnamed, 1);
         made.plan().targets[0].preparation = Preparation::MadeBefore;
-        assert_eq!(made.found(RULES), [format!("{found}, written just before")]);
+        assert_eq!(made.found(RULES), [format!("{found}, some or all of it written just before")]);
         assert_eq!(inside(Hypervisor::None, 8).found(RULES), [""; 0]);
         let mut buffered = inside(Hypervisor::Unnamed, 8);
         buffered.plan().targets[0].open.direct = false;

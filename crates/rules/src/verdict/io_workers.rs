@@ -10,9 +10,9 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     severity: Severity::Warn,
     unit: "threads at a time",
     computed_from: "kernel threads of this process named iou-wrk, counted once a second. The value is the highest \
-                    count. WARN if they used CPUs (schedstat in /proc/self/task) for more than 2 % of the measured \
-                    time of all outstanding I/Os (-o), or for more than half of that of the run's threads; otherwise \
-                    NOTE",
+                    count. WARN if their CPU time (schedstat in /proc/self/task) is more than 2 % of the measured \
+                    time multiplied by the number of outstanding I/Os (-o), or more than half of the measured time \
+                    multiplied by the number of the run's threads; otherwise NOTE",
     advice: "use --engine=sync with more threads: waking a kernel thread for each I/O costs more than a system call",
     evaluate: io_workers,
 }];
@@ -48,8 +48,8 @@ mod tests {
             built.span_result().notes = vec![Note::IoWorkerThreads { threads: 2, cpu_time_ms }];
             built.found(RULES)
         };
-        let figure = "io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the target \
-                      would have blocked";
+        let figure = "io-workers: io_uring passed I/Os to 2 kernel worker threads, because submitting them to the \
+                      target would have blocked";
         // One thread with eight requests, 100 s.
         let cost = |share| format!("{figure}; they used a CPU for {share} of the threads' time");
         assert_eq!(found(Some(35_000)), [format!("WARN {}", cost("35.0 %"))]);

@@ -33,10 +33,10 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "loop-cached-writes",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "share of all bytes transferred that were written with direct I/O to a loop device that does \
-                        not use direct I/O itself (loop/dio in /sys), with neither write-through (-Sh) nor \
-                        `--fdatasync-every`; reported if above 2 %. If there is a single disk below, the finding also \
-                        shows how much of the data it wrote during the measurement",
+        computed_from: "direct writes, with neither write-through (-Sh) nor `--fdatasync-every`, to loop devices that \
+                        access their backing file through the page cache (loop/dio in /sys is 0), as a share of all \
+                        bytes transferred; reported if above 2 %. If there is a single disk below, the finding also \
+                        shows how much of this data reached the disk during the measurement",
         advice: "set up the loop device with losetup --direct-io=on, or use write-through (-Sh): otherwise, writes go \
                  to the page cache of the backing file",
         evaluate: loop_cached_writes,
@@ -49,7 +49,7 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 fn tmpfs_targets(context: &RuleContext<'_>) -> Vec<Observation> {
     let mut bytes: BTreeMap<(&Path, &str), u64> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| context.reaches_kernel(row.target)) {
-        let mount = context.result.targets.environments.get(&row.path).and_then(|below| below.mount.as_ref());
+        let mount = context.environment(row.target).and_then(|below| below.mount.as_ref());
         if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.file_system.as_str())) {
             *bytes.entry((&row.path, &mount.file_system)).or_default() += row.figures.total.bytes;
         }
@@ -69,7 +69,7 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
     }
     let mut bytes: BTreeMap<&str, u64> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| may_stay_in_cache(context, row)) {
-        let disks = context.result.targets.environments.get(&row.path).into_iter().flat_map(|below| below.disks());
+        let disks = context.environment(row.target).into_iter().flat_map(|below| below.disks());
         for disk in disks.filter(|disk| disk.queue.write_cache == Some(WriteCache::WriteBack)) {
             *bytes.entry(&disk.name).or_default() += row.figures.write.bytes;
         }
@@ -77,7 +77,7 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
     let observation = |(disk, bytes): (&str, u64)| {
         let share = share(context, bytes)?;
         let figure = format!(
-            "{} of the bytes were written to {disk}, which has a volatile write cache, without a flush",
+            "{} of the bytes were written to {disk} without a flush, and its write cache is volatile",
             percent(share)
         );
         Some(Observation::new(figure, share * 100.0).of(disk))
@@ -91,11 +91,11 @@ fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
     }
     let mut written: BTreeMap<&str, (u64, Option<&str>)> = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| may_stay_in_cache(context, row)) {
-        let environment = context.result.targets.environments.get(&row.path);
+        let environment = context.environment(row.target);
         let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
         let is_cached = |device: &BlockDevice| matches!(device.kind, DeviceKind::Loop { direct: Some(false), .. });
         let Some(device) = below.into_iter().find(|device| is_cached(device)) else { continue };
-        let disk = stack::chain(context, &row.path).and_then(|chain| chain.last().copied());
+        let disk = stack::chain(context, row.target).and_then(|chain| chain.last().copied());
         let (bytes, _) = written.entry(&device.name).or_insert((0, disk.map(|disk| disk.name.as_str())));
         *bytes += row.figures.write.bytes;
     }
@@ -107,7 +107,7 @@ fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
             format!("; {disk} wrote {} of them meanwhile", percent(reached))
         });
         let figure = format!(
-            "{} of the bytes were written to {device}, which leaves them to the page cache of its backing file{}",
+            "{} of the bytes were written to {device}, which leaves them in the page cache of its backing file{}",
             percent(share),
             reached.unwrap_or_default()
         );
@@ -174,10 +174,8 @@ mod tests {
         let volatile = || written(Some(WriteCache::WriteBack));
         assert_eq!(
             volatile().found(RULES),
-            [
-                "NOTE volatile-cache: 100.0 % of the bytes were written to sda, which has a volatile write cache, without \
-              a flush"
-            ]
+            ["NOTE volatile-cache: 100.0 % of the bytes were written to sda without a flush, and its write cache is \
+                 volatile"]
         );
         assert_eq!(written(Some(WriteCache::WriteThrough)).found(RULES), [""; 0]);
         assert_eq!(written(None).found(RULES), [""; 0]);
@@ -210,8 +208,8 @@ mod tests {
     // Shows verdict: loop-cached-writes
     #[test]
     fn writes_that_a_loop_device_leaves_to_the_page_cache_are_warned_of() {
-        let figure = "WARN loop-cached-writes: 100.0 % of the bytes were written to loop0, which leaves them to the page \
-                      cache of its backing file";
+        let figure = "WARN loop-cached-writes: 100.0 % of the bytes were written to loop0, which leaves them in the \
+                      page cache of its backing file";
         let mut cached = on_loop(Some(false));
         assert_eq!(cached.found(RULES), [figure]);
         cached.counted("sda").write.bytes = BYTES / 8;

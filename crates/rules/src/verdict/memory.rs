@@ -11,7 +11,7 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
     unit: "percent",
     computed_from: "the bytes that the run read through the page cache or from a mapping are compared with the bytes \
                     that this process fetched from storage (read_bytes in /proc/self/io, without the direct reads of \
-                    the run). Reported if fewer were fetched, by more than 2 % plus an allowance for 50 ms of I/O and \
+                    the run). Reported if the bytes fetched fall short by more than 2 % plus an allowance for 50 ms of I/O and \
                     for the I/Os that may be outstanding. The value is a percentage of these reads, and a lower bound, \
                     because read-ahead fetches more than is read. Only on devices with ext2-4, xfs or vfat, or without \
                     a file system",
@@ -47,7 +47,7 @@ fn is_cached(context: &RuleContext<'_>, row: &Row) -> bool {
 
 /// True if the kernel counts as many bytes for the process as it fetches for the row.
 fn is_fetched_as_counted(context: &RuleContext<'_>, row: &Row) -> bool {
-    let environment = context.result.targets.environments.get(&row.path);
+    let environment = context.environment(row.target);
     environment.is_some_and(|below| {
         let is_plain = below.mount.as_ref().is_none_or(|mount| stack::PLAIN.contains(&mount.file_system.as_str()));
         is_plain && !below.devices().is_empty()

@@ -24,16 +24,19 @@ mod others;
 mod percentiles;
 mod placement;
 mod requests;
+mod shares;
 mod stack;
 mod steadiness;
 
 pub use causes::{CAUSES, Cause, Condition};
 
 use crate::rule::{self, Observation, Rule, RuleSet};
+use model::by_path::ByPath;
 use model::engine_kind::EngineKind;
+use model::environment::TargetEnvironment;
 use model::finding::Source;
 use model::note::Note;
-use model::plan::{TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
+use model::plan::{Pace, TargetPlan, TargetWork, TimeSpanPlan, WorkerPlan, WorkerTarget};
 use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
@@ -66,6 +69,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     placement::RULES,
     limits::RULES,
     requests::RULES,
+    shares::RULES,
     footprint::RULES,
     host_cache::RULES,
     steadiness::RULES,
@@ -101,6 +105,8 @@ pub struct RuleContext<'a> {
     work: TargetWork<'a>,
     /// Targets that an earlier timespan wrote to.
     written_before: BTreeSet<&'a Path>,
+    /// By target.
+    environments: OnceCell<Vec<Option<&'a TargetEnvironment>>>,
     unwritten: OnceCell<BTreeSet<&'a Path>>,
     devices: OnceCell<Vec<OnDevice<'a>>>,
     missing_depth: OnceCell<Option<(MissingDepth, Observation)>>,
@@ -120,6 +126,7 @@ impl<'a> RuleContext<'a> {
             measured: span_result.measured.as_ref()?,
             work: plan.map(TimeSpanPlan::target_work).unwrap_or_default(),
             written_before: written.map(|row| row.path.as_path()).collect(),
+            environments: OnceCell::new(),
             unwritten: OnceCell::new(),
             devices: OnceCell::new(),
             missing_depth: OnceCell::new(),
@@ -129,6 +136,16 @@ impl<'a> RuleContext<'a> {
     /// What was planned for a target.
     fn target(&self, index: usize) -> Option<&'a TargetPlan> {
         self.plan?.targets.get(index)
+    }
+
+    /// What a target stands on, if that is known. Paths are compared once, however many rules ask.
+    fn environment(&self, target: usize) -> Option<&'a TargetEnvironment> {
+        let result = self.result;
+        let all = self.environments.get_or_init(|| {
+            let environments = ByPath::new(&result.targets.environments);
+            self.span.targets.iter().map(|target| environments.get(&target.path)).collect()
+        });
+        all.get(target).copied().flatten()
     }
 
     /// Targets of which much was never written.
@@ -154,6 +171,12 @@ impl<'a> RuleContext<'a> {
     /// What is observed in the notes.
     fn noted(&self, observe: impl Fn(&Note) -> Option<Observation>) -> Vec<Observation> {
         self.notes().filter_map(observe).collect()
+    }
+
+    /// True if no thread pauses or keeps to a rate; `None` without a plan.
+    fn is_unpaced(&self) -> Option<bool> {
+        let mut works = self.plan?.workers.iter().flat_map(|worker| &worker.targets);
+        Some(works.all(|work| work.pace == Pace::Unlimited))
     }
 
     /// True if I/O on the target is real.

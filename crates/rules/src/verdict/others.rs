@@ -13,8 +13,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "percent",
         computed_from: "time for which the threads were runnable but waited for a CPU (run delay in \
-                        /proc/thread-self/schedstat, from the start of the load to its end) as a share of the threads' \
-                        total time, if above 2 %. The finding also shows the user time of all other processes \
+                        /proc/thread-self/schedstat, from the start of the load to its end), as a share of the \
+                        threads' total time, if above 2 %. The finding also shows the user time of all other processes \
                         (/proc/stat). Their kernel time is not counted, because it may be work for this run. Not \
                         checked on kernels without schedstat",
         advice: "stop other programs, or use no more threads than CPUs: while a thread waits for a CPU, its I/Os \
@@ -25,13 +25,12 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "other-io",
         severity: Severity::Warn,
         unit: "percent",
-        computed_from: "the bytes that /sys/block/*/stat counted for the disk or loop device are compared with those \
-                        of the run. I/Os that may be outstanding at the end (-o times the block size) count as those of \
-                        the run. Reported if they are higher by more than 2 % plus an allowance for 50 ms of I/O, \
-                        and by more than 256 KiB/s. Only for devices to which `served-from-cache` applies, and only if \
-                        all I/O of the run on the device bypasses the page cache. If the run writes to a file system, \
-                        writes by others are not counted, because they cannot be distinguished from the run's own \
-                        journal and metadata",
+        computed_from: "bytes not transferred by the run, as a share of all bytes that /sys/block/*/stat counted for \
+                        the disk or loop device. I/Os that may be outstanding at the end (-o times the block size) \
+                        count as those of the run. Reported if above 2 % plus an allowance for 50 ms of I/O, and above \
+                        256 KiB/s. Only for devices to which `served-from-cache` applies, and only if all I/O of the \
+                        run on the device bypasses the page cache. If the run writes to a file system, writes by others \
+                        are not counted, because they cannot be distinguished from the run's own journal and metadata",
         advice: "stop other programs that use the device: their I/O and the run's I/O slow each other down",
         evaluate: |context| context.devices().iter().filter_map(|on| other_io(context, on)).collect(),
     },

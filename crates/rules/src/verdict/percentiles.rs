@@ -1,20 +1,39 @@
-//! Percentiles that a handful of I/Os decide.
+//! Latencies that too few I/Os decide.
 
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::figures::LatencyDistribution;
 use model::finding::Severity;
-use stats::{NAMED_PERCENTILES, is_weak};
+use model::result::LoadLoop;
+use stats::{NAMED_PERCENTILES, is_weak, summary};
 
-pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
-    name: "weak-percentiles",
-    severity: Severity::Note,
-    unit: "I/Os",
-    computed_from: "with `-L`: the lowest reported percentile, of reads and of writes, beyond which fewer than 10 I/Os \
-                    lie. The value is the number of those I/Os",
-    advice: "measure longer, or quote lower percentiles: fewer than 10 I/Os lie beyond those named",
-    evaluate: weak_percentiles,
-}];
+pub(super) const RULES: &[VerdictRule] = &[
+    VerdictRule {
+        name: "weak-percentiles",
+        severity: Severity::Note,
+        unit: "I/Os",
+        computed_from: "with `-L`: for reads and for writes, the lowest reported percentile with fewer than 10 I/Os beyond \
+                    it. The value is the number of all I/Os with a measured latency",
+        advice: "measure longer, or quote lower percentiles: fewer than 10 I/Os lie beyond those named",
+        evaluate: weak_percentiles,
+    },
+    VerdictRule {
+        name: "unfinished-ios",
+        severity: Severity::Warn,
+        unit: "percent",
+        computed_from: "with `-L`, for loads without pauses or rate limit: share of the outstanding I/Os (-o) of \
+                    all threads that Little's law (I/Os per second times mean latency) does not account for. Reported \
+                    if above 20 %, and if the outstanding I/Os are more than 2 % of the measured I/Os",
+        advice: "measure longer (-d): the latencies of the I/Os that were outstanding when the measurement ended are \
+             unknown, and they may be the longest",
+        evaluate: unfinished_ios,
+    },
+];
+
+/// Share of the depth that the latencies must explain.
+const EXPLAINED: f64 = 0.8;
+/// Share of the I/Os that may be outstanding at the end without a noticeable effect on the latencies.
+const OUTSTANDING: f64 = 0.02;
 
 fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
     let Some(latencies) = &context.measured.total_latency else { return Vec::new() };
@@ -34,11 +53,29 @@ fn weak_percentiles(context: &RuleContext<'_>) -> Vec<Observation> {
     }
 }
 
+fn unfinished_ios(context: &RuleContext<'_>) -> Vec<Observation> {
+    let ios = context.measured.total.total.ios;
+    let of = || {
+        let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
+        let explained = summary(context.span_result)?.total.outstanding?;
+        let depth = f64::from(depth);
+        let is_few = depth > ios as f64 * OUTSTANDING;
+        (is_few && explained < depth * EXPLAINED && context.is_unpaced()?).then_some((depth, explained))
+    };
+    let Some((depth, explained)) = of() else { return Vec::new() };
+    let figure = format!(
+        "I/Os per second times mean latency explain {explained:.1} of {depth} outstanding I/Os, and only {ios} I/Os \
+         completed"
+    );
+    vec![Observation::new(figure, (1.0 - explained / depth) * 100.0)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::verdict::cases::Built;
-    use model::figures::Directions;
+    use model::figures::{Directions, Figures, LatencyFigures};
+    use model::plan::Pace;
 
     fn found(read: Option<u64>, write: Option<u64>) -> Vec<String> {
         let mut built = Built::sound();
@@ -62,5 +99,31 @@ mod tests {
         );
         assert_eq!(found(Some(5), None), ["NOTE weak-percentiles: unreliable at and above the 25th of 5 reads"]);
         assert_eq!(found(Some(10_000_000_000), None), [""; 0]);
+    }
+
+    /// Of eight I/Os at a time, so many that took so long on average in 100 s.
+    fn completed(ios: u64, mean_ns: f64) -> Built {
+        let mut built = Built::sound();
+        let latency = Some(LatencyFigures { mean_ns, ..LatencyFigures::default() });
+        built.measured().total.total = Figures { ios, iops: ios as f64 / 100.0, latency, ..Figures::default() };
+        built.measured().load_loop = Some(LoadLoop::Closed { depth: 8 });
+        built
+    }
+
+    // Shows verdict: unfinished-ios
+    #[test]
+    fn latencies_that_lack_the_last_ios_are_told_of() {
+        assert_eq!(
+            completed(100, 4e9).found(RULES),
+            [
+                "WARN unfinished-ios: I/Os per second times mean latency explain 4.0 of 8 outstanding I/Os, and only 100 \
+              I/Os completed"
+            ]
+        );
+        assert_eq!(completed(100, 7e9).found(RULES), [""; 0]);
+        assert_eq!(completed(1000, 4e8).found(RULES), [""; 0], "eight of so many change little");
+        let mut paced = completed(100, 4e9);
+        paced.work().pace = Pace::Throughput { interval_numerator: 1, interval_denominator: 1 };
+        assert_eq!(paced.found(RULES), [""; 0]);
     }
 }

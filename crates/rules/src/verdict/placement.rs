@@ -29,7 +29,7 @@ pub(super) const RULES: &[VerdictRule] = &[VerdictRule {
 fn disks<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, (&'a BlockDevice, BTreeSet<usize>)> {
     let mut disks = BTreeMap::new();
     for row in context.measured.rows.iter().filter(|row| context.meant_the_device(row)) {
-        let Some(disk) = stack::chain(context, &row.path).and_then(|chain| chain.last().copied()) else { continue };
+        let Some(disk) = stack::chain(context, row.target).and_then(|chain| chain.last().copied()) else { continue };
         disks.entry(disk.name.as_str()).or_insert_with(|| (disk, BTreeSet::new())).1.insert(row.target);
     }
     disks

@@ -6,7 +6,6 @@ use crate::rule::Observation;
 use model::finding::Severity;
 use model::kernel_counters::RequestCounters;
 use model::note::Note;
-use model::plan::{Pace, WorkerTarget};
 use model::result::{LoadLoop, Row};
 
 pub(super) const RULES: &[VerdictRule] = &[
@@ -17,9 +16,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         computed_from: "mean number of requests at the device (as for `shallow-queue`), if below 85 % of the \
                         outstanding I/Os (-o) of all threads and no cause other than this program is known. Only with \
                         more than one outstanding I/O per thread, because a single one may complete inside the system \
-                        call. Only if a submission holds on average at least two I/Os and at least a quarter of the \
-                        thread's depth. Only for devices to which `shallow-queue` applies, if nr_requests is known and \
-                        not below -o, and if files are only read. Not reported together with `split-ios`, \
+                        call. Only if the mean submission has at least two I/Os and at least a quarter of the thread's \
+                        depth. Only for devices to which `shallow-queue` applies, only if nr_requests is known and not \
+                        below -o, and only if the run writes to no file. Not reported together with `split-ios`, \
                         `io-limited`, `io-workers`, `steal`, `cpu-contention`, `cpu-limited` or `process-paused`. \
                         Replaces `shallow-queue` and `device-depth`",
         advice: "submit fewer I/Os at a time (-u1, no -oc), or use more threads (-t) or another placement (-a, -n): \
@@ -31,9 +30,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Warn,
         unit: "requests",
         computed_from: "mean number of requests at the device (weighted time in /sys/block/*/stat divided by the \
-                        measured time), if below half of the outstanding I/Os (-o) of all threads and below 64. Only for loads \
-                        without pauses or rate limit and with more than one outstanding I/O per thread, if all I/O \
-                        bypasses the page cache, goes to one disk or loop device, and is not merged. Not with \
+                        measured time), if below half of the outstanding I/Os (-o) of all threads and below 64. Only \
+                        for loads without pauses or rate limit and with more than one outstanding I/O per thread, if \
+                        all I/O bypasses the page cache, goes to one disk or loop device, and is not merged. Not with \
                         write-through (-Sh) or frequent flushes. Reported as `device-depth` if the threads lacked CPU \
                         time (`steal`, `cpu-contention`, `cpu-limited`, `process-paused`) or used a CPU for more than \
                         half of the time",
@@ -46,8 +45,8 @@ pub(super) const RULES: &[VerdictRule] = &[
         name: "device-depth",
         severity: Severity::Note,
         unit: "requests",
-        computed_from: "the same as `shallow-queue`, but if below 80 % of -o, and also with one outstanding I/O per \
-                        thread",
+        computed_from: "the same figure as for `shallow-queue`, but reported if below 80 % of -o, even with one \
+                        outstanding I/O per thread",
         advice: "attribute the results to the device's queue depth, not to -o",
         evaluate: |context| depth(context, MissingDepth::Unexplained),
     },
@@ -56,9 +55,9 @@ pub(super) const RULES: &[VerdictRule] = &[
         severity: Severity::Note,
         unit: "requests per I/O",
         computed_from: "the requests that the device counted are compared with the I/Os of the run. Reported if they \
-                        are more, by over 2 % plus an allowance for 50 ms of I/O. Only for devices to which `other-io` \
-                        applies, and only if the device transferred no other bytes than those of the run. Not if \
-                        writes are mixed with flushes",
+                        exceed the I/Os of the run by more than 2 % plus an allowance for 50 ms of I/O. Only for \
+                        devices to which `other-io` applies, and only if the device transferred no bytes other than \
+                        those of the run. Not if writes are mixed with flushes",
         advice: "use a block size (-b) within max_sectors_kb and max_segments in the device's queue directory in \
                  /sys; otherwise, the kernel splits each I/O into several requests",
         evaluate: |context| context.devices().iter().filter_map(|on| split(context, on)).collect(),
@@ -102,9 +101,7 @@ fn depth(context: &RuleContext<'_>, wanted: MissingDepth) -> Vec<Observation> {
 pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, Observation)> {
     let [on] = context.devices() else { return None };
     let Some(LoadLoop::Closed { depth: asked }) = context.measured.load_loop else { return None };
-    let unpaced = |work: &WorkerTarget| work.pace == Pace::Unlimited;
-    let mut all = context.plan?.workers.iter().flat_map(|worker| &worker.targets);
-    let is_known = on.rows.len() == context.measured.rows.len() && all.all(unpaced);
+    let is_known = on.rows.len() == context.measured.rows.len() && context.is_unpaced()?;
     if !is_known || !is_one_request_each(context, on) || waits_for_flushes(context, on) {
         return None;
     }
@@ -202,6 +199,7 @@ mod tests {
     use crate::verdict::cases::{BYTES, Built, IOS, PATH};
     use model::environment::Backing;
     use model::kernel_counters::{FlushCounters, ProcessCounters};
+    use model::plan::Pace;
     use model::result::{Submissions, ThreadSubmissions};
     use std::path::Path;
 

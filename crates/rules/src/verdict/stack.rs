@@ -8,7 +8,6 @@ use model::kernel_counters::DeviceCounters;
 use model::plan::WorkerTarget;
 use model::result::Row;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// File systems whose reads and writes past the cache are those of the device, byte by byte: no
 /// compression, no copies, no checksums that are stored elsewhere.
@@ -16,8 +15,8 @@ pub(super) const PLAIN: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 
 /// The device that a target stands on and those below it, each the only one of the device above;
 /// `None` where more than one disk, or a layer that keeps or changes data, is in the way.
-pub(super) fn chain<'a>(context: &RuleContext<'a>, path: &Path) -> Option<Vec<&'a BlockDevice>> {
-    let environment = context.result.targets.environments.get(path)?;
+pub(super) fn chain<'a>(context: &RuleContext<'a>, target: usize) -> Option<Vec<&'a BlockDevice>> {
+    let environment = context.environment(target)?;
     if environment.mount.as_ref().is_some_and(|mount| !PLAIN.contains(&mount.file_system.as_str())) {
         return None;
     }
@@ -70,7 +69,7 @@ impl OnDevice<'_> {
 
     /// True if a file system is between some of it and the device.
     pub(super) fn has_file_system(&self, context: &RuleContext<'_>) -> bool {
-        let environment = |row: &&Row| context.result.targets.environments.get(&row.path);
+        let environment = |row: &&Row| context.environment(row.target);
         self.rows.iter().filter_map(environment).any(|environment| environment.mount.is_some())
     }
 
@@ -92,7 +91,7 @@ pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
     for row in &context.measured.rows {
         // Partitions have no queue of their own.
         let queue = |device: &&BlockDevice| !matches!(device.kind, DeviceKind::Partition { .. });
-        let Some(device) = chain(context, &row.path).and_then(|chain| chain.into_iter().find(queue)) else { continue };
+        let Some(device) = chain(context, row.target).and_then(|chain| chain.into_iter().find(queue)) else { continue };
         devices.entry(&device.name).or_insert_with(|| (device, Vec::new())).1.push(row);
     }
     let touching = rows_touching(context);
@@ -116,7 +115,7 @@ fn changes_without_data(context: &RuleContext<'_>, row: &Row) -> bool {
 fn rows_touching<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, usize> {
     let mut touching = BTreeMap::new();
     for row in &context.measured.rows {
-        let environment = context.result.targets.environments.get(&row.path);
+        let environment = context.environment(row.target);
         let below = environment.into_iter().flat_map(|below| below.devices()).flat_map(BlockDevice::walk);
         let names: BTreeSet<&str> = below.map(|device| device.name.as_str()).collect();
         for name in names {

@@ -7,7 +7,8 @@ use crate::setup::{self, Context};
 use crate::worker::{Turn, Worker};
 use engine::null::NullEngine;
 use model::engine_kind::EngineKind;
-use model::plan::{Assignment, Pace, RingPlan, TimeSpanPlan};
+use model::plan::{Assignment, Intervals, Pace, RateCurve, RingPlan, TimeSpanPlan};
+use model::profile::RateProcess;
 use model::record::{OpenLoopRecord, RowRecord};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -205,4 +206,68 @@ fn ios_of_many_turns_are_timed_in_two_ways_too() {
     let samples = context.recorder.thread_record(0).stamp_samples.expect("latencies are recorded in a closed loop");
     let slot = samples.slot.tally;
     assert!(slot.count > 10 && slot.min_ns > 100_000, "{slot:?}");
+}
+
+/// I/Os completed by interval of `width_ns` of a measurement with this pace, over a device that takes no time.
+fn completed_by_interval(pace: Pace, duration_ns: u64, width_ns: u64) -> Vec<u64> {
+    let mut plan = paced(pace, 64, duration_ns);
+    plan.intervals = Some(Intervals { width_ns, count: duration_ns / width_ns });
+    let row = run(&context(plan), parallel(0), 500);
+    let open = open_loop(&row);
+    // One may be due in the last turn.
+    assert!(open.delayed_by_depth == 0 && open.backlog <= 1, "{open:?}");
+    let mut counts = vec![0; (duration_ns / width_ns) as usize];
+    for interval in &row.intervals {
+        counts[interval.index as usize] = interval.read.count + interval.write.count;
+    }
+    counts
+}
+
+#[test]
+fn a_ramp_starts_as_many_ios_in_each_interval_as_its_rate_means() {
+    // The warm-up of `paced` takes 1 ms.
+    let (from_iops, to_iops) = (10_000, 90_000);
+    for (from_iops, to_iops) in [(from_iops, to_iops), (to_iops, from_iops)] {
+        let curve = RateCurve::Ramp { from_iops, to_iops, before_ns: MS, over_ns: 200 * MS };
+        let pace = Pace::Varying { curve, first: 1, every: 1, is_poisson: false };
+        let counts = completed_by_interval(pace, 200 * MS, 10 * MS);
+        for (index, count) in counts.iter().enumerate() {
+            let middle = (index as f64 + 0.5) / 20.0;
+            let expected = (f64::from(from_iops) + middle * (f64::from(to_iops) - f64::from(from_iops))) * 0.01;
+            // One more or less at each end.
+            assert!((*count as f64 - expected).abs() <= 2.0, "interval {index}: {count} for {expected}");
+        }
+        assert!(counts.iter().sum::<u64>().abs_diff(10_000) <= 2, "{counts:?}");
+    }
+}
+
+#[test]
+fn bursts_start_as_many_ios_as_their_rate_means_and_keep_the_mean() {
+    let Ok(RateProcess::Bursts(bursts)) = RateProcess::parse("bursts:10ms,30ms,3") else {
+        panic!("these are possible")
+    };
+    let curve = RateCurve::Bursts { iops: 20_000, bursts, before_ns: MS };
+    let counts =
+        completed_by_interval(Pace::Varying { curve, first: 1, every: 1, is_poisson: false }, 200 * MS, 10 * MS);
+    for (index, count) in counts.iter().enumerate() {
+        // 60,000 per second in a burst; the other 200 of 800 I/Os in the 30 ms that follow.
+        let expected = if index % 4 == 0 { 600.0 } else { 200.0 / 3.0 };
+        assert!((*count as f64 - expected).abs() <= 2.0, "interval {index}: {count} for {expected}");
+    }
+    assert!(counts.iter().sum::<u64>().abs_diff(4000) <= 2, "{counts:?}");
+}
+
+#[test]
+fn rows_share_a_ramp() {
+    let curve = RateCurve::Ramp { from_iops: 10_000, to_iops: 90_000, before_ns: MS, over_ns: 100 * MS };
+    let of_row = |first| {
+        let pace = Pace::Varying { curve, first, every: 4, is_poisson: false };
+        completed_by_interval(pace, 100 * MS, 10 * MS)
+    };
+    let rows: Vec<Vec<u64>> = (1..=4).map(of_row).collect();
+    for index in 0..10 {
+        let sum: u64 = rows.iter().map(|row| row[index]).sum();
+        let expected = 100 + 80 * index as u64 + 40;
+        assert!(sum.abs_diff(expected) <= 5, "interval {index}: {sum} for {expected}");
+    }
 }

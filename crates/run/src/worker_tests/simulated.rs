@@ -201,6 +201,10 @@ impl Engine for SimulatedEngine<'_> {
         (self.staged.len() + self.served.len()) as u32 + self.ended.in_flight()
     }
 
+    fn copy_out(&self, _: &engine::Op, _: u64, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+
     fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
         self.ended.fill(op, fill)
     }

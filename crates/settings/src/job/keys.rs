@@ -47,22 +47,21 @@ fn plain(element: &'static str) -> Key {
     Key { name: snake_case(element), element, is_linux: false, is_size: false, is_text: false, option: "", doc: "" }
 }
 
-/// A row has its name in JSON, without the unit of sizes; rows that share a field there have that of their element.
+/// Units in names of JSON that a job, where sizes have suffixes and numbers a point, does not need.
+const UNITS: [&str; 2] = ["_bytes", "_millionths"];
+
+/// A row has its name in JSON, without these units; rows that share a field there have that of their element.
 fn of_rows<T>(table: &'static [Setting<T>], linux: &'static [Setting<T>]) -> Vec<Key> {
     let all = || table.iter().map(|row| (row, false)).chain(linux.iter().map(|row| (row, true)));
     let is_own = |key: &str| !key.is_empty() && all().filter(|(row, _)| row.key == key).count() == 1;
     let is_key = |row: &Setting<T>| row.element != "Linux" && !matches!(row.emit, Emit::Never);
     let key = |(row, is_linux): (&Setting<T>, bool)| {
-        let name = row.key.strip_suffix("_bytes").unwrap_or(row.key);
+        let name = UNITS.iter().find_map(|unit| row.key.strip_suffix(unit)).unwrap_or(row.key);
         Key {
             name: if is_own(row.key) { name.to_owned() } else { snake_case(row.element) },
             is_linux,
             is_size: row.key.ends_with("_bytes") || matches!(&row.codec, Codec::Number(field, _) if field.is_size),
-            is_text: match &row.codec {
-                Codec::Own(own) => own.schema == "path",
-                Codec::Text(_) => true,
-                _ => false,
-            },
+            is_text: matches!(&row.codec, Codec::Own(own) if own.schema == "path"),
             option: row.option,
             doc: row.doc,
             ..plain(row.element)

@@ -94,7 +94,7 @@ impl Translation {
             Some((_, Some(FORM))) => {}
             Some((form, found)) => {
                 let place = Place { offset: form.span().start, path: FORM_KEY.to_owned() };
-                let found = found.map_or_else(|| "another kind of value".to_owned(), quoted);
+                let found = found.map_or_else(|| "a value of another type".to_owned(), quoted);
                 self.fault(&place, format!("expected \"{FORM}\", found {found}"));
             }
             None => self.fault(&root, format!("the first line of a job must be: {FORM_KEY} = \"{FORM}\"")),
@@ -257,6 +257,7 @@ impl Translation {
                 let number = i128::from_str_radix(digits.as_str(), digits.radix());
                 Some(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
             }
+            DeValue::Float(digits) => Some(digits.to_string()),
             DeValue::String(text) if is_size => {
                 let bytes = size(text);
                 if bytes.is_none() {
@@ -269,12 +270,12 @@ impl Translation {
                 bytes.map(|bytes| bytes.to_string())
             }
             DeValue::String(text) if text.contains(is_unsayable) => {
-                self.fault(place, format!("control characters cannot be used here, as in {}", quoted(text)));
+                self.fault(place, format!("control characters are not allowed here; found {}", quoted(text)));
                 None
             }
             DeValue::String(text) => Some(text.clone().into_owned()),
             _ => {
-                self.fault(place, "expected a text, a whole number, true or false");
+                self.fault(place, "expected a string, a number, true or false");
                 None
             }
         }

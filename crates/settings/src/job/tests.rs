@@ -87,7 +87,7 @@ fn only_what_differs_from_the_default_is_written() {
     let mut profile = plain();
     let span = &mut profile.time_spans[0];
     span.duration_s = 30;
-    span.rate_iops = Some(500);
+    span.rate_iops = Some(500.into());
     span.end_after.bytes = Some(10 << 30);
     span.targets[0] = Target {
         block_size: Bytes(8192),
@@ -146,7 +146,9 @@ fn what_is_wrong_is_said_with_its_place() {
             "job.toml:5:1: time_spans.targets.block_size: expected a whole number from 1 to 4294967294, found '-1'",
         ),
         (target("write_percent = 101"), "write_percent: expected a whole number from 0 to 100, found '101'"),
-        (target("write_percent = 1.5"), "write_percent: expected a text, a whole number, true or false"),
+        (target("write_percent = 1.5"), "write_percent: expected a whole number from 0 to 100, found '1.5'"),
+        (target("write_percent = 1979-05-27"), "write_percent: expected a string, a number, true or false"),
+        (target("compress_ratio = 0.5"), "compress_ratio: '0.5' is not a compression ratio"),
         (target("write_percent = [1]"), "write_percent: expected a single value, found a list"),
         (target("write_percent = { a = 1 }"), "write_percent: expected a single value, found a table"),
         (target("io_priority = \"high\""), "io_priority: expected a whole number from 0 to 3, found 'high'"),
@@ -180,7 +182,8 @@ fn paths_that_cannot_be_said_are_named() {
     profile.time_spans[0].targets[0].path = "a\u{1}b".into();
     assert_eq!(
         unsayable_paths(&profile),
-        ["a job file cannot represent the path 'a\\x01b'; the job contains a different path"]
+        ["the path 'a\\x01b' cannot be written to a job file, and the job names another file: correct it before \
+          running the job"]
     );
     assert_eq!(unsayable_paths(&plain()), [""; 0]);
     assert_eq!(profile.result_format, ResultFormat::Text);

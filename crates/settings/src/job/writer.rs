@@ -45,7 +45,12 @@ pub fn write_job(profile: &Profile, requirements: &[String]) -> String {
 
 /// A warning for each path that the file cannot name: it would be another file's.
 pub fn unsayable_paths(profile: &Profile) -> Vec<String> {
-    let warning = |path| format!("a job file cannot represent the path '{path}'; the job contains a different path");
+    let warning = |path| {
+        format!(
+            "the path '{path}' cannot be written to a job file, and the job names another file: \
+                                  correct it before running the job"
+        )
+    };
     paths_that(profile, warning)
 }
 

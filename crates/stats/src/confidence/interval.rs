@@ -93,7 +93,9 @@ pub(crate) fn around(figure: f64, half_width: f64, range: Interval) -> Interval 
 /// What a run of this length with this number of effective values says.
 pub(crate) fn dependence(run_s: f64, effective: f64) -> Withheld {
     let dependence_s = run_s / effective.max(1.0);
-    Withheld { dependence_s: Some(dependence_s), measure_s: longer_s((EFFECTIVE_AIM * dependence_s).max(1.5 * run_s)) }
+    // As exact as it is known, so that it is the same in every form of a result.
+    let about_s = if dependence_s < 1.0 { (dependence_s * 10.0).round() / 10.0 } else { dependence_s.round() };
+    Withheld { dependence_s: Some(about_s), measure_s: longer_s((EFFECTIVE_AIM * dependence_s).max(1.5 * run_s)) }
 }
 
 /// A length that somebody would type, not shorter.

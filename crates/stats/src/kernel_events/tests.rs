@@ -26,6 +26,7 @@ fn environments() -> BTreeMap<PathBuf, TargetEnvironment> {
 fn plan() -> TimeSpanPlan {
     let target = |path: &str| TargetPlan {
         path: path.into(),
+        stream: None,
         size_bytes: 1 << 20,
         preparation: Preparation::Keep,
         expect: Expected::Character,

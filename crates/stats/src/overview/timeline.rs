@@ -20,6 +20,8 @@ pub struct Moment {
     pub iops: Directions<f64>,
     /// MiB per second.
     pub mib_per_s: Directions<f64>,
+    /// Mean latency of reads and writes together, in nanoseconds; `None` without I/Os, or if it was not measured.
+    pub latency_mean_ns: Option<f64>,
 }
 
 /// A series in at most `moments_max` equal steps, each of whole cells. Cells at the end that make no whole
@@ -31,11 +33,17 @@ pub fn timeline(series: &Series, moments_max: usize) -> Vec<Moment> {
         let of = |amounts: &[u64]| amounts.iter().skip(from).take(cells_each).fold(0, |a: u64, b| a.saturating_add(*b));
         Volume { bytes: of(&counts.bytes), ios: of(&counts.ios) }
     };
+    let latency_sum_ns = |counts: &SeriesCounts, from: usize| {
+        let sums = counts.latency_sum_ns.get(from..from + cells_each)?;
+        Some(sums.iter().map(|ns| *ns as f64).sum::<f64>())
+    };
     let moment = |index: usize| {
         let from = index * cells_each;
         let (read, write) = (volume(&series.read, from), volume(&series.write, from));
+        let latency_sums = latency_sum_ns(&series.read, from).zip(latency_sum_ns(&series.write, from));
         let mut total = read;
         total.add(write);
+        let latency_mean_ns = latency_sums.filter(|_| total.ios > 0).map(|(a, b)| (a + b) / total.ios as f64);
         let start_ns = series.width_ns.saturating_mul(from as u64);
         let width_ns = series.width_ns.saturating_mul(cells_each as u64);
         let [read, write, total] = [read, write, total].map(|volume| volume.figures(width_ns));
@@ -48,6 +56,7 @@ pub fn timeline(series: &Series, moments_max: usize) -> Vec<Moment> {
                 write: mib(write.bytes_per_s),
                 total: mib(total.bytes_per_s),
             },
+            latency_mean_ns,
         }
     };
     (0..cells / cells_each).map(moment).collect()
@@ -93,6 +102,21 @@ mod tests {
             }
         }
         assert_eq!(timeline(&Series::default(), 300), []);
+    }
+
+    #[test]
+    fn a_mean_latency_is_that_of_all_ios_of_the_step() {
+        let mut series = series(4);
+        assert_eq!(timeline(&series, 2)[0].latency_mean_ns, None);
+        series.read.latency_sum_ns = vec![1000, 2000, 0, 0];
+        series.write.latency_sum_ns = vec![0, 840, 0, 0];
+        assert_eq!(
+            timeline(&series, 2).iter().map(|moment| moment.latency_mean_ns).collect::<Vec<_>>(),
+            [Some(15.0), Some(0.0)]
+        );
+        series.read.ios = vec![0; 4];
+        series.write.ios = vec![0; 4];
+        assert_eq!(timeline(&series, 2)[0].latency_mean_ns, None);
     }
 
     #[test]

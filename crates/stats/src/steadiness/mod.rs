@@ -6,10 +6,13 @@
 
 mod brief;
 mod change;
+mod gaps;
 mod levels;
 mod pelt;
 mod slope;
 mod stalls;
+
+pub(crate) use gaps::gaps;
 
 use crate::sample::mean;
 use model::change::{BriefChange, Level, PeriodicStalls};
@@ -82,7 +85,7 @@ pub(crate) struct StallSources<'a> {
     pub(crate) latency_mean_ns: Option<f64>,
 }
 
-/// Stalls that come back after the same time.
+/// Stalls that recur at regular intervals.
 pub(crate) fn periodic_stalls(sources: &StallSources<'_>) -> Option<PeriodicStalls> {
     let StallSources { ios, cell_ns, slowest, latency_mean_ns } = *sources;
     let elapsed_ns = ios.len() as f64 * cell_ns as f64;

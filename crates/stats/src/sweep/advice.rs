@@ -1,11 +1,9 @@
 //! Which points of a sweep to use: never one that another point beats in all figures.
 
 use super::{figures, runs};
-use model::finding::Severity;
 use model::headline::Headline;
-use model::sweep::{Point, Purpose, Sweep, Visit};
+use model::sweep::{Point, Sweep, Visit};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 /// What points are compared by.
 #[derive(Clone, Copy)]
@@ -90,22 +88,13 @@ pub fn unbeaten(sweep: &Sweep, point: usize, points: &[usize]) -> usize {
 
 /// True if every run that stands for these points has a warning, so that no interval says how sure they are.
 pub fn is_doubtful(sweep: &Sweep, points: &[usize]) -> bool {
-    let mut headlines = points.iter().flat_map(|point| runs(sweep, *point)).filter_map(Visit::headline).peekable();
-    headlines.peek().is_some() && headlines.all(|figures| figures.severity >= Some(Severity::Warn))
+    crate::repeats::is_doubtful(points.iter().flat_map(|point| runs(sweep, *point)).filter_map(Visit::headline))
 }
 
-/// The findings that runs of a sweep were warned of, with the number of runs, the most frequent first; and the number of
-/// all runs.
-pub fn causes(sweep: &Sweep) -> (Vec<(String, usize)>, usize) {
-    let mut counts = BTreeMap::<&str, usize>::new();
-    let measured = sweep.visits.iter().filter(|visit| visit.purpose != Purpose::Precondition);
-    let headlines: Vec<&Headline> = measured.filter_map(Visit::headline).collect();
-    for name in headlines.iter().flat_map(|figures| &figures.warnings) {
-        *counts.entry(name).or_default() += 1;
-    }
-    let mut causes: Vec<(String, usize)> = counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
-    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    (causes, headlines.len())
+/// The point of these with the highest value, if it lies above the plateau, which is a mean of several.
+pub fn above_plateau(sweep: &Sweep, points: &[usize], plateau: f64, of: fn(&Headline) -> f64) -> Option<(usize, f64)> {
+    let known = points.iter().filter_map(|point| Some((*point, of(figures(sweep, *point)?))));
+    known.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, highest)| *highest > plateau)
 }
 
 /// Options that make the load: another value asks another question, so none is better than another.

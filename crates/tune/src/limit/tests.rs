@@ -50,7 +50,7 @@ impl Runner for Queue {
             return Ok(closed(if self.is_slow { 50.0 } else { CAPACITY_IOPS }));
         };
         self.lengths_s.push(profile.time_spans[0].duration_s);
-        let rate = f64::from(rate);
+        let rate = rate.mean_iops();
         let spread: f64 = (0..12).map(|_| self.rng.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
         let used = (rate / CAPACITY_IOPS).min(0.999);
         let mean_ns = SERVICE_NS / (1.0 - used) * (spread * self.noise).exp();
@@ -97,7 +97,7 @@ fn design(at_most_ns: f64) -> (Design, Sweep) {
     let point = |rate: &u32| PlannedPoint {
         point: Point { settings: vec![Setting { name: "rate".to_owned(), value: rate.to_string() }] },
         profile: Profile {
-            time_spans: vec![TimeSpan { rate_iops: Some(*rate), duration_s: 60, ..TimeSpan::default() }],
+            time_spans: vec![TimeSpan { rate_iops: Some((*rate).into()), duration_s: 60, ..TimeSpan::default() }],
             ..Profile::default()
         },
     };

@@ -4,8 +4,8 @@ use super::*;
 use crate::PlannedPoint;
 use model::figures::{Directions, Figures};
 use model::metric::Metric;
-use model::profile::{Target, TimeSpan};
-use model::result::{LoadLoop, Measured, TimeSpanResult};
+use model::profile::{StreamName, Target, TimeSpan};
+use model::result::{LoadLoop, Measured, StreamFigures, TimeSpanResult};
 use model::sweep::{Order, Point, Saturation, Setting};
 
 /// Answers by formula; the n-th run may go wrong.
@@ -39,7 +39,17 @@ impl Runner for Formula {
         }
         let iops = f64::from(depth.min(16)) * 10_000.0 / if now == self.halved_at { 2.0 } else { 1.0 };
         let total = Directions { total: Figures { iops, ..Figures::default() }, ..Directions::default() };
-        let measured = Measured { total, load_loop: Some(LoadLoop::Closed { depth }), ..Measured::default() };
+        // Streams share the device evenly.
+        let each = Figures { iops: iops / span.streams().len().max(1) as f64, ..Figures::default() };
+        let stream = |(name, targets): (&StreamName, Vec<usize>)| StreamFigures {
+            name: name.clone(),
+            targets,
+            figures: Directions { total: each, ..Directions::default() },
+            latency: Directions::default(),
+        };
+        let streams = span.streams().into_iter().map(stream).collect();
+        let load_loop = Some(LoadLoop::Closed { depth });
+        let measured = Measured { total, load_loop, streams, ..Measured::default() };
         let span_result = TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() };
         Ok(RunResult { time_spans: vec![span_result], ..RunResult::default() })
     }
@@ -227,6 +237,32 @@ fn pairs_end_when_they_are_decided_and_say_what_they_know_when_interrupted() {
     assert_eq!((ending, found.visits.len(), answer.pairs), (Ending::Interrupted, 15, 7));
     assert!(!answer.is_decided(), "{answer:?}");
     assert!(runner.seeds.chunks(2).all(|pair| pair[0] == pair[pair.len() - 1]), "{:?}", runner.seeds);
+}
+
+#[test]
+fn streams_run_alone_then_together_over_targets_that_are_made_once() {
+    let target = |name: &str, path: &str| Target { stream: StreamName::parse(name).ok(), ..Target::new(path) };
+    let point = |targets: Vec<Target>| {
+        let span = TimeSpan { targets, random_seed: 7, ..TimeSpan::default() };
+        PlannedPoint { point: Point::default(), profile: Profile { time_spans: vec![span], ..Profile::default() } }
+    };
+    let (a, b) = (target("a", "a.dat"), target("b", "b.dat"));
+    let points = vec![point(vec![a.clone()]), point(vec![b.clone()]), point(vec![a, b])];
+    let design = Design { points, extent: Extent::Streams, runs: 2, ..Design::default() };
+    let mut runner = Formula { interrupted_at: Some(4), ..Formula::default() };
+    let (mut found, ending, _) = run(&design, &mut runner);
+    assert_eq!((ending, runner.seeds.clone()), (Ending::Interrupted, vec![7, 7, 7, 8, 8]));
+    // The targets of all together were prepared, which begin with a.dat, and none after them.
+    assert_eq!(runner.prepared, ["a.dat"]);
+    let answer = found.interference.clone().expect("what is known so far");
+    assert_eq!(answer.rounds, 1);
+    for stream in &answer.streams {
+        assert!((stream.iops_share_percent.expect("it did I/O") - 50.0).abs() < 1e-9, "{answer:?}");
+    }
+    let ending = sweep(&design, &mut found, &mut Formula::default(), &mut Notebook::default());
+    let order: Vec<(u32, usize)> = found.visits.iter().map(|visit| (visit.run, visit.point)).collect();
+    assert_eq!((ending, order), (Ending::Complete, vec![(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]));
+    assert_eq!(found.interference.map(|found| found.rounds), Some(2));
 }
 
 #[test]

@@ -42,6 +42,27 @@ const OVERLAPS: &str = r#"(() => {
   return found;
 })()"#;
 
+/// Charts that do not follow the one before them from left to right and from top to bottom.
+const OUT_OF_ORDER: &str = r#"(() => {
+  const found = [];
+  for (const charts of document.querySelectorAll(".charts")) {
+    const boxes = [...charts.querySelectorAll(":scope > figure")].map(f => [f.dataset.chart, f.getBoundingClientRect()]);
+    boxes.slice(1).forEach(([name, box], i) => {
+      const before = boxes[i][1];
+      const follows = box.top > before.top + 1 || (Math.abs(box.top - before.top) <= 1 && box.left > before.left);
+      if (!follows) found.push(name);
+    });
+  }
+  return found;
+})()"#;
+
+/// Tables that are wider than their place and neither say so nor can be reached with keys, and others that claim it.
+const WIDE_TABLES_WITHOUT_CUE: &str = r#"[...document.querySelectorAll(".table")].filter(box => {
+  const cue = box.previousElementSibling?.matches(".cue") && box.previousElementSibling.checkVisibility();
+  const reached = box.tabIndex === 0 && box.getAttribute("role") === "region" && box.getAttribute("aria-label");
+  return box.scrollWidth > box.clientWidth ? !cue || !reached : cue || box.hasAttribute("tabindex");
+}).map(box => box.outerHTML.slice(0, 200))"#;
+
 /// A page of each kind, with the words that name it.
 fn pages(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
     let run = |words: &str| {
@@ -67,12 +88,14 @@ fn pages(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
         ("recording", "m.jsonl"),
         ("imported", imported),
     ];
-    let page = |(kind, sources): (&'static str, &str)| {
-        let name = format!("{kind}.html");
-        place.diskspd("report").args(sources).arg("-o").arg(&name).run().expect_status(0);
-        (kind, place.path(&name))
-    };
-    kinds.into_iter().map(page).collect()
+    kinds.into_iter().map(|(kind, sources)| page_of(place, kind, sources)).collect()
+}
+
+/// The page of some sources.
+fn page_of(place: &Workplace, kind: &'static str, sources: &str) -> (&'static str, PathBuf) {
+    let name = format!("{kind}.html");
+    place.diskspd("report").args(sources).arg("-o").arg(&name).run().expect_status(0);
+    (kind, place.path(&name))
 }
 
 /// The source of axe-core, from npm; kept between runs.
@@ -88,25 +111,47 @@ fn axe() -> Option<String> {
     std::fs::read_to_string(file).ok()
 }
 
-#[test]
-fn pages_fit_all_widths_and_are_accessible() {
-    let Some(program) = chromium() else {
-        skip!("there is no Chromium");
-    };
-    let place = workplace!();
-    let mut browser = Browser::start(&program, &place.path("profile"));
-    let axe = axe();
-    for (kind, file) in pages(&place) {
+/// Marks whatever the Tab key reaches, and tells what it does not reach of what can be used.
+fn not_reached_by_keys(browser: &mut Browser) -> Value {
+    let usable = "[...document.querySelectorAll('a[href], button, summary, input, select, [tabindex]')].filter(e => \
+                  !e.disabled && e.checkVisibility({visibilityProperty: true}) && e.tabIndex >= 0)";
+    let count = browser.number(&format!("{usable}.length"));
+    browser.value("document.activeElement.blur(); 0");
+    for _ in 0..=count as usize {
+        browser.key("Tab");
+        browser.value("document.activeElement.dataset.reached = 'yes'; 0");
+    }
+    browser.value(&format!("{usable}.filter(e => !e.dataset.reached).map(e => e.outerHTML.slice(0, 200))"))
+}
+
+/// What holds for every page; without axe-core nothing is said of accessibility.
+fn check(browser: &mut Browser, pages: Vec<(&'static str, PathBuf)>, axe: Option<&str>) {
+    for (kind, file) in pages {
         for width in WIDTHS {
             browser.open(&file, width, "light");
             let wide = browser.number("document.documentElement.scrollWidth");
             assert!(wide <= f64::from(width), "{kind}: {wide} pixels of {width}");
             let overlaps = browser.value(OVERLAPS);
             assert_eq!(overlaps, Value::Array(Vec::new()), "{kind} at {width}");
+            let moved = browser.value(OUT_OF_ORDER);
+            assert_eq!(moved, Value::Array(Vec::new()), "{kind} at {width}: charts in another order");
+            let silent = browser.value(WIDE_TABLES_WITHOUT_CUE);
+            assert_eq!(silent, Value::Array(Vec::new()), "{kind} at {width}: columns lost without a cue");
         }
+        assert_eq!(not_reached_by_keys(browser), Value::Array(Vec::new()), "{kind}");
+        let lost = browser.value(
+            "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href')).filter(place => \
+             !document.querySelector('h2' + place)?.textContent)",
+        );
+        assert_eq!(lost, Value::Array(Vec::new()), "{kind}: links that lead nowhere");
+        let empty = browser.value(
+            "[...document.querySelectorAll('table, figure, figcaption, h1, h2, h3, th')].filter(e => \
+             e.checkVisibility() && e.textContent.trim() === '').map(e => e.outerHTML.slice(0, 200))",
+        );
+        assert_eq!(empty, Value::Array(Vec::new()), "{kind}: empty");
         assert_eq!(browser.complaints, Vec::<String>::new(), "{kind}");
         assert!(browser.number("document.getAnimations().length") < 0.5, "{kind}: nothing moves");
-        let Some(axe) = &axe else { continue };
+        let Some(axe) = axe else { continue };
         for theme in ["light", "dark"] {
             browser.open(&file, 1280, theme);
             browser.value(&format!("{axe}; 0"));
@@ -117,6 +162,50 @@ fn pages_fit_all_widths_and_are_accessible() {
             assert_eq!(violations, Value::Array(Vec::new()), "{kind}, {theme}");
         }
     }
+}
+
+/// Pages of presets, of a search for a rate, and of pairs.
+fn pages_of_methods(place: &Workplace) -> Vec<(&'static str, PathBuf)> {
+    let run = |words: &str| {
+        place.diskspd(words).run();
+    };
+    let desktop = place.diskspd("preset show desktop --toml").run().stdout.replace("repeats = 5", "repeats = 2");
+    place.file("desktop.toml", desktop.as_bytes());
+    let own = "-c8M -d1 -W0 --json";
+    run(&format!("preset run ./desktop.toml {own} desktop.json d.dat"));
+    run(&format!("preset run sql-log {own} log.json l.dat"));
+    run(&format!("preset run sql {own} sql.json s.dat"));
+    run("sweep --limit mean=30s --probe 1s --confirm 1s --dir limit -- -c1M -d1 -W0 -b4K -r -o8 --engine=null a.dat");
+    run("ab --vary o=1,2 --pairs 3 --dir pairs -- -c1M -d1 -W0 -b4K -r -L a.dat");
+    let kinds = [
+        ("desktop", "desktop.json"),
+        ("sql-log", "log.json"),
+        ("sql", "sql.json"),
+        ("limit", "limit"),
+        ("pairs", "pairs"),
+    ];
+    kinds.into_iter().map(|(kind, source)| page_of(place, kind, source)).collect()
+}
+
+#[test]
+fn pages_fit_all_widths_and_are_accessible() {
+    check_all(pages);
+}
+
+#[test]
+fn pages_of_methods_fit_all_widths_and_are_accessible() {
+    check_all(pages_of_methods);
+}
+
+/// Checks the pages that are made in a workplace.
+fn check_all(made: fn(&Workplace) -> Vec<(&'static str, PathBuf)>) {
+    let Some(program) = chromium() else {
+        skip!("there is no Chromium");
+    };
+    let place = workplace!();
+    let mut browser = Browser::start(&program, &place.path("profile"));
+    let axe = axe();
+    check(&mut browser, made(&place), axe.as_deref());
     if axe.is_none() {
         skip!("axe-core cannot be had from npm: accessibility was not checked");
     }

@@ -1,0 +1,122 @@
+//! `diskspd verify`: reads targets back and checks the units on them.
+
+mod read_back;
+mod report;
+
+use crate::interrupt;
+use crate::output::{print, write_json};
+use crate::show;
+use crate::status::{Status, fail, printed, refuse_with};
+use cli::subcommand::verify::VerifyRequest;
+use engine::target::identify;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use read_back::{Expectation, ReadBack};
+use report::{Outcome, VerifyReport};
+use std::fs::File;
+use std::io::{self, BufReader, Seek as _, SeekFrom};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use verify::saved::{self, FILE_NAME, ReadError, SavedMap, SavedTarget};
+
+/// Runs `diskspd verify`.
+pub(crate) fn run(request: &VerifyRequest) -> Status {
+    let map = match request.journal.as_deref().map(saved_map).transpose() {
+        Ok(map) => map,
+        Err(reason) => return refuse_with(&reason),
+    };
+    let signals = match interrupt::watch() {
+        Ok(signals) => signals,
+        Err(error) => return fail(&format!("cannot watch for signals: {error}")),
+    };
+    let mut targets = Vec::new();
+    for path in &request.targets {
+        match target(path, map.as_ref()) {
+            Ok(target) => targets.push(target),
+            Err(Refusal::Missing(reason)) => return fail(&reason),
+            Err(Refusal::NotInMap(reason)) => return refuse_with(&reason),
+        }
+    }
+    let bytes = targets.iter().map(|target| target.size_bytes).sum();
+    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
+    let template = "verifying [{wide_bar}] {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+    let bar = bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut reports = Vec::new();
+    for target in &targets {
+        match target.read(&signals.interrupted, &bar) {
+            Ok(report) => reports.push(report),
+            Err(error) => return fail(&format!("cannot read '{}': {error}", target.path.display())),
+        }
+    }
+    bar.finish_and_clear();
+    let report = VerifyReport::new(reports);
+    let status = match report.outcome {
+        Outcome::Good => Status::Done,
+        Outcome::Corrupt => Status::Corrupt,
+        Outcome::CannotTell => Status::CannotTell,
+    };
+    if request.json {
+        let mut text = Vec::new();
+        return printed(write_json(&report, &mut text).and_then(|()| print(&text)), status);
+    }
+    match show::text(&report.text()) {
+        Status::Done => status,
+        failed => failed,
+    }
+}
+
+/// Why a target cannot be verified.
+enum Refusal {
+    Missing(String),
+    NotInMap(String),
+}
+
+fn saved_map(folder: &Path) -> Result<SavedMap, String> {
+    let path = folder.join(FILE_NAME);
+    let shown = path.display();
+    let file = File::open(&path).map_err(|error| {
+        format!("cannot open '{shown}' (--journal): {error}; give the directory that a run with --verify and --journal wrote")
+    })?;
+    saved::read(&mut BufReader::new(file)).map_err(|error| match error {
+        ReadError::Io(error) => format!("cannot read '{shown}' (--journal): {error}"),
+        ReadError::Foreign => format!("'{shown}' (--journal) is not the map of a run with --verify"),
+        ReadError::Torn => format!("'{shown}' (--journal) is incomplete or damaged: verify without --journal"),
+    })
+}
+
+fn target<'a>(path: &Path, map: Option<&'a SavedMap>) -> Result<ReadBack<'a>, Refusal> {
+    let missing = |error: io::Error| Refusal::Missing(format!("cannot open '{}': {error}", path.display()));
+    let metadata = path.metadata().map_err(missing)?;
+    if !metadata.is_file() && !metadata.file_type().is_block_device() {
+        return Err(Refusal::Missing(format!("'{}' is neither a file nor a block device", path.display())));
+    }
+    let mut file = File::open(path).map_err(missing)?;
+    let identity = identify(&file).map_err(missing)?.numbers();
+    // The size of a block device is not in its metadata.
+    let size_bytes = file.seek(SeekFrom::End(0)).map_err(missing)?;
+    let expectation = match map {
+        None => Expectation::Alone,
+        Some(map) => {
+            let is_same = |saved: &SavedTarget| saved.identity == identity || is_same_path(&saved.path, path);
+            let found = map.targets.iter().find(|(saved, _)| is_same(saved));
+            let Some((saved, states)) = found else {
+                return Err(Refusal::NotInMap(format!("the run of --journal did not verify '{}'", path.display())));
+            };
+            if size_bytes < saved.size_bytes {
+                return Err(Refusal::NotInMap(format!(
+                    "'{}' has {size_bytes} bytes, but had {} when its map was saved (--journal)",
+                    path.display(),
+                    saved.size_bytes
+                )));
+            }
+            let of_run = Expectation::of_run(map.run, saved, states);
+            of_run.ok_or_else(|| Refusal::NotInMap(format!("the map of '{}' has no valid unit", path.display())))?
+        }
+    };
+    Ok(ReadBack { path: path.to_owned(), size_bytes, expectation })
+}
+
+fn is_same_path(saved: &[u8], path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt as _;
+    let saved = PathBuf::from(std::ffi::OsStr::from_bytes(saved));
+    saved == path || matches!((saved.canonicalize(), path.canonicalize()), (Ok(saved), Ok(path)) if saved == path)
+}

@@ -1,0 +1,130 @@
+//! `--stream`: what the kernel sees of each stream is what its figures say, in every form of the results.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use testkit::{Program, Snapshot, Workplace, or_skip, workplace};
+
+fn measured(place: &Workplace, name: &str) -> Value {
+    let document: Value = serde_json::from_slice(&place.content(name)).expect("it is JSON");
+    document["time_spans"][0]["measured"].clone()
+}
+
+/// I/Os of each stream by direction, as a result says.
+fn told(measured: &Value) -> BTreeMap<(String, String), u64> {
+    let mut told = BTreeMap::new();
+    for stream in measured["streams"].as_array().expect("a list") {
+        for direction in ["read", "write"] {
+            let ios = stream["figures"][direction]["ios"].as_u64().expect("a number");
+            let name = stream["name"].as_str().expect("a name").to_owned();
+            told.insert((name, direction.to_owned()), ios);
+        }
+    }
+    told
+}
+
+fn with_streams(program: Program, streams: &[&str]) -> Program {
+    streams.iter().fold(program, |program, stream| program.arg("--stream").arg(stream))
+}
+
+// Shows switches: --stream=<name>:<options>
+#[test]
+fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
+    let place = workplace!();
+    for name in ["data.dat", "log file.dat"] {
+        place.made(name, "-c1M");
+    }
+    let streams = ["point: -b8K -r -w30 -t2", "log: -b4K -w100 'log file.dat'", "scan: -b64K -si"];
+    let job = with_streams(place.diskspd("-o1 -W0 -d60 -L -z3"), &streams).args("-Rptoml data.dat").run();
+    job.expect_status(0);
+    assert!(job.stdout.contains("stream = \"point\"") && job.stdout.contains("path = \"log file.dat\""), "{job}");
+    place.file("job.toml", job.stdout.as_bytes());
+    let words = "run job.toml --max-ios=2000 --json r.json --text r.txt --xml r.xml";
+    let ios = or_skip!(place.traced(words));
+    let measured = measured(&place, "r.json");
+    let mut seen: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for io in &ios {
+        let name = match (io.length, io.path.as_str()) {
+            (8192, "data.dat") => "point",
+            (4096, "log file.dat") => "log",
+            (65536, "data.dat") => "scan",
+            other => panic!("{other:?}"),
+        };
+        *seen.entry((name.to_owned(), if io.write { "write" } else { "read" }.to_owned())).or_default() += 1;
+    }
+    let told: BTreeMap<_, _> = told(&measured).into_iter().filter(|(_, ios)| *ios > 0).collect();
+    assert_eq!(seen, told);
+    let points = seen.get(&("point".to_owned(), "write".to_owned())).copied().unwrap_or(0);
+    assert!(points > 0 && seen.values().sum::<u64>() == 2000, "{seen:?}");
+    // The streams are all there is.
+    let sum = |key: &str| -> u64 {
+        let streams = measured["streams"].as_array().expect("a list").iter();
+        streams.map(|stream| stream["figures"]["total"][key].as_u64().expect("a number")).sum()
+    };
+    for key in ["ios", "bytes"] {
+        assert_eq!(measured["total"]["total"][key], sum(key));
+    }
+    let text = String::from_utf8(place.content("r.txt")).expect("a text");
+    assert!(text.contains("      stream: scan\n") && text.contains("\nLatencies of stream log:\n"), "{text}");
+    let row = text.lines().find(|line| line.split_whitespace().take(2).eq(["log", "write"])).expect("a row");
+    let log = seen[&("log".to_owned(), "write".to_owned())];
+    assert_eq!(row.split_whitespace().nth(3), Some(log.to_string().as_str()), "{row}");
+    // DiskSpd's tables come first and end as ever.
+    assert!(text.find("Total latency distribution:") < text.find("stream  kind"), "{text}");
+    place.diskspd("report r.xml --output again.json").run().expect_status(0);
+    let again = self::measured(&place, "again.json");
+    assert_eq!(self::told(&again), self::told(&measured));
+    let count = |of: &Value| of["streams"][0]["latency"]["total"]["count"].clone();
+    assert_eq!(count(&again), count(&measured));
+    for (row, read) in measured["rows"].as_array().expect("rows").iter().zip(again["rows"].as_array().expect("rows")) {
+        assert_eq!(row["target"], read["target"], "threads tell which stream a row is of");
+    }
+    place.diskspd("report r.json --output r.html").run().expect_status(0);
+    let page = String::from_utf8(place.content("r.html")).expect("a text");
+    assert!(page.contains("Percentiles of latency, stream scan"), "{page}");
+}
+
+// Shows switches: --stream=<name>:<options>
+#[test]
+fn streams_share_a_file_which_is_created_once_and_guarded() {
+    let place = workplace!();
+    let streams = ["a: -b4K -r -Z -w50", "b: -b64K -o4"];
+    let run = |words: &str| with_streams(place.diskspd(words), &streams).arg("a.dat");
+    let plan = run("-c1M -d1 -W0 --plan").run();
+    plan.expect_status(0);
+    assert_eq!(plan.stdout.matches("before: creates 1MiB of zeros").count(), 1, "{plan}");
+    assert!(plan.stdout.contains("    stream b, 'a.dat', 1MiB"), "{plan}");
+    assert!(!place.path("a.dat").exists());
+    run("-c1M -d1 -W0 --json r.json").run().expect_status(0);
+    assert_eq!(fs::metadata(place.path("a.dat")).expect("made").len(), 1 << 20);
+    let told = told(&measured(&place, "r.json"));
+    assert!(told[&("a".to_owned(), "write".to_owned())] > 0 && told[&("b".to_owned(), "read".to_owned())] > 0);
+    let theirs = place.file("theirs.dat", &vec![7; 1 << 20]);
+    let before = Snapshot::of(&theirs);
+    with_streams(place.diskspd("-d1 -W0"), &["a: -b4K", "b: -b4K -w1"]).arg(&theirs).run().expect_status(3);
+    assert_eq!(Snapshot::of(&theirs), before);
+}
+
+#[test]
+fn what_is_wrong_with_a_stream_is_said_with_its_place_and_nothing_is_touched() {
+    let place = workplace!();
+    for (streams, words, expected) in [
+        (&["a: -b4K -q5"][..], "", "stream 'a': invalid option: '-q5'"),
+        (&["a: -b4K", "b: -d3 -r"], "", "stream 'b': '-d3' is not an option of a target"),
+        (&["a: -b4K", "b: -o0"], "", "stream 'b'"),
+        (&["a: -b4K", "b: -b8K -r -si"], "", "stream 'b': "),
+        (&["a: -b4K"], "-F2 -O4", "-F and -O cannot be used with --stream"),
+        (
+            &["a: -b4K", "b: -c2M"],
+            "",
+            "stream 'b', target 'f.dat': -c cannot create the same file with two sizes (1MiB and 2MiB)",
+        ),
+        (&["a: -b4K", "a: -b8K"], "", "stream 'a' is given twice"),
+        (&["a/b: -b4K"], "", "'a/b' is not a name of a stream"),
+    ] {
+        let program = place.diskspd("-c1M -d1 -W0").args(words);
+        let run = with_streams(program, streams).arg("f.dat").run();
+        run.expect_status(3).expect_stderr(&["ERROR: ", expected]);
+        assert!(!place.path("f.dat").exists(), "{streams:?}");
+    }
+}

@@ -1,0 +1,279 @@
+//! `--stream`: targets whose options follow the grammar of a command line within one word.
+
+use super::scan::{self, Scanned};
+use super::{Line, apply};
+use crate::builder::{Builder, TargetSettings};
+use crate::options::{Pass, Scope};
+use crate::request::{Environment, ParseFailure};
+use crate::words::row_of;
+use model::profile::{CacheMode, StreamName, Target};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A stream as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TypedStream {
+    name: StreamName,
+    /// Its options, then its targets.
+    words: Vec<String>,
+}
+
+impl TypedStream {
+    /// `NAME: options and targets`
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let missing = || {
+            format!(
+                "'{text}' has no name (expected: a name, a colon, then options and targets, as in 'oltp: -b8K -r -w30')"
+            )
+        };
+        let (name, rest) = text.split_once(':').ok_or_else(missing)?;
+        let name = StreamName::parse(name.trim())?;
+        let words = words(rest).map_err(|fault| format!("stream '{name}': {fault}"))?;
+        Ok(Self { name, words })
+    }
+
+    pub(crate) fn name(&self) -> &StreamName {
+        &self.name
+    }
+
+    /// A failure, at this stream.
+    fn failure(&self, failure: ParseFailure) -> ParseFailure {
+        let placed = |message: String| match message.split_once(": ") {
+            Some((kind @ ("ERROR" | "WARNING"), text)) => format!("{kind}: stream '{}': {text}", self.name),
+            _ => message,
+        };
+        ParseFailure { messages: failure.messages.into_iter().map(placed).collect(), ..failure }
+    }
+
+    /// Its targets with their settings. What it does not say is as in `defaults`; without targets of its own it has
+    /// those `of_line`.
+    fn targets(
+        &self,
+        defaults: &Target,
+        of_line: &[OsString],
+        warnings: &mut Vec<String>,
+        environment: &dyn Environment,
+    ) -> Result<Vec<Target>, ParseFailure> {
+        self.check_scopes()?;
+        let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
+        // Options that are answered have been refused.
+        let Scanned::Line(line) = scan::scan(&args, environment)? else { return Ok(Vec::new()) };
+        let mut settings = Target { stream: Some(self.name.clone()), ..defaults.clone() };
+        forget_replaced(&self.words, &mut settings);
+        let mut builder = Builder { target: TargetSettings(settings), ..Builder::default() };
+        apply(Pass::One, &line.short, &mut builder, environment)?;
+        apply(Pass::Two, &line.short, &mut builder, environment)?;
+        let mut settings = builder.target.0;
+        line.overrides.apply_to_target(&mut settings);
+        let own = line.warnings.into_iter().chain(builder.warnings);
+        warnings.extend(own.map(|warning| format!("stream '{}': {warning}", self.name)));
+        let paths = if line.targets.is_empty() { of_line } else { &line.targets };
+        if paths.is_empty() {
+            return Err(ParseFailure::because(
+                "need to provide at least one target: the path of a file or device, inside the stream or at the end \
+                 of the command line",
+            ));
+        }
+        Ok(paths.iter().map(|path| Target { path: PathBuf::from(path), ..settings.clone() }).collect())
+    }
+
+    /// Refuses options that no target has.
+    fn check_scopes(&self) -> Result<(), ParseFailure> {
+        for word in self.words.iter().take_while(|word| *word != "--") {
+            let Some(row) = row_of(word).filter(|row| row.scope != Scope::Target) else { continue };
+            let place = match row.scope {
+                Scope::Target | Scope::TimeSpan => "it applies to all threads of the run",
+                Scope::Profile | Scope::Invocation => "it applies to the whole run",
+            };
+            return Err(ParseFailure::because(format!(
+                "'{word}' is not an option of a target: {place}; give {} outside of --stream",
+                row.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The targets of all streams, in the order given.
+pub(super) fn targets(
+    line: &Line,
+    builder: &mut Builder,
+    environment: &dyn Environment,
+) -> Result<Vec<Target>, ParseFailure> {
+    let mut defaults = builder.settings().clone();
+    line.overrides.apply_to_target(&mut defaults);
+    let mut targets: Vec<Target> = Vec::new();
+    for stream in &line.streams {
+        let of_stream = stream.targets(&defaults, &line.targets, &mut builder.warnings, environment);
+        targets.extend(of_stream.map_err(|failure| stream.failure(failure))?);
+    }
+    // A stream without targets of its own uses all of the line's.
+    let unused = line.targets.iter().find(|path| targets.iter().all(|target| target.path.as_os_str() != *path));
+    if let Some(path) = unused {
+        return Err(ParseFailure::because(format!(
+            "target '{}' is not used: every stream names its own targets",
+            path.display()
+        )));
+    }
+    Ok(targets)
+}
+
+/// Clears defaults that an option inside the stream replaces as a whole, as if they had not been given: those that
+/// would otherwise conflict with it or remain beside it.
+fn forget_replaced(words: &[String], settings: &mut Target) {
+    let has = |names: &[&str]| words.iter().filter_map(|word| row_of(word)).any(|row| names.contains(&row.name));
+    if has(&["-s", "--append"]) {
+        (settings.random_percent, settings.alignment) = (0, None);
+        (settings.distribution, settings.skew) = (None, None);
+    }
+    if has(&["--append"]) {
+        (settings.create_size, settings.write_percent) = (None, 0);
+        (settings.interlocked, settings.parallel) = (false, false);
+        settings.thread_stride = model::units::Bytes(0);
+    }
+    if has(&["-r", "-rs"]) && settings.random_percent == 0 {
+        (settings.alignment, settings.interlocked, settings.parallel) = (None, false, false);
+        settings.thread_stride = model::units::Bytes(0);
+    }
+    if has(&["-S", "-h"]) {
+        (settings.cache_mode, settings.write_through) = (CacheMode::Cached, false);
+        (settings.memory_mapped, settings.bypass_io) = (false, None);
+    }
+    if has(&["-Z"]) {
+        (settings.zero_write_buffers, settings.write_source) = (false, None);
+    }
+}
+
+/// The words of a text. Blanks separate them, except between quotation marks of either kind and after a backslash.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut open_quote = None;
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        match (open_quote, character) {
+            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
+            (None, quote @ ('\'' | '"')) => {
+                open_quote = Some(quote);
+                word.get_or_insert_default();
+            }
+            (Some(quote), end) if quote == end => open_quote = None,
+            (None | Some('"'), '\\') => {
+                let next = rest.next().ok_or("nothing follows the backslash at the end")?;
+                word.get_or_insert_default().push(next);
+            }
+            (_, character) => word.get_or_insert_default().push(character),
+        }
+    }
+    if let Some(quote) = open_quote {
+        return Err(format!("the quotation mark {quote} is not closed"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argv::Command;
+    use crate::request::FakeEnv;
+    use model::profile::{Throughput, TimeSpan};
+    use model::units::Bytes;
+
+    fn parse(args: &[&str]) -> Result<TimeSpan, String> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        match crate::parse(&args, &FakeEnv) {
+            Ok(Command::Run(mut request)) => Ok(request.profile.time_spans.remove(0)),
+            Ok(other) => panic!("{args:?}: {other:?}"),
+            Err(failure) => {
+                assert_eq!(failure.exit_status, 3);
+                Err(failure.messages.join("\n"))
+            }
+        }
+    }
+
+    fn span(args: &[&str]) -> TimeSpan {
+        parse(args).unwrap_or_else(|failure| panic!("{args:?}: {failure}"))
+    }
+
+    fn shown(span: &TimeSpan) -> Vec<String> {
+        let name = |target: &Target| target.stream.as_ref().map(ToString::to_string).unwrap_or_default();
+        span.targets.iter().map(|target| format!("{} {}", name(target), target.path.display())).collect()
+    }
+
+    #[test]
+    fn streams_are_over_the_targets_of_the_line_or_their_own() {
+        let span = span(&[
+            "-d3",
+            "-w20",
+            "-Sh",
+            "--stream",
+            "oltp: -b8K -r -w30 -t2 -o8 -g2000i",
+            "--stream=backup: -b1M -o4",
+            "--stream=log: -Sw 'a b.log' c\\ d",
+            "a.dat",
+            "b.dat",
+        ]);
+        assert_eq!(
+            shown(&span),
+            ["oltp a.dat", "oltp b.dat", "backup a.dat", "backup b.dat", "log a b.log", "log c d"]
+        );
+        let [oltp, _, backup, _, log, _] = &span.targets[..] else { panic!("{span:?}") };
+        assert_eq!((oltp.block_size, oltp.random_percent, oltp.write_percent), (Bytes(8192), 100, 30));
+        assert_eq!((oltp.threads, oltp.outstanding, oltp.throughput), (2, 8, Throughput::Iops(2000)));
+        assert_eq!((backup.block_size, backup.outstanding, backup.write_percent), (Bytes(1 << 20), 4, 20));
+        assert_eq!((backup.threads, backup.cache_mode, backup.write_through), (1, CacheMode::Unbuffered, true));
+        assert_eq!((log.cache_mode, log.write_through, span.duration_s), (CacheMode::Cached, true, 3));
+    }
+
+    #[test]
+    fn options_inside_win_over_those_outside() {
+        let of = |outside: &[&str], inside: &str| {
+            let stream = format!("--stream=a: {inside} f");
+            span(&[outside, &[&stream]].concat()).targets.remove(0)
+        };
+        let target = of(&["-r4K", "-rdpct90/10"], "-si");
+        assert_eq!((target.random_percent, target.alignment, target.interlocked), (0, None, true));
+        assert_eq!(target.distribution, None);
+        let target = of(&["-si1M", "-t2"], "-rs40");
+        assert_eq!((target.random_percent, target.alignment, target.interlocked), (40, None, false));
+        assert_eq!(of(&["-r4K"], "-rs40").alignment, Some(Bytes(4096)));
+        let target = of(&["-Sw"], "-Sw");
+        assert!(target.write_through && target.cache_mode == CacheMode::Cached);
+        assert!(of(&["-Z1M"], "-Z").zero_write_buffers);
+        assert_eq!(of(&["-Z1M"], "-Z").write_source, None);
+        let target = of(&["--discard=10", "--sizes=4K/50:8K/50"], "--discard 20");
+        assert_eq!(target.discard_percent, Some(20));
+        assert!(target.sizes.is_some());
+        let target = of(&["-r4K", "-w30", "-c1G"], "--append=1M");
+        assert_eq!((target.random_percent, target.write_percent, target.create_size), (0, 100, None));
+        // The unit b is the block of the stream.
+        assert_eq!(of(&["-b4K"], "-b8K -B2b").base_offset, Bytes(16384));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_stream_and_word() {
+        for (args, expected) in [
+            (&["--stream=-b8K", "f"][..], "'-b8K' has no name (expected: a name, a colon"),
+            (&["--stream=a b: -b8K", "f"], "'a b' is not a name of a stream"),
+            (&["--stream=a: -b8K", "--stream=a: -b4K", "f"], "stream 'a' is given twice"),
+            (&["--stream=a: -b8K -q5", "f"], "ERROR: stream 'a': invalid option: '-q5'"),
+            (&["--stream=a: -o5", "--stream=b: -o0", "f"], "stream 'b': incorrectly provided option: '-o0'"),
+            (&["--stream=a: --skew=x -r", "f"], "stream 'a': option '--skew=x': 'x' is not a skew"),
+            (&["--stream=a: -d5", "f"], "stream 'a': '-d5' is not an option of a target: it applies to all threads"),
+            (&["--stream=a: --overwrite", "f"], "'--overwrite' is not an option of a target: it applies to the whole"),
+            (&["--stream=a: --stream=b", "f"], "give --stream outside of --stream"),
+            (&["--stream=a: --help", "f"], "'--help' is not an option of a target"),
+            (&["--stream=a: -r f -b8K"], "stream 'a': parameters (-b8K) must come before targets"),
+            (&["--stream=a: 'f", "f"], "stream 'a': the quotation mark ' is not closed"),
+            (&["--stream=a: f\\", "f"], "nothing follows the backslash"),
+            (&["--stream=a: f", "--stream=b: -r"], "stream 'b': need to provide at least one target"),
+            (&["--stream=a: f", "g"], "target 'g' is not used"),
+            (&["--stream=a: -r", "-Xp.xml"], "--stream cannot be combined with an XML profile (-X) or a job file"),
+            (&["--stream=a: #1"], "is a Windows physical drive"),
+        ] {
+            let failure = parse(args).expect_err(&args.join(" "));
+            assert!(failure.contains(expected), "{args:?}: {failure}");
+        }
+    }
+}

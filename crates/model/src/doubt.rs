@@ -1,0 +1,125 @@
+//! What the verdicts of several runs say together.
+
+use crate::finding::Severity;
+use crate::headline::Headline;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why some runs cannot be relied on: the warnings, and what is graver, of their verdicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// The most severe verdict; a warning at least.
+    pub worst: Severity,
+    /// All runs.
+    pub runs: usize,
+    /// Those with a warning or something graver.
+    pub warned: usize,
+    /// Those whose results are invalid.
+    pub invalid: usize,
+    /// Names of the findings, each with the number of its runs, the most frequent first. Older documents do not tell.
+    pub causes: Vec<(String, usize)>,
+}
+
+impl Doubt {
+    /// `None` if no verdict is worse than a note.
+    pub fn of<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Self> {
+        let runs: Vec<&Headline> = runs.into_iter().collect();
+        let count = |least: Severity| runs.iter().filter(|run| run.severity >= Some(least)).count();
+        let worst = runs.iter().filter_map(|run| run.severity).max().filter(|worst| *worst >= Severity::Warn)?;
+        let mut counts = BTreeMap::<&str, usize>::new();
+        for name in runs.iter().flat_map(|run| &run.warnings) {
+            *counts.entry(name).or_default() += 1;
+        }
+        let mut causes: Vec<(String, usize)> =
+            counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let (warned, invalid) = (count(Severity::Warn), count(Severity::Invalid));
+        Some(Self { worst, runs: runs.len(), warned, invalid, causes })
+    }
+}
+
+/// Names of findings that are listed at most.
+const NAMED_MAX: usize = 3;
+
+impl Doubt {
+    /// `measured in runs with warnings: steal, drift`, for what rests on no sound run; `None` if one is sound.
+    pub fn of_all(&self) -> Option<String> {
+        if self.warned < self.runs {
+            return None;
+        }
+        let what = if self.invalid == self.runs { "INVALID runs" } else { "runs with warnings" };
+        let names: Vec<&str> = self.causes.iter().take(NAMED_MAX).map(|(name, _)| name.as_str()).collect();
+        let more = if self.causes.len() > NAMED_MAX { ", ..." } else { "" };
+        let separator = if names.is_empty() { "" } else { ": " };
+        Some(format!("measured in {what}{separator}{}{more}", names.join(", ")))
+    }
+}
+
+/// `all 12 runs have warnings: cpu-contention in 10, steal in 3`
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, warned, invalid, causes, .. } = self;
+        match (*warned, *runs) {
+            (1, 1) => write!(f, "the run has warnings"),
+            (2, 2) => write!(f, "both runs have warnings"),
+            (warned, runs) if warned == runs => write!(f, "all {runs} runs have warnings"),
+            (1, runs) => write!(f, "1 of {runs} runs has warnings"),
+            (warned, runs) => write!(f, "{warned} of {runs} runs have warnings"),
+        }?;
+        match *invalid {
+            0 => Ok(()),
+            1 if *runs == 1 => write!(f, " and is INVALID"),
+            1 => write!(f, ", 1 is INVALID"),
+            invalid => write!(f, ", {invalid} are INVALID"),
+        }?;
+        for (index, (name, count)) in causes.iter().enumerate() {
+            let separator = if index == 0 { ": " } else { ", " };
+            match *runs {
+                1 => write!(f, "{separator}{name}"),
+                _ => write!(f, "{separator}{name} in {count}"),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(severity: Severity, warnings: &[&str]) -> Headline {
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Headline { severity: Some(severity), warnings, ..Headline::default() }
+    }
+
+    fn words(runs: &[Headline]) -> String {
+        Doubt::of(runs).map(|doubt| format!("{} {doubt}", doubt.worst)).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_worst_verdict_counts_and_its_causes_are_named() {
+        let (note, steal) = (run(Severity::Note, &[]), run(Severity::Warn, &["steal"]));
+        let both = run(Severity::Warn, &["cpu-contention", "steal"]);
+        let invalid = run(Severity::Invalid, &["lost-ios"]);
+        let invalid_run = invalid.clone();
+        assert_eq!(words(&[]), "");
+        assert_eq!(words(&[note.clone(), Headline::default()]), "");
+        assert_eq!(words(std::slice::from_ref(&steal)), "WARN the run has warnings: steal");
+        assert_eq!(words(&[note.clone(), steal.clone()]), "WARN 1 of 2 runs has warnings: steal in 1");
+        let all = [steal, both];
+        assert_eq!(words(&all), "WARN both runs have warnings: steal in 2, cpu-contention in 1");
+        let three = [all[0].clone(), all[0].clone(), all[1].clone()];
+        assert_eq!(words(&three), "WARN all 3 runs have warnings: steal in 3, cpu-contention in 1");
+        let mixed = [note, all[0].clone(), invalid.clone()];
+        assert_eq!(words(&mixed), "INVALID 2 of 3 runs have warnings, 1 is INVALID: lost-ios in 1, steal in 1");
+        assert_eq!(words(&[invalid]), "INVALID the run has warnings and is INVALID: lost-ios");
+        let of_all = |runs: &[Headline]| Doubt::of(runs).and_then(|doubt| doubt.of_all());
+        assert_eq!(of_all(&all).as_deref(), Some("measured in runs with warnings: steal, cpu-contention"));
+        assert_eq!(of_all(&[all[0].clone(), Headline::default()]), None, "one is sound");
+        assert_eq!(of_all(std::slice::from_ref(&invalid_run)).as_deref(), Some("measured in INVALID runs: lost-ios"));
+        let four = [run(Severity::Warn, &["a", "b", "c", "d"])];
+        assert_eq!(of_all(&four).as_deref(), Some("measured in runs with warnings: a, b, c, ..."));
+        assert_eq!(of_all(&[run(Severity::Warn, &[])]).as_deref(), Some("measured in runs with warnings"));
+        assert_eq!(words(&[run(Severity::Warn, &[])]), "WARN the run has warnings", "older documents name none");
+    }
+}

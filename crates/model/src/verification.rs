@@ -1,0 +1,175 @@
+//! Verification of the data that a load writes and reads (`--verify`): what is planned, and what came out.
+
+use crate::corruption::CorruptionClass;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How a timespan verifies its data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerificationPlan {
+    /// Bytes that are written and checked as a whole.
+    pub unit_bytes: u32,
+    /// The map has an entry for each unit of all targets. If not, it is too large for the memory: units share entries and
+    /// are only compared with themselves.
+    pub is_exact: bool,
+    /// The most that the map of a target takes, in bytes.
+    pub target_map_bytes_max: u64,
+    /// Corrupt units that end the run (`--verify-stop`); null = none.
+    pub stop_after: Option<u64>,
+}
+
+/// What verification found in a timespan, warm-up and cool-down included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerificationFigures {
+    /// Size of a unit in bytes.
+    pub unit_bytes: u32,
+    /// True if units were compared with a map of what was written; false if only with themselves.
+    pub is_exact: bool,
+    /// Units that were read and compared.
+    pub checked_units: u64,
+    /// Units that were read and not comparable: not written by this run, or changed during the read.
+    pub unchecked_units: u64,
+    /// Percent of the units read that were not comparable; null = none was read.
+    pub unchecked_percent: Option<f64>,
+    /// I/Os that waited because another one was changing the same units.
+    pub waiting_ios: u64,
+    /// Corrupt units of each class that occurred, each unit and write counted once.
+    pub corrupt: Vec<CorruptUnits>,
+    /// The first corrupt units, at most 100.
+    pub first: Vec<CorruptUnit>,
+}
+
+impl VerificationFigures {
+    /// Corrupt units of all classes.
+    pub fn corrupt_units(&self) -> u64 {
+        self.corrupt.iter().map(|class| class.units).sum()
+    }
+}
+
+/// Corrupt units of one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CorruptUnits {
+    /// The class.
+    pub class: CorruptionClass,
+    /// How many.
+    pub units: u64,
+}
+
+/// One corrupt unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CorruptUnit {
+    /// The target's path.
+    #[serde(with = "crate::path")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::path::Written"))]
+    pub path: PathBuf,
+    /// Offset of the unit on the target, in bytes.
+    pub offset_bytes: u64,
+    /// What is wrong with it.
+    pub class: CorruptionClass,
+    /// When it was read, in nanoseconds since the threads were started.
+    pub at_ns: u64,
+    /// Thread that read it.
+    pub thread: u32,
+    /// What the unit must hold.
+    pub expected: ExpectedContent,
+    /// What its header says; null = it has none.
+    pub found: Option<UnitHeader>,
+    /// Its first 64 bytes in hexadecimal.
+    pub first_bytes: String,
+    /// A second read, past the page cache where that is possible; null = it was not possible, or the unit changed
+    /// meanwhile.
+    pub second_read: Option<SecondRead>,
+}
+
+/// What a unit must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedContent {
+    /// A write to it, by its number among the writes to this unit (1 to 32765, then 1 again).
+    Write(u16),
+    /// Zeros.
+    Zeros,
+    /// Anything that was not written to another place.
+    Unknown,
+}
+
+/// What a second read of a corrupt unit returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SecondRead {
+    /// The right data.
+    Right,
+    /// The same data as the first.
+    Same,
+    /// Other data that is not right either.
+    Other,
+    /// An error.
+    Failed,
+}
+
+/// What the header of a unit says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnitHeader {
+    /// True if the checksum of the unit is right.
+    pub is_intact: bool,
+    /// True if this run wrote it.
+    pub is_of_this_run: bool,
+    /// What it was written as.
+    #[serde(flatten)]
+    pub write: UnitWrite,
+}
+
+/// The write of a unit, as its header tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnitWrite {
+    /// Target that it was written to, by its number in the run.
+    pub target: u32,
+    /// Offset that it was written to, in bytes.
+    pub offset_bytes: u64,
+    /// Number of the write among those to the unit.
+    #[serde(rename = "write")]
+    pub number: u16,
+    /// When the write was made, in nanoseconds since the threads of its run were started.
+    pub written_ns: u64,
+    /// Thread that wrote it.
+    pub thread: u32,
+    /// Number of the I/O in its thread.
+    pub sequence: u64,
+    /// First byte of that I/O.
+    pub io_offset_bytes: u64,
+    /// Its length in bytes.
+    pub io_length_bytes: u64,
+}
+
+impl UnitWrite {
+    /// Where, when and by which I/O; `run` is its number if it is to be told.
+    pub fn words(&self, run: Option<&str>) -> String {
+        let Self { target, offset_bytes, number, written_ns, thread, sequence, io_offset_bytes, io_length_bytes } =
+            self;
+        let run = run.map(|run| format!(" of run {run}")).unwrap_or_default();
+        format!(
+            "write {number} to offset {offset_bytes} of target {target}, made by thread {thread} at {:.6} s{run} as I/O \
+             {sequence} ({io_length_bytes} bytes at {io_offset_bytes})",
+            *written_ns as f64 / 1e9
+        )
+    }
+}
+
+impl ExpectedContent {
+    /// In words.
+    pub fn words(self) -> String {
+        match self {
+            Self::Write(number) => format!("write {number} to this unit"),
+            Self::Zeros => "zeros".to_owned(),
+            Self::Unknown => "nothing that was written to another place".to_owned(),
+        }
+    }
+}

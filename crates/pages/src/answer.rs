@@ -1,0 +1,80 @@
+//! Answers: what a page begins with.
+
+use super::block::Tone;
+use super::foreign_text::text;
+use model::doubt::Doubt;
+use model::headline::Headline;
+use serde::Serialize;
+
+/// What a page says to what the measurement was made for, if its runs can be relied on.
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) tone: Tone,
+    /// What it belongs to; may be empty.
+    pub(super) about: String,
+    pub(super) headline: String,
+    pub(super) sentences: Vec<String>,
+}
+
+/// A statement that is coloured no better than the verdicts of its runs, and says why.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    tone: Tone,
+    about: String,
+    headline: String,
+    sentences: Vec<String>,
+}
+
+impl Answer {
+    /// The only way to an answer: no page can leave out the verdicts.
+    pub(super) fn resting_on<'a>(runs: impl IntoIterator<Item = &'a Headline>, statement: Statement) -> Self {
+        let Statement { tone, about, mut headline, mut sentences } = statement;
+        let Some(doubt) = Doubt::of(runs) else { return Self { tone, about, headline, sentences } };
+        // Printed in black and white, colours say nothing.
+        if let Some(words) = doubt.of_all() {
+            headline = format!("{headline} ({})", text(words.as_bytes()));
+        }
+        sentences.insert(0, sentence(&doubt.to_string()));
+        Self { tone: tone.max(Tone::of(Some(doubt.worst))), about, headline, sentences }
+    }
+}
+
+/// Words as a sentence of a page.
+pub(super) fn sentence(words: &str) -> String {
+    let mut characters = words.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    format!("{}.", text(first.into_iter().chain(characters).collect::<String>().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+
+    fn answer(tone: Tone, severities: &[Option<Severity>]) -> Answer {
+        let runs: Vec<Headline> = severities
+            .iter()
+            .map(|severity| Headline { severity: *severity, warnings: vec!["steal".to_owned()], ..Headline::default() })
+            .collect();
+        let sentences = vec!["The median of the runs.".to_owned()];
+        Answer::resting_on(&runs, Statement { tone, about: String::new(), headline: "Use -o8".to_owned(), sentences })
+    }
+
+    #[test]
+    fn an_answer_is_no_greener_than_its_runs() {
+        for (tone, severities, expected, sentences) in [
+            (Tone::Good, &[None, Some(Severity::Note)][..], Tone::Good, 1),
+            (Tone::Good, &[Some(Severity::Warn), None], Tone::Warn, 2),
+            (Tone::Plain, &[Some(Severity::Warn)], Tone::Warn, 2),
+            (Tone::Good, &[Some(Severity::Warn), Some(Severity::Invalid)], Tone::Bad, 2),
+            (Tone::Bad, &[Some(Severity::Warn)], Tone::Bad, 2),
+        ] {
+            let found = answer(tone, severities);
+            assert_eq!((found.tone, found.sentences.len()), (expected, sentences), "{tone:?} {severities:?}");
+        }
+        let found = answer(Tone::Good, &[Some(Severity::Warn); 2]);
+        assert_eq!(found.sentences[0], "Both runs have warnings: steal in 2.");
+        assert_eq!(found.headline, "Use -o8 (measured in runs with warnings: steal)");
+        assert_eq!(answer(Tone::Good, &[Some(Severity::Warn), None]).headline, "Use -o8", "one run is sound");
+    }
+}

@@ -1,0 +1,107 @@
+//! The page of streams alone and together: what they do to each other.
+
+use super::answer::{Answer, Statement, sentence};
+use super::block::{Block, Column, Page, Section, Table, Tone};
+use super::environment::{environment, subtitle};
+use super::foreign_text::text;
+use super::quantity::{Quantity, grouped, latency};
+use super::sweep::{command, verdicts};
+use super::warnings::Explain;
+use model::interference::{StreamHeadline, StreamInRun, StreamInterference};
+use model::result::RunResult;
+use model::sweep::{Sweep, Visit};
+use model::units::mib;
+use render::load_line;
+
+/// The page; `example` is the result of one of the runs.
+pub(super) fn page(sweep: &Sweep, example: Option<&RunResult>, name: &str, explain: Explain) -> Page {
+    let streams = sweep.interference.as_ref().map(|found| &found.streams[..]).unwrap_or_default();
+    let rounds = sweep.interference.as_ref().map_or(0, |found| found.rounds);
+    let mut statements: Vec<Statement> = streams.iter().map(|of| statement(of, rounds)).collect();
+    if statements.is_empty() {
+        statements.push(Statement {
+            tone: Tone::Warn,
+            about: String::new(),
+            headline: "No round is complete".to_owned(),
+            sentences: vec!["An answer needs a run of each stream alone, and one of all together.".to_owned()],
+        });
+    }
+    let measured = || sweep.visits.iter().filter_map(Visit::headline);
+    let answers = statements.into_iter().map(|statement| Answer::resting_on(measured(), statement)).collect();
+    let mut first = vec![Block::Answers { answers }];
+    if let Some(found) = &sweep.interference {
+        let table = render::interference::table(found);
+        let capped = example.and_then(|example| render::interference::capped(&example.profile));
+        let notes = std::iter::once(render::interference::rounds(rounds)).chain(capped);
+        let note = notes.map(|words| sentence(&words)).collect::<Vec<_>>().join(" ");
+        first.push(Block::Table(Table { label: "Streams", note, ..Table::judged_first(&table, table.header()) }));
+    }
+    first.extend(verdicts(sweep, explain, run));
+    let mut sections = vec![Section::new("", first)];
+    let runs = runs(sweep);
+    if !runs.rows.is_empty() {
+        sections.push(Section::new("The runs", vec![Block::Table(runs)]));
+    }
+    sections.extend(example.map(environment));
+    sections.push(command("interference", sweep));
+    let subtitle = example.map_or_else(|| text(sweep.program.as_bytes()), subtitle);
+    Page::new(name.to_owned(), load_line::of_sweep(sweep), subtitle, sections).of_method("Interference")
+}
+
+fn statement(of: &StreamInterference, rounds: u32) -> Statement {
+    let StreamInterference { name, alone, together, iops_share_percent, p99_factor } = of;
+    let share = iops_share_percent.map(|share| format!("{share:.1} % of its IOPS"));
+    let factor = p99_factor.map(|factor| format!("{factor:.2} times its p99"));
+    let headline: Vec<String> = [share, factor].into_iter().flatten().collect();
+    let shown = |of: &StreamHeadline| {
+        let p99 = of.p99_ns.map(|ns| format!(" with a 99th percentile of {}", latency(ns))).unwrap_or_default();
+        format!("{}{p99}", Quantity::Iops.value(of.iops))
+    };
+    let one_round = if rounds == 1 { ", in one round" } else { "" };
+    Statement {
+        tone: if rounds == 1 { Tone::Warn } else { Tone::Plain },
+        about: String::new(),
+        headline: format!(
+            "{name}: {}{one_round}",
+            if headline.is_empty() { "no I/Os alone".to_owned() } else { headline.join(", ") }
+        ),
+        sentences: std::iter::once(format!("Alone {}, beside the others {}.", shown(alone), shown(together)))
+            .chain((rounds == 1).then(|| sentence(&render::interference::rounds(rounds))))
+            .collect(),
+    }
+}
+
+/// What a run was of: the name of a stream, or all of them.
+fn run(sweep: &Sweep, visit: &Visit) -> String {
+    let settings = sweep.points.get(visit.point).map(|point| &point.settings[..]).unwrap_or_default();
+    text(settings.first().map_or("", |setting| setting.value.as_str()).as_bytes())
+}
+
+/// Each stream in each run.
+fn runs(sweep: &Sweep) -> Table {
+    let rows_of = |visit: &Visit| {
+        let row = |StreamInRun { name: stream, figures }: &StreamInRun| {
+            let shown = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), latency);
+            vec![
+                (visit.run + 1).to_string(),
+                run(sweep, visit),
+                stream.to_string(),
+                grouped(figures.iops),
+                Quantity::MibPerS.value(mib(figures.bytes_per_s)).replace(" MiB/s", ""),
+                shown(figures.mean_ns),
+                shown(figures.p50_ns),
+                shown(figures.p99_ns),
+                shown(figures.p999_ns),
+            ]
+        };
+        visit.streams.iter().map(row).collect::<Vec<_>>()
+    };
+    let columns = [Column::number("round"), Column::text("run"), Column::text("stream")];
+    let numbers = ["IOPS", "MiB/s", "mean", "p50", "p99", "p99.9"].map(Column::number);
+    Table {
+        columns: columns.into_iter().chain(numbers).collect(),
+        rows: sweep.visits.iter().flat_map(rows_of).collect(),
+        label: "Runs",
+        ..Table::default()
+    }
+}

@@ -1,0 +1,165 @@
+//! Warnings in the verdicts of several runs: what each means, and which runs it affects.
+
+use super::block::{Banner, Block, Found, Tone};
+use super::foreign_text::text;
+use model::doubt::Doubt;
+use model::finding::Severity;
+use model::headline::Headline;
+
+/// Runs that are named for a warning at most.
+const NAMED_MAX: usize = 12;
+
+/// Runs whose figure is shown for a warning at most.
+const FIGURES_MAX: usize = 3;
+
+/// What a finding of this name means.
+#[derive(Clone, Copy, Debug)]
+pub struct Meaning {
+    /// The severity of its rule.
+    pub severity: Severity,
+    /// From when on it is reported.
+    pub computed_from: &'static str,
+    /// What to do.
+    pub advice: &'static str,
+}
+
+/// The documentation of findings; `None` of an unknown name.
+pub type Explain = fn(name: &str) -> Option<Meaning>;
+
+/// A run and its name on the page.
+pub(super) type NamedRun<'a> = (String, &'a Headline);
+
+/// A line for each finding of the runs, the most frequent first.
+pub(super) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
+    let Some(doubt) = Doubt::of(runs.iter().map(|(_, run)| *run)) else { return Vec::new() };
+    doubt.causes.iter().map(|(name, count)| warning(name, *count, runs, explain)).collect()
+}
+
+/// What was found in several runs, if anything was.
+pub(super) fn banner(findings: Vec<Found>) -> Option<Block> {
+    let tone = findings.iter().map(|found| found.tone).max()?;
+    let headline =
+        if tone == Tone::Bad { "Some runs failed or are invalid" } else { "Look at these before using the results" };
+    Some(Block::Verdict(Banner { tone, headline: headline.to_owned(), findings }))
+}
+
+fn warning(name: &str, count: usize, runs: &[NamedRun<'_>], explain: Explain) -> Found {
+    let affected = || runs.iter().filter(|(_, run)| run.warnings.iter().any(|warning| warning == name));
+    // The rule may be graver than what it found.
+    let worst = affected().filter_map(|(_, run)| run.severity).max().unwrap_or(Severity::Warn);
+    let meaning = explain(name);
+    let severity = meaning.map_or(worst, |meaning| meaning.severity.clamp(Severity::Warn, worst.max(Severity::Warn)));
+    let figure = if runs.len() == 1 {
+        "in the only run".to_owned()
+    } else if (count, runs.len()) == (2, 2) {
+        "in both runs".to_owned()
+    } else if count == runs.len() {
+        format!("in all {count} runs")
+    } else {
+        let mut names: Vec<&str> = Vec::new();
+        for (label, _) in affected() {
+            if !names.contains(&label.as_str()) {
+                names.push(label);
+            }
+        }
+        let more = names.len().saturating_sub(NAMED_MAX);
+        names.truncate(NAMED_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        // Names of loads have commas in them.
+        format!("in {count} of {} runs: {}{more}", runs.len(), names.join("; "))
+    };
+    Found {
+        tone: Tone::of(Some(severity)),
+        word: severity.word().to_owned(),
+        name: text(name.as_bytes()),
+        figure: figures(&affected().collect::<Vec<_>>(), name).into_iter().fold(figure, |all, one| all + ". " + &one),
+        meaning: meaning.map(|meaning| format!("Meaning: {}.", plain(meaning.computed_from))).unwrap_or_default(),
+        advice: meaning.map(|meaning| format!("What to do: {}.", plain(meaning.advice))).unwrap_or_default(),
+    }
+}
+
+/// `run 1: 12.3 % of the CPU time was stolen`, for the first runs that it affects.
+fn figures(affected: &[&NamedRun<'_>], name: &str) -> Option<String> {
+    let figure =
+        |(run, headline): &&NamedRun<'_>| Some(format!("{run}: {}", text(headline.warning_figure(name)?.as_bytes())));
+    let shown: Vec<String> = affected.iter().take(FIGURES_MAX).filter_map(figure).collect();
+    let more = if affected.len() > FIGURES_MAX { " · ..." } else { "" };
+    (!shown.is_empty()).then(|| shown.join(" · ") + more)
+}
+
+/// Documentation without its marks of code.
+fn plain(documentation: &str) -> String {
+    documentation.replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explain(name: &str) -> Option<Meaning> {
+        let severity = if name == "lost-ios" { Severity::Invalid } else { Severity::Warn };
+        (name != "unheard-of").then_some(Meaning {
+            severity,
+            computed_from: "the share of `/proc/stat`, if above 2 %",
+            advice: "measure again",
+        })
+    }
+
+    fn run(severity: Severity, warnings: &[&str]) -> Headline {
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Headline { severity: Some(severity), warnings, ..Headline::default() }
+    }
+
+    #[test]
+    fn each_warning_has_its_meaning_and_its_runs() {
+        let runs = [
+            run(Severity::Warn, &["steal"]),
+            run(Severity::Note, &[]),
+            run(Severity::Warn, &["steal", "unheard-of"]),
+            run(Severity::Invalid, &["lost-ios", "steal"]),
+        ];
+        let named: Vec<NamedRun<'_>> = (1..).zip(&runs).map(|(number, run)| (format!("run {number}"), run)).collect();
+        let found = warnings(&named, explain);
+        let seen: Vec<(&str, &str, &str)> =
+            found.iter().map(|found| (found.word.as_str(), found.name.as_str(), found.figure.as_str())).collect();
+        assert_eq!(
+            seen,
+            [
+                ("WARN", "steal", "in 3 of 4 runs: run 1; run 3; run 4"),
+                ("INVALID", "lost-ios", "in 1 of 4 runs: run 4"),
+                ("WARN", "unheard-of", "in 1 of 4 runs: run 3"),
+            ]
+        );
+        assert_eq!(found[0].meaning, "Meaning: the share of /proc/stat, if above 2 %.");
+        assert_eq!((found[0].advice.as_str(), found[2].advice.as_str()), ("What to do: measure again.", ""));
+        let all: Vec<NamedRun<'_>> = named.iter().take(1).cloned().collect();
+        assert_eq!(warnings(&all, explain)[0].figure, "in the only run");
+        assert!(warnings(&named[1..2], explain).is_empty());
+    }
+
+    #[test]
+    fn warnings_have_their_figures() {
+        let with = |figure: &str| Headline {
+            warning_figures: vec!["8 I/Os".to_owned(), figure.to_owned()],
+            ..run(Severity::Warn, &["drift", "steal"])
+        };
+        let runs: Vec<Headline> = (1..=4).map(|number| with(&format!("{number} % stolen"))).collect();
+        let named: Vec<NamedRun<'_>> = (1..).zip(&runs).map(|(number, run)| (format!("run {number}"), run)).collect();
+        let of_steal = |runs: &[NamedRun<'_>]| {
+            let found = warnings(runs, explain);
+            found.into_iter().find(|found| found.name == "steal").map(|found| found.figure).expect("it is there")
+        };
+        assert_eq!(of_steal(&named[..2]), "in both runs. run 1: 1 % stolen · run 2: 2 % stolen");
+        let all = "in all 4 runs. run 1: 1 % stolen · run 2: 2 % stolen · run 3: 3 % stolen · ...";
+        assert_eq!(of_steal(&named), all);
+    }
+
+    #[test]
+    fn many_runs_are_not_all_named() {
+        let runs: Vec<Headline> =
+            (0..20).map(|index| run(Severity::Warn, if index == 0 { &[] } else { &["steal"] })).collect();
+        let named: Vec<NamedRun<'_>> = (1..).zip(&runs).map(|(number, run)| (number.to_string(), run)).collect();
+        let found = warnings(&named, explain);
+        assert_eq!(found[0].figure, "in 19 of 20 runs: 2; 3; 4; 5; 6; 7; 8; 9; 10; 11; 12; 13 and 7 more");
+    }
+}

@@ -1,0 +1,50 @@
+//! Percentiles of few samples are marked wherever they are shown.
+
+use super::quantity::latency;
+use model::headline::Headline;
+
+const P99_PPB: u64 = 990_000_000;
+
+/// Behind such a percentile in a table.
+pub(super) const MARK: &str = " *";
+
+/// A percentile as a cell of a table.
+pub(super) struct Marked {
+    pub(super) text: String,
+    pub(super) is_weak: bool,
+}
+
+/// True if fewer than ten I/Os lie beyond the rank; older documents do not tell how many there were.
+pub(super) fn is_weak(ios: u64, rank_ppb: u64) -> bool {
+    ios > 0 && stats::is_weak(ios, rank_ppb)
+}
+
+/// The 99th percentile of a run.
+pub(super) fn p99(figures: &Headline) -> Marked {
+    let Some(ns) = figures.p99_ns else { return Marked { text: "-".to_owned(), is_weak: false } };
+    let is_weak = is_weak(figures.ios, P99_PPB);
+    Marked { text: format!("{}{}", latency(ns as f64), if is_weak { MARK } else { "" }), is_weak }
+}
+
+/// What stands below a table with such percentiles.
+pub(super) fn note(is_any_weak: bool) -> String {
+    if is_any_weak { "* few samples: fewer than ten I/Os lie beyond this percentile." } else { "" }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_of_few_samples_has_a_mark() {
+        let marked = |ios| {
+            let found = p99(&Headline { ios, p99_ns: Some(1_500_000), ..Headline::default() });
+            (found.text, found.is_weak)
+        };
+        assert_eq!(marked(999), ("1.5 ms *".to_owned(), true));
+        assert_eq!(marked(1000), ("1.5 ms".to_owned(), false));
+        assert_eq!(marked(0), ("1.5 ms".to_owned(), false), "older documents do not tell");
+        assert_eq!(p99(&Headline { ios: 5, ..Headline::default() }).text, "-");
+        assert!(note(true).starts_with("* few samples") && note(false).is_empty());
+    }
+}

@@ -1,0 +1,335 @@
+//! `--verify`: what all threads of a timespan share, and what they found.
+
+use crate::clock::RunClock;
+use crate::phase::Stop;
+use engine::target::{self, Opened};
+use host::DirectReader;
+use hot::clock::Clock;
+use hot::counters::Counter;
+use model::corruption::CorruptionClass as Class;
+use model::plan::TimeSpanPlan;
+use model::verification::{
+    CorruptUnit, CorruptUnits, ExpectedContent, SecondRead, UnitHeader, VerificationFigures, VerificationPlan,
+};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use verify::check::{Expected, Verdict, check_unit};
+use verify::classify::{self, AROUND_BYTES, Evidence};
+use verify::map::{GenerationMap, Noted};
+use verify::saved::{self, SavedTarget};
+use verify::target::VerifiedTarget;
+use verify::unit::{Header, Pool, UnitSize, first_bytes, is_intact};
+
+/// Corrupt units that are reported one by one.
+const REPORTED_MAX: usize = 100;
+
+/// Corrupt units that are told apart; more are counted each time they are read.
+const DISTINCT_MAX: usize = 100_000;
+
+/// What direct reads are aligned to.
+const ALIGNMENT_BYTES: u64 = 4096;
+
+/// Units of a run that is verified.
+#[derive(Debug)]
+pub(crate) struct Verification {
+    plan: VerificationPlan,
+    /// Number of the run, in each unit that it writes.
+    run: u64,
+    /// Times of writes count from here.
+    pub(crate) origin_ns: u64,
+    pub(crate) pool: Pool,
+    /// By target of the plan; several are one if they are the same file or device.
+    targets: Box<[Arc<VerifiedTarget>]>,
+    paths: Box<[PathBuf]>,
+    sizes_bytes: Box<[u64]>,
+    /// As in a saved map.
+    identities: Box<[(u64, u64)]>,
+    /// By worker.
+    cells: Box<[Cells]>,
+    found: Mutex<Found>,
+    stop: Arc<Stop>,
+    /// Corrupt units at which the run was ended; 0 = it was not.
+    ended_by: AtomicU64,
+}
+
+/// What one worker counts.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    pub(crate) checked: Counter,
+    pub(crate) unchecked: Counter,
+    /// I/Os that waited for units.
+    pub(crate) waiting: Counter,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    units: [u64; Class::ALL.len()],
+    first: Vec<CorruptUnit>,
+    /// Target, unit, and what it must hold.
+    seen: BTreeSet<(u32, u64, ExpectedContent)>,
+}
+
+/// A unit that is not what it must be.
+pub(crate) struct Corrupt<'a> {
+    /// Index of the target in the plan.
+    pub(crate) target: usize,
+    pub(crate) unit: u64,
+    /// What was read; `None` = the read failed.
+    pub(crate) bytes: Option<&'a [u8]>,
+    pub(crate) class: Class,
+    pub(crate) expected: Expected,
+    /// Its entry before the read.
+    pub(crate) noted: Noted,
+    /// Thread that read it.
+    pub(crate) thread: u32,
+    pub(crate) now_ns: u64,
+}
+
+impl Verification {
+    /// The maps of a timespan, all unknown; `None` without `--verify`.
+    ///
+    /// # Errors
+    ///
+    /// If a target cannot be identified.
+    pub(crate) fn new(plan: &TimeSpanPlan, stop: &Arc<Stop>, clock: RunClock) -> Result<Option<Self>, String> {
+        let Some(settings) = &plan.verification else { return Ok(None) };
+        let Some(unit) = UnitSize::new(u64::from(settings.unit_bytes)) else { return Ok(None) };
+        let run = RandomState::new().build_hasher().finish() ^ sys::clock::realtime_ns() as u64;
+        let mut opened: Vec<Opened> = Vec::new();
+        let mut targets: Vec<Arc<VerifiedTarget>> = Vec::new();
+        for (number, target) in (0..).zip(&plan.targets) {
+            let error = |error| format!("cannot check '{}': {error}", target.path.display());
+            let file = sys::file::open_to_look(&target.path).map_err(error)?;
+            let found = target::identify(&file).map_err(error)?;
+            let twin = opened.iter().position(|other| is_same(*other, found));
+            opened.push(found);
+            if let Some(twin) = twin {
+                targets.push(Arc::clone(&targets[twin]));
+                continue;
+            }
+            let units = target.size_bytes.div_ceil(unit.bytes());
+            let cells = sys::mapping::untouched_cells(GenerationMap::cell_count(units, settings.target_map_bytes_max));
+            targets.push(Arc::new(VerifiedTarget {
+                run,
+                target: number,
+                unit,
+                map: GenerationMap::new(cells, units),
+                discards_to_zeros: matches!(found, Opened::File { .. }),
+            }));
+        }
+        Ok(Some(Self {
+            plan: settings.clone(),
+            run,
+            origin_ns: clock.now_ns(),
+            pool: Pool::new(run),
+            targets: targets.into(),
+            paths: plan.targets.iter().map(|target| target.path.clone()).collect(),
+            identities: opened.iter().map(|opened| opened.numbers()).collect(),
+            sizes_bytes: plan.targets.iter().map(|target| target.size_bytes).collect(),
+            cells: plan.workers.iter().map(|_| Cells::default()).collect(),
+            found: Mutex::default(),
+            stop: Arc::clone(stop),
+            ended_by: AtomicU64::new(0),
+        }))
+    }
+
+    pub(crate) fn unit(&self) -> UnitSize {
+        self.targets[0].unit
+    }
+
+    /// A target, by its index in the plan.
+    #[inline]
+    pub(crate) fn target(&self, index: usize) -> &VerifiedTarget {
+        &self.targets[index]
+    }
+
+    pub(crate) fn cells(&self, worker: u32) -> &Cells {
+        &self.cells[worker as usize]
+    }
+
+    /// Corrupt units that ended the run.
+    pub(crate) fn ended_by(&self) -> Option<u64> {
+        Some(self.ended_by.load(Relaxed)).filter(|&units| units > 0)
+    }
+
+    /// What was found so far.
+    pub(crate) fn figures(&self) -> VerificationFigures {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = |cell: fn(&Cells) -> &Counter| self.cells.iter().map(|cells| cell(cells).get()).sum::<u64>();
+        let (checked_units, unchecked_units) = (sum(|cells| &cells.checked), sum(|cells| &cells.unchecked));
+        let read = checked_units + unchecked_units;
+        let corrupt = Class::ALL.into_iter().zip(found.units).filter(|(_, units)| *units > 0);
+        VerificationFigures {
+            unit_bytes: self.plan.unit_bytes,
+            is_exact: self.plan.is_exact,
+            checked_units,
+            unchecked_units,
+            unchecked_percent: (read > 0).then(|| 100.0 * unchecked_units as f64 / read as f64),
+            waiting_ios: sum(|cells| &cells.waiting),
+            corrupt: corrupt.map(|(class, units)| CorruptUnits { class, units }).collect(),
+            first: found.first.clone(),
+        }
+    }
+
+    /// A unit is corrupt: reads more to find out how, and keeps it.
+    #[cold]
+    pub(crate) fn keep(&self, corrupt: &Corrupt<'_>) {
+        let target = &self.targets[corrupt.target];
+        let content = match corrupt.expected {
+            Expected::State(state) => state.into(),
+            Expected::Itself => ExpectedContent::Unknown,
+        };
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = found.seen.len() >= DISTINCT_MAX || found.seen.insert((target.target, corrupt.unit, content));
+        if !is_new {
+            return;
+        }
+        let is_reported = found.first.len() < REPORTED_MAX;
+        let again = if is_reported { self.read_again(corrupt) } else { Again::default() };
+        let class = corrupt.bytes.map_or(corrupt.class, |bytes| again.class(bytes, target, corrupt));
+        let place = Class::ALL.iter().position(|other| *other == class).unwrap_or_default();
+        found.units[place] += 1;
+        let units: u64 = found.units.iter().sum();
+        if is_reported {
+            found.first.push(CorruptUnit {
+                path: self.paths[corrupt.target].clone(),
+                offset_bytes: corrupt.unit * target.unit.bytes(),
+                class,
+                at_ns: corrupt.now_ns.saturating_sub(self.origin_ns),
+                thread: corrupt.thread,
+                expected: content,
+                found: corrupt.bytes.and_then(|bytes| self.described(bytes)),
+                first_bytes: corrupt.bytes.map(first_bytes).unwrap_or_default(),
+                second_read: again.second(target, corrupt),
+            });
+        }
+        if self.plan.stop_after.is_some_and(|most| units >= most) && self.ended_by.load(Relaxed) == 0 {
+            self.ended_by.store(units, Relaxed);
+            self.stop.request(sys::clock::monotonic_ns());
+        }
+    }
+
+    /// Saves the maps in a file, in place of those of an earlier timespan. After an error the file is empty.
+    pub(crate) fn save(&self, mut file: &File) -> io::Result<()> {
+        let distinct = self.targets.iter().enumerate().filter(|(index, target)| target.target as usize == *index);
+        let saved = |(index, target): (usize, &'_ Arc<VerifiedTarget>)| SavedTarget {
+            target: target.target,
+            path: self.paths[index].as_os_str().as_encoded_bytes().to_vec(),
+            identity: self.identities[index],
+            size_bytes: self.sizes_bytes[index],
+            unit_bytes: self.plan.unit_bytes,
+            is_exact: target.map.is_exact(),
+        };
+        let targets: Vec<_> = distinct.map(|(index, target)| (saved((index, target)), &target.map)).collect();
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        let mut buffered = BufWriter::new(file);
+        let written = saved::write(&mut buffered, self.run, &targets).and_then(|()| buffered.flush());
+        drop(buffered);
+        let written = written.and_then(|()| file.sync_all());
+        if written.is_err() {
+            // The first error is the one that counts.
+            let _ = file.set_len(0);
+        }
+        written
+    }
+
+    fn described(&self, bytes: &[u8]) -> Option<UnitHeader> {
+        let header = Header::read(bytes)?;
+        Some(UnitHeader {
+            is_intact: is_intact(bytes),
+            is_of_this_run: header.run == self.run,
+            write: header.as_write(),
+        })
+    }
+
+    /// Reads a unit again with those around it, and the place that it belongs to.
+    fn read_again(&self, corrupt: &Corrupt<'_>) -> Again {
+        let target = &self.targets[corrupt.target];
+        let (unit_bytes, size_bytes) = (target.unit.bytes(), self.sizes_bytes[corrupt.target]);
+        let at = corrupt.unit * unit_bytes;
+        let start = at.saturating_sub(AROUND_BYTES) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+        let end = (at + unit_bytes + AROUND_BYTES).next_multiple_of(ALIGNMENT_BYTES).min(size_bytes);
+        let around = self.read(corrupt.target, start..end).ok();
+        let failed = around.is_none();
+        // Whoever writes to the unit meanwhile takes it.
+        let around = around.filter(|_| target.map.note(corrupt.unit) == corrupt.noted);
+        let home = corrupt.bytes.and_then(classify::home).and_then(|place| {
+            let index = self.targets.iter().position(|other| place.run == self.run && other.target == place.target)?;
+            let at = place.unit.checked_mul(unit_bytes).filter(|at| at + unit_bytes <= self.sizes_bytes[index])?;
+            let start = at / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+            let end = (at + unit_bytes).next_multiple_of(ALIGNMENT_BYTES).min(self.sizes_bytes[index]);
+            let bytes = self.read(index, start..end).ok()?;
+            Some(bytes[(at - start) as usize..][..unit_bytes as usize].to_vec())
+        });
+        Again { around, before: (at - start) as usize, unit_bytes: unit_bytes as usize, home, failed }
+    }
+
+    /// Reads part of a target, past the page cache where that is possible.
+    fn read(&self, index: usize, part: Range<u64>) -> io::Result<Vec<u8>> {
+        let length = (part.end - part.start) as usize;
+        let path = &self.paths[index];
+        let direct =
+            || DirectReader::of(path, length).and_then(|mut reader| Ok(reader.read(part.start, length)?.to_vec()));
+        direct().or_else(|_| {
+            let mut bytes = vec![0; length];
+            File::open(path)?.read_exact_at(&mut bytes, part.start)?;
+            Ok(bytes)
+        })
+    }
+}
+
+/// What was read after a unit turned out to be corrupt.
+#[derive(Default)]
+struct Again {
+    /// `None` if it failed, or if the unit changed meanwhile.
+    around: Option<Vec<u8>>,
+    /// Bytes of `around` before the unit.
+    before: usize,
+    unit_bytes: usize,
+    /// The place that the unit belongs to.
+    home: Option<Vec<u8>>,
+    failed: bool,
+}
+
+impl Again {
+    fn unit(&self) -> Option<&[u8]> {
+        self.around.as_ref()?.get(self.before..self.before + self.unit_bytes)
+    }
+
+    fn class(&self, bytes: &[u8], target: &VerifiedTarget, corrupt: &Corrupt<'_>) -> Class {
+        let around: Vec<&[u8]> = match &self.around {
+            Some(around) => around.chunks_exact(self.unit_bytes).collect(),
+            None => Vec::new(),
+        };
+        let evidence = Evidence { again: self.unit(), home: self.home.as_deref(), around: &around };
+        classify::classify(bytes, &target.place(corrupt.unit), corrupt.expected, corrupt.class, evidence)
+    }
+
+    fn second(&self, target: &VerifiedTarget, corrupt: &Corrupt<'_>) -> Option<SecondRead> {
+        if self.failed {
+            return Some(SecondRead::Failed);
+        }
+        let again = self.unit()?;
+        let verdict = check_unit(again, &target.place(corrupt.unit), corrupt.expected, u64::MAX);
+        Some(match verdict {
+            Verdict::Right => SecondRead::Right,
+            _ if corrupt.bytes == Some(again) => SecondRead::Same,
+            _ => SecondRead::Other,
+        })
+    }
+}
+
+fn is_same(one: Opened, other: Opened) -> bool {
+    match (one, other) {
+        (Opened::File { identity: one, .. }, Opened::File { identity: other, .. }) => one == other,
+        (one, other) => one == other,
+    }
+}

@@ -1,0 +1,325 @@
+//! A layer over an engine that makes the data of writes and checks that of reads (`--verify`).
+//!
+//! A change claims its units before it begins; while another one has any of them, it waits, and requests that come
+//! after it go first. Data is made before the stamp of the start, and checked after that of the completion.
+
+use crate::verification::{Corrupt, Verification};
+use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use hot::clock::Clock;
+use model::corruption::CorruptionClass;
+use model::operation::Operation;
+use model::plan::{Content, WorkerPlan};
+use std::io;
+use std::sync::Arc;
+use verify::check::{Expected, Verdict};
+use verify::map::{Noted, State};
+use verify::target::{Change, WriteIo};
+use verify::unit::UNIT_BYTES_MAX;
+
+/// Clocks of CPUs may differ by less.
+const CLOCK_SLACK_US: u64 = 10;
+
+/// The layer.
+pub(crate) struct Verifying<E, C> {
+    engine: E,
+    clock: C,
+    verification: Arc<Verification>,
+    thread: u32,
+    files: Box<[VerifiedFile]>,
+    /// What requests do again and again, by operation, then by request.
+    prepared: Box<[Op]>,
+    under_way: Box<[UnderWay]>,
+    /// Entries of the units of each request's read, before it began.
+    noted: Box<[Noted]>,
+    noted_per_slot: usize,
+    /// Requests whose units another one has, in order.
+    parked: Vec<SlotId>,
+    /// Requests that the engine has and that were not pushed.
+    staged: Vec<SlotId>,
+    taken: Vec<Done>,
+    sequence: u64,
+    looked_ns: u64,
+}
+
+/// A target of the worker.
+#[derive(Clone, Copy, Debug)]
+struct VerifiedFile {
+    /// Its index in the plan.
+    target: usize,
+    /// The worker makes the content; only what tells its place is put over it.
+    keeps_content: bool,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnderWay {
+    op: Op,
+    /// Of a change; of a read, its first unit and number of units.
+    io: WriteIo,
+    begun_ns: u64,
+}
+
+impl<E: Engine, C: Clock> Verifying<E, C> {
+    /// A layer over the engine of a worker.
+    pub(crate) fn new(engine: E, clock: C, verification: &Arc<Verification>, plan: &WorkerPlan) -> Self {
+        let unit = verification.unit();
+        let slots = plan.slots as usize;
+        let units = plan.targets.iter().map(|target| unit.count(target.block_bytes)).max().unwrap_or(1) as usize;
+        let files = plan.targets.iter().map(|target| VerifiedFile {
+            target: target.target,
+            keeps_content: matches!(target.content, Content::Reducible(_)),
+        });
+        Self {
+            engine,
+            clock,
+            verification: Arc::clone(verification),
+            thread: plan.thread,
+            files: files.collect(),
+            prepared: vec![Op::default(); Operation::COUNT * slots].into(),
+            under_way: vec![UnderWay::default(); slots].into(),
+            noted: vec![Noted::default(); units * slots].into(),
+            noted_per_slot: units,
+            parked: Vec::with_capacity(slots),
+            staged: Vec::with_capacity(slots),
+            taken: Vec::with_capacity(slots),
+            sequence: 0,
+            looked_ns: 0,
+        }
+    }
+
+    fn prepared(&mut self, slot: SlotId, operation: Operation) -> &mut Op {
+        &mut self.prepared[operation.index() * self.under_way.len() + slot as usize]
+    }
+
+    /// Hands an operation to the engine; false if another one has units of it.
+    #[inline]
+    fn begin(&mut self, slot: SlotId) -> bool {
+        let Self { engine, clock, verification, thread, files, under_way, sequence, .. } = self;
+        let now_us = |now_ns: u64| now_ns.saturating_sub(verification.origin_ns) / 1000;
+        let UnderWay { op, io, .. } = &mut under_way[slot as usize];
+        let file = files[op.file as usize];
+        let target = verification.target(file.target);
+        let units = target.units(op.offset, u64::from(op.length));
+        let length = (units.end - units.start) as u32;
+        *io = WriteIo { first: units.start, length, thread: *thread, sequence: 0, time_us: 0 };
+        if op.operation == Operation::Read {
+            io.time_us = now_us(clock.now_ns()).saturating_sub(CLOCK_SLACK_US);
+            let noted = &mut self.noted[slot as usize * self.noted_per_slot..];
+            for (noted, unit) in noted.iter_mut().zip(units) {
+                *noted = target.map.note(unit);
+            }
+        } else {
+            if !target.map.claim(units) {
+                return false;
+            }
+            (io.time_us, io.sequence) = (now_us(clock.now_ns()), *sequence);
+            *sequence += 1;
+            if op.operation == Operation::Write {
+                make(engine, verification, file, op, io);
+            }
+        }
+        engine.stage_prepared(slot, op.operation, op.offset);
+        self.staged.push(slot);
+        true
+    }
+
+    /// What a completed operation leaves, or has read.
+    #[inline]
+    fn finish(&mut self, done: Done) -> Done {
+        let UnderWay { op, io, begun_ns } = self.under_way[done.slot as usize];
+        // What the engine has stamped is more exact.
+        let done = if done.ended_ns > 0 { done } else { Done { begun_ns, ended_ns: self.looked_ns, ..done } };
+        let target = self.verification.target(self.files[op.file as usize].target);
+        let is_whole = done.result.cast_unsigned() == op.length || done.result == 0 && !op.operation.transfers_data();
+        match op.operation {
+            Operation::Read => self.check(&op, &io, &done),
+            _ if !is_whole => target.finish(&io, Change::Failed),
+            Operation::Write => target.finish(&io, Change::Written),
+            Operation::Discard => target.finish(&io, Change::Discarded),
+            Operation::WriteZeroes => target.finish(&io, Change::Zeroed),
+        }
+        done
+    }
+
+    /// Checks what a read returned.
+    #[inline]
+    fn check(&self, op: &Op, io: &WriteIo, done: &Done) {
+        let index = self.files[op.file as usize].target;
+        let target = self.verification.target(index);
+        let cells = self.verification.cells(self.thread);
+        let (unit_bytes, all) = (target.unit.bytes(), u64::from(io.length));
+        let transferred = u64::try_from(done.result).unwrap_or(0).min(u64::from(op.length));
+        let whole = target.unit.count(transferred);
+        let noted = &self.noted[done.slot as usize * self.noted_per_slot..];
+        let (mut piece, mut checked) = ([0; UNIT_BYTES_MAX], 0);
+        let bytes = &mut piece[..unit_bytes as usize];
+        for (number, noted) in (0..whole).zip(noted) {
+            let unit = io.first + number;
+            let Some(expected) = target.expected(unit, *noted) else { continue };
+            self.engine.copy_out(op, number * unit_bytes, bytes);
+            match verify::check::check_unit(bytes, &target.place(unit), expected, io.time_us) {
+                Verdict::Right => checked += 1,
+                Verdict::NotCheckable => {}
+                Verdict::Wrong(class) => {
+                    checked += 1;
+                    let bytes = Some(&*bytes);
+                    self.keep(index, (unit, *noted), bytes, (class, expected), done.ended_ns);
+                }
+            }
+        }
+        if is_unreadable(done.result) {
+            let known = (0..all).zip(noted).filter_map(|(number, noted)| {
+                let unit = io.first + number;
+                let expected = target.expected(unit, *noted)?;
+                let is_known = matches!(expected, Expected::State(State::Written(_) | State::Zeros));
+                is_known.then_some((unit, *noted, expected))
+            });
+            // The error is of the whole I/O: its first unit stands for it.
+            if let Some((unit, noted, expected)) = known.into_iter().next() {
+                let class = CorruptionClass::Unreadable;
+                self.keep(index, (unit, noted), None, (class, expected), done.ended_ns);
+            }
+        }
+        cells.checked.add(checked);
+        cells.unchecked.add(all - checked);
+    }
+
+    #[cold]
+    fn keep(
+        &self,
+        target: usize,
+        (unit, noted): (u64, Noted),
+        bytes: Option<&[u8]>,
+        (class, expected): (CorruptionClass, Expected),
+        now_ns: u64,
+    ) {
+        let thread = self.thread;
+        self.verification.keep(&Corrupt { target, unit, bytes, class, expected, noted, thread, now_ns });
+    }
+}
+
+/// Makes the data of a write.
+#[inline]
+fn make<E: Engine>(engine: &mut E, verification: &Verification, file: VerifiedFile, op: &Op, io: &WriteIo) {
+    let target = verification.target(file.target);
+    if !file.keeps_content {
+        engine.fill(op, |part, at| {
+            let first = io.first + target.unit.count(at - op.region_offset);
+            target.make(part, first, io, Some(&verification.pool));
+        });
+        return;
+    }
+    let (mut piece, mut done) = ([0; UNIT_BYTES_MAX], 0);
+    while done < op.length {
+        let length = (op.length - done).min(UNIT_BYTES_MAX as u32);
+        let part = &mut piece[..length as usize];
+        engine.copy_out(op, u64::from(done), part);
+        target.make(part, io.first + target.unit.count(u64::from(done)), io, None);
+        let op = Op { region_offset: op.region_offset + u64::from(done), length, ..*op };
+        engine.fill(&op, |bytes, _| bytes.copy_from_slice(part));
+        done += length;
+    }
+}
+
+/// True for errors by which storage says that it cannot return data.
+fn is_unreadable(result: i32) -> bool {
+    const EIO: i32 = 5;
+    const ENODATA: i32 = 61;
+    const EILSEQ: i32 = 84;
+    const EBADMSG: i32 = 74;
+    [EIO, ENODATA, EILSEQ, EBADMSG].contains(&result.wrapping_neg())
+}
+
+impl<E: Engine, C: Clock> Engine for Verifying<E, C> {
+    const STAMPS: bool = true;
+    const TAKES_MANY: bool = E::TAKES_MANY;
+    const VERIFIES: bool = true;
+
+    fn prepare(&mut self, slot: SlotId, op: &Op) {
+        *self.prepared(slot, op.operation) = *op;
+        self.engine.prepare(slot, op);
+    }
+
+    fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
+        let op = Op { offset, ..*self.prepared(slot, operation) };
+        self.under_way[slot as usize].op = op;
+        if !self.begin(slot) {
+            self.verification.cells(self.thread).waiting.add(1);
+            self.parked.push(slot);
+        }
+    }
+
+    fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
+        self.prepared(slot, operation).length = length;
+        self.engine.set_length(slot, operation, length);
+    }
+
+    fn push(&mut self, wait: Wait) -> io::Result<Pushed> {
+        for _ in 0..self.parked.len() {
+            let slot = self.parked.remove(0);
+            if !self.begin(slot) {
+                self.parked.push(slot);
+            }
+        }
+        if !self.staged.is_empty() {
+            let now_ns = self.clock.now_ns();
+            for slot in self.staged.drain(..) {
+                self.under_way[slot as usize].begun_ns = now_ns;
+            }
+        }
+        let in_flight = self.engine.in_flight();
+        if in_flight == 0 {
+            // Another thread has the units.
+            std::thread::yield_now();
+            return Ok(Pushed::default());
+        }
+        self.engine.push(match wait {
+            Wait::Poll => Wait::Poll,
+            Wait::For { count } => Wait::For { count: count.min(in_flight) },
+            Wait::Until { count, deadline_ns } => Wait::Until { count: count.min(in_flight), deadline_ns },
+        })
+    }
+
+    fn look(&mut self) -> Found {
+        let Found { count, .. } = self.engine.look();
+        if count > 0 {
+            self.looked_ns = self.clock.now_ns();
+        }
+        Found { count, is_stamped: true }
+    }
+
+    fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
+        let mut taken = std::mem::take(&mut self.taken);
+        self.engine.take(most, |done| taken.push(done));
+        for done in taken.drain(..) {
+            each(self.finish(done));
+        }
+        self.taken = taken;
+    }
+
+    fn forget_waiting(&mut self) {
+        self.parked.clear();
+        self.engine.forget_waiting();
+    }
+
+    fn cancel_all(&mut self) {
+        self.parked.clear();
+        self.engine.cancel_all();
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.engine.in_flight() + self.parked.len() as u32
+    }
+
+    fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
+        self.engine.fill(op, fill)
+    }
+
+    fn copy_out(&self, op: &Op, at: u64, bytes: &mut [u8]) {
+        self.engine.copy_out(op, at, bytes);
+    }
+
+    fn emptied(&mut self, file: u32) {
+        self.verification.target(self.files[file as usize].target).map.forget();
+    }
+}

@@ -1,0 +1,351 @@
+//! Compares a unit that was read with what its place must hold.
+
+use crate::generation::Generation;
+use crate::map::State;
+use crate::unit::{self, Header, Mark, SECTOR_BYTES};
+use model::corruption::CorruptionClass as Class;
+
+/// Which unit it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the run.
+    pub run: u64,
+    /// Number of the target in its run.
+    pub target: u32,
+    /// Number of the unit on its target.
+    pub unit: u64,
+}
+
+impl Place {
+    /// True if a header says that its unit belongs here.
+    pub fn is_of(&self, header: &Header) -> bool {
+        (header.run, header.target, header.unit) == (self.run, self.target, self.unit)
+    }
+}
+
+/// What a unit is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// What the map says.
+    State(State),
+    /// Itself: nothing is known but its place, and that it may be a unit of the run.
+    Itself,
+}
+
+/// What the comparison says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is what it must be.
+    Right,
+    /// Nothing can be said.
+    NotCheckable,
+    /// It cannot be explained by anything that was written. [`classify`](crate::classify::classify) may find a better
+    /// class with further reads.
+    Wrong(Class),
+}
+
+/// Compares a unit with what is expected at its place. Units that were written at `read_us` (microseconds since the
+/// run began) or later, when the read began, are not checkable; `u64::MAX` if nothing was written during the read.
+///
+/// # Panics
+///
+/// If the unit is shorter than a sector.
+#[inline]
+pub fn check_unit(bytes: &[u8], place: &Place, expected: Expected, read_us: u64) -> Verdict {
+    // The usual case, with the least work.
+    if let Expected::State(State::Written(number)) = expected
+        && let Some(header) = Header::read(bytes)
+        && place.is_of(&header)
+        && header.generation.number() == number
+        && usize::from(header.unit_bytes) == bytes.len()
+        && unit::is_intact(bytes)
+    {
+        return Verdict::Right;
+    }
+    check_any(bytes, place, expected, read_us)
+}
+
+#[inline(never)]
+fn check_any(bytes: &[u8], place: &Place, expected: Expected, read_us: u64) -> Verdict {
+    let intact = Header::read(bytes).filter(|_| unit::is_intact(bytes));
+    // What was written during the read may be there or not, and in part.
+    if latest_us(bytes, place, intact.as_ref()).is_some_and(|written_us| written_us >= read_us) {
+        return Verdict::NotCheckable;
+    }
+    let is_here = intact.as_ref().is_some_and(|header| is_here(header, place, bytes));
+    let is_of_run = intact.as_ref().is_some_and(|header| header.run == place.run);
+    let is_of_target = intact.as_ref().is_some_and(|header| header.target == place.target);
+    let was_here = intact.as_ref().is_some_and(|header| header.unit == place.unit);
+    match expected {
+        Expected::State(State::Written(number)) => match intact {
+            Some(header) if is_here && header.generation.number() == number => Verdict::Right,
+            Some(_) if is_here => Verdict::Wrong(Class::Lost),
+            Some(_) if is_of_run => Verdict::Wrong(Class::Misdirected),
+            // What an earlier run left there.
+            Some(_) if was_here => Verdict::Wrong(Class::Lost),
+            Some(_) => Verdict::Wrong(Class::Foreign),
+            None => Verdict::Wrong(damage(bytes, place).unwrap_or_else(|| strange(bytes, place))),
+        },
+        Expected::State(State::Zeros) => match intact {
+            _ if is_zero(bytes) => Verdict::Right,
+            Some(_) if is_of_run && !is_here => Verdict::Wrong(Class::Misdirected),
+            Some(_) if was_here => Verdict::Wrong(Class::Lost),
+            Some(_) => Verdict::Wrong(Class::Foreign),
+            None => Verdict::Wrong(among_zeros(bytes)),
+        },
+        Expected::State(State::Discarded) if is_here || is_zero(bytes) => Verdict::Right,
+        // No other place of this target can have left it there; another target may be the same storage under another name.
+        Expected::State(State::Unknown) if is_of_run && !is_here && is_of_target => Verdict::Wrong(Class::Misdirected),
+        Expected::Itself if is_here => Verdict::Right,
+        Expected::Itself if is_of_run => Verdict::Wrong(Class::Misdirected),
+        Expected::Itself if intact.is_none() && says_here(bytes, place) == IDENTITY => {
+            damage(bytes, place).map_or(Verdict::NotCheckable, Verdict::Wrong)
+        }
+        Expected::State(State::Discarded | State::Unknown) | Expected::Itself => Verdict::NotCheckable,
+    }
+}
+
+fn is_here(header: &Header, place: &Place, bytes: &[u8]) -> bool {
+    place.is_of(header) && usize::from(header.unit_bytes) == bytes.len()
+}
+
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+/// When the latest of the writes was made that left anything in a unit, as far as it can be told.
+fn latest_us(bytes: &[u8], place: &Place, intact: Option<&Header>) -> Option<u64> {
+    let header = intact.copied().filter(|header| header.run == place.run);
+    let marked = generations(bytes, place).map(Generation::time_us).max();
+    header.map(|header| header.generation.time_us()).max(marked)
+}
+
+/// Number of things that the first sector must say of its place.
+const IDENTITY: usize = 4;
+
+/// How many of these it says, whether it is intact or not.
+fn says_here(bytes: &[u8], place: &Place) -> usize {
+    let header = Header::read_anyway(bytes);
+    let says = [
+        Header::read(bytes).is_some(),
+        header.run == place.run,
+        header.target == place.target,
+        header.unit == place.unit,
+    ];
+    says.into_iter().filter(|&says| says).count()
+}
+
+/// The writes to this place that sectors are of, but for the first sector.
+fn generations(bytes: &[u8], place: &Place) -> impl Iterator<Item = Generation> {
+    marks(bytes, place, None).filter_map(|mark| match mark {
+        Mark::Of(generation) => Some(generation),
+        Mark::Damaged | Mark::None => None,
+    })
+}
+
+pub(crate) fn marks(bytes: &[u8], place: &Place, wanted: Option<Generation>) -> impl Iterator<Item = Mark> {
+    let key = unit::key(place.run, place.target, place.unit);
+    let sectors = (1..).zip(bytes[SECTOR_BYTES..].chunks_exact(SECTOR_BYTES));
+    sectors.map(move |(sector, bytes)| unit::mark(bytes, key, sector, wanted))
+}
+
+/// What happened to a unit that is not intact and has sectors of this place; `None` if it has none.
+fn damage(bytes: &[u8], place: &Place) -> Option<Class> {
+    // One of the four may be what changed.
+    let header = (says_here(bytes, place) >= IDENTITY - 1).then(|| Header::read_anyway(bytes));
+    let written = header.map(|header| header.generation);
+    let marked = generations(bytes, place).next();
+    if let (Some(mut header), Some(marked)) = (header, marked)
+        && header.generation != marked
+    {
+        // The header's generation itself may be what changed.
+        let mut repaired = bytes.to_vec();
+        header.generation = marked;
+        unit::put_header(&mut repaired, &header);
+        if unit::is_intact(&repaired) {
+            return Some(Class::Rot);
+        }
+    }
+    let wanted = written.or(marked);
+    let is_ours = |mark: &Mark| *mark != Mark::None;
+    let first = if header.is_some() { Mark::Damaged } else { Mark::None };
+    let sectors: Vec<Mark> = std::iter::once(first).chain(marks(bytes, place, wanted)).collect();
+    let ours = sectors.iter().filter(|mark| is_ours(mark)).count();
+    if ours == 0 {
+        return None;
+    }
+    if generations(bytes, place).chain(written).any(|generation| Some(generation) != wanted) {
+        return Some(Class::Torn);
+    }
+    // Other data at one end is what a write left that did not get that far; in the middle it is damage.
+    let changes = sectors.windows(2).filter(|pair| is_ours(&pair[0]) != is_ours(&pair[1])).count();
+    Some(if ours < sectors.len() && changes == 1 { Class::Torn } else { Class::Rot })
+}
+
+/// What is in a unit that has nothing of its place.
+fn strange(bytes: &[u8], place: &Place) -> Class {
+    let is_of_run = |sector: &[u8]| Header::read(sector).is_some_and(|header| header.run == place.run);
+    if is_zero(bytes) {
+        Class::Zeros
+    } else if bytes.chunks_exact(SECTOR_BYTES).any(is_of_run) {
+        Class::Misdirected
+    } else {
+        Class::Foreign
+    }
+}
+
+/// What happened to zeros that are not all zero.
+fn among_zeros(bytes: &[u8]) -> Class {
+    let sectors = bytes.len() / SECTOR_BYTES;
+    let zero = bytes.chunks_exact(SECTOR_BYTES).filter(|sector| is_zero(sector)).count();
+    let changed = bytes.iter().filter(|&&byte| byte != 0).count();
+    if changed < bytes.len() / sectors / 2 {
+        Class::Rot
+    } else if zero > 0 {
+        Class::Torn
+    } else {
+        Class::Foreign
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::fixture::{RUN, header, unit};
+
+    const PLACE: Place = Place { run: RUN, target: 3, unit: 8 };
+
+    fn written(number: u16) -> Expected {
+        Expected::State(State::Written(number))
+    }
+
+    fn check(bytes: &[u8], expected: Expected) -> Verdict {
+        check_unit(bytes, &PLACE, expected, u64::MAX)
+    }
+
+    fn wrong(class: Class) -> Verdict {
+        Verdict::Wrong(class)
+    }
+
+    /// The first `sectors` sectors of the write with number 6, the others of another unit.
+    fn mixed(sectors: usize, other: &[u8]) -> Vec<u8> {
+        let mut bytes = unit(&header(8, 6));
+        bytes[sectors * SECTOR_BYTES..].copy_from_slice(&other[sectors * SECTOR_BYTES..]);
+        bytes
+    }
+
+    #[test]
+    fn a_unit_that_was_written_last_is_right() {
+        let bytes = unit(&header(8, 6));
+        assert_eq!(check(&bytes, written(6)), Verdict::Right);
+        assert_eq!(check(&bytes, Expected::Itself), Verdict::Right);
+        assert_eq!(check(&bytes, Expected::State(State::Unknown)), Verdict::NotCheckable);
+        assert_eq!(check(&bytes, Expected::State(State::Discarded)), Verdict::Right);
+    }
+
+    #[test]
+    fn an_older_unit_is_a_lost_write() {
+        let bytes = unit(&header(8, 5));
+        assert_eq!(check(&bytes, written(6)), wrong(Class::Lost));
+        assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Lost));
+        let earlier_run = unit(&Header { run: RUN + 1, target: 0, ..header(8, 6) });
+        assert_eq!(check(&earlier_run, written(6)), wrong(Class::Lost));
+    }
+
+    #[test]
+    fn what_was_written_during_the_read_is_not_checkable() {
+        let bytes = unit(&header(8, 5));
+        assert_eq!(check_unit(&bytes, &PLACE, written(6), 5000), Verdict::NotCheckable);
+        assert_eq!(check_unit(&bytes, &PLACE, written(6), 5001), wrong(Class::Lost));
+        let torn = mixed(4, &unit(&header(8, 7)));
+        assert_eq!(check_unit(&torn, &PLACE, written(6), 7000), Verdict::NotCheckable);
+    }
+
+    #[test]
+    fn sectors_of_two_writes_are_torn() {
+        for sectors in 1..8 {
+            for other in [unit(&header(8, 5)), vec![0; 4096], vec![0xA5; 4096]] {
+                let new_first = mixed(sectors, &other);
+                assert_eq!(check(&new_first, written(6)), wrong(Class::Torn), "{sectors}");
+                let mut old_first = other.clone();
+                old_first[sectors * SECTOR_BYTES..].copy_from_slice(&unit(&header(8, 6))[sectors * SECTOR_BYTES..]);
+                assert_eq!(check(&old_first, written(6)), wrong(Class::Torn), "{sectors}");
+            }
+        }
+        let inside_a_sector = {
+            let (mut bytes, old) = (unit(&header(8, 6)), unit(&header(8, 5)));
+            bytes[1000..].copy_from_slice(&old[1000..]);
+            bytes
+        };
+        assert_eq!(check(&inside_a_sector, written(6)), wrong(Class::Torn));
+    }
+
+    #[test]
+    fn changed_bits_are_rot_wherever_they_are() {
+        let whole = unit(&header(8, 6));
+        for bytes in [whole[..].to_vec(), {
+            let mut small = vec![0; 512];
+            crate::unit::Pool::new(RUN).write(&mut small, &Header { unit_bytes: 512, ..header(8, 6) });
+            small
+        }] {
+            for at in 0..bytes.len() {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << (at % 8);
+                assert_eq!(check(&bytes, written(6)), wrong(Class::Rot), "byte {at} of {}", bytes.len());
+            }
+        }
+        let mut sector_lost = whole;
+        sector_lost[1024..1536].fill(0x5A);
+        assert_eq!(check(&sector_lost, written(6)), wrong(Class::Rot));
+    }
+
+    #[test]
+    fn units_of_other_places_are_misdirected() {
+        for other in [header(9, 6), Header { target: 2, ..header(8, 6) }] {
+            let bytes = unit(&other);
+            assert_eq!(check(&bytes, written(6)), wrong(Class::Misdirected));
+            assert_eq!(check(&bytes, Expected::Itself), wrong(Class::Misdirected));
+            let where_unknown =
+                if other.target == PLACE.target { wrong(Class::Misdirected) } else { Verdict::NotCheckable };
+            assert_eq!(check(&bytes, Expected::State(State::Unknown)), where_unknown);
+            assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Misdirected));
+            assert_eq!(check(&bytes, Expected::State(State::Discarded)), Verdict::NotCheckable);
+        }
+        let mut shifted = vec![0xA5; 4096];
+        shifted[512..].copy_from_slice(&unit(&header(9, 6))[..3584]);
+        assert_eq!(check(&shifted, written(6)), wrong(Class::Misdirected));
+    }
+
+    #[test]
+    fn other_data_is_foreign_and_zeros_are_zeros() {
+        let foreign = [vec![0xA5; 4096], unit(&Header { run: RUN + 1, ..header(9, 6) })];
+        for bytes in foreign {
+            assert_eq!(check(&bytes, written(6)), wrong(Class::Foreign));
+            assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Foreign));
+            assert_eq!(check(&bytes, Expected::State(State::Unknown)), Verdict::NotCheckable);
+            assert_eq!(check(&bytes, Expected::Itself), Verdict::NotCheckable);
+        }
+        assert_eq!(check(&[0; 4096], written(6)), wrong(Class::Zeros));
+        assert_eq!(check(&[0; 4096], Expected::State(State::Zeros)), Verdict::Right);
+        assert_eq!(check(&[0; 4096], Expected::State(State::Discarded)), Verdict::Right);
+        assert_eq!(check(&[0; 4096], Expected::State(State::Unknown)), Verdict::NotCheckable);
+    }
+
+    #[test]
+    fn zeros_with_a_changed_bit_are_rot_and_zeros_in_part_are_torn() {
+        let mut bytes = vec![0; 4096];
+        bytes[700] = 1;
+        assert_eq!(check(&bytes, Expected::State(State::Zeros)), wrong(Class::Rot));
+        let torn = mixed(4, &[0; 4096]);
+        assert_eq!(check(&torn, Expected::State(State::Zeros)), wrong(Class::Torn));
+    }
+
+    #[test]
+    fn a_unit_is_checked_against_itself_where_nothing_else_is_known() {
+        let mut rot = unit(&header(8, 6));
+        rot[2000] ^= 4;
+        assert_eq!(check(&rot, Expected::Itself), wrong(Class::Rot));
+        assert_eq!(check(&mixed(3, &unit(&header(8, 5))), Expected::Itself), wrong(Class::Torn));
+        assert_eq!(check(&[0; 4096], Expected::Itself), Verdict::NotCheckable);
+    }
+}

@@ -1,0 +1,100 @@
+//! The class of a unit that is wrong, once more of the storage was read.
+
+use crate::check::{Expected, Place, Verdict, check_unit};
+use crate::unit::{self, Header};
+use model::corruption::CorruptionClass as Class;
+
+/// What is read around a unit that is wrong, on each side: other units of the same I/O.
+pub const AROUND_BYTES: u64 = 64 << 10;
+
+/// What was read after a unit turned out to be wrong. Each is `None` if it was not read, or may have changed meanwhile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Evidence<'a> {
+    /// The same unit, past the caches.
+    pub again: Option<&'a [u8]>,
+    /// The place that the unit's header names.
+    pub home: Option<&'a [u8]>,
+    /// Units beside it, those of the same I/O among them.
+    pub around: &'a [&'a [u8]],
+}
+
+/// The class of a unit that [`check_unit`] found to be wrong; `found` is what was read first.
+pub fn classify(found: &[u8], place: &Place, expected: Expected, class: Class, evidence: Evidence<'_>) -> Class {
+    match class {
+        Class::Lost if is_right(evidence.again, place, expected) => Class::Stale,
+        Class::Lost if is_partly_there(found, place, evidence.around) => Class::Torn,
+        Class::Misdirected if evidence.home.is_some_and(|home| home == found) => Class::Duplicated,
+        _ => class,
+    }
+}
+
+fn is_right(again: Option<&[u8]>, place: &Place, expected: Expected) -> bool {
+    again.is_some_and(|again| check_unit(again, place, expected, u64::MAX) == Verdict::Right)
+}
+
+/// True if a unit beside this one was written by a later I/O, which was to write this unit too.
+fn is_partly_there(found: &[u8], place: &Place, around: &[&[u8]]) -> bool {
+    let Some(found) = Header::read(found).filter(|header| place.is_of(header)) else { return false };
+    around.iter().any(|bytes| {
+        // That one may be torn itself: its header is of its first sector.
+        Header::read(bytes).is_some_and(|header| {
+            (header.run, header.target) == (place.run, place.target)
+                && header.unit != place.unit
+                && header.units_of_io().contains(&place.unit)
+                && header.generation.time_us() > found.generation.time_us()
+        })
+    })
+}
+
+/// The place that the header of a misdirected unit names.
+pub fn home(found: &[u8]) -> Option<Place> {
+    let header = Header::read(found).filter(|_| unit::is_intact(found))?;
+    Some(Place { run: header.run, target: header.target, unit: header.unit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::State;
+    use crate::unit::fixture::{RUN, header, unit};
+
+    const PLACE: Place = Place { run: RUN, target: 3, unit: 8 };
+
+    fn class(found: &[u8], evidence: Evidence<'_>) -> Class {
+        let expected = Expected::State(State::Written(6));
+        match check_unit(found, &PLACE, expected, u64::MAX) {
+            Verdict::Wrong(class) => classify(found, &PLACE, expected, class, evidence),
+            verdict => unreachable!("{verdict:?}"),
+        }
+    }
+
+    #[test]
+    fn older_data_that_a_second_read_does_not_see_is_stale() {
+        let (old, new) = (unit(&header(8, 5)), unit(&header(8, 6)));
+        assert_eq!(class(&old, Evidence { again: Some(&new), ..Evidence::default() }), Class::Stale);
+        assert_eq!(class(&old, Evidence { again: Some(&old), ..Evidence::default() }), Class::Lost);
+    }
+
+    #[test]
+    fn an_io_that_is_there_in_part_is_torn() {
+        let old = unit(&header(8, 5));
+        let beside = unit(&Header { distance: 1, length: 2, ..header(9, 6) });
+        let of_another_io = unit(&header(9, 6));
+        let torn = |around: &[&[u8]]| class(&old, Evidence { around, ..Evidence::default() });
+        // Unit 9 is the second of two, the first of which is unit 8.
+        assert_eq!(torn(&[&beside]), Class::Torn);
+        let mut torn_inside = beside.clone();
+        torn_inside[1024..].fill(0);
+        assert_eq!(torn(&[&torn_inside]), Class::Torn);
+        assert_eq!(torn(&[&of_another_io]), Class::Lost);
+    }
+
+    #[test]
+    fn data_that_is_at_its_own_place_too_is_duplicated() {
+        let found = unit(&header(9, 6));
+        assert_eq!(home(&found), Some(Place { unit: 9, ..PLACE }));
+        assert_eq!(class(&found, Evidence { home: Some(&found), ..Evidence::default() }), Class::Duplicated);
+        let other = unit(&header(9, 5));
+        assert_eq!(class(&found, Evidence { home: Some(&other), ..Evidence::default() }), Class::Misdirected);
+    }
+}

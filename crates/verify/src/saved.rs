@@ -1,0 +1,283 @@
+//! The map of a run, saved so that its targets can be verified later.
+//!
+//! A file of little-endian numbers: the 8 bytes `DSKSPDM1`; run (8); number of targets (4); and for each target its
+//! number in the run (4), length of its path (4), path, device number (8) and inode (8) of a file (device 0 and device
+//! number of a block device), size in bytes (8), size of a unit in bytes (4), 1 if each unit has an entry of its own,
+//! else 0 (4), number of its units (8), and pieces of its map: first unit (8), number of entries (4), entries (2 each).
+//! A piece without entries ends them. Units that no piece names are unknown. The file ends with the CRC-32C of all
+//! before (4). A file that is torn has another checksum, or none.
+
+use crate::map::{GenerationMap, State};
+use crc32c::crc32c_append;
+use std::io::{self, Read, Write};
+
+/// Name of the file in the directory of `--journal`.
+pub const FILE_NAME: &str = "map";
+
+const MAGIC: &[u8; 8] = b"DSKSPDM1";
+const PIECE_ENTRIES: u64 = 1 << 16;
+
+/// A target of a saved map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedTarget {
+    /// Number of the target in its run.
+    pub target: u32,
+    /// As its units were written through it, in the bytes of the file system.
+    pub path: Vec<u8>,
+    /// Of a file: its file system's device and its inode. Of a block device: 0 and the device.
+    pub identity: (u64, u64),
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Size of a unit in bytes.
+    pub unit_bytes: u32,
+    /// False if the map was too large for the memory: units can only be compared with themselves.
+    pub is_exact: bool,
+}
+
+/// What was saved of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedMap {
+    /// Number of the run, which its units name.
+    pub run: u64,
+    /// The targets.
+    pub targets: Vec<(SavedTarget, SavedStates)>,
+}
+
+/// What the units of a target must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedStates {
+    /// By unit; those beyond are unknown.
+    entries: Vec<u16>,
+    units: u64,
+}
+
+impl SavedStates {
+    /// What a unit must hold.
+    pub fn state(&self, unit: u64) -> State {
+        usize::try_from(unit)
+            .ok()
+            .and_then(|at| self.entries.get(at))
+            .map_or(State::Unknown, |&bits| State::from_bits(bits))
+    }
+
+    /// Number of units of the target.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Units of which anything is known.
+    pub fn known(&self) -> u64 {
+        self.entries.iter().filter(|&&bits| State::from_bits(bits) != State::Unknown).count() as u64
+    }
+}
+
+/// Why a file is not the saved map of a run.
+#[derive(Debug)]
+pub enum ReadError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is something else.
+    Foreign,
+    /// It is incomplete or damaged.
+    Torn,
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof { Self::Torn } else { Self::Io(error) }
+    }
+}
+
+/// Bytes that [`is_saved_map`] looks at.
+pub const HEAD_BYTES: usize = MAGIC.len();
+
+/// True if a file that begins like this is the saved map of a run.
+pub fn is_saved_map(head: &[u8]) -> bool {
+    head.starts_with(MAGIC)
+}
+
+/// Saves the maps of a run.
+///
+/// # Errors
+///
+/// Those of `file`.
+pub fn write(file: &mut impl Write, run: u64, targets: &[(SavedTarget, &GenerationMap)]) -> io::Result<()> {
+    let mut file = Summed { file, crc: 0 };
+    file.write_all(MAGIC)?;
+    file.write_all(&run.to_le_bytes())?;
+    file.write_all(&(targets.len() as u32).to_le_bytes())?;
+    for (target, map) in targets {
+        file.write_all(&target.target.to_le_bytes())?;
+        file.write_all(&(target.path.len() as u32).to_le_bytes())?;
+        file.write_all(&target.path)?;
+        for number in [target.identity.0, target.identity.1, target.size_bytes] {
+            file.write_all(&number.to_le_bytes())?;
+        }
+        file.write_all(&target.unit_bytes.to_le_bytes())?;
+        file.write_all(&u32::from(target.is_exact).to_le_bytes())?;
+        file.write_all(&map.units().to_le_bytes())?;
+        // Entries that units share say nothing of any of them.
+        let saved = if target.is_exact { map.units() } else { 0 };
+        let mut entries = Vec::new();
+        for first in (0..saved).step_by(PIECE_ENTRIES as usize) {
+            let units = first..saved.min(first + PIECE_ENTRIES);
+            let count = units.end - units.start;
+            entries.clear();
+            entries.extend(units.flat_map(|unit| map.saved(unit).to_le_bytes()));
+            if entries.iter().any(|&byte| byte != 0) {
+                file.write_all(&first.to_le_bytes())?;
+                file.write_all(&(count as u32).to_le_bytes())?;
+                file.write_all(&entries)?;
+            }
+        }
+        file.write_all(&[0; 12])?;
+    }
+    let crc = file.crc;
+    file.write_all(&crc.to_le_bytes())
+}
+
+/// Reads what [`write()`] saved.
+///
+/// # Errors
+///
+/// If it is not that, not all of it, or cannot be read.
+pub fn read(file: &mut impl Read) -> Result<SavedMap, ReadError> {
+    let mut file = Summed { file, crc: 0 };
+    if &file.take::<8>()? != MAGIC {
+        return Err(ReadError::Foreign);
+    }
+    let (run, count) = (file.word()?, file.half()?);
+    let mut saved = SavedMap { run, targets: Vec::new() };
+    for _ in 0..count {
+        let target = file.half()?;
+        let path_bytes = file.half()?;
+        let mut path = Vec::new();
+        file.take_bytes(u64::from(path_bytes), &mut path)?;
+        let identity = (file.word()?, file.word()?);
+        let (size_bytes, unit_bytes, is_exact, units) = (file.word()?, file.half()?, file.half()? == 1, file.word()?);
+        let mut states = SavedStates { entries: Vec::new(), units };
+        let mut bytes = Vec::new();
+        loop {
+            let (first, count) = (file.word()?, file.half()?);
+            if count == 0 {
+                break;
+            }
+            let is_next = first >= states.entries.len() as u64 && u64::from(count) <= PIECE_ENTRIES;
+            if !is_next || first.checked_add(u64::from(count)).is_none_or(|end| end > units) {
+                return Err(ReadError::Torn);
+            }
+            bytes.clear();
+            file.take_bytes(u64::from(count) * 2, &mut bytes)?;
+            let first = usize::try_from(first).map_err(|_| ReadError::Torn)?;
+            let missing = first.saturating_sub(states.entries.len());
+            states.entries.try_reserve(missing + bytes.len() / 2).map_err(|_| ReadError::Torn)?;
+            states.entries.resize(first, 0);
+            states.entries.extend(bytes.chunks_exact(2).map(|entry| u16::from_le_bytes([entry[0], entry[1]])));
+        }
+        saved.targets.push((SavedTarget { target, path, identity, size_bytes, unit_bytes, is_exact }, states));
+    }
+    let crc = file.crc;
+    if file.half()? == crc { Ok(saved) } else { Err(ReadError::Torn) }
+}
+
+/// What was written or read so far, summed up.
+struct Summed<'a, F> {
+    file: &'a mut F,
+    crc: u32,
+}
+
+impl<F: Write> Summed<'_, F> {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.crc = crc32c_append(self.crc, bytes);
+        self.file.write_all(bytes)
+    }
+}
+
+impl<F: Read> Summed<'_, F> {
+    fn take<const COUNT: usize>(&mut self) -> io::Result<[u8; COUNT]> {
+        let mut bytes = [0; COUNT];
+        self.file.read_exact(&mut bytes)?;
+        self.crc = crc32c_append(self.crc, &bytes);
+        Ok(bytes)
+    }
+
+    fn word(&mut self) -> io::Result<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn half(&mut self) -> io::Result<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    /// Adds exactly so many bytes; memory is taken for those only that are there.
+    fn take_bytes(&mut self, count: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let got = (&mut *self.file).take(count).read_to_end(bytes)?;
+        self.crc = crc32c_append(self.crc, bytes);
+        if got as u64 == count { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::fixture::map;
+
+    fn target(number: u32, is_exact: bool) -> SavedTarget {
+        SavedTarget {
+            target: number,
+            path: b"/a/b\xFF".to_vec(),
+            identity: (8, 15),
+            size_bytes: 200_000 << 12,
+            unit_bytes: 4096,
+            is_exact,
+        }
+    }
+
+    fn set(map: &GenerationMap, unit: u64, state: State) {
+        assert!(map.claim(unit..unit + 1));
+        map.release(unit, state);
+    }
+
+    fn example() -> (Vec<u8>, [SavedTarget; 2]) {
+        let (exact, shared) = (map(200_000, u64::MAX), map(1 << 24, 1 << 22));
+        set(&exact, 5, State::Written(9));
+        set(&exact, 199_999, State::Zeros);
+        set(&shared, 5, State::Written(9));
+        assert!(exact.claim(7..8));
+        let targets = [target(0, true), target(1, false)];
+        let mut bytes = Vec::new();
+        write(&mut bytes, 42, &[(targets[0].clone(), &exact), (targets[1].clone(), &shared)]).expect("memory");
+        (bytes, targets)
+    }
+
+    #[test]
+    fn a_map_comes_back() {
+        let (bytes, targets) = example();
+        let saved = read(&mut bytes.as_slice()).expect("it is whole");
+        assert_eq!(saved.run, 42);
+        let (first, states) = &saved.targets[0];
+        assert_eq!(first, &targets[0]);
+        assert_eq!((states.units(), states.known()), (200_000, 2));
+        assert_eq!((states.state(5), states.state(199_999)), (State::Written(9), State::Zeros));
+        assert_eq!((states.state(7), states.state(1 << 40)), (State::Unknown, State::Unknown));
+        let (second, states) = &saved.targets[1];
+        assert_eq!((second, states.known()), (&targets[1], 0));
+        // The pieces between the first and the last have nothing.
+        assert!(bytes.len() < 300_000, "{}", bytes.len());
+    }
+
+    #[test]
+    fn what_is_torn_changed_or_foreign_is_refused() {
+        let (bytes, _) = example();
+        for length in (0..bytes.len()).step_by(997).chain([bytes.len() - 1]) {
+            assert!(matches!(read(&mut &bytes[..length]), Err(ReadError::Torn)), "{length}");
+        }
+        for at in (8..bytes.len()).step_by(1009).chain(8..120) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x10;
+            assert!(read(&mut changed.as_slice()).is_err(), "{at}");
+        }
+        assert!(matches!(read(&mut &b"something else"[..]), Err(ReadError::Foreign)));
+        assert!(is_saved_map(&bytes[..HEAD_BYTES]) && !is_saved_map(b"something else"));
+    }
+}

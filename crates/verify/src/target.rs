@@ -1,0 +1,139 @@
+//! One target of a run that is verified: how its units are written, and what they are compared with.
+//!
+//! Whoever does the I/O keeps to an order: units are claimed before the time of a change is taken and released after
+//! it came back; entries are noted after the time of a read was taken and before it is submitted, and compared after
+//! it came back.
+
+use crate::check::{Expected, Place, Verdict, check_unit};
+use crate::generation::{self, Generation};
+use crate::map::{GenerationMap, Noted, State};
+use crate::unit::{self, Header, Pool, UnitSize};
+use std::ops::Range;
+
+/// A target.
+#[derive(Debug)]
+pub struct VerifiedTarget {
+    /// Number of the run, drawn for each.
+    pub run: u64,
+    /// Number of the target in its run.
+    pub target: u32,
+    /// Size of its units.
+    pub unit: UnitSize,
+    /// What they must hold.
+    pub map: GenerationMap,
+    /// Discarded data reads as zeros, as in a file.
+    pub discards_to_zeros: bool,
+}
+
+/// A write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteIo {
+    /// Its first unit.
+    pub first: u64,
+    /// Number of its units.
+    pub length: u32,
+    /// Thread that makes it.
+    pub thread: u32,
+    /// Number of the I/O in its thread.
+    pub sequence: u64,
+    /// Microseconds since the run began, taken after its units were claimed.
+    pub time_us: u64,
+}
+
+/// What a change that was made for claimed units leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The data of a write.
+    Written,
+    /// Zeros.
+    Zeroed,
+    /// Discarded data.
+    Discarded,
+    /// It failed, was cut short, or was cancelled: part of it may be there.
+    Failed,
+}
+
+impl VerifiedTarget {
+    /// The units of a range of bytes that begins and ends with one.
+    #[inline]
+    pub fn units(&self, offset: u64, length: u64) -> Range<u64> {
+        self.unit.count(offset)..self.unit.count(offset + length)
+    }
+
+    /// The place of a unit.
+    pub fn place(&self, unit: u64) -> Place {
+        Place { run: self.run, target: self.target, unit }
+    }
+
+    /// The number that a write to a claimed unit has.
+    #[inline]
+    fn number(&self, unit: u64, time_us: u64) -> generation::Number {
+        match self.map.state(unit) {
+            State::Written(number) => generation::next(number),
+            State::Unknown | State::Zeros | State::Discarded => generation::first(time_us),
+        }
+    }
+
+    fn header(&self, unit: u64, io: &WriteIo) -> Header {
+        Header {
+            run: self.run,
+            target: self.target,
+            unit,
+            generation: Generation::new(self.number(unit, io.time_us), io.time_us),
+            thread: io.thread,
+            sequence: io.sequence,
+            distance: (unit - io.first) as u32,
+            length: io.length,
+            unit_bytes: self.unit.bytes() as u16,
+        }
+    }
+
+    /// Makes units, the first of which has this number, for a write that claimed them; with a `pool` all of their
+    /// bytes, else those that say what they are.
+    #[inline]
+    pub fn make(&self, units: &mut [u8], first: u64, io: &WriteIo, pool: Option<&Pool>) {
+        for (unit, bytes) in (first..).zip(units.chunks_exact_mut(self.unit.bytes() as usize)) {
+            let header = self.header(unit, io);
+            match pool {
+                Some(pool) => pool.write(bytes, &header),
+                None => unit::seal(bytes, &header),
+            }
+        }
+    }
+
+    /// Ends a change of units that were claimed.
+    #[inline]
+    pub fn finish(&self, io: &WriteIo, change: Change) {
+        for unit in io.first..io.first + u64::from(io.length) {
+            let state = match change {
+                Change::Written => State::Written(self.number(unit, io.time_us)),
+                Change::Zeroed => State::Zeros,
+                Change::Discarded if self.discards_to_zeros => State::Zeros,
+                Change::Discarded => State::Discarded,
+                Change::Failed => State::Unknown,
+            };
+            self.map.release(unit, state);
+        }
+    }
+
+    /// What a unit was expected to hold during a read: `None` if it may have changed meanwhile.
+    #[inline]
+    pub fn expected(&self, unit: u64, noted: Noted) -> Option<Expected> {
+        let state = noted.state().filter(|_| self.map.note(unit) == noted)?;
+        match (self.map.is_exact(), state) {
+            (true, state) => Some(Expected::State(state)),
+            (false, State::Written(_)) if !self.map.is_blind() => Some(Expected::Itself),
+            // Nothing in the run wrote there, or too much is unknown.
+            (false, _) => None,
+        }
+    }
+
+    /// Checks a unit that a read returned, which began at `read_us` and noted this before.
+    #[inline]
+    pub fn check(&self, unit: u64, bytes: &[u8], noted: Noted, read_us: u64) -> Verdict {
+        match self.expected(unit, noted) {
+            Some(expected) => check_unit(bytes, &self.place(unit), expected, read_us),
+            None => Verdict::NotCheckable,
+        }
+    }
+}
