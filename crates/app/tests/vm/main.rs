@@ -9,6 +9,7 @@ mod names;
 mod null_blk;
 mod paths;
 mod polling;
+mod power_cut;
 mod stacks;
 mod tools;
 
