@@ -1,12 +1,14 @@
-//! `--journal`: the directory where the map of verified units is saved.
+//! `--journal`: the directory where the map of verified units is saved, and changes are logged.
 
 use cli::{JournalOption, RunRequest};
 use host::Root;
+use run::journal;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+use verify::log::RUN_FILE_NAME;
 use verify::saved::{FILE_NAME, HEAD_BYTES, is_saved_map};
 
 /// A directory that was checked.
@@ -17,6 +19,7 @@ pub(crate) struct Journal {
 /// The file under a private name, until the map is whole.
 pub(crate) struct JournalFile {
     file: NamedTempFile,
+    folder: PathBuf,
     path: PathBuf,
 }
 
@@ -45,6 +48,16 @@ impl Journal {
                 "--journal: '{path}' is not a saved map, and is never replaced; give another directory"
             ));
         }
+        let unreadable = |error| format!("--journal='{shown}': {error}");
+        if let Some(path) = journal::stranger(folder).map_err(unreadable)? {
+            let path = path.display();
+            return Err(format!(
+                "--journal: '{path}' is not a log of diskspd, and is never replaced; give another directory"
+            ));
+        }
+        if journal::is_in_use(folder).map_err(unreadable)? {
+            return Err(format!("--journal='{shown}': another run writes its logs there; give another directory"));
+        }
         if !may_be_here && let Some((target, device)) = target_beside(folder, request) {
             let target = target.display();
             return Err(format!(
@@ -55,33 +68,50 @@ impl Journal {
         Ok(Some(Self { folder: folder.clone() }).filter(|_| !request.options.plan_only))
     }
 
-    /// Makes the file.
+    /// Makes the file, and removes the map and the logs of an earlier run: this one changes what they are of.
     ///
     /// # Errors
     ///
     /// Why it cannot be made.
     pub(crate) fn begin(self) -> Result<JournalFile, String> {
+        let path = self.folder.join(FILE_NAME);
+        let remove = || match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => journal::remove_logs(&self.folder),
+        };
+        if may_be_replaced(&path).is_ok_and(|may_be| may_be) {
+            let folder = self.folder.display();
+            remove()
+                .map_err(|error| format!("cannot remove the map of the last run in '{folder}' (--journal): {error}"))?;
+        }
         let file = NamedTempFile::new_in(&self.folder)
             .map_err(|error| format!("cannot create a file in '{}' (--journal): {error}", self.folder.display()))?;
-        Ok(JournalFile { file, path: self.folder.join(FILE_NAME) })
+        Ok(JournalFile { file, path, folder: self.folder })
     }
 }
 
 impl JournalFile {
-    /// Where the map is written.
-    pub(crate) fn file(&self) -> &File {
-        self.file.as_file()
+    /// What the run needs of it.
+    pub(crate) fn of_run(&self) -> run::journal::Journal<'_> {
+        run::journal::Journal { map: self.file.as_file(), folder: &self.folder }
     }
 
-    /// Gives the file its name, if there is a map in it.
+    /// Gives the file its name, if there is a map in it, and then removes the logs, which say no more.
     ///
     /// # Errors
     ///
     /// Why there is none.
     pub(crate) fn publish(self) -> Result<(), String> {
-        let path = self.path;
+        let (path, folder) = (self.path, self.folder);
         let error = |error: io::Error| format!("cannot save '{}' (--journal): {error}", path.display());
         if self.file.as_file().metadata().map_err(error)?.len() == 0 {
+            if folder.join(RUN_FILE_NAME).exists() {
+                let folder = folder.display();
+                return Err(format!(
+                    "the logs of the run are kept in '{folder}' (--journal), because it failed: 'diskspd verify' with this \
+                     --journal says what is missing"
+                ));
+            }
             return Err(format!("'{}' (--journal) was not saved: nothing was verified, or it failed", path.display()));
         }
         // It may have come during the run.
@@ -89,7 +119,10 @@ impl JournalFile {
             return Err(format!("'{}' (--journal) is not a saved map, and is never replaced", path.display()));
         }
         self.file.persist(&path).map_err(|failed| error(failed.error))?;
-        Ok(())
+        File::open(&folder).and_then(|folder| folder.sync_all()).map_err(error)?;
+        journal::remove_logs(&folder).map_err(|error| {
+            format!("cannot remove the logs of the run in '{}' (--journal): {error}", folder.display())
+        })
     }
 }
 
