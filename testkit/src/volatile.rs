@@ -9,7 +9,7 @@ use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, Generation, INodeNo, KernelConfig, LockOwner, OpenFlags, ReplyAttr,
     ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub enum Flushing {
     Honest,
     /// It writes nothing, and says that it has.
     Ignored,
-    /// It leaves out about each eighth sector, and says that it has not.
+    /// It forgets about each eighth sector until it is written again, and says that it has not.
     Partial,
 }
 
@@ -37,6 +37,8 @@ struct Disk {
     /// By number of the sector; the latest of each.
     cache: BTreeMap<usize, Vec<u8>>,
     flushing: Flushing,
+    /// Sectors that a partial flush forgot.
+    forgotten: BTreeSet<usize>,
     is_off: bool,
     /// Of a linear congruential generator (Knuth, MMIX).
     random: u64,
@@ -53,6 +55,9 @@ impl Disk {
     }
 
     fn store(&mut self, sector: usize) {
+        if self.forgotten.contains(&sector) {
+            return;
+        }
         if let Some(content) = self.cache.remove(&sector) {
             self.medium[sector * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(&content);
         }
@@ -63,6 +68,7 @@ impl Disk {
         let sectors = first..first + data.len() / SECTOR_BYTES;
         for (sector, content) in sectors.clone().zip(data.chunks_exact(SECTOR_BYTES)) {
             self.cache.insert(sector, content.to_vec());
+            self.forgotten.remove(&sector);
         }
         if is_through {
             self.flush(&sectors.collect::<Vec<_>>());
@@ -78,13 +84,10 @@ impl Disk {
 
     fn flush(&mut self, sectors: &[usize]) {
         for sector in sectors {
-            let stores = match self.flushing {
-                Flushing::Honest => true,
-                Flushing::Ignored => false,
-                Flushing::Partial => self.below(8) > 0,
-            };
-            if stores {
-                self.store(*sector);
+            match self.flushing {
+                Flushing::Partial if self.below(8) == 0 => _ = self.forgotten.insert(*sector),
+                Flushing::Honest | Flushing::Partial => self.store(*sector),
+                Flushing::Ignored => {}
             }
         }
     }
@@ -140,6 +143,7 @@ impl Volatile {
             medium: vec![0; size_bytes as usize],
             cache: BTreeMap::new(),
             flushing,
+            forgotten: BTreeSet::new(),
             is_off: false,
             random: 1,
             flushes: 0,

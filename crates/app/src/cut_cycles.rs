@@ -172,11 +172,14 @@ impl Plan<'_> {
             File::create(journal.join("load.txt")).map_err(|error| failed("keep the output of the load", error))?;
         let errors = output.try_clone().map_err(|error| failed("keep the output of the load", error))?;
         let mut command = itself()?;
-        command.args(self.load);
+        // Options come before the targets.
+        let named = if self.load.first().is_some_and(|word| word == "preset") { 3 } else { 0 };
+        let (name, rest) = self.load.split_at(named.min(self.load.len()));
+        command.args(name);
         if !self.load.iter().any(|word| word == "--verify") {
             command.arg("--verify");
         }
-        command.arg(format!("--journal={}", journal.display()));
+        command.arg(format!("--journal={}", journal.display())).args(rest);
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         command.spawn().map_err(|error| failed("start the load", error))
     }
@@ -247,7 +250,12 @@ impl Plan<'_> {
     fn verify(&self, number: u32, wait: Duration, journal: &Path) -> Result<Cycle, Ended> {
         let failed = |what: &str| Ended::Failed(format!("cannot verify the targets: {what}"));
         let mut command = itself()?;
-        command.args(["verify", "--json", "--journal"]).arg(journal).arg("--").args(&self.targets);
+        command.args(["verify", "--json", "--journal"]).arg(journal);
+        // Names that look like options.
+        let is_odd = |target: &Path| target.as_os_str().as_encoded_bytes().starts_with(b"-");
+        let paths =
+            self.targets.iter().map(|target| if is_odd(target) { Path::new(".").join(target) } else { target.clone() });
+        command.args(paths);
         let command = command.stdin(Stdio::null()).output().map_err(|error| failed(&error.to_string()))?;
         if ![0, 5, 6].contains(&command.status.code().unwrap_or(-1)) {
             return Err(failed(String::from_utf8_lossy(&command.stderr).trim()));

@@ -54,7 +54,7 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
     let loads = [
         "-b4K -r -w80 -o8 -t2 --fdatasync-every=16",
         "-b4K -r -w100 -o4 -t3 --write-sizes=4K/50:16K/50 --discard=5 --write-zeroes=5 --fsync-every=20",
-        "-b8K -s -si -w100 -o4 -t2 -Sw",
+        "-b8K -si -w100 -o4 -t2 -Sw",
         "-b4K -r -w100 -o8 -t2 -Sb --fdatasync-every=64",
         "-b4K -r -w100 -t2 -Sm -Nv",
         "-b64K -r -w100 -o4 -t1 --engine=aio -Suw",
@@ -63,7 +63,7 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
     for round in 0..18 {
         let load = loads[round % loads.len()];
         let cache = if load.contains("-S") { "" } else { "-Su" };
-        let words = format!("-c4M {load} {cache} -d60 -W0 --verify --journal=journal --journal-here a.dat");
+        let words = format!("-c4M {load} {cache} -d60 -W0 --verify --overwrite --journal=journal --journal-here a.dat");
         empty_journal(&place);
         let mut run = place.diskspd(&words).start();
         wait_for_records(&mut run, &place.path("journal"), 64);
@@ -76,7 +76,10 @@ fn a_load_that_is_killed_loses_nothing_that_was_flushed() {
     }
     assert!(durable > 0);
     // The next run replaces the logs, and one that ends well leaves the map alone.
-    place.diskspd("-c4M -b4K -r -w50 -d1 -W0 --verify --journal=journal --journal-here a.dat").run().expect_status(0);
+    place
+        .diskspd("-c4M -b4K -r -w50 -d1 -W0 --verify --overwrite --journal=journal --journal-here a.dat")
+        .run()
+        .expect_status(0);
     let names: Vec<_> = fs::read_dir(place.path("journal"))
         .expect("the journal")
         .map(|entry| entry.expect("a name").file_name())
@@ -114,9 +117,9 @@ fn an_honest_disk_loses_only_what_was_not_flushed() {
         let count = |name| self::number(&report, name);
         assert_eq!((count("corrupt_units"), disk.counts().1), (0, 1), "{report}");
         assert!(count("durable_units") > 100 && count("right_units") > 100, "{report}");
-        if number == 0 {
-            assert!(count("unflushed_units") > 0, "{report}");
-        }
+        // A cut right after a flush loses nothing.
+        let is_seen = count("unflushed_units") + count("torn_units") > 0;
+        assert!(is_seen || disk.counts().2 < 200, "{report}");
     }
     let text = place.diskspd("verify --journal journal").arg(place.path("disk1/a.dat")).run();
     assert_eq!(text.code(), Some(1), "the disk is no longer mounted");
@@ -126,7 +129,8 @@ fn an_honest_disk_loses_only_what_was_not_flushed() {
 fn a_disk_that_does_not_flush_is_found() {
     let place = workplace!();
     for (number, flushing) in [Flushing::Ignored, Flushing::Partial].into_iter().enumerate() {
-        let load = "-b4K -r -w100 -o8 -t2 --fdatasync-every=50";
+        // Units of a sector: each is there or not.
+        let load = "-b512 -r -w100 -o8 -t2 --fdatasync-every=20";
         let disk = or_skip!(cut(&place, &format!("disk{number}"), flushing, load));
         let report = verify(&place, &disk.file, 5);
         assert!(self::number(&report, "corrupt_units") > 0, "{report}");
@@ -277,7 +281,7 @@ fn presets_are_killed_again_and_again_without_a_finding() {
         fs::create_dir(place.path(preset)).expect("a new directory");
         let words = ["verify", "--cycles", "3", "--cut", "kill -KILL $DISKSPD_PID", "--journal", preset, "--"];
         let program = words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word));
-        let load = format!("preset run {preset} -c4M -d2 --journal-here {preset}.dat");
+        let load = format!("preset run {preset} -c4M -d2 --overwrite --journal-here {preset}.dat");
         let run = program.args(&load).run();
         run.expect_status(0).expect_stdout(&[
             "cycle 1: cut after ",
@@ -292,7 +296,7 @@ fn presets_are_killed_again_and_again_without_a_finding() {
 fn the_storage_comes_back_whatever_ends_a_series() {
     let place = workplace!();
     fs::create_dir(place.path("journal")).expect("a new directory");
-    let load = "-c1M -b4K -r -w100 -d2 -W0 --journal-here";
+    let load = "-c1M -b4K -r -w100 -d2 -W0 --overwrite --journal-here";
     let series = |cut: &str, target: &str| {
         let words = ["verify", "--cycles", "2", "--cut", cut, "--back", "touch back", "--journal", "journal", "--"];
         words.into_iter().fold(place.diskspd(""), |program, word| program.arg(word)).args(load).arg(target)
@@ -306,8 +310,7 @@ fn the_storage_comes_back_whatever_ends_a_series() {
     run.finish().expect_status(6).expect_stdout(&["0 of 2 cycles", "incomplete"]);
     fs::remove_file(place.path("back")).expect("the storage came back");
     // A load that ends before the cut is no cycle.
-    place.file("busy.dat", &[1; 1 << 20]);
-    let run = series("touch cut", "busy.dat").run();
+    let run = series("touch cut", "missing/a.dat").run();
     run.expect_status(1).expect_stderr(&["the load ended before the cut"]);
     for (words, reason) in [
         ("verify --cycles 2 --cut x --journal journal", "the workload is missing"),

@@ -358,7 +358,7 @@ impl TargetHistory {
                 let is_erased =
                     history.erased.is_some_and(|erased| erased.ticket > ticket) || self.logged.is_erased && ends_early;
                 let is_older = oldest_us.is_some_and(|oldest_us| oldest_us < durable_us);
-                let is_strange = !is_ours_only && !(is_zero_elsewhere && is_erased);
+                let is_strange = !(is_ours_only || is_zero_elsewhere && is_erased);
                 if is_older || is_strange { AfterCut::Wrong(Class::Torn) } else { AfterCut::Torn }
             }
             Mixture::Several { .. } => AfterCut::Wrong(Class::Torn),

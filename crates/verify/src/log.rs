@@ -415,7 +415,7 @@ impl RunFile {
             let flags = [*is_exact, *is_erased, *discards_to_zeros, *is_direct];
             let flags = flags.iter().enumerate().fold(0, |all, (bit, flag)| all | u64::from(*flag) << bit);
             let numbers = [(*target).into(), identity.0, identity.1, *size_bytes, (*unit_bytes).into(), flags];
-            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            bytes.extend(numbers.iter().flat_map(|number: &u64| number.to_le_bytes()));
             text(&mut bytes, path);
         }
         bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
